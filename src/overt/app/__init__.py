@@ -1,0 +1,1 @@
+"""Everything assembled: the one API that faces use."""

@@ -1,0 +1,1 @@
+"""Settings: files, flags and variables become one frozen Config."""

@@ -1,0 +1,1 @@
+"""What goes into a request, and the proof that it only grows."""

@@ -1,0 +1,1 @@
+"""Nouns: frozen, serialisable, no I/O, importing nothing of ours."""

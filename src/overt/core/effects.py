@@ -1,0 +1,157 @@
+"""Capabilities: a tool declares what it may do by what its signature asks for.
+
+`world` implements these with the walls built in. Paths given to them are relative to the workspace root
+or absolute; paths they return are relative to the root, with `/`, odd bytes as surrogate escapes.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from overt.core.views import FileDiff, Todo
+
+Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes"]
+
+WRITING: frozenset[Effect] = frozenset({"write", "run", "network", "delegate"})
+"""Effects that change something outside the conversation; calls without any of them run in parallel."""
+
+
+class FileText(Struct, frozen=True, kw_only=True):
+    """A whole text file. Line ends are `\\n` when the file used one kind throughout; otherwise as they are."""
+
+    path: str
+    text: str
+    hash: str
+
+
+class Lines(Struct, frozen=True, kw_only=True):
+    """A window of a text file. `total` is None when the file is too large to count at once."""
+
+    path: str
+    first: int
+    lines: tuple[str, ...]
+    total: int | None
+    hash: str
+
+
+class Blob(Struct, frozen=True, kw_only=True):
+    """A file that is not text, with its media type."""
+
+    path: str
+    media: str
+    data: bytes
+    hash: str
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """One entry of a folder; `depth` counts from the folder that was listed."""
+
+    path: str
+    kind: Literal["file", "folder", "link", "other"]
+    depth: int
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    paths: tuple[str, ...]
+    more: bool
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """A search as ripgrep understands it."""
+
+    pattern: str
+    path: str = "."
+    mode: Literal["content", "files", "count"] = "content"
+    before: int = 0
+    after: int = 0
+    ignore_case: bool = False
+    type: str = ""
+    glob: str = ""
+    limit: int = 200
+    multiline: bool = False
+
+
+class Matches(Struct, frozen=True, kw_only=True):
+    """`text` is ready for the model; `count` the lines, files or counts it holds."""
+
+    text: str
+    count: int
+    more: bool
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One file to be written (`content`), deleted (`content` None) or moved.
+
+    `base` is the hash the new content was made from, `"seen"` for the one the model last saw, `"absent"`
+    when the file must not exist. Anything else on disk by then refuses the change as stale.
+    """
+
+    path: str
+    content: str | None
+    base: str
+    move_to: str = ""
+
+
+class ReadFiles(Protocol):
+    async def lines(self, path: str, *, offset: int, limit: int) -> Lines: ...
+    async def text(self, path: str) -> FileText: ...
+    async def blob(self, path: str) -> Blob | None: ...
+    async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]: ...
+    async def find(self, pattern: str, *, path: str, limit: int) -> Found: ...
+    async def search(self, query: Query) -> Matches: ...
+
+
+class WriteFiles(Protocol):
+    async def text(self, path: str) -> FileText: ...
+    async def change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
+        """Apply all changes or none, each atomically, keeping mode, encoding, BOM and line ends."""
+        ...
+
+
+class Ran(Struct, frozen=True, kw_only=True):
+    """A finished command. `text` is bounded head and tail; `code` is None when it was killed."""
+
+    text: str
+    code: int | None
+    size: int
+    timed_out: bool
+    ms: int
+
+
+class JobState(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A background command. `ready` is the line (an address, mostly) that showed it was up."""
+
+    id: str
+    command: str
+    state: Literal["running", "exited", "stopped"]
+    code: int | None = None
+    size: int = 0
+    seconds: float = 0.0
+    ready: str = ""
+
+
+class JobOutput(Struct, frozen=True, kw_only=True):
+    """Output from byte `since` on; ask again with `next` for what came later."""
+
+    job: JobState
+    text: str
+    next: int
+
+
+class RunPrograms(Protocol):
+    async def run(self, command: str, *, timeout_ms: int) -> Ran: ...
+    async def start(self, command: str, *, wait_ms: int) -> JobOutput: ...
+    async def jobs(self) -> tuple[JobState, ...]: ...
+    async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput: ...
+    async def stop(self, id: str) -> JobState: ...
+
+
+class Notes(Protocol):
+    """The todo list of the conversation."""
+
+    def todos(self) -> tuple[Todo, ...]: ...
+    def set_todos(self, items: tuple[Todo, ...]) -> None: ...
+
+
+EFFECT_OF: dict[type, Effect] = {ReadFiles: "read", WriteFiles: "write", RunPrograms: "run", Notes: "notes"}

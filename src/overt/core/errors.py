@@ -1,0 +1,57 @@
+"""The one tree of errors.
+
+OvertError
+├── ToolError       the model reads it and tries again
+├── ProviderError   the model's server failed; `retryable` says whether waiting helps
+├── ConfigError     a person must change a file, a flag or a variable
+└── SessionError    a session file cannot be read, written or locked
+
+A message says what happened, what was expected and what to do.
+"""
+
+
+class OvertError(Exception):
+    """Anything Overt reports to a person or a model in words."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ToolError(OvertError):
+    """`code` is a stable word a program can test: outside, missing, binary, stale, denied, invalid …"""
+
+    def __init__(self, message: str, *, code: str = "failed") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ProviderError(OvertError):
+    """`kind` is a stable word: key, balance, overflow, parameter, model, down, not_api, cut, stalled, server …"""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "server",
+        retryable: bool = False,
+        status: int = 0,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retryable = retryable
+        self.status = status
+        self.retry_after = retry_after
+
+
+class ConfigError(OvertError):
+    """The message begins with the place: ``overt.toml:12: …``."""
+
+
+class SessionError(OvertError):
+    """`code`: locked, missing, newer, unreadable, full."""
+
+    def __init__(self, message: str, *, code: str = "unreadable") -> None:
+        super().__init__(message)
+        self.code = code

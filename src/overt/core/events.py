@@ -1,0 +1,242 @@
+"""What happened, past tense. Facts among these are entries of the session file (see ENTRY_TYPES).
+
+Live run, resume, replay and fork fold the same structs. `agent` is the path of the agent it happened to;
+the session line carries it beside the data, so it is left out of the data when that is written.
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from overt.core.fragments import Origin
+from overt.core.messages import Call, Message, Result
+from overt.core.requests import Finish, Params, Prefix
+from overt.core.usage import Usage
+from overt.core.views import Todo, View
+
+EndReason = Literal["done", "interrupted", "error", "limit", "denied", "storm", "terminated"]
+Level = Literal["info", "warning", "error"]
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    agent: str = "main"
+
+
+# ── facts: recorded before they are shown ────────────────────────────────────────────────────────────────
+
+
+class SessionOpened(Event, frozen=True, kw_only=True):
+    """The header line."""
+
+    id: str
+    format: int
+    overt: str
+    workspace: str
+    project: str
+    created: str
+    parent: str = ""
+
+
+class PrefixSet(Event, frozen=True, kw_only=True):
+    """System and tool bytes in full; every later request up to the next one stands on it."""
+
+    prefix: Prefix
+    provider: str
+    model: str
+    wire: str
+    encoder: int
+    fingerprint: str
+
+
+class UserSpoke(Event, frozen=True, kw_only=True):
+    """A prompt that opened a turn, or a text that steered one."""
+
+    message: Message
+    steered: bool = False
+
+
+class RequestSent(Event, frozen=True, kw_only=True):
+    """`digest` and `length` are of the exact body; `stable` is the running hash without the closing bytes."""
+
+    digest: str
+    length: int
+    stable: str
+    stable_length: int
+    params: Params
+    messages: int
+    encoder: int
+    forced: bool = False
+
+
+class Replied(Event, frozen=True, kw_only=True):
+    message: Message
+    finish: Finish
+    usage: Usage
+    model: str = ""
+    forced: bool = False
+    skipped: int = 0
+    ms: int = 0
+
+
+class Repaired(Event, frozen=True, kw_only=True):
+    call_id: str
+    note: str
+
+
+class ToolStarted(Event, frozen=True, kw_only=True):
+    """`call` is the repaired call; what the model wrote stands in the reply."""
+
+    call: Call
+    effects: tuple[str, ...] = ()
+    headline: str = ""
+
+
+class PermissionDecided(Event, frozen=True, kw_only=True):
+    """`rule` is the text of the rule that decided and `origin` the place that set it."""
+
+    call_id: str
+    verdict: Literal["allow", "deny"]
+    rule: str
+    origin: str
+    by: Literal["rule", "mode", "person", "guard"]
+    reason: str = ""
+    remembered: str = ""
+
+
+class SnapshotTaken(Event, frozen=True, kw_only=True):
+    """The state of a file just before a change: its hash and mode, or that it did not exist."""
+
+    call_id: str
+    path: str
+    existed: bool
+    hash: str = ""
+    mode: int = 0
+
+
+class ToolFinished(Event, frozen=True, kw_only=True):
+    """`seen` maps paths whose content the model now knows to the hash of that content."""
+
+    result: Result
+    view: View
+    seen: dict[str, str] = {}
+    code: str = ""
+    ms: int = 0
+
+
+class TodoSet(Event, frozen=True, kw_only=True):
+    items: tuple[Todo, ...]
+
+
+class ModeSet(Event, frozen=True, kw_only=True):
+    mode: str
+    by: str
+
+
+class ModelSet(Event, frozen=True, kw_only=True):
+    provider: str
+    model: str
+    by: str
+
+
+class PrefixReset(Event, frozen=True, kw_only=True):
+    """From here on a request need not extend the one before it. `keep` messages of the history remain."""
+
+    cause: str
+    keep: int | None = None
+
+
+class Noticed(Event, frozen=True, kw_only=True):
+    text: str
+    level: Level = "info"
+
+
+class PartialSaved(Event, frozen=True, kw_only=True):
+    """What had streamed so far, for a reader after a crash; never folded into the history."""
+
+    text: str
+
+
+class TurnEnded(Event, frozen=True, kw_only=True):
+    reason: EndReason
+    text: str = ""
+    usage: Usage = Usage()
+    steps: int = 0
+    ms: int = 0
+    kind: str = ""
+
+
+class Unknown(Event, frozen=True, kw_only=True):
+    """An entry of a type this version does not know; kept as it stands, skipped by fold."""
+
+    type: str
+    data: Any = None
+
+
+# ── not facts: shown at once, never recorded as such ─────────────────────────────────────────────────────
+
+
+class TurnStarted(Event, frozen=True, kw_only=True):
+    turn: int
+
+
+class TextStreamed(Event, frozen=True, kw_only=True):
+    text: str
+
+
+class ReasoningStreamed(Event, frozen=True, kw_only=True):
+    text: str
+
+
+class CallStreamed(Event, frozen=True, kw_only=True):
+    index: int
+    name: str
+    characters: int
+    ready: int
+
+
+class PermissionAsked(Event, frozen=True, kw_only=True):
+    """A question for a person. `always` is the rule that `always` would store; empty: only once or deny."""
+
+    id: str
+    call: Call
+    headline: str
+    why: str
+    view: View
+    always: str = ""
+    dangerous: bool = False
+    origin: Origin | None = None
+
+
+class ToolProgressed(Event, frozen=True, kw_only=True):
+    call_id: str
+    text: str
+
+
+class Retried(Event, frozen=True, kw_only=True):
+    attempt: int
+    wait: float
+    reason: str
+
+
+ENTRY_TYPES: dict[str, type[Event]] = {
+    "session": SessionOpened,
+    "prefix": PrefixSet,
+    "user": UserSpoke,
+    "request": RequestSent,
+    "reply": Replied,
+    "repair": Repaired,
+    "call": ToolStarted,
+    "verdict": PermissionDecided,
+    "snapshot": SnapshotTaken,
+    "outcome": ToolFinished,
+    "todo": TodoSet,
+    "mode": ModeSet,
+    "model": ModelSet,
+    "reset": PrefixReset,
+    "note": Noticed,
+    "partial": PartialSaved,
+    "end": TurnEnded,
+}
+"""Entry type on disk → the fact it holds. A fact that is not here is not written."""
+
+TYPE_OF: dict[type[Event], str] = {cls: name for name, cls in ENTRY_TYPES.items()}

@@ -1,0 +1,30 @@
+"""Every piece of text the model sees knows where it came from."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+OriginKind = Literal["file", "flag", "environment", "user", "model", "tool", "summary", "harness"]
+
+
+class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`where` is a path, a flag or a call id; `hash` the SHA-256 of the whole source when it is a file."""
+
+    kind: OriginKind
+    where: str = ""
+    lines: str = ""
+    hash: str = ""
+
+
+class Fragment(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A named text of the prefix; `cap` is the size in characters above which its source was cut."""
+
+    key: str
+    text: str
+    origin: Origin
+    cap: int = 0
+
+
+USER = Origin(kind="user")
+MODEL = Origin(kind="model")
+HARNESS = Origin(kind="harness")

@@ -1,0 +1,90 @@
+"""The conversation as a fold over facts: the only way a history comes to be, live or from disk.
+
+A history is always a valid message list: results wait in `pending` until every call of the last reply is
+answered, then join as one message, in the order of the calls. `heal` answers what was left open.
+"""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.core.events import Event, PrefixReset, Replied, TodoSet, ToolFinished, UserSpoke
+from overt.core.fragments import HARNESS, Origin
+from overt.core.messages import Call, Message, Result, Text
+from overt.core.views import Failure, Todo
+
+INTERRUPTED = "Interrupted before it finished: the call may or may not have taken effect. Check before relying on it."
+
+
+class History(Struct, frozen=True, kw_only=True):
+    """`seen`: path → hash of the content the model last saw; it guards against blind overwriting."""
+
+    messages: tuple[Message, ...] = ()
+    pending: tuple[Result, ...] = ()
+    todos: tuple[Todo, ...] = ()
+    seen: dict[str, str] = {}
+
+
+def open_calls(history: History) -> tuple[Call, ...]:
+    """Calls of the last reply that have no result yet, in order."""
+    if not history.messages or history.messages[-1].role != "assistant":
+        return ()
+    answered = {result.call_id for result in history.pending}
+    return tuple(call for call in history.messages[-1].calls() if call.id not in answered)
+
+
+def fold(history: History, event: Event) -> History:
+    match event:
+        case UserSpoke(message=message):
+            return _append(history, message)
+        case Replied(message=message) if message.parts:
+            return _append(history, message)
+        case ToolFinished(result=result, seen=seen):
+            history = _answer(history, result)
+            return replace(history, seen=history.seen | seen) if seen else history
+        case TodoSet(items=items):
+            return replace(history, todos=items)
+        case PrefixReset(keep=int(keep)):
+            return replace(history, messages=history.messages[:keep], pending=())
+        case _:
+            return history
+
+
+def heal(history: History) -> tuple[ToolFinished, ...]:
+    """The outcomes that must be folded (and recorded) so that no call stands without its result."""
+    return tuple(
+        ToolFinished(
+            result=Result(call_id=call.id, parts=(Text(text=INTERRUPTED),), error=True),
+            view=Failure(text="interrupted"),
+            code="interrupted",
+        )
+        for call in open_calls(history)
+    )
+
+
+def last_exchange(history: History) -> tuple[int, Message] | None:
+    """Where the last prompt stands and what it was, for `/retry`."""
+    for index in range(len(history.messages) - 1, -1, -1):
+        message = history.messages[index]
+        if message.role == "user" and message.origin.kind == "user":
+            return index, message
+    return None
+
+
+def _append(history: History, message: Message) -> History:
+    for outcome in heal(history):
+        history = _answer(history, outcome.result)
+    return replace(history, messages=(*history.messages, message))
+
+
+def _answer(history: History, result: Result) -> History:
+    calls = open_calls(history)
+    if result.call_id not in {call.id for call in calls}:
+        return history
+    pending = (*history.pending, result)
+    if len(calls) > 1:
+        return replace(history, pending=pending)
+    by_id = {done.call_id: done for done in pending}
+    ordered = tuple(by_id[call.id] for call in history.messages[-1].calls())
+    origin = Origin(kind="tool", where=",".join(done.call_id for done in ordered))
+    message = Message(role="tool", parts=ordered, origin=origin if ordered else HARNESS)
+    return replace(history, messages=(*history.messages, message), pending=())

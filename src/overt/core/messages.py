@@ -1,0 +1,70 @@
+"""Content is parts everywhere, never a bare string."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from overt.core.fragments import Origin
+
+Role = Literal["user", "assistant", "tool"]
+
+
+class Text(Struct, frozen=True, kw_only=True, tag="text"):
+    text: str
+
+
+class Image(Struct, frozen=True, kw_only=True, tag="image"):
+    """`media` is the MIME type; `data` travels as base64 in the session file."""
+
+    media: str
+    data: bytes
+
+
+class Document(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="document"):
+    media: str
+    data: bytes
+    name: str = ""
+
+
+class Reasoning(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="reasoning"):
+    """`signature` and `opaque` go back to the vendor exactly as they came."""
+
+    text: str
+    signature: str = ""
+    opaque: str = ""
+
+
+class Call(Struct, frozen=True, kw_only=True, tag="call"):
+    """`arguments` is the JSON text as the model wrote it, valid or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="result"):
+    """The answer to one call: `parts` hold what the model reads."""
+
+    call_id: str
+    parts: tuple[Text | Image | Document, ...]
+    error: bool = False
+
+
+Part = Text | Image | Document | Reasoning | Call | Result
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    role: Role
+    parts: tuple[Part, ...]
+    origin: Origin
+
+    def text(self) -> str:
+        """The plain text of the message, without reasoning, calls or results."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    def calls(self) -> tuple[Call, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Call))
+
+
+def said(text: str, *, role: Role = "user", origin: Origin) -> Message:
+    return Message(role=role, parts=(Text(text=text),), origin=origin)

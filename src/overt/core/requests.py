@@ -1,0 +1,100 @@
+"""What goes to a model and what streams back, before any wire gives it a shape."""
+
+from typing import Literal
+
+from msgspec import Raw, Struct
+
+from overt.core.fragments import Fragment
+from overt.core.messages import Message, Part
+from overt.core.usage import Usage
+
+ToolChoice = Literal["auto", "none"]
+Finish = Literal["stop", "calls", "length", "filter", "interrupted"]
+
+
+class ToolSpec(Struct, frozen=True, kw_only=True):
+    """A tool as the model is told of it; `schema` is compact JSON with its keys in a fixed order."""
+
+    name: str
+    description: str
+    schema: Raw
+
+
+class Prefix(Struct, frozen=True, kw_only=True):
+    """The immutable head of every request of a session."""
+
+    system: tuple[Fragment, ...]
+    tools: tuple[ToolSpec, ...]
+
+    def system_text(self) -> str:
+        return "\n\n".join(fragment.text for fragment in self.system if fragment.text)
+
+
+class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Parameters of one request; None is not sent. `tool_choice` travels in the closing bytes."""
+
+    model: str
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    effort: str | None = None
+    tool_choice: ToolChoice = "auto"
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """`stable` is the body without its closing bytes: a prefix of the next request's `stable`, unless reset."""
+
+    prefix: Prefix
+    messages: tuple[Message, ...]
+    params: Params
+    stable: tuple[bytes, ...]
+    closing: bytes
+    digest: str
+    length: int
+
+    def body(self) -> bytes:
+        return b"".join((*self.stable, self.closing))
+
+
+class TextDelta(Struct, frozen=True, kw_only=True):
+    text: str
+
+
+class ReasoningDelta(Struct, frozen=True, kw_only=True):
+    text: str
+
+
+class CallDelta(Struct, frozen=True, kw_only=True):
+    """Progress of a call whose arguments are still streaming; never a call to run."""
+
+    index: int
+    name: str
+    characters: int
+    ready: int
+
+
+class RetryDelta(Struct, frozen=True, kw_only=True):
+    """An attempt failed before its first event and another follows after `wait` seconds."""
+
+    attempt: int
+    wait: float
+    reason: str
+
+
+class WaitDelta(Struct, frozen=True, kw_only=True):
+    """Nothing has come for `seconds`; the request goes on."""
+
+    seconds: float
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The whole reply, whole calls only; always the last delta of a stream that ended by its wire's rule."""
+
+    parts: tuple[Part, ...]
+    finish: Finish
+    usage: Usage
+    model: str = ""
+    skipped: int = 0
+
+
+Delta = TextDelta | ReasoningDelta | CallDelta | RetryDelta | WaitDelta | Reply

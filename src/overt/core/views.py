@@ -1,0 +1,70 @@
+"""What people see of an outcome or a question: a closed union that every face draws its own way."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+TodoStatus = Literal["pending", "in_progress", "completed"]
+
+
+class Todo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    content: str
+    status: TodoStatus = "pending"
+    active_form: str = ""
+
+
+class Plain(Struct, frozen=True, kw_only=True, tag="plain"):
+    """Words, when nothing richer fits."""
+
+    text: str
+
+
+class FileDiff(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="diff"):
+    """One changed file; `diff` is unified text without the file header."""
+
+    path: str
+    diff: str
+    change: Literal["created", "updated", "deleted", "unchanged"]
+    added: int = 0
+    removed: int = 0
+
+
+class Diffs(Struct, frozen=True, kw_only=True, tag="diffs"):
+    files: tuple[FileDiff, ...]
+
+
+class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="excerpt"):
+    """Lines of a file that were read; the text itself is in the outcome."""
+
+    path: str
+    first: int
+    last: int
+    total: int = 0
+
+
+class Listing(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="listing"):
+    """Paths or matches found: how many, and whether more exist."""
+
+    what: str
+    count: int
+    more: bool = False
+
+
+class Output(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="output"):
+    """What a program printed, bounded; `code` is None while it runs or when it was killed."""
+
+    command: str
+    text: str
+    code: int | None = None
+    note: str = ""
+
+
+class Checklist(Struct, frozen=True, kw_only=True, tag="checklist"):
+    items: tuple[Todo, ...]
+
+
+class Failure(Struct, frozen=True, kw_only=True, tag="failure"):
+    text: str
+
+
+View = Plain | Diffs | Excerpt | Listing | Output | Checklist | Failure

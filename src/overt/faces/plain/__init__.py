@@ -1,0 +1,1 @@
+"""A line-by-line chat for any terminal."""

@@ -1,0 +1,1 @@
+"""Everything between a Request and a model's server."""

@@ -1,0 +1,1 @@
+"""What models get wrong, put right before the gate."""

@@ -1,0 +1,1 @@
+"""Hands: the only code that touches files and programs for a tool."""
