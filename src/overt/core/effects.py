@@ -1,7 +1,7 @@
 """Capabilities: a tool declares what it may do by what its signature asks for.
 
 `world` implements these with the walls built in. Paths given to them are relative to the workspace root
-or absolute; paths they return are relative to the root, with `/`, odd bytes as surrogate escapes.
+or absolute; paths they return are relative to the root, with `/`, odd bytes as `\\xNN` (accepted back as such).
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,15 @@ class FileText(Struct, frozen=True, kw_only=True):
 
 
 class Lines(Struct, frozen=True, kw_only=True):
-    """A window of a text file. `total` is None when the file is too large to count at once."""
+    """A window of a text file. `total` is None when the file is too large to count at once; `note` says how
+    it was decoded when that was a guess."""
 
     path: str
     first: int
     lines: tuple[str, ...]
     total: int | None
     hash: str
+    note: str = ""
 
 
 class Blob(Struct, frozen=True, kw_only=True):
@@ -81,7 +83,7 @@ class Matches(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One file to be written (`content`), deleted (`content` None) or moved.
+    """One file to be written (`content`), deleted (`content` None) or moved (as it is when `content` is None).
 
     `base` is the hash the new content was made from, `"seen"` for the one the model last saw, `"absent"`
     when the file must not exist. Anything else on disk by then refuses the change as stale.

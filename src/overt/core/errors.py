@@ -50,7 +50,7 @@ class ConfigError(OvertError):
 
 
 class SessionError(OvertError):
-    """`code`: locked, missing, newer, unreadable, full."""
+    """`code`: locked, missing, ambiguous, newer, unreadable, full."""
 
     def __init__(self, message: str, *, code: str = "unreadable") -> None:
         super().__init__(message)

@@ -4,6 +4,8 @@ A history is always a valid message list: results wait in `pending` until every 
 answered, then join as one message, in the order of the calls. `heal` answers what was left open.
 """
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -36,7 +38,7 @@ def fold(history: History, event: Event) -> History:
     match event:
         case UserSpoke(message=message):
             return _append(history, message)
-        case Replied(message=message) if message.parts:
+        case Replied(message=message, forced=False) if message.parts:
             return _append(history, message)
         case ToolFinished(result=result, seen=seen):
             history = _answer(history, result)
@@ -47,6 +49,25 @@ def fold(history: History, event: Event) -> History:
             return replace(history, messages=history.messages[:keep], pending=())
         case _:
             return history
+
+
+def fold_all(history: History, events: Iterable[Event]) -> History:
+    """Fold many at once: the same history, in time proportional to the events.
+
+    Only a reset looks further back than the last message, so the rest can wait beside a short history.
+    """
+    settled: list[Message] = []
+    seen: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, PrefixReset):
+            history = replace(history, messages=(*settled, *history.messages))
+            settled = []
+        elif len(history.messages) > 32:
+            settled += history.messages[:-1]
+            seen |= history.seen
+            history = replace(history, messages=history.messages[-1:], seen={})
+        history = fold(history, event)
+    return replace(history, messages=(*settled, *history.messages), seen=seen | history.seen)
 
 
 def heal(history: History) -> tuple[ToolFinished, ...]:
@@ -81,7 +102,7 @@ def _answer(history: History, result: Result) -> History:
     if result.call_id not in {call.id for call in calls}:
         return history
     pending = (*history.pending, result)
-    if len(calls) > 1:
+    if any(call.id != result.call_id for call in calls):
         return replace(history, pending=pending)
     by_id = {done.call_id: done for done in pending}
     ordered = tuple(by_id[call.id] for call in history.messages[-1].calls())

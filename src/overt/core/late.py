@@ -4,9 +4,18 @@ from importlib import import_module
 from typing import Any
 
 TABLE: dict[str, str] = {
+    "difflib": "difflib",
+    "email.utils": "email.utils",
+    "json": "json",
+    "ssl": "ssl",
     "tomllib": "tomllib",
+    "config.files": "overt.config._files:read_settings",
+    "config.value": "overt.config._keys:outside_value",
+    "strings.zh": "overt.lib.strings_zh:CHINESE",
     "wire.openai": "overt.providers.openai_chat:OpenAIChat",
+    "provider.openai": "overt.providers.http_provider:make",
     "provider.scripted": "overt.providers.scripted:make",
+    "catalog": "overt.providers.catalog:vendors",
     "discover": "overt.providers.discover:discover",
     "face.headless": "overt.faces.headless.run:run",
     "face.plain": "overt.faces.plain.chat:run",
@@ -14,6 +23,14 @@ TABLE: dict[str, str] = {
     "cli.models": "overt.cli.models:run",
     "cli.sessions": "overt.cli.sessions:run",
     "cli.tools": "overt.cli.tools:run",
+    "cli.trust": "overt.cli.trust:run",
+    "flags.prompt_parser": "overt.cli.flags:prompt_parser",
+    "flags.options_of": "overt.cli.flags:options_of",
+    "flags.usage_error": "overt.cli.flags:UsageError",
+    "environment": "overt.config.paths:read_environment",
+    "readline": "readline",
+    "version": "overt:__version__",
+    "visible": "overt.lib.text:visible",
 }
 
 

@@ -97,18 +97,34 @@ class Profile(Struct, frozen=True, kw_only=True):
 
 
 class Child(Protocol):
-    """A started program. Reading its output and waiting for it are separate; `kill` ends all descendants."""
+    """A started program. Reading its output and waiting for it are separate; `kill` ends all descendants.
+
+    `output` does not block. `left` counts what the program had left running and was ended after it.
+    """
 
     pid: int
     output: int
+    left: int
 
-    async def wait(self) -> int: ...
+    async def wait(self) -> int:
+        """The exit code, negative for a signal, once the program and all its descendants are gone."""
+        ...
+
     async def kill(self, *, grace: float = 0.0) -> None: ...
+
+    def close(self) -> None:
+        """Let go of it and of `output`; what still runs is killed."""
+        ...
 
 
 class Spawner(Protocol):
-    async def spawn(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile) -> Child:
-        """Start a program in its own session, stdin closed, stdout and stderr joined into `output`."""
+    async def spawn(
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile, linger: bool = False
+    ) -> Child:
+        """Start a program in its own session, stdin closed, stdout and stderr joined into `output`.
+
+        With `linger`, what it leaves running lives on and is waited for: a declared background job.
+        """
         ...
 
     async def close(self) -> None: ...

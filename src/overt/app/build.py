@@ -1,0 +1,282 @@
+"""Where everything is put together: the only file that names concrete classes."""
+
+import os
+import sys
+from collections import deque
+from time import strftime
+
+from msgspec.structs import replace
+
+from overt import __version__
+from overt.app.conversation import Conversation, Standing
+from overt.app.hands import WorldHands
+from overt.app.options import Options
+from overt.app.setting import Setting, read_setting
+from overt.config.always import add_always, load_always
+from overt.config.trust import dotenv
+from overt.context.assemble import Assembler, fingerprint
+from overt.context.recipe import built_in_prompt, environment, given_prompt, project_rules
+from overt.core.effects import Effect
+from overt.core.errors import ConfigError, SessionError
+from overt.core.events import Noticed, PrefixSet
+from overt.core.foreign import our_tool
+from overt.core.fragments import Fragment, Origin
+from overt.core.history import History
+from overt.core.ids import new_id
+from overt.core.late import late
+from overt.core.ports import Profile, Provider
+from overt.core.requests import Params, Prefix
+from overt.core.settings import Rule
+from overt.core.tool import Tool
+from overt.engine.agent import Agent
+from overt.engine.gate import Gate, Terms
+from overt.lib.catalogue import say
+from overt.providers.registry import make
+from overt.sessions.index import find, latest
+from overt.sessions.log import SessionLog
+from overt.sessions.resume import Resumed, resume
+from overt.tools.registry import tools_for
+from overt.world.environment import child_environment
+from overt.world.files import Workspace
+from overt.world.jobs import Jobs
+from overt.world.programs import Supervised
+
+EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
+
+
+class NoLog:
+    """The recorder of a session that is not kept."""
+
+    path = ""
+
+    def __init__(self) -> None:
+        self.id = new_id()
+
+    def append(self, event: object, *, turn: int, step: int) -> None: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+
+
+async def open_conversation(options: Options) -> Conversation:
+    return await Builder(options, read_setting(options)).build()
+
+
+class Builder:
+    """One conversation in the making: configuration in, conversation out."""
+
+    def __init__(self, options: Options, setting: Setting) -> None:
+        self._options = options
+        self._setting = setting
+        self.troubles: deque[Noticed] = deque()
+        self._spawner = Supervised()
+        self._jobs = Jobs()
+        self._closed = False
+        self._conversation: Conversation | None = None
+        self._notices: list[str] = [*setting.config.warnings]
+        if setting.trust.warning:
+            self._notices.append(setting.trust.warning)
+
+    async def build(self) -> Conversation:
+        config = self._setting.config
+        provider, model = await self._provider(config.default_model)
+        log, resumed = self._log()
+        tools = self._tools()
+        prefix = self._prefix(tools, resumed)
+        gate = self._gate(resumed)
+        agent = Agent(
+            path="main",
+            provider=provider,
+            params=Params(model=model, max_tokens=None),
+            prefix=prefix,
+            tools=tools,
+            effects=EFFECTS,
+            limits=config.limits,
+            gate=gate,
+            hands=self._hands(),
+            assembler=Assembler(provider.wire),
+        )
+        standing = Standing(
+            id=log.id,
+            workspace=self._setting.roots.workspace,
+            path=log.path,
+            history=resumed.history if resumed else History(),
+            healing=resumed.healing if resumed else (),
+            turn=resumed.turn if resumed else 0,
+            fingerprint=resumed.prefix.fingerprint if resumed and resumed.prefix else "",
+            notices=tuple(self._notices),
+        )
+        self._conversation = Conversation(
+            agent,
+            log=log,
+            standing=standing,
+            opening=_opening(agent),
+            house=self,
+        )
+        if self._options.interactive:
+            gate.asker = self._conversation.mailbox
+        return self._conversation
+
+    async def _provider(self, reference: str) -> tuple[Provider, str]:
+        config, variables = self._setting.config, self._setting.environment.variables
+        names = [entry.api_key_env for entry in config.providers if entry.api_key_env]
+        found = await late("discover")(
+            variables,
+            config.providers,
+            reference=reference,
+            dotenv=dotenv(self._setting.roots.project, names, trusted=self._setting.trust),
+        )
+        entry = (
+            found.entry
+            if found.entry.timeouts != type(config.timeouts)()
+            else replace(found.entry, timeouts=config.timeouts)
+        )
+        return make(entry, found.key), found.model
+
+    def _log(self) -> tuple[SessionLog | NoLog, Resumed | None]:
+        options, places = self._options, self._setting.roots
+        data = self._setting.environment.data_dir
+        path: str | None = None
+        if options.resume:
+            path = find(data, options.resume, None)
+        elif options.continue_last:
+            path = latest(data, places.project)
+            if path is None:
+                raise SessionError(say("session.none", project=places.project), code="missing")
+        if path:
+            log, loaded = SessionLog.open(path, notify=self.troubles.append)
+            self._notices.extend(loaded.damage)
+            return log, resume(loaded.entries)
+        if not options.persist:
+            return NoLog(), None
+        return (
+            SessionLog.create(
+                data,
+                workspace=places.workspace,
+                project=places.project,
+                overt=__version__,
+                notify=self.troubles.append,
+            ),
+            None,
+        )
+
+    def _tools(self) -> dict[str, Tool]:
+        settings = self._setting.config.tools
+        denied = {our_tool(rule.tool) for rule in self._setting.config.permissions.rules if _removes(rule)}
+        tools = tools_for(EFFECTS, without=frozenset(settings.disabled) | denied)
+        if settings.enabled is not None:
+            tools = {name: tool for name, tool in tools.items() if name in settings.enabled}
+        return tools
+
+    def _prefix(self, tools: dict[str, Tool], resumed: Resumed | None) -> Prefix:
+        """A resumed session keeps its recorded prefix, dates and rules included, unless something else was asked."""
+        options, agent = self._options, self._setting.config.agent
+        specs = tuple(tool.spec for tool in tools.values())
+        asked = options.system_prompt is not None or options.append_system_prompt
+        if resumed and resumed.prefix and resumed.prefix.prefix.tools == specs and not asked:
+            return resumed.prefix.prefix
+        fragments: list[Fragment] = []
+        if options.system_prompt is not None:
+            origin = Origin(kind="flag", where=options.system_prompt_origin)
+            fragments.append(given_prompt("system", options.system_prompt, origin=origin))
+        elif agent.system_prompt is not None:
+            origin = Origin(kind="file", where=self._setting.config.origin("agent.system_prompt"))
+            fragments.append(given_prompt("system", agent.system_prompt, origin=origin))
+        else:
+            fragments.append(built_in_prompt())
+        if rules := self._rules_of_project():
+            fragments.append(rules)
+        fragments.append(environment(self._facts()))
+        appended = options.append_system_prompt or agent.append_system_prompt
+        if appended:
+            origin = Origin(kind="flag", where="--append-system-prompt")
+            fragments.append(given_prompt("appended", appended, origin=origin))
+        return Prefix(system=tuple(fragments), tools=specs)
+
+    def _rules_of_project(self) -> Fragment | None:
+        try:
+            with open(os.path.join(self._setting.roots.project, "AGENTS.md"), "rb") as file:
+                return project_rules("AGENTS.md", file.read(1024 * 1024))
+        except OSError:
+            return None
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "Workspace": self._setting.roots.workspace,
+            "Platform": sys.platform,
+            "Date": strftime("%Y-%m-%d"),
+        }
+
+    def _gate(self, resumed: Resumed | None) -> Gate:
+        environment, project = self._setting.environment, self._setting.roots.project
+        permissions = self._setting.config.permissions
+        always = load_always(environment, project)
+        if always.warning:
+            self._notices.append(always.warning)
+        mode = permissions.mode
+        if resumed and resumed.mode and self._setting.config.origin("permissions.mode") == "default":
+            mode = resumed.mode  # type: ignore[assignment]
+        return Gate(
+            Terms(
+                rules=(*permissions.rules, *always.rules),
+                fallback=permissions.fallback,
+                unanswered="deny" if permissions.dont_ask else "allow",
+            ),
+            mode=mode,
+            exists=lambda path: os.path.lexists(os.path.join(self._setting.roots.workspace, path)),
+            remember=lambda rule: add_always(environment, project, rule),
+        )
+
+    def _hands(self) -> WorldHands:
+        config, places = self._setting.config, self._setting.roots
+        for path in (*config.allow_write, *config.allow_read):
+            if not os.path.isdir(path):
+                raise ConfigError(f"--add-dir: {path} is not a folder; give one that exists")
+        workspace = Workspace(
+            root=places.workspace,
+            write=tuple(os.path.realpath(path) for path in config.allow_write),
+            read=tuple(os.path.realpath(path) for path in config.allow_read),
+        )
+        return WorldHands(
+            workspace,
+            spawner=self._spawner,
+            jobs=self._jobs,
+            environment=child_environment(self._setting.environment.variables, config.env_pass),
+            history=lambda: self._conversation.history if self._conversation else History(),
+        )
+
+    async def choose(self, reference: str) -> tuple[Agent, PrefixSet]:
+        """The same agent on another model."""
+        assert self._conversation is not None
+        provider, model = await self._provider(reference)
+        agent = replace(
+            self._conversation.agent,
+            provider=provider,
+            params=replace(self._conversation.agent.params, model=model),
+            assembler=Assembler(provider.wire),
+        )
+        return agent, _opening(agent)
+
+    async def finish(self) -> None:
+        self._closed = True
+        await self._jobs.close()
+        await self._spawner.close()
+
+    def warm(self) -> None:
+        if not self._closed:
+            self._spawner.warm(Profile())
+
+
+def _removes(rule: Rule) -> bool:
+    """A bare denial of a tool takes it out of the model's list."""
+    return rule.action == "deny" and not rule.pattern and our_tool(rule.tool) != "edit"
+
+
+def _opening(agent: Agent) -> PrefixSet:
+    return PrefixSet(
+        prefix=agent.prefix,
+        provider=agent.provider.name,
+        model=agent.params.model,
+        wire=agent.provider.wire.name,
+        encoder=agent.provider.wire.version,
+        fingerprint=fingerprint(agent.provider.wire, agent.prefix, agent.params),
+    )

@@ -1,0 +1,289 @@
+"""The one API that faces use: prompt, interrupt, steer, answer, retry — and the record of all of it.
+
+A turn runs in a task of its own, the pump. The pump records a fact before it passes it on, so what was
+shown is on disk; whatever ends the turn, it closes the history: what had streamed is kept, open calls are
+answered, and the end is recorded.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from time import monotonic
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.app.mailbox import Mailbox
+from overt.core.errors import OvertError, ProviderError
+from overt.core.events import (
+    TYPE_OF,
+    EndReason,
+    Event,
+    ModelSet,
+    ModeSet,
+    Noticed,
+    PartialSaved,
+    PermissionDecided,
+    PrefixReset,
+    PrefixSet,
+    Replied,
+    RequestSent,
+    TextStreamed,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+    UserSpoke,
+)
+from overt.core.fragments import MODEL, USER
+from overt.core.history import History, fold, heal, last_exchange
+from overt.core.messages import Call, Message, Text, said
+from overt.core.ports import Answer
+from overt.core.settings import Mode
+from overt.core.usage import Usage
+from overt.engine.agent import Agent
+from overt.engine.inbox import Inbox
+from overt.engine.turn import open_turn
+
+PARTIAL_EVERY = 1.0
+WARM_AFTER = 0.01
+"""Late enough that the first request is on the wire."""
+
+
+class Recorder(Protocol):
+    """Where facts go. `append` never raises for a full disk: it keeps trying and tells of it beside."""
+
+    def append(self, event: Event, *, turn: int, step: int) -> None: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class House(Protocol):
+    """What a conversation needs of whoever built it.
+
+    `troubles` is where the recorder tells of its own: a full disk, say. `choose` finds the agent for another
+    model; `warm` gets the tools ready while the model thinks, `finish` ends what was started for them.
+    """
+
+    troubles: deque[Noticed]
+
+    def warm(self) -> None: ...
+    async def choose(self, reference: str) -> tuple[Agent, PrefixSet]: ...
+    async def finish(self) -> None: ...
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """Where a conversation stands when it is opened, new or resumed."""
+
+    id: str
+    workspace: str
+    path: str = ""
+    history: History = History()
+    healing: tuple[ToolFinished, ...] = ()
+    turn: int = 0
+    fingerprint: str = ""
+    notices: tuple[str, ...] = ()
+
+
+class Denial(Struct, frozen=True, kw_only=True):
+    call: Call
+    reason: str
+
+
+class Conversation:
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        log: Recorder,
+        standing: Standing,
+        opening: PrefixSet,
+        house: House,
+    ) -> None:
+        self.agent = agent
+        self.id = standing.id
+        self.workspace = standing.workspace
+        self.path = standing.path
+        self.history = standing.history
+        self.turn = standing.turn
+        self.step = 0
+        self.usage = Usage()
+        self.denials: list[Denial] = []
+        self.last_denied = False
+        self.inbox = Inbox()
+        self.mailbox = Mailbox()
+        self.notices = list(standing.notices)
+        self._log = log
+        self._recorded_prefix = standing.fingerprint
+        self._opening = opening
+        self._house = house
+        self._healing = standing.healing
+        self._pump: asyncio.Task[None] | None = None
+        self._shown: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._end_reason: EndReason = "interrupted"
+        self._streamed: list[str] = []
+        self._saved = 0
+        self._saved_at = 0.0
+        self._started: dict[str, Call] = {}
+
+    # ── what faces call ──────────────────────────────────────────────────────────────────────────────────
+
+    async def prompt(self, text: str) -> AsyncGenerator[Event, None]:
+        """One turn, from a prompt to rest. Closing the generator early interrupts the turn."""
+        self._shown = asyncio.Queue()
+        self._end_reason = "interrupted"
+        self._pump = asyncio.create_task(self._run(text))
+        try:
+            while (event := await self._shown.get()) is not None:
+                yield event
+        finally:
+            self._pump.cancel()
+            await asyncio.wait([self._pump])
+        self._pump.result()
+
+    async def retry(self) -> AsyncGenerator[Event, None]:
+        """Drop the last exchange and send its prompt again."""
+        found = last_exchange(self.history)
+        if found is None:
+            raise OvertError("There is nothing to retry yet: no prompt has been sent in this session.")
+        index, message = found
+        self._happened(PrefixReset(cause="retry", keep=index))
+        self.agent.assembler.forget()
+        async with aclosing(self.prompt(message.text())) as events:
+            async for event in events:
+                yield event
+
+    def interrupt(self, reason: EndReason = "interrupted") -> bool:
+        """Abort the running turn at once; False when none is running."""
+        if self._pump is None or self._pump.done():
+            return False
+        self._end_reason = reason
+        self._pump.cancel()
+        return True
+
+    def answer(self, question: str, answer: Answer) -> bool:
+        return self.mailbox.answer(question, answer)
+
+    @property
+    def mode(self) -> Mode:
+        return self.agent.gate.mode
+
+    def set_mode(self, mode: Mode, *, by: str = "user") -> None:
+        self.agent.gate.mode = mode
+        self._happened(ModeSet(mode=mode, by=by))
+
+    async def set_model(self, reference: str) -> None:
+        """Holds from the next request, is recorded, and is a reset point."""
+        self.agent, self._opening = await self._house.choose(reference)
+        self._happened(ModelSet(provider=self._opening.provider, model=self._opening.model, by="user"))
+
+    async def close(self) -> None:
+        self.interrupt()
+        await self._house.finish()
+        self._log.close()
+
+    # ── the turn ─────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _run(self, text: str) -> None:
+        started = monotonic()
+        self.turn += 1
+        self.step = 0
+        self.last_denied = False
+        spent = self.usage
+        end = TurnEnded(reason=self._end_reason)
+        self._happened(TurnStarted(turn=self.turn))
+        for outcome in self._healing:
+            self._happened(outcome)
+        self._healing = ()
+        self._record_prefix()
+        self._happened(UserSpoke(message=said(text, origin=USER)))
+        try:
+            end = await self._consume_turn()
+        except asyncio.CancelledError:
+            end = TurnEnded(reason=self._end_reason)
+        finally:
+            self._close_turn(end, spent, started)
+            self._shown.put_nowait(None)
+
+    async def _consume_turn(self) -> TurnEnded:
+        end = TurnEnded(reason="error", text="the turn ended without a word")
+        async with open_turn(self.agent, self.history, self.inbox) as events:
+            try:
+                async for event in events:
+                    if isinstance(event, TurnEnded):
+                        end = event
+                    else:
+                        self._happened(event)
+            except ProviderError as error:
+                end = TurnEnded(reason="error", text=error.message, kind=error.kind)
+        return end
+
+    def _close_turn(self, end: TurnEnded, spent: Usage, started: float) -> None:
+        """Leave a history that is valid whatever ended the turn."""
+        if self._streamed:
+            kept = Message(role="assistant", parts=(Text(text="".join(self._streamed)),), origin=MODEL)
+            self._save_partial()
+            self._happened(Replied(message=kept, finish="interrupted", usage=Usage()))
+        for outcome in heal(self.history):
+            self._happened(outcome)
+        used = Usage(
+            input=self.usage.input - spent.input,
+            output=self.usage.output - spent.output,
+            cached=self.usage.cached - spent.cached,
+            cache_write=self.usage.cache_write - spent.cache_write,
+            reasoning=self.usage.reasoning - spent.reasoning,
+        )
+        ms = round((monotonic() - started) * 1000)
+        self._happened(replace(end, steps=self.step, usage=used, ms=ms))
+        self._log.sync()
+
+    def _record_prefix(self) -> None:
+        if self._recorded_prefix == self._opening.fingerprint:
+            return
+        if self._recorded_prefix:
+            self._happened(PrefixReset(cause="the model, the system prompt or the tools changed"))
+            self.agent.assembler.forget()
+        self._happened(self._opening)
+        self._recorded_prefix = self._opening.fingerprint
+
+    # ── one event: recorded, folded, shown ───────────────────────────────────────────────────────────────
+
+    def _happened(self, event: Event) -> None:
+        if type(event) in TYPE_OF:
+            self._log.append(event, turn=self.turn, step=self.step + isinstance(event, RequestSent))
+            self.history = fold(self.history, event)
+            while self._house.troubles:
+                self._shown.put_nowait(self._house.troubles.popleft())
+        self._follow(event)
+        self._shown.put_nowait(event)
+
+    def _follow(self, event: Event) -> None:
+        match event:
+            case RequestSent():
+                self.step += 1
+                if self.step == 1:
+                    asyncio.get_running_loop().call_later(WARM_AFTER, self._house.warm)
+                self._streamed, self._saved, self._saved_at = [], 0, monotonic()
+            case TextStreamed(text=text):
+                self._streamed.append(text)
+                if monotonic() - self._saved_at >= PARTIAL_EVERY:
+                    self._save_partial()
+            case Replied(usage=usage):
+                self._streamed, self._saved = [], 0
+                self.usage = self.usage + usage
+            case ToolStarted(call=call):
+                self._started[call.id] = call
+            case PermissionDecided(verdict="deny", call_id=call_id, reason=reason):
+                self.denials.append(Denial(call=self._started[call_id], reason=reason))
+            case ToolFinished(code=code):
+                self.last_denied = code == "denied"
+            case _:
+                pass
+
+    def _save_partial(self) -> None:
+        fresh = "".join(self._streamed[self._saved :])
+        self._saved, self._saved_at = len(self._streamed), monotonic()
+        if fresh:
+            self._log.append(PartialSaved(text=fresh), turn=self.turn, step=self.step)

@@ -1,0 +1,44 @@
+"""What the command line asked for, before configuration is read."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+OutputFormat = Literal["text", "json", "stream-json"]
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """None and empty mean: not said, so configuration or the default decides."""
+
+    directory: str = ""
+    add_dirs: tuple[str, ...] = ()
+    model: str = ""
+    mode: str = ""
+    allowed: tuple[str, ...] = ()
+    disallowed: tuple[str, ...] = ()
+    system_prompt: str | None = None
+    system_prompt_origin: str = ""
+    append_system_prompt: str = ""
+    max_steps: int | None = None
+    resume: str = ""
+    continue_last: bool = False
+    persist: bool = True
+    interactive: bool = False
+    verbose: bool = False
+    output: OutputFormat = "text"
+
+
+CLAUDE_MODES = {
+    "default": "review",
+    "manual": "review",
+    "acceptEdits": "auto",
+    "auto": "auto",
+    "plan": "plan",
+    "bypassPermissions": "yolo",
+    "dontAsk": "review",
+    "review": "review",
+    "yolo": "yolo",
+}
+"""Every name of a mode that is accepted → ours. `dontAsk` also denies what would be asked."""
+
+TO_CLAUDE = {"review": "default", "auto": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}

@@ -1,0 +1,132 @@
+"""What read-only subcommands and faces ask: configuration, models, tools, sessions, history."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec import Struct
+
+from overt.app.options import Options
+from overt.app.setting import read_setting
+from overt.config.origin import explain
+from overt.config.paths import read_environment
+from overt.config.trust import dotenv, trust, untrust
+from overt.core.events import Event
+from overt.core.late import late
+from overt.providers.registry import make
+from overt.sessions.entries import Entry
+from overt.sessions.index import Summary, delete, find, list_sessions
+from overt.sessions.load import load
+from overt.tools.registry import BUILT_IN
+
+HISTORY_LINES = 2000
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    key: str
+    value: Any
+    origin: str
+
+
+class ToolRow(Struct, frozen=True, kw_only=True):
+    name: str
+    effects: tuple[str, ...]
+    description: str
+    bytes: int
+
+
+class ModelRow(Struct, frozen=True, kw_only=True):
+    """`state` says how the model was found: configured, or listed by its server."""
+
+    provider: str
+    model: str
+    chosen: bool
+
+
+def configuration(directory: str) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """Every value with its origin, and the warnings."""
+    config = read_setting(Options(directory=directory)).config
+    return tuple(Row(key=each.key, value=each.value, origin=each.origin) for each in explain(config)), config.warnings
+
+
+def tool_rows() -> tuple[ToolRow, ...]:
+    return tuple(
+        ToolRow(
+            name=tool.name,
+            effects=tuple(sorted(tool.effects)),
+            description=tool.spec.description,
+            bytes=len(tool.spec.name) + len(tool.spec.description) + len(bytes(tool.spec.schema)),
+        )
+        for tool in BUILT_IN
+    )
+
+
+async def model_rows(directory: str) -> tuple[ModelRow, ...]:
+    """The model that would be used, and the others its server offers."""
+    setting = read_setting(Options(directory=directory))
+    names = [entry.api_key_env for entry in setting.config.providers if entry.api_key_env]
+    found = await late("discover")(
+        setting.environment.variables,
+        setting.config.providers,
+        reference=setting.config.default_model,
+        dotenv=dotenv(setting.roots.project, names, trusted=setting.trust),
+    )
+    listed = await make(found.entry, found.key).models()
+    rows = [ModelRow(provider=found.entry.name, model=found.model, chosen=True)]
+    rows += [ModelRow(provider=found.entry.name, model=name, chosen=False) for name in listed if name != found.model]
+    for entry in setting.config.providers:
+        known = entry.models or ((entry.model,) if entry.model else ())
+        rows += [ModelRow(provider=entry.name, model=name, chosen=False) for name in known]
+    return tuple({(row.provider, row.model): row for row in reversed(rows)}.values())[::-1]
+
+
+def sessions(directory: str, *, everywhere: bool) -> tuple[Summary, ...]:
+    setting = read_setting(Options(directory=directory))
+    return list_sessions(setting.environment.data_dir, None if everywhere else setting.roots.project)
+
+
+def session_entries(reference: str) -> tuple[str, tuple[Entry[Event], ...], tuple[str, ...]]:
+    """The path, the entries and the damage of one session."""
+    path = find(read_environment().data_dir, reference, None)
+    loaded = load(path)
+    return path, loaded.entries, loaded.damage
+
+
+def delete_session(reference: str) -> str:
+    path = find(read_environment().data_dir, reference, None)
+    delete(path)
+    return path
+
+
+def set_trust(directory: str, *, trusting: bool) -> str:
+    setting = read_setting(Options(directory=directory))
+    (trust if trusting else untrust)(setting.environment, setting.roots.project)
+    return setting.roots.project
+
+
+def colour_wanted() -> bool:
+    environment = read_environment()
+    return not any((environment.get("NO_COLOR"), environment.get("AGENT_NO_COLOR"), environment.get("TERM") == "dumb"))
+
+
+@contextmanager
+def prompt_history(readline: Any) -> Iterator[None]:
+    """Line editing with the prompts of earlier sessions, kept for the owner only."""
+    folder = read_environment().data_dir
+    path = os.path.join(folder, "history")
+    readline.set_history_length(HISTORY_LINES)
+    try:
+        readline.read_history_file(path)
+    except OSError:
+        pass  # there is none yet
+    try:
+        yield
+    finally:
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            readline.write_history_file(path)
+            os.chmod(path, 0o600)
+        except OSError:
+            pass  # a history that cannot be kept must not spoil leaving

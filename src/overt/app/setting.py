@@ -1,0 +1,44 @@
+"""Where a command runs and what it was told: environment, roots, trust and configuration, read once."""
+
+from msgspec import Struct
+
+from overt.app.options import CLAUDE_MODES, Options
+from overt.config.load import Flag, load
+from overt.config.paths import Environment, Roots, read_environment, roots
+from overt.config.schema import Config
+from overt.config.trust import Trusted, trusted
+from overt.lib.catalogue import language_of, set_language
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    environment: Environment
+    roots: Roots
+    trust: Trusted
+    config: Config
+
+
+def read_setting(options: Options) -> Setting:
+    environment = read_environment()
+    places = roots(environment, options.directory)
+    trust = trusted(environment)
+    config = load(environment, project=places.project, trusted=trust.has(places.project), flags=tuple(_flags(options)))
+    set_language(language_of(config.language, environment.variables))
+    return Setting(environment=environment, roots=places, trust=trust, config=config)
+
+
+def _flags(options: Options) -> list[Flag]:
+    given: list[Flag] = []
+    if options.mode:
+        mode = options.mode if options.mode == "dontAsk" else CLAUDE_MODES[options.mode]
+        given.append(Flag(flag="--permission-mode", key="permissions.mode", value=mode))
+    if options.allowed:
+        given.append(Flag(flag="--allowedTools", key="permissions.allow", value=list(options.allowed)))
+    if options.disallowed:
+        given.append(Flag(flag="--disallowedTools", key="permissions.deny", value=list(options.disallowed)))
+    if options.max_steps is not None:
+        given.append(Flag(flag="--max-turns", key="agent.max_steps", value=options.max_steps))
+    if options.add_dirs:
+        given.append(Flag(flag="--add-dir", key="workspace.allow_write", value=list(options.add_dirs)))
+    if options.model:
+        given.append(Flag(flag="--model", key="default_model", value=options.model))
+    return given

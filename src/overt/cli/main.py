@@ -1,0 +1,66 @@
+"""Flags choose a face or a subcommand; only that one is loaded."""
+
+import select
+import sys
+
+from overt.core.errors import OvertError
+from overt.core.late import TABLE, late
+
+PIPE_PATIENCE = 3.0
+
+
+def main(argv: list[str]) -> int:
+    try:
+        return _dispatch(argv)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except OvertError as error:
+        print(f"overt: {late('visible')(error.message)}", file=sys.stderr)
+        return 2 if type(error).__name__ == "UsageError" else 1
+    except Exception as error:
+        if late("environment")().get("OVERT_DEBUG"):
+            raise
+        print(f"overt: internal error: {type(error).__name__}: {error} (OVERT_DEBUG=1 shows where)", file=sys.stderr)
+        return 1
+
+
+def _dispatch(argv: list[str]) -> int:
+    command = argv[0] if argv else ""
+    if f"cli.{command}" in TABLE:
+        code: int = late(f"cli.{command}")(argv[1:])
+        return code
+    return _prompt(argv[1:] if command == "run" else argv, headless=command == "run")
+
+
+def _prompt(argv: list[str], *, headless: bool) -> int:
+    parser = late("flags.prompt_parser")()
+    given = parser.parse_args(argv)
+    if given.version:
+        print(f"overt {late('version')}")
+        return 0
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    headless = headless or given.headless or not terminal or given.output_format != "text"
+    words = [word for word in given.prompt if word != "-"]
+    prompt = " ".join(words)
+    if headless:
+        prompt = _with_stdin(prompt, demanded="-" in given.prompt)
+        if not prompt.strip():
+            raise late("flags.usage_error")('there is nothing to do: give a task, as in: overt run "fix the test"')
+    options = late("flags.options_of")(given, interactive=not headless)
+    face = late("face.headless" if headless else "face.plain")
+    code: int = face(options, prompt)
+    return code
+
+
+def _with_stdin(prompt: str, *, demanded: bool) -> str:
+    """What is piped in is the task, or joins the one that was given."""
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return prompt
+    if prompt and not demanded and not select.select([sys.stdin], [], [], PIPE_PATIENCE)[0]:
+        print("overt: nothing came through stdin; going on without it", file=sys.stderr)
+        return prompt
+    piped = sys.stdin.buffer.read().decode("utf-8", "replace")
+    return f"{prompt}\n\n{piped}" if prompt and piped.strip() else prompt or piped

@@ -1,0 +1,240 @@
+"""What each key takes: one table, one way to say that a value does not fit."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from overt.config.rules import parse_rule, printable, split_rules, stranger, tool_name
+from overt.core.errors import ConfigError
+from overt.core.settings import Action, Rule
+
+MODES: dict[str, str] = {
+    "review": "review",
+    "auto": "auto",
+    "plan": "plan",
+    "yolo": "yolo",
+    "default": "review",
+    "manual": "review",
+    "acceptEdits": "auto",
+    "bypassPermissions": "yolo",
+    "dontAsk": "dontAsk",
+}
+"""Our modes and Claude Code's names for them; `dontAsk` is review with every question denied."""
+
+ACTIONS: tuple[Action, ...] = ("allow", "ask", "deny")
+KINDS = ("openai", "responses", "anthropic", "scripted")
+LARGEST = 10**9
+
+
+class Check(Struct, frozen=True):
+    """`read` gives the value as the program wants it, or raises ValueError; `expected` finishes “must be”."""
+
+    expected: str
+    read: Callable[[Any], Any]
+    secret: bool = False
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST:
+        raise ValueError
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LARGEST:
+        raise ValueError
+    return float(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ValueError
+    found = tuple(_text(item) for item in value)
+    if not all(item.strip() for item in found):
+        raise ValueError
+    return found
+
+
+def _tools(value: Any) -> tuple[str, ...]:
+    return tuple(tool_name(name) for name in _texts(value))
+
+
+def _model_names(value: Any) -> tuple[str, ...]:
+    return _texts(list(value) if isinstance(value, dict) else value)
+
+
+def _variable(value: Any) -> str:
+    name = _text(value)
+    if not name.isascii() or not name.isidentifier() or name != name.upper() or len(name) > 64:
+        raise ValueError
+    return name
+
+
+def _variables(value: Any) -> tuple[str, ...]:
+    names = _texts(value)
+    if not all(name.isascii() and name.isidentifier() for name in names):
+        raise ValueError
+    return names
+
+
+def _address(value: Any) -> str:
+    text = _text(value).strip()
+    if text.startswith("file:") and text.isprintable():
+        return text  # a script for the scripted provider
+    scheme, _, rest = text.partition("://")
+    host = rest.partition("/")[0]
+    if scheme.lower() not in ("http", "https") or not host or "@" in host or not text.isprintable() or " " in text:
+        raise ValueError
+    return text
+
+
+def _headers(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError
+    for name, text in value.items():
+        if not name.isascii() or not name.isprintable() or not name.strip() or ":" in name:
+            raise ValueError
+        if not _text(text).isprintable():
+            raise ValueError
+    return dict(value)
+
+
+def _one_of(choices: dict[str, str]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if _text(value) not in choices:
+            raise ValueError
+        return choices[value]
+
+    return read
+
+
+def _choice(*choices: str, also: dict[str, str] | None = None) -> Check:
+    names = dict.fromkeys(choices)
+    shown = ", ".join(f"'{name}'" for name in names)
+    return Check(f"one of {shown}", _one_of({name: name for name in choices} | (also or {})))
+
+
+TEXT = Check("a text", _text)
+FLAG = Check("true or false", _flag)
+WHOLE = Check("a whole number above 0", _whole)
+SECONDS = Check("a number of seconds above 0", _seconds)
+TEXTS = Check("a list of texts", _texts)
+TOOLS = Check("a list of tool names", _tools)
+ADDRESS = Check("an address that begins with http:// or https:// and holds no password", _address, secret=True)
+
+TIMEOUTS = ("connect", "headers", "between", "total", "notice")
+
+CHECKS: dict[str, Check] = {
+    "default_model": TEXT,
+    "language": _choice("auto", "en", "zh"),
+    "offline": FLAG,
+    "agent.system_prompt": TEXT,
+    "agent.append_system_prompt": TEXT,
+    "agent.max_steps": WHOLE,
+    "permissions.mode": _choice("review", "auto", "plan", "yolo", also=MODES),
+    "permissions.fallback": _choice(*ACTIONS),
+    "tools.enabled": TOOLS,
+    "tools.disabled": TOOLS,
+    "limits.max_parallel": WHOLE,
+    "limits.result_bytes": WHOLE,
+    "limits.result_tokens": WHOLE,
+    **{f"timeouts.{name}": SECONDS for name in TIMEOUTS},
+    "context.context_window": WHOLE,
+    "env.pass": Check("a list of names of variables", _variables),
+    "workspace.allow_read": TEXTS,
+    "workspace.allow_write": TEXTS,
+}
+
+PROVIDER: dict[str, Check] = {
+    "kind": _choice(*KINDS),
+    "base_url": ADDRESS,
+    "model": TEXT,
+    "models": Check("a list of texts", _model_names),
+    "default": TEXT,
+    "api_key_env": Check("the NAME of the variable that holds the key, never the key", _variable, secret=True),
+    "context_window": WHOLE,
+    "max_tokens": WHOLE,
+    "headers": Check("a table of texts", _headers, secret=True),
+    "attempts": WHOLE,
+    "max_answer": WHOLE,
+    "max_event": WHOLE,
+    **{f"timeouts.{name}": SECONDS for name in TIMEOUTS},
+}
+
+OUTSIDE: dict[str, Check] = {"base_url": ADDRESS, "kind": _choice(*KINDS)}
+"""Keys that only a variable or a flag may set."""
+
+
+def read_value(check: Check, value: Any, *, name: str, place: str) -> Any:
+    try:
+        return check.read(value)
+    except ValueError:
+        got = "" if check.secret else f", got {described(value)}"
+        raise ConfigError(f"{place}: `{name}` must be {check.expected}{got}") from None
+
+
+def read_rule(text: Any, action: Action, place: str) -> tuple[Rule, str]:
+    """A rule and a warning or nothing. A restriction that a slip of the pen would undo is an error."""
+    if not isinstance(text, str):
+        raise ConfigError(f"{place}: a rule must be a text like 'bash(git *)', got {described(text)}")
+    rule = parse_rule(text, action, place)
+    strange = stranger(rule.tool)
+    if strange is None:
+        return rule, ""
+    name, near = strange
+    if near and action != "allow":
+        raise ConfigError(f"{place}: the rule {printable(text)!r} names no known tool; did you mean `{near}`?")
+    return rule, f"{place}: no tool of this version is called `{printable(name)}`" + did_you_mean(near)
+
+
+def did_you_mean(near: str) -> str:
+    return f"; did you mean `{near}`?" if near else ""
+
+
+def described(value: Any) -> str:
+    """A value from a file, short and on one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "null"
+        case str():
+            return repr(printable(value))
+        case int():
+            return str(value) if value.bit_length() < 100 else "a huge number"
+        case float():
+            return str(value)
+        case dict():
+            return "a table"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "a date or time"
+
+
+def outside_value(key: str, value: Any, place: str) -> tuple[Any, tuple[str, ...]]:
+    """A value from a flag or a variable, held to the same checks as one from a file, and warnings."""
+    name = key.rpartition(".")[2]
+    for action in ACTIONS:
+        if key == f"permissions.{action}":
+            read = [
+                read_rule(text, action, place) for text in (split_rules(value) if isinstance(value, str) else value)
+            ]
+            return tuple(rule for rule, _ in read), tuple(warning for _, warning in read if warning)
+    check = OUTSIDE.get(key) or CHECKS[key]
+    if check is WHOLE and isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:20])
+    return read_value(check, value, name=name, place=place), ()

@@ -1,0 +1,246 @@
+"""Files, variables and flags become one Config: flag > variable > project > user > default."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from overt.config.paths import Environment
+from overt.config.schema import AgentSettings, Config, Permissions, Setting, ToolSettings
+from overt.core.errors import ConfigError
+from overt.core.late import late
+from overt.core.settings import Limits, ProviderEntry, Timeouts
+from overt.lib.paths import shown
+
+USER_FILES = ("config.json", "config.jsonc", "config.toml")
+PROJECT_FILES = (
+    *(f".overt/{name}" for name in USER_FILES),
+    *("overt.json", "overt.jsonc", "overt.toml"),
+)
+"""In rising order: where two files set one key, the later stands."""
+
+VARIABLES = {
+    "OVERT_MODEL": "default_model",
+    "OVERT_BASE_URL": "base_url",
+    "OVERT_KIND": "kind",
+    "OVERT_LANGUAGE": "language",
+    "OVERT_OFFLINE": "offline",
+}
+TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+JOINED = frozenset(
+    {
+        *("permissions.allow", "permissions.ask", "permissions.deny", "tools.disabled"),
+        *("env.pass", "workspace.allow_read", "workspace.allow_write"),
+    }
+)
+"""Lists to which each layer adds; every other value is replaced by the stronger layer."""
+
+STRICTNESS = {
+    "permissions.mode": ("plan", "dontAsk", "review", "auto", "yolo"),
+    "permissions.fallback": ("deny", "ask", "allow"),
+    "offline": (True, False),
+}
+UNSET = {"permissions.mode": "review", "permissions.fallback": "ask", "offline": False}
+
+ALWAYS_LOOSE = frozenset(
+    {
+        *("permissions.allow", "tools.enabled", "env.pass", "workspace.allow_read", "workspace.allow_write"),
+        *("agent.system_prompt", "agent.append_system_prompt"),
+    }
+)
+LOWER_ONLY = frozenset({"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens"})
+
+
+class Flag(Struct, frozen=True, kw_only=True):
+    """A value from the command line under its dotted key; rules are texts, as in a file."""
+
+    flag: str
+    key: str
+    value: Any
+
+
+def load(environment: Environment, *, project: str, trusted: bool, flags: Sequence[Flag] = ()) -> Config:
+    """The whole configuration, or a ConfigError: what cannot be read is never guessed."""
+    user = _present(environment.config_dir, USER_FILES)
+    own = _present(project, PROJECT_FILES)
+    extra = _named_file(environment)
+    variables = {name: environment.variables[name] for name in VARIABLES if environment.variables.get(name)}
+    if not (user or own or extra or variables or flags):
+        return Config()
+    merged = _Merged()
+    for path in user:
+        merged.file(path, shown(path, home=environment.home), base=environment.config_dir, home=environment.home)
+    for path in own:
+        name = shown(path, project, environment.home)
+        merged.file(path, name, base=project, home=environment.home, trusted=trusted)
+    if extra:
+        base = os.path.dirname(extra)
+        merged.file(extra, shown(extra, project, environment.home), base=base, home=environment.home)
+    merged.variables(variables)
+    merged.flags(flags, base=environment.cwd, home=environment.home)
+    return _build(merged, (*user, *own, *((extra,) if extra else ())))
+
+
+def _present(folder: str, names: Iterable[str]) -> tuple[str, ...]:
+    paths = (os.path.join(folder, name) for name in names)
+    return tuple(path for path in paths if _exists(path))
+
+
+def _exists(path: str) -> bool:
+    """A file that may be there but cannot be looked at is not taken for absent: it may hold restrictions."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    return True
+
+
+def _named_file(environment: Environment) -> str:
+    given = environment.get("OVERT_CONFIG")
+    if not given:
+        return ""
+    path = os.path.join(environment.cwd, os.path.expanduser(given))
+    if not os.path.exists(path):
+        raise ConfigError(f"OVERT_CONFIG: {given} does not exist; name a file that does, or unset the variable")
+    if not path.endswith((".toml", ".json", ".jsonc")):
+        raise ConfigError(f"OVERT_CONFIG: {given} must end in .toml, .json or .jsonc")
+    return path
+
+
+class _Merged:
+    """Settings by key as the layers are laid over each other, weakest first."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, list[Setting]] = {}
+        self.warnings: list[str] = []
+
+    def file(self, path: str, name: str, *, base: str, home: str, trusted: bool = True) -> None:
+        settings, warnings = late("config.files")(path, name)
+        self.warnings.extend(warnings)
+        ignored: list[Setting] = []
+        for setting in settings:
+            if not trusted and self.loosens(setting):
+                ignored.append(setting)
+            else:
+                self.put(_resolved(setting, base, home))
+        if ignored:
+            keys = ", ".join(f"`{key}`" for key in dict.fromkeys(_family(each.key) for each in ignored))
+            self.warnings.append(
+                f"{ignored[0].origin}: {keys} ignored, because this folder is not trusted; "
+                "read the file, then run `overt trust` in this folder"
+            )
+
+    def variables(self, found: Mapping[str, str]) -> None:
+        for name, text in found.items():
+            key = VARIABLES[name]
+            value = TRUTH.get(text.lower(), text) if key == "offline" else text
+            self.outside(Setting(key=key, value=value, origin=name))
+
+    def flags(self, flags: Sequence[Flag], *, base: str, home: str) -> None:
+        for flag in flags:
+            self.outside(_resolved(Setting(key=flag.key, value=flag.value, origin=flag.flag), base, home))
+
+    def outside(self, setting: Setting) -> None:
+        value, warnings = late("config.value")(setting.key, setting.value, setting.origin)
+        self.warnings.extend(warnings)
+        self.put(Setting(key=setting.key, value=value, origin=setting.origin))
+
+    def put(self, setting: Setting) -> None:
+        before = self.settings.get(setting.key, [])
+        self.settings[setting.key] = [*before, setting] if setting.key in JOINED else [setting]
+
+    def value(self, key: str, default: Any = None) -> Any:
+        found = self.settings.get(key)
+        if not found:
+            return default
+        return tuple(item for each in found for item in each.value) if key in JOINED else found[-1].value
+
+    def loosens(self, setting: Setting) -> bool:
+        """Whether a value from a folder nobody vouched for would allow more than stands already."""
+        key, value = setting.key, setting.value
+        if key in ALWAYS_LOOSE or key.startswith("providers."):
+            return True
+        if order := STRICTNESS.get(key):
+            return order.index(value) > order.index(self.value(key, UNSET[key]))
+        if key in LOWER_ONLY:
+            before: int = self.value(key, getattr(Limits(), key.partition(".")[2]))
+            return bool(value > before)
+        return False
+
+
+def _family(key: str) -> str:
+    return "providers" if key.startswith("providers.") else key
+
+
+def _resolved(setting: Setting, base: str, home: str) -> Setting:
+    """Paths of `workspace` are relative to the folder that names them."""
+    if not setting.key.startswith("workspace."):
+        return setting
+    paths = tuple(_absolute(path, base, home) for path in setting.value)
+    return Setting(key=setting.key, value=paths, origin=setting.origin)
+
+
+def _absolute(path: str, base: str, home: str) -> str:
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    return os.path.normpath(os.path.join(base, path))
+
+
+def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
+    get = merged.value
+    mode = get("permissions.mode", "review")
+    timeouts = {name: get(f"timeouts.{name}", getattr(Timeouts(), name)) for name in Timeouts.__struct_fields__}
+    limits = {name: get(f"limits.{name}", getattr(Limits(), name)) for name in Limits.__struct_fields__}
+    limits["max_steps"] = get("agent.max_steps", Limits().max_steps)
+    warnings = merged.warnings
+    return Config(
+        default_model=get("default_model", ""),
+        language=get("language", "auto"),
+        offline=get("offline", False),
+        base_url=get("base_url", ""),
+        kind=get("kind", ""),
+        agent=AgentSettings(
+            system_prompt=get("agent.system_prompt"),
+            append_system_prompt=get("agent.append_system_prompt", ""),
+        ),
+        providers=_providers(merged, timeouts),
+        permissions=Permissions(
+            rules=tuple(rule for action in ("deny", "ask", "allow") for rule in get(f"permissions.{action}", ())),
+            fallback=get("permissions.fallback"),
+            mode="review" if mode == "dontAsk" else mode,
+            dont_ask=mode == "dontAsk",
+        ),
+        tools=ToolSettings(enabled=get("tools.enabled"), disabled=get("tools.disabled", ())),
+        limits=Limits(**limits),
+        timeouts=Timeouts(**timeouts),
+        context_window=get("context.context_window", 0),
+        env_pass=get("env.pass", ()),
+        allow_read=get("workspace.allow_read", ()),
+        allow_write=get("workspace.allow_write", ()),
+        warnings=tuple(warnings),
+        settings=tuple(each for found in merged.settings.values() for each in found),
+        files=files,
+    )
+
+
+def _providers(merged: _Merged, timeouts: dict[str, float]) -> tuple[ProviderEntry, ...]:
+    """Entries of one name in several files are one entry; the general time-outs hold where it sets none."""
+    entries: dict[str, dict[str, Any]] = {}
+    waits: dict[str, dict[str, float]] = {}
+    for key in merged.settings:
+        family, _, rest = key.partition(".")
+        if family != "providers":
+            continue
+        name, _, field = rest.partition(".")
+        entry = entries.setdefault(name, {})
+        if field.startswith("timeouts."):
+            waits.setdefault(name, {})[field.partition(".")[2]] = merged.value(key)
+        else:
+            entry[field] = merged.value(key)
+    return tuple(
+        ProviderEntry(**entry, timeouts=Timeouts(**(timeouts | waits.get(name, {})))) for name, entry in entries.items()
+    )

@@ -1,0 +1,90 @@
+"""Where things are: the only reader of the environment."""
+
+import os
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from overt.core.errors import ConfigError
+
+MARKERS = ("overt.toml", ".overt", ".git", "overt.json", "overt.jsonc")
+
+KEY_VARIABLES = (
+    "OVERT_API_KEY",
+    "AGENT_API_KEY",
+    "OPENAI_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "DASHSCOPE_API_KEY",
+)
+"""Variables that hold a key although no `api_key_env` names them."""
+
+
+class Environment(Struct, frozen=True, kw_only=True):
+    """Folders and variables as they were at start; `variables` is for children and keys, and is never shown."""
+
+    home: str
+    config_dir: str
+    data_dir: str
+    cache_dir: str
+    cwd: str
+    variables: dict[str, str]
+
+    def get(self, name: str) -> str:
+        return self.variables.get(name, "")
+
+    def secrets(self, names: Sequence[str] = ()) -> tuple[str, ...]:
+        """Values that must never be shown: the known key variables and those that `names` adds."""
+        return tuple(value for name in (*KEY_VARIABLES, *names) if (value := self.variables.get(name, "")))
+
+    def __repr__(self) -> str:
+        return f"Environment(home={self.home!r}, cwd={self.cwd!r})"
+
+
+class Roots(Struct, frozen=True, kw_only=True):
+    """File tools stay in the workspace; configuration, rules and trust come from the project."""
+
+    workspace: str
+    project: str
+
+
+def read_environment() -> Environment:
+    variables = dict(os.environ)
+    home = os.path.expanduser("~")
+    try:
+        cwd = os.getcwd()
+    except FileNotFoundError:
+        raise ConfigError("the current folder no longer exists; change to another one and start again") from None
+    return Environment(
+        home=home,
+        config_dir=_folder(variables, "XDG_CONFIG_HOME", f"{home}/.config"),
+        data_dir=_own(variables, "OVERT_DATA", cwd) or _folder(variables, "XDG_DATA_HOME", f"{home}/.local/share"),
+        cache_dir=_own(variables, "OVERT_CACHE", cwd) or _folder(variables, "XDG_CACHE_HOME", f"{home}/.cache"),
+        cwd=cwd,
+        variables=variables,
+    )
+
+
+def _folder(variables: dict[str, str], name: str, default: str) -> str:
+    """XDG says that a relative path in these variables is to be ignored."""
+    given = variables.get(name, "")
+    return os.path.join(given if os.path.isabs(given) else default, "overt")
+
+
+def _own(variables: dict[str, str], name: str, cwd: str) -> str:
+    given = variables.get(name, "")
+    return os.path.join(cwd, os.path.expanduser(given)) if given else ""
+
+
+def roots(environment: Environment, directory: str = "") -> Roots:
+    """`directory` is the value of -C; the project is the nearest marked ancestor below the home folder."""
+    workspace = os.path.realpath(os.path.join(environment.cwd, os.path.expanduser(directory)))
+    if not os.path.isdir(workspace):
+        raise ConfigError(f"-C: {directory} is not a folder; give one that exists")
+    home = os.path.realpath(environment.home)
+    folder = workspace
+    while folder not in (home, "/"):
+        if any(os.path.lexists(os.path.join(folder, marker)) for marker in MARKERS):
+            return Roots(workspace=workspace, project=folder)
+        folder = os.path.dirname(folder)
+    return Roots(workspace=workspace, project=workspace)

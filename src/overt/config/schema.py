@@ -1,0 +1,65 @@
+"""What the configuration may say, as one frozen tree whose every value knows its origin."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from overt.core.settings import Action, Limits, Mode, ProviderEntry, Rule, Timeouts
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """One value under its dotted key; `origin` is ``file:line``, a flag, a variable or ``default``."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+class AgentSettings(Struct, frozen=True, kw_only=True):
+    """`system_prompt` None means the built-in one; the step limit is `Config.limits.max_steps`."""
+
+    system_prompt: str | None = None
+    append_system_prompt: str = ""
+
+
+class Permissions(Struct, frozen=True, kw_only=True):
+    """`fallback` None leaves it to the mode; with `dont_ask`, what would ask is denied."""
+
+    rules: tuple[Rule, ...] = ()
+    fallback: Action | None = None
+    mode: Mode = "review"
+    dont_ask: bool = False
+
+
+class ToolSettings(Struct, frozen=True, kw_only=True):
+    """`enabled` None means all tools; `disabled` is taken away from either."""
+
+    enabled: tuple[str, ...] | None = None
+    disabled: tuple[str, ...] = ()
+
+
+class Config(Struct, frozen=True, kw_only=True):
+    """The whole configuration, checked. `settings` holds what was set and by whom; the rest is default."""
+
+    default_model: str = ""
+    language: str = "auto"
+    offline: bool = False
+    base_url: str = ""
+    kind: str = ""
+    agent: AgentSettings = AgentSettings()
+    providers: tuple[ProviderEntry, ...] = ()
+    permissions: Permissions = Permissions()
+    tools: ToolSettings = ToolSettings()
+    limits: Limits = Limits()
+    timeouts: Timeouts = Timeouts()
+    context_window: int = 0
+    env_pass: tuple[str, ...] = ()
+    allow_read: tuple[str, ...] = ()
+    allow_write: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def origin(self, key: str) -> str:
+        """Who set the value of a dotted key last."""
+        return next((each.origin for each in reversed(self.settings) if each.key == key), "default")

@@ -1,0 +1,98 @@
+"""Fragments and history become the bytes of a request, and the bytes only ever grow.
+
+Cost and proof are one mechanism. What was encoded is kept; a step encodes only the messages it adds and
+feeds only those bytes to a running hash. So the stable part of request N (all but the closing bytes) is a
+prefix of request N+1 by construction, the recorded hashes let anyone check it from outside, and the work
+of a step is what the step adds. When the caller hands over a history that does not continue the last one,
+or another head, the body starts anew and the cause is reported, so that no reset goes unrecorded.
+"""
+
+from hashlib import sha256
+
+from msgspec import Struct
+
+from overt.core.messages import Message
+from overt.core.ports import Wire
+from overt.core.requests import Params, Prefix, Request
+
+
+class Assembled(Struct, frozen=True, kw_only=True):
+    """`stable` is the running hash over the body without its closing bytes; `reset` why it started anew."""
+
+    request: Request
+    stable: str
+    stable_length: int
+    reset: str = ""
+
+
+class Assembler:
+    """The encoded body of one conversation on one wire."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._head = b""
+        self._chunks: list[bytes] = []
+        self._messages: tuple[Message, ...] = ()
+        self._hash = sha256()
+        self._length = 0
+
+    def forget(self) -> None:
+        """Start anew at the next request without reporting it: the caller has recorded the reset itself."""
+        self._head = b""
+
+    def assemble(self, prefix: Prefix, messages: tuple[Message, ...], params: Params) -> Assembled:
+        head = self._wire.head(prefix, params)
+        reset = self._why_anew(head, messages)
+        if reset or not self._head:
+            self._start(head)
+        for message in messages[len(self._messages) :]:
+            self._grow(message)
+        self._messages = messages
+        closing = self._wire.tail(params)
+        whole = self._hash.copy()
+        whole.update(closing)
+        request = Request(
+            prefix=prefix,
+            messages=messages,
+            params=params,
+            stable=tuple(self._chunks),
+            closing=closing,
+            digest=whole.hexdigest(),
+            length=self._length + len(closing),
+        )
+        return Assembled(request=request, stable=self._hash.hexdigest(), stable_length=self._length, reset=reset)
+
+    def _why_anew(self, head: bytes, messages: tuple[Message, ...]) -> str:
+        if not self._head:
+            return ""
+        if head != self._head:
+            return "the system prompt, the tools or the parameters changed"
+        known = len(self._messages)
+        if len(messages) < known or (known and messages[known - 1] is not self._messages[-1]):
+            return "the history changed"
+        return ""
+
+    def _start(self, head: bytes) -> None:
+        self._head = head
+        self._chunks = []
+        self._messages = ()
+        self._hash = sha256()
+        self._length = 0
+        self._take(head)
+
+    def _grow(self, message: Message) -> None:
+        encoded = self._wire.message(message)
+        if not encoded:
+            return
+        first = len(self._chunks) == 1 and self._head.endswith(b"[")
+        self._take(encoded if first else b"," + encoded)
+
+    def _take(self, piece: bytes) -> None:
+        self._chunks.append(piece)
+        self._hash.update(piece)
+        self._length += len(piece)
+
+
+def fingerprint(wire: Wire, prefix: Prefix, params: Params) -> str:
+    """SHA-256 of the bytes every request of the session begins with."""
+    return sha256(wire.head(prefix, params)).hexdigest()

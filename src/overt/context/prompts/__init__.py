@@ -1,0 +1,1 @@
+"""Texts written by us for models, as files."""

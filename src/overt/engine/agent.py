@@ -1,0 +1,26 @@
+"""An agent: everything a turn needs, bundled and frozen."""
+
+from msgspec import Struct
+
+from overt.context.assemble import Assembler
+from overt.core.effects import Effect
+from overt.core.ports import Hands, Provider
+from overt.core.requests import Params, Prefix
+from overt.core.settings import Limits
+from overt.core.tool import Tool
+from overt.engine.gate import Gate
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """`effects` is all this agent may hold: a tool that needs more does not exist for it."""
+
+    path: str
+    provider: Provider
+    params: Params
+    prefix: Prefix
+    tools: dict[str, Tool]
+    effects: frozenset[Effect]
+    limits: Limits
+    gate: Gate
+    hands: Hands
+    assembler: Assembler

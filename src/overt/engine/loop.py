@@ -1,0 +1,98 @@
+"""The loop: ask the model, run what it calls, feed back, until it has nothing more to call.
+
+It yields what happened and keeps nothing: recording, showing and healing belong to the conversation. An
+error of the provider leaves as an exception, and an abort as a cancellation; both leave a history that the
+conversation closes.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from msgspec.structs import replace
+
+from overt.core.events import Event, PrefixReset, Replied, RequestSent, TurnEnded, UserSpoke
+from overt.core.fragments import HARNESS, USER
+from overt.core.history import History, fold
+from overt.core.messages import said
+from overt.engine.agent import Agent
+from overt.engine.inbox import Inbox
+from overt.engine.sample import sample
+from overt.engine.settle import settle
+from overt.repair.storm import Storm
+
+NUDGE = "[overt] The last reply was empty. Go on with the task, or say in words that it is done."
+LIMIT = (
+    "[overt] The step limit is reached and no more calls are possible. "
+    "Summarise what is done, what is not, and what to do next."
+)
+
+
+async def run_turn(
+    agent: Agent, history: History, inbox: Inbox, workers: asyncio.TaskGroup
+) -> AsyncGenerator[Event, None]:
+    storm = Storm()
+    for step in range(1, agent.limits.max_steps + 1):
+        for text in inbox.steering() if step > 1 else ():
+            steered = UserSpoke(agent=agent.path, message=said(text, origin=USER), steered=True)
+            history = fold(history, steered)
+            yield steered
+
+        reply: Replied | None = None
+        async with aclosing(_ask(agent, history)) as events:
+            async for event in events:
+                history = fold(history, event)
+                reply = event if isinstance(event, Replied) else reply
+                yield event
+        assert reply is not None
+
+        calls = reply.message.calls()
+        if calls:
+            async with aclosing(settle(agent, calls, storm, workers=workers, cut=reply.finish == "length")) as events:
+                async for event in events:
+                    history = fold(history, event)
+                    yield event
+        elif not reply.message.text().strip():
+            storm.empty()
+            nudge = UserSpoke(agent=agent.path, message=said(NUDGE, origin=HARNESS))
+            history = fold(history, nudge)
+            yield nudge
+        elif not inbox.has_steering():
+            yield TurnEnded(agent=agent.path, reason="done", text=reply.message.text(), steps=step)
+            return
+
+        if over := storm.over():
+            yield TurnEnded(agent=agent.path, reason="storm", text=over, steps=step)
+            return
+
+    last = UserSpoke(agent=agent.path, message=said(LIMIT, origin=HARNESS))
+    history = fold(history, last)
+    yield last
+    async with aclosing(_ask(agent, history, forced=True)) as events:
+        async for event in events:
+            yield event
+            if isinstance(event, Replied):
+                summary = event.message.text()
+                yield TurnEnded(agent=agent.path, reason="limit", text=summary, steps=agent.limits.max_steps)
+
+
+async def _ask(agent: Agent, history: History, *, forced: bool = False) -> AsyncGenerator[Event, None]:
+    """One request and its reply. `forced` keeps the same tools, so the cache holds, but forbids calling them."""
+    params = replace(agent.params, tool_choice="none") if forced else agent.params
+    made = agent.assembler.assemble(agent.prefix, history.messages, params)
+    if made.reset:
+        yield PrefixReset(agent=agent.path, cause=made.reset)
+    yield RequestSent(
+        agent=agent.path,
+        digest=made.request.digest,
+        length=made.request.length,
+        stable=made.stable,
+        stable_length=made.stable_length,
+        params=params,
+        messages=len(history.messages),
+        encoder=agent.provider.wire.version,
+        forced=forced,
+    )
+    async with aclosing(sample(agent.provider, made.request, agent=agent.path, forced=forced)) as events:
+        async for event in events:
+            yield event

@@ -1,0 +1,141 @@
+"""The calls of one reply, settled: repaired, judged, run, answered — each exactly once.
+
+Neighbouring calls that only read run together; every other call is judged and run by itself, in order, so
+that an approval shows the files as they are at that moment.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from time import monotonic
+
+from overt.core.errors import OvertError, ToolError
+from overt.core.events import Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
+from overt.core.messages import Call, Result, Text
+from overt.core.settings import Limits
+from overt.core.tool import Outcome
+from overt.core.views import Failure
+from overt.engine.agent import Agent
+from overt.engine.gate import Admission
+from overt.lib.text import clip
+from overt.repair.mend import mend
+from overt.repair.storm import Storm
+
+Emit = Callable[[Event], None]
+
+
+async def settle(
+    agent: Agent, calls: tuple[Call, ...], storm: Storm, *, workers: asyncio.TaskGroup, cut: bool = False
+) -> AsyncGenerator[Event, None]:
+    """With `cut` the reply ended at its token limit."""
+    together: list[Admission] = []
+    for call in calls:
+        mended = mend(call, agent.tools, cut=cut)
+        if mended.notes:
+            yield Repaired(agent=agent.path, call_id=call.id, note="; ".join(mended.notes))
+        problem = mended.error or storm.advice(mended.call.name, mended.call.arguments)
+        if problem:
+            storm.ran(mended.call.name, mended.call.arguments, mutating=False, failed=True)
+            yield ToolStarted(agent=agent.path, call=mended.call)
+            yield _failed(agent, call.id, problem, code="invalid")
+            continue
+        admission = agent.gate.receive(mended)
+        if agent.gate.parallel(admission):
+            together.append(admission)
+            continue
+        for batch in (together, [admission]):
+            async with aclosing(_admit_and_run(agent, batch, storm, workers)) as events:
+                async for event in events:
+                    yield event
+        together = []
+    async with aclosing(_admit_and_run(agent, together, storm, workers)) as events:
+        async for event in events:
+            yield event
+
+
+async def _admit_and_run(
+    agent: Agent, batch: list[Admission], storm: Storm, workers: asyncio.TaskGroup
+) -> AsyncGenerator[Event, None]:
+    ready: list[Admission] = []
+    for admission in batch:
+        call = admission.mended.call
+        yield ToolStarted(agent=agent.path, call=call, effects=_effects(admission), headline=_headline(admission))
+        async with aclosing(agent.gate.admit(admission, agent.hands, agent.path)) as events:
+            async for event in events:
+                yield event
+        if admission.refusal:
+            yield _failed(agent, call.id, admission.refusal, code="denied")
+        elif admission.failure:
+            storm.ran(call.name, call.arguments, mutating=False, failed=True)
+            yield _failed(agent, call.id, admission.failure.message, code=admission.failure.code)
+        else:
+            ready.append(admission)
+    if not ready:
+        return
+    events_in: asyncio.Queue[Event] = asyncio.Queue()
+    places = asyncio.Semaphore(agent.limits.max_parallel)
+    for admission in ready:
+        workers.create_task(_perform(agent, admission, events_in.put_nowait, places))
+    waiting = len(ready)
+    while waiting:
+        event = await events_in.get()
+        if isinstance(event, ToolFinished):
+            waiting -= 1
+            done = next(one for one in ready if one.mended.call.id == event.result.call_id)
+            call, alone = done.mended.call, not agent.gate.parallel(done)
+            storm.ran(call.name, call.arguments, mutating=alone, failed=event.result.error)
+        yield event
+
+
+async def _perform(agent: Agent, admission: Admission, emit: Emit, places: asyncio.Semaphore) -> None:
+    """Run one tool; whatever happens to it becomes an outcome the model can read."""
+    mended = admission.mended
+    tool, call_id = mended.tool, mended.call.id
+    assert tool is not None
+    started = monotonic()
+    loan = agent.hands.lend(
+        call_id, tool.needs, report=lambda text: emit(ToolProgressed(agent=agent.path, call_id=call_id, text=text))
+    )
+    async with places:
+        try:
+            outcome = await tool.run(mended.args, **loan.capabilities)
+        except ToolError as error:
+            finished = _failed(agent, call_id, error.message, code=error.code)
+        except OvertError as error:
+            finished = _failed(agent, call_id, error.message, code="failed")
+        except Exception as error:  # noqa: BLE001 - one of the two blanket catches: a tool must not end the turn
+            finished = _failed(agent, call_id, f"{tool.name} broke: {type(error).__name__}: {error}", code="broken")
+        else:
+            finished = _finished(agent, call_id, outcome, loan.journal.seen, round((monotonic() - started) * 1000))
+    for fact in loan.journal.facts:
+        emit(fact)
+    emit(finished)
+
+
+def _finished(agent: Agent, call_id: str, outcome: Outcome, seen: dict[str, str], ms: int) -> ToolFinished:
+    text = Text(text=_bounded(outcome.text, agent.limits))
+    result = Result(call_id=call_id, parts=(text, *outcome.parts))
+    return ToolFinished(agent=agent.path, result=result, view=outcome.view, seen=seen, ms=ms)
+
+
+def _failed(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinished:
+    text = _bounded(message, agent.limits)
+    return ToolFinished(
+        agent=agent.path,
+        result=Result(call_id=call_id, parts=(Text(text=text),), error=True),
+        view=Failure(text=text),
+        code=code,
+    )
+
+
+def _bounded(text: str, limits: Limits) -> str:
+    return clip(text, max_bytes=limits.result_bytes, max_tokens=limits.result_tokens)
+
+
+def _effects(admission: Admission) -> tuple[str, ...]:
+    tool = admission.mended.tool
+    return tuple(sorted(tool.effects)) if tool else ()
+
+
+def _headline(admission: Admission) -> str:
+    return ", ".join(admission.subject.values)

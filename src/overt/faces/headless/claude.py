@@ -1,0 +1,121 @@
+"""Events in the shapes that readers of Claude Code's json and stream-json output expect."""
+
+from typing import Any
+
+from msgspec import json
+
+from overt.app.conversation import Conversation
+from overt.app.options import TO_CLAUDE
+from overt.core.events import Event, Replied, Retried, ToolFinished, TurnEnded
+from overt.core.foreign import claude_tool
+from overt.core.ids import new_id
+from overt.core.messages import Call, Message, Reasoning, Result, Text
+from overt.core.usage import Usage
+
+SUBTYPES = {"done": "success", "limit": "error_max_turns"}
+STOPS = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filter": "refusal", "interrupted": None}
+
+
+def init(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "type": "system",
+        "subtype": "init",
+        "session_id": conversation.id,
+        "cwd": conversation.workspace,
+        "model": conversation.agent.params.model,
+        "tools": [claude_tool(name) for name in conversation.agent.tools],
+        "mcp_servers": [],
+        "permissionMode": TO_CLAUDE[conversation.mode],
+        "slash_commands": [],
+        "agents": [],
+        "skills": [],
+        "plugins": [],
+        "uuid": new_id(32),
+    }
+
+
+def shaped(event: Event, conversation: Conversation) -> dict[str, Any] | None:
+    """The line for one event; None for what those readers do not know."""
+    common = {"parent_tool_use_id": None, "session_id": conversation.id, "uuid": new_id(32)}
+    match event:
+        case Replied(message=message, usage=usage, finish=finish, model=model):
+            body = {
+                "id": f"msg_{new_id(16)}",
+                "type": "message",
+                "role": "assistant",
+                "model": model or conversation.agent.params.model,
+                "content": _content(message),
+                "stop_reason": STOPS[finish],
+                "stop_sequence": None,
+                "usage": tokens(usage),
+            }
+            return {"type": "assistant", "message": body} | common
+        case ToolFinished(result=result):
+            return {"type": "user", "message": {"role": "user", "content": [_result(result)]}} | common
+        case Retried(attempt=attempt, wait=wait, reason=reason):
+            retry = {"attempt": attempt, "retry_delay_ms": round(wait * 1000), "error": reason}
+            return {"type": "system", "subtype": "api_retry", "session_id": conversation.id} | retry
+        case _:
+            return None
+
+
+def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[str, Any]:
+    return {
+        "type": "result",
+        "subtype": SUBTYPES.get(end.reason, "error_during_execution"),
+        "is_error": end.reason != "done",
+        "duration_ms": end.ms,
+        "duration_api_ms": api_ms,
+        "num_turns": end.steps,
+        "result": end.text,
+        "session_id": conversation.id,
+        "total_cost_usd": None,
+        "usage": tokens(end.usage),
+        "modelUsage": {conversation.agent.params.model: tokens(end.usage)},
+        "permission_denials": [
+            {
+                "tool_name": claude_tool(denial.call.name),
+                "tool_use_id": denial.call.id,
+                "tool_input": _input(denial.call),
+            }
+            for denial in conversation.denials
+        ],
+        "uuid": new_id(32),
+    }
+
+
+def tokens(usage: Usage) -> dict[str, int]:
+    """Their `input_tokens` leaves out what was read from or written to the cache."""
+    return {
+        "input_tokens": usage.input - usage.cached - usage.cache_write,
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cached,
+        "output_tokens": usage.output,
+    }
+
+
+def _content(message: Message) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                blocks.append({"type": "text", "text": text})
+            case Reasoning(text=text, signature=signature):
+                blocks.append({"type": "thinking", "thinking": text, "signature": signature})
+            case Call(id=id, name=name):
+                blocks.append({"type": "tool_use", "id": id, "name": claude_tool(name), "input": _input(part)})
+            case _:
+                pass
+    return blocks
+
+
+def _result(result: Result) -> dict[str, Any]:
+    text = "".join(part.text for part in result.parts if isinstance(part, Text))
+    return {"type": "tool_result", "tool_use_id": result.call_id, "content": text, "is_error": result.error}
+
+
+def _input(call: Call) -> Any:
+    try:
+        return json.decode(call.arguments)
+    except ValueError:
+        return {"_raw": call.arguments}

@@ -1,0 +1,139 @@
+"""One prompt, one result on stdout; everything else goes to stderr."""
+
+import asyncio
+import signal
+import sys
+from contextlib import aclosing
+from typing import Any
+
+from overt.app.build import open_conversation
+from overt.app.conversation import Conversation
+from overt.app.options import Options
+from overt.core.codec import encode
+from overt.core.errors import OvertError
+from overt.core.events import (
+    EndReason,
+    Event,
+    Noticed,
+    Repaired,
+    Replied,
+    Retried,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+)
+from overt.core.messages import Text
+from overt.faces.headless.claude import init, result, shaped
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+EXIT: dict[EndReason, int] = {
+    "done": 0,
+    "error": 1,
+    "storm": 1,
+    "denied": 3,
+    "limit": 4,
+    "interrupted": 130,
+    "terminated": 143,
+}
+
+
+def run(options: Options, prompt: str) -> int:
+    return asyncio.run(_run(options, prompt))
+
+
+async def _run(options: Options, prompt: str) -> int:
+    conversation = await open_conversation(options)
+    try:
+        return await _turn(conversation, options, prompt)
+    finally:
+        await conversation.close()
+
+
+async def _turn(conversation: Conversation, options: Options, prompt: str) -> int:
+    _stop_on_signals(conversation)
+    for notice in conversation.notices:
+        _warn(notice)
+    if options.output == "stream-json":
+        _line(init(conversation))
+    api_ms = 0
+    end = TurnEnded(reason="error")
+    async with aclosing(conversation.prompt(prompt)) as events:
+        async for event in events:
+            if options.output == "stream-json" and (line := shaped(event, conversation)):
+                _line(line)
+            if options.output != "stream-json" or options.verbose:
+                _tell(event, verbose=options.verbose)
+            if isinstance(event, Replied):
+                api_ms += event.ms
+            elif isinstance(event, TurnEnded):
+                end = event
+    _finish(end, conversation, options, api_ms)
+    if end.reason == "done" and conversation.last_denied:
+        return EXIT["denied"]
+    return EXIT[end.reason]
+
+
+def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms: int) -> None:
+    if options.output != "text":
+        _line(result(end, conversation, api_ms=api_ms))
+    elif end.reason in ("done", "limit"):
+        _out(end.text if end.text.endswith("\n") else end.text + "\n")
+    match end.reason:
+        case "error" | "storm":
+            _warn(say("prefix.error", text=end.text))
+        case "limit":
+            _warn(say("turn.limit", steps=end.steps))
+        case "interrupted" | "terminated":
+            _warn(say("turn.interrupted"))
+        case _:
+            pass
+
+
+def _tell(event: Event, *, verbose: bool) -> None:
+    match event:
+        case Retried(attempt=attempt, wait=wait, reason=reason):
+            _warn(say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=reason))
+        case Noticed(text=text):
+            _warn(text)
+        case ToolFinished(code="denied", result=denied):
+            _warn("".join(part.text for part in denied.parts if isinstance(part, Text)))
+        case ToolStarted(call=call, headline=headline) if verbose:
+            _warn(f"→ {call.name} {headline}")
+        case ToolFinished(result=finished) if verbose:
+            first = next((part.text for part in finished.parts if isinstance(part, Text)), "")
+            _warn(f"  {'✗' if finished.error else '✓'} {first[:200]}")
+        case Repaired(note=note) if verbose:
+            _warn(f"  repaired: {note}")
+        case _:
+            pass
+
+
+def _stop_on_signals(conversation: Conversation) -> None:
+    loop = asyncio.get_running_loop()
+    reasons: dict[signal.Signals, EndReason] = {
+        signal.SIGINT: "interrupted",
+        signal.SIGTERM: "terminated",
+        signal.SIGHUP: "terminated",
+    }
+    for number, reason in reasons.items():
+        loop.add_signal_handler(number, conversation.interrupt, reason)
+
+
+def _line(value: Any) -> None:
+    _out(encode(value).decode() + "\n")
+
+
+def _out(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise OvertError("stdout was closed before the result was written") from None
+    except UnicodeEncodeError:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+
+
+def _warn(text: str) -> None:
+    print(visible(text), file=sys.stderr, flush=True)

@@ -1,0 +1,231 @@
+"""A line-by-line chat for any terminal.
+
+The engine lives in a thread with its own event loop; this thread owns the terminal. Events arrive through a
+pipe that wakes `select`, so a line typed while the agent works is seen at once and steers it, and Ctrl-C
+reaches the turn wherever it is.
+"""
+
+import asyncio
+import os
+import select
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from overt.app.build import open_conversation
+from overt.app.options import Options
+from overt.app.queries import colour_wanted, prompt_history
+from overt.app.slash import Action, slash
+from overt.core.errors import OvertError
+from overt.core.events import Event, PermissionAsked, TurnEnded
+from overt.core.late import late
+from overt.core.ports import Answer
+from overt.faces.plain.draw import Ink, draw
+from overt.faces.plain.screen import Screen, reduce
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+T = TypeVar("T")
+PROMPT = "› "
+
+
+class Engine:
+    """The event loop in its thread, and the pipe through which it wakes the terminal."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.events: deque[Event | OvertError | None] = deque()
+        self.awake, self._wake = os.pipe()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="engine")
+        self._thread.start()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    def soon(self, function: Callable[..., Any], *args: Any) -> None:
+        self.loop.call_soon_threadsafe(function, *args)
+
+    def post(self, item: "Event | OvertError | None") -> None:
+        self.events.append(item)
+        os.write(self._wake, b".")
+
+    def stop(self) -> None:
+        self.soon(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+        os.close(self.awake)
+        os.close(self._wake)
+
+
+class Chat:
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._engine = Engine()
+        self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
+        self._screen = Screen(ink=self._ink)
+        self._conversation = self._engine.call(open_conversation(options))
+
+    def run(self, first: str) -> int:
+        conversation = self._conversation
+        model, mode = conversation.agent.params.model, conversation.mode
+        self._print(say("chat.welcome", version=late("version"), model=visible(model), mode=mode))
+        for notice in conversation.notices:
+            self._print(notice)
+        text: str | None = first or None
+        with prompt_history(late("readline")):
+            while True:
+                text = text if text is not None else self._read()
+                if text is None or not self._handle(text):
+                    break
+                text = self._conversation.inbox.next_prompt()
+        self._print(say("chat.goodbye"))
+        return 0
+
+    def close(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._engine.call(self._conversation.close())
+        self._engine.stop()
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _read(self) -> str | None:
+        """A prompt, or None to leave: Ctrl-D, or Ctrl-C twice on an empty line."""
+        warned = False
+        while True:
+            try:
+                text = input(PROMPT)
+            except EOFError:
+                self._print("")
+                return None
+            except KeyboardInterrupt:
+                self._print("")
+                if warned:
+                    return None
+                warned = True
+                self._print(say("chat.again"))
+                continue
+            if text.strip():
+                return text
+
+    def _handle(self, text: str) -> bool:
+        if not text.startswith("/"):
+            self._turn(lambda: self._conversation.prompt(text))
+            return True
+        try:
+            done = self._engine.call(slash(self._conversation, text))
+        except OvertError as error:
+            self._print(self._ink.red(say("prefix.error", text=visible(error.message))))
+            return True
+        for line in done.lines:
+            self._print(line)
+        match done.action:
+            case Action.LEAVE:
+                return False
+            case Action.RETRY:
+                self._turn(lambda: self._conversation.retry())
+            case Action.NEW:
+                self._engine.call(self._conversation.close())
+                self._conversation = self._engine.call(open_conversation(self._fresh()))
+                self._print(say("session.new", id=self._conversation.id))
+            case Action.NOTHING:
+                pass
+        return True
+
+    def _fresh(self) -> Options:
+        return replace(self._options, resume="", continue_last=False)
+
+    # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _turn(self, start: Callable[[], Any]) -> None:
+        asyncio.run_coroutine_threadsafe(self._follow(start), self._engine.loop)
+        while True:
+            try:
+                if not self._wait_and_show():
+                    return
+            except KeyboardInterrupt:
+                self._engine.soon(self._conversation.interrupt)
+
+    async def _follow(self, start: Callable[[], Any]) -> None:
+        try:
+            async with aclosing(start()) as events:
+                async for event in events:
+                    self._engine.post(event)
+        except OvertError as error:
+            self._engine.post(error)
+        finally:
+            self._engine.post(None)
+
+    def _wait_and_show(self) -> bool:
+        ready, _, _ = select.select([self._engine.awake, sys.stdin], [], [])
+        if self._engine.awake in ready:
+            os.read(self._engine.awake, 4096)
+            while self._engine.events:
+                event = self._engine.events.popleft()
+                if event is None:
+                    return False
+                self._show(event)
+        elif sys.stdin in ready:
+            self._steer(sys.stdin.readline())
+        return True
+
+    def _steer(self, line: str) -> None:
+        if line.strip():
+            self._engine.soon(self._conversation.inbox.steer, line.strip())
+
+    def _show(self, event: "Event | OvertError") -> None:
+        if isinstance(event, OvertError):
+            self._print(self._ink.red(say("prefix.error", text=visible(event.message))))
+            return
+        self._screen = reduce(self._screen, event)
+        sys.stdout.write(self._screen.out)
+        sys.stdout.flush()
+        if isinstance(event, PermissionAsked):
+            self._engine.soon(self._conversation.answer, event.id, self._ask(event))
+        if isinstance(event, TurnEnded) and event.reason in ("interrupted", "terminated"):
+            self._engine.soon(self._conversation.inbox.steering)
+
+    def _ask(self, question: PermissionAsked) -> Answer:
+        ink = self._ink
+        self._print(ink.bold(say("ask.headline", tool=question.call.name, what=visible(question.headline))))
+        self._print(draw(question.view, ink, whole=True))
+        if question.why:
+            self._print(ink.dim(say("ask.why", why=visible(question.why))))
+        if question.dangerous:
+            self._print(ink.red(say("ask.dangerous")))
+        choices = say("ask.choices", rule=visible(question.always)) if question.always else say("ask.choices_once")
+        while True:
+            self._print(choices)
+            match _key(say("ask.prompt")).strip().lower()[:1]:
+                case "y":
+                    return Answer(choice="once")
+                case "a" if question.always:
+                    return Answer(choice="always")
+                case "n":
+                    return Answer(choice="deny", reason=_key(say("ask.reason")).strip())
+                case _:
+                    continue
+
+    def _print(self, text: str) -> None:
+        print(text, flush=True)
+
+
+def _key(prompt: str) -> str:
+    """An answer; no more input counts as no."""
+    try:
+        return input(prompt)
+    except EOFError:
+        return "n"
+
+
+def run(options: Options, first: str) -> int:
+    chat = Chat(options)
+    try:
+        return chat.run(first)
+    finally:
+        chat.close()

@@ -1,0 +1,105 @@
+"""What the plain chat has on its screen, as a fold over events: `out` is what to print next."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.core.events import (
+    CallStreamed,
+    Event,
+    Noticed,
+    PermissionDecided,
+    PrefixReset,
+    ReasoningStreamed,
+    Repaired,
+    Replied,
+    Retried,
+    TextStreamed,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    UserSpoke,
+)
+from overt.core.usage import Usage
+from overt.faces.plain.draw import Ink, draw
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+
+class Screen(Struct, frozen=True, kw_only=True):
+    """`column` tells whether the cursor stands at the start of a line; `thinking` whether reasoning was announced."""
+
+    ink: Ink
+    out: str = ""
+    column: int = 0
+    thinking: bool = False
+    usage: Usage = Usage()
+
+
+def reduce(screen: Screen, event: Event) -> Screen:
+    ink = screen.ink
+    match event:
+        case TextStreamed(text=text):
+            return _raw(screen, visible(text))
+        case ReasoningStreamed():
+            if screen.thinking:
+                return replace(screen, out="")
+            return replace(_line(screen, ink.dim(say("turn.thinking"))), thinking=True)
+        case Replied(usage=usage):
+            return replace(_line(screen, ""), thinking=False, usage=screen.usage + usage)
+        case ToolStarted(call=call, headline=headline):
+            return _line(screen, f"{ink.cyan('●')} {ink.bold(call.name)} {visible(headline)}")
+        case ToolFinished(view=view):
+            drawn = draw(view, ink)
+            return _line(screen, "\n".join(f"  {line}" for line in drawn.splitlines()))
+        case PermissionDecided(verdict="allow", remembered=rule) if rule:
+            return _line(screen, ink.dim("  " + say("ask.remembered", rule=visible(rule))))
+        case Repaired(note=note):
+            return _line(screen, ink.dim("  " + say("turn.repaired", note=visible(note))))
+        case UserSpoke(message=message, steered=True):
+            return _line(screen, ink.dim("> " + visible(message.text())))
+        case UserSpoke(message=message) if message.origin.kind == "harness":
+            return _line(screen, ink.dim(visible(message.text())))
+        case Retried(attempt=attempt, wait=wait, reason=reason):
+            told = say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=visible(reason))
+            return _line(screen, ink.dim(told))
+        case Noticed(text=text):
+            return _line(screen, ink.dim(visible(text)))
+        case PrefixReset(cause=cause):
+            return _line(screen, ink.dim(say("turn.reset", cause=cause)))
+        case TurnEnded():
+            return _line(screen, _ending(event, ink))
+        case CallStreamed():
+            return replace(screen, out="")
+        case _:
+            return replace(screen, out="")
+
+
+def _ending(end: TurnEnded, ink: Ink) -> str:
+    used = ink.dim(
+        say(
+            "turn.used",
+            input=end.usage.input,
+            cached=end.usage.cached,
+            output=end.usage.output,
+            seconds=round(end.ms / 1000, 1),
+        )
+    )
+    match end.reason:
+        case "error" | "storm":
+            return f"{ink.red(say('prefix.error', text=visible(end.text)))}\n{used}"
+        case "limit":
+            return f"{say('turn.limit', steps=end.steps)}\n{used}"
+        case "interrupted" | "terminated":
+            return say("turn.interrupted")
+        case _:
+            return used
+
+
+def _line(screen: Screen, text: str) -> Screen:
+    """A block of its own: a line that was left open is ended first."""
+    opening = "\n" if screen.column else ""
+    return replace(screen, out=opening + (text + "\n" if text else ""), column=0)
+
+
+def _raw(screen: Screen, text: str) -> Screen:
+    return replace(screen, out=text, column=0 if text.endswith("\n") else screen.column + len(text))

@@ -1,0 +1,15 @@
+"""Data files of the package, read through its loader so that they work from a folder, a zip or one executable."""
+
+from importlib import import_module
+from os.path import dirname, join
+from typing import Any
+
+
+def read_text(package: str, name: str) -> str:
+    """The text of the file `name` that lies beside the modules of `package`."""
+    spec = import_module(package).__spec__
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError(f"{package} has no place from which {name} could be read")
+    loader: Any = spec.loader
+    data: bytes = loader.get_data(join(dirname(spec.origin), name))
+    return data.decode()

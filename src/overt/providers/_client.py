@@ -1,0 +1,223 @@
+"""The only HTTP in the model path: one request at a time over a connection that is kept between steps.
+
+HTTP/1.1 is spoken here directly. A library would cost start-up time, and would hand over the body chunk by
+chunk as the server framed it, when one read from the socket often holds hundreds. `Transport` is the seam for
+another implementation (a proxy, HTTP/2); nothing above this file knows what is below it.
+"""
+
+import asyncio
+from typing import Protocol
+
+from msgspec import Struct
+
+from overt.core.errors import ProviderError
+from overt.providers._address import Address
+from overt.providers._errors import not_http, stalled, unreachable
+from overt.providers._framing import Framing, framing_of
+from overt.providers._pipe import Pipe, connect
+
+MAX_HEAD = 256 * 1024
+
+
+class Outgoing(Struct, frozen=True, kw_only=True):
+    """A request as it goes out; `target` is path and query."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes = b""
+
+
+class Exchange(Protocol):
+    """A response whose headers have come. Names of `headers` are in small letters."""
+
+    status: int
+    headers: dict[str, str]
+
+    async def read(self, until: float) -> bytes | None:
+        """Bytes of the body, empty at its end (early or not), None when none came before `until`."""
+        ...
+
+    def finish(self) -> None:
+        """The reader is satisfied: the connection may serve the next request."""
+        ...
+
+    def close(self) -> None:
+        """Stop at once, whatever is still under way."""
+        ...
+
+
+class Transport(Protocol):
+    async def send(self, request: Outgoing, *, connect_within: float, answer_within: float) -> Exchange:
+        """Seconds in both limits. A ProviderError says which one passed or why nobody answered."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Client:
+    """One server, one connection at most that waits for its next use."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._idle: Response | None = None
+
+    async def send(self, request: Outgoing, *, connect_within: float, answer_within: float) -> "Response":
+        head = self._head(request)
+        pipe = self._reusable()
+        if pipe is not None:
+            response = await self._ask(pipe, head + request.body, answer_within)
+            if response is not None:
+                return response
+            # A kept connection may have died while it lay idle; that is nobody's failure.
+        pipe = await self._connect(connect_within)
+        response = await self._ask(pipe, head + request.body, answer_within)
+        if response is None:
+            raise unreachable(self._address, "it closed the connection without an answer")
+        return response
+
+    def keep(self, response: "Response") -> None:
+        self.close()
+        self._idle = response
+
+    def close(self) -> None:
+        if self._idle is not None:
+            self._idle.close()
+            self._idle = None
+
+    def _reusable(self) -> Pipe | None:
+        idle, self._idle = self._idle, None
+        if idle is None:
+            return None
+        if idle.at_rest():
+            return idle.pipe
+        idle.close()
+        return None
+
+    async def _connect(self, within: float) -> Pipe:
+        try:
+            pipe = await connect(self._address, asyncio.get_running_loop().time() + within)
+        except (OSError, UnicodeError) as error:
+            raise unreachable(self._address, error) from None
+        if pipe is None:
+            raise stalled(self._address, within, waiting_for="a connection")
+        return pipe
+
+    async def _ask(self, pipe: Pipe, message: bytes, within: float) -> "Response | None":
+        """The response, or None when the server closed before its first byte."""
+        until = asyncio.get_running_loop().time() + within
+        try:
+            sent = await self._deliver(pipe, message, until)
+            found = await self._read_head(pipe, until) if sent else None
+        except BaseException:
+            pipe.close()
+            raise
+        if found is None:
+            pipe.close()
+            raise stalled(self._address, within, waiting_for="response headers")
+        if not found[0]:
+            pipe.close()
+            return None
+        head, rest = found
+        version, status, headers = _parse_head(head, self._address)
+        persistent = version == "HTTP/1.1" and "close" not in headers.get("connection", "").lower()
+        response = Response(self, pipe, status=status, headers=headers, start=rest)
+        response.persistent = persistent
+        return response
+
+    async def _deliver(self, pipe: Pipe, message: bytes, until: float) -> bool:
+        try:
+            return await pipe.send(message, until)
+        except OSError:
+            return True  # the server may have answered before it stopped listening: what it said comes first
+
+    async def _read_head(self, pipe: Pipe, until: float) -> tuple[bytes, bytes] | None:
+        """Head and what followed it; an empty head when the server closed at once; None when time ran out."""
+        data = b""
+        while True:
+            end = data.find(b"\r\n\r\n")
+            if end >= 0:
+                head, data = data[:end], data[end + 4 :]
+                if not head.startswith((b"HTTP/1.1 1", b"HTTP/1.0 1")):
+                    return head, data
+                continue
+            if len(data) > MAX_HEAD or (data and not b"HTTP/".startswith(data[:5])):
+                raise not_http(self._address)
+            more = await pipe.receive(until)
+            if more is None:
+                return None
+            if not more:
+                if data:
+                    raise unreachable(self._address, "it closed the connection in the middle of its headers")
+                return b"", b""
+            data += more
+
+    def _head(self, request: Outgoing) -> bytes:
+        lines = [f"{request.method} {request.target} HTTP/1.1", f"Host: {self._address.authority}"]
+        lines += [f"{name}: {value}" for name, value in request.headers.items()]
+        if request.body or request.method == "POST":
+            lines.append(f"Content-Length: {len(request.body)}")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
+
+
+class Response:
+    """An Exchange over a pipe that returns to its client when the body has been read."""
+
+    def __init__(self, client: Client, pipe: Pipe, *, status: int, headers: dict[str, str], start: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.pipe = pipe
+        self.persistent = False
+        self._client = client
+        self._framing: Framing = framing_of(status, headers)
+        self._start = start
+
+    async def read(self, until: float) -> bytes | None:
+        while not self._framing.done:
+            if self._start:
+                data, self._start = self._start, b""
+            else:
+                received = await self.pipe.receive(until)
+                if received is None:
+                    return None
+                if not received:
+                    self.close()
+                    return b""
+                data = received
+            body = self._framing.feed(data)
+            if body:
+                return body
+        return b""
+
+    def finish(self) -> None:
+        self._client.keep(self)
+
+    def close(self) -> None:
+        self.pipe.close()
+
+    def at_rest(self) -> bool:
+        """Whether the body has ended just where it should, and the server still listens."""
+        if not self.persistent:
+            return False
+        data = self._start or self.pipe.poll()
+        try:
+            while data and not self._framing.done:
+                self._framing.feed(data)
+                data = self.pipe.poll()
+        except ProviderError:
+            return False
+        return data is None and self._framing.clean
+
+
+def _parse_head(head: bytes, address: Address) -> tuple[str, int, dict[str, str]]:
+    first, *lines = head.decode("latin-1").split("\r\n")
+    version, _, rest = first.partition(" ")
+    code = rest[:3]
+    if not (version.startswith("HTTP/") and code.isascii() and code.isdigit()):
+        raise not_http(address)
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        name, value = name.strip().lower(), value.strip()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return version, int(code), headers

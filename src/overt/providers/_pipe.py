@@ -1,0 +1,276 @@
+"""Bytes to and from one server, on the event loop itself: no thread, no library, every wait has a deadline.
+
+A wait is a future that the loop settles when the socket is ready or the deadline passes; the bytes are taken
+only afterwards. So neither a deadline nor a cancellation can lose data, a cancelled wait ends at once, and an
+idle pipe belongs to no loop and can serve the next one.
+"""
+
+import asyncio
+import errno
+import socket
+from os import strerror
+from threading import Thread
+from typing import Any, Protocol
+
+from overt.core.late import late
+from overt.providers._address import Address
+
+READ = 64 * 1024
+
+Resolved = tuple[int, tuple[Any, ...]]
+"""A family of addresses and an address of it, as `connect` takes it."""
+
+
+class Pipe(Protocol):
+    async def receive(self, until: float) -> bytes | None:
+        """What has come, empty when the other side has closed, None when nothing came before `until`."""
+        ...
+
+    def poll(self) -> bytes | None:
+        """What is here now; None when nothing is."""
+        ...
+
+    async def send(self, data: bytes, until: float) -> bool:
+        """Whether all of it went out before `until`. OSError when the other side has closed."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class PlainPipe:
+    """A connected TCP socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    async def receive(self, until: float) -> bytes | None:
+        data = self.poll()
+        if data is not None:
+            await asyncio.sleep(0)  # a server that never pauses must not keep the loop to itself
+            return data
+        while await _ready(self._sock, until, writing=False):
+            data = self.poll()
+            if data is not None:
+                return data
+        return None
+
+    def poll(self) -> bytes | None:
+        try:
+            return self._sock.recv(READ)
+        except (BlockingIOError, InterruptedError):
+            return None
+        except OSError:
+            return b""
+
+    async def send(self, data: bytes, until: float) -> bool:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._sock.send(view) :]
+            except (BlockingIOError, InterruptedError):
+                if not await _ready(self._sock, until, writing=True):
+                    return False
+        return True
+
+    def close(self) -> None:
+        self._sock.close()
+
+    def __del__(self) -> None:
+        self._sock.close()
+
+
+class SecurePipe:
+    """The same with TLS on top, spoken through memory so that the waits stay ours."""
+
+    def __init__(self, raw: PlainPipe, host: str) -> None:
+        self._raw = raw
+        ssl = late("ssl")
+        self._want, self._closed = ssl.SSLWantReadError, (ssl.SSLZeroReturnError, ssl.SSLEOFError)
+        self._inward, self._outward = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = _context().wrap_bio(self._inward, self._outward, server_hostname=host)
+
+    async def shake_hands(self, until: float) -> bool:
+        """Whether the two sides agreed before `until`. OSError says why they could not."""
+        while True:
+            try:
+                self._tls.do_handshake()
+            except self._want:
+                if not await self._raw.send(self._outward.read(), until):
+                    return False
+                data = await self._raw.receive(until)
+                if data is None:
+                    return False
+                if not data:
+                    raise ConnectionResetError("the server closed the connection while TLS was being set up") from None
+                self._inward.write(data)
+                continue
+            return await self._raw.send(self._outward.read(), until)
+
+    async def receive(self, until: float) -> bytes | None:
+        while True:
+            clear = self._read()
+            if clear is not None:
+                return clear
+            data = await self._raw.receive(until)
+            if data is None:
+                return None
+            self._take(data)
+
+    def poll(self) -> bytes | None:
+        while True:
+            clear = self._read()
+            if clear is not None:
+                return clear
+            data = self._raw.poll()
+            if data is None:
+                return None
+            self._take(data)
+
+    async def send(self, data: bytes, until: float) -> bool:
+        self._tls.write(data)
+        return await self._raw.send(self._outward.read(), until)
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def _take(self, data: bytes) -> None:
+        if data:
+            self._inward.write(data)
+        else:
+            self._inward.write_eof()
+
+    def _read(self) -> bytes | None:
+        try:
+            data: bytes = self._tls.read(READ)
+        except self._want:
+            return None
+        except (*self._closed, OSError):
+            return b""
+        return data
+
+
+async def connect(address: Address, until: float) -> Pipe | None:
+    """A pipe to the first address of the host that answers; None when time ran out; OSError when all refuse."""
+    loop = asyncio.get_running_loop()
+    places = await _resolve(address, until)
+    failure = OSError(f"{address.host} has no address")
+    for left, place in zip(range(len(places), 0, -1), places, strict=True):
+        # A silent first address (IPv6 without a route, mostly) must leave time for the others.
+        share = loop.time() + (until - loop.time()) / left
+        try:
+            sock = await _open(place, share)
+        except OSError as error:
+            failure = error
+            continue
+        if sock is None:
+            continue
+        return await _dress(sock, address, until)
+    if loop.time() >= until:
+        return None
+    raise failure
+
+
+async def _dress(sock: socket.socket, address: Address, until: float) -> Pipe | None:
+    raw = PlainPipe(sock)
+    if not address.secure:
+        return raw
+    shaken = False
+    try:
+        pipe = SecurePipe(raw, address.host)
+        shaken = await pipe.shake_hands(until)
+    finally:
+        if not shaken:
+            raw.close()
+    return pipe if shaken else None
+
+
+async def _open(place: Resolved, until: float) -> socket.socket | None:
+    family, target = place
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        code = sock.connect_ex(target)
+        if code in (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EINTR):
+            if not await _ready(sock, until, writing=True):
+                sock.close()
+                return None
+            code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            raise OSError(code, strerror(code))
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+async def _ready(sock: socket.socket, until: float, *, writing: bool) -> bool:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[bool] = loop.create_future()
+    if writing:
+        loop.add_writer(sock, _settle, future, True)
+    else:
+        loop.add_reader(sock, _settle, future, True)
+    timer = loop.call_at(until, _settle, future, False)
+    try:
+        return await future
+    finally:
+        timer.cancel()
+        if writing:
+            loop.remove_writer(sock)
+        else:
+            loop.remove_reader(sock)
+
+
+def _settle(future: asyncio.Future[Any], value: Any) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+async def _resolve(address: Address, until: float) -> list[Resolved]:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, address.host)
+        except OSError:
+            continue
+        return [(family, (address.host, address.port))]
+    return await _look_up(address, until)
+
+
+async def _look_up(address: Address, until: float) -> list[Resolved]:
+    """Ask the resolver in a thread that nobody waits for: it cannot be interrupted, but it can be forgotten."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[list[Resolved] | OSError] = loop.create_future()
+    name = address.host.encode("ascii" if address.host.isascii() else "idna")
+
+    def ask() -> None:
+        found: list[Resolved] | OSError
+        try:
+            # As bytes: a str would load the idna codec first.
+            answer = socket.getaddrinfo(name, address.port, type=socket.SOCK_STREAM)
+            found = [(family, place) for family, _, _, _, place in answer]
+        except OSError as error:
+            found = error
+        try:
+            loop.call_soon_threadsafe(_settle, future, found)
+        except RuntimeError:
+            pass  # the loop has closed: nobody wants the answer any more
+
+    timer = loop.call_at(until, _settle, future, [])
+    try:
+        Thread(target=ask, name="resolve", daemon=True).start()
+        found = await future
+    finally:
+        timer.cancel()
+    if isinstance(found, OSError):
+        raise found
+    return found
+
+
+_contexts: list[Any] = []
+
+
+def _context() -> Any:
+    if not _contexts:
+        _contexts.append(late("ssl").create_default_context())
+    return _contexts[0]

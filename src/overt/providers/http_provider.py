@@ -1,0 +1,195 @@
+"""One vendor endpoint over HTTP: attempts follow each other here, and errors get their last words.
+
+Until its first event a failed attempt may be followed by another; from then on the request is the only one, and
+whatever breaks it is reported after what has already been shown.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from os import urandom
+from typing import Any
+
+from overt import __version__
+from overt.core.codec import decode
+from overt.core.errors import ConfigError, OvertError, ProviderError
+from overt.core.late import late
+from overt.core.requests import Delta, Request, RetryDelta
+from overt.core.settings import ProviderEntry
+from overt.providers._address import parse_address
+from overt.providers._attempt import Attempt, HttpWire, Server, limits_of, read_all
+from overt.providers._client import Client, Outgoing, Transport
+from overt.providers._errors import Place, from_status, not_api, redacted
+from overt.providers._retry import History, Patience, final, next_wait
+from overt.providers.suggest import exists_instead
+
+MAX_LIST = 8 * 1024 * 1024
+
+
+class HttpProvider:
+    """A Provider over HTTP. `key` goes out as a bearer token and is never shown."""
+
+    def __init__(
+        self,
+        entry: ProviderEntry,
+        wire: HttpWire,
+        *,
+        key: str | None,
+        transport: Transport | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self.name = entry.name
+        self.wire: HttpWire = wire
+        self._entry = entry
+        self._key = key.strip() if key else None
+        self._address = parse_address(entry.base_url, place=f"provider {entry.name}: base_url")
+        self._transport: Transport = transport or Client(self._address)
+        self._patience = patience or Patience()
+        self._headers = _headers(entry, self._key)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        loop = asyncio.get_running_loop()
+        model = request.params.model
+        until = loop.time() + self._entry.timeouts.total
+        outgoing = Outgoing(
+            method="POST", target=self._address.target(self.wire.path), headers=self._headers, body=request.body()
+        )
+        history = History()
+        while True:
+            attempt = self._attempt(outgoing, model=model, until=until)
+            try:
+                async with aclosing(attempt.run()) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                return
+            except ProviderError as error:
+                problem = redacted(error, self._key)
+            wait = None if attempt.heard else self._wait(problem, history)
+            if wait is None or loop.time() + wait >= until:
+                raise await self._explained(problem, attempt, history, model=model) from None
+            yield RetryDelta(attempt=history.made + 1, wait=wait, reason=problem.message)
+            await asyncio.sleep(wait)
+            own = 0.0 if problem.retry_after else wait
+            history = History(made=history.made + 1, waited=history.waited + own)
+
+    async def models(self) -> tuple[str, ...]:
+        """The models the server offers; empty when it does not say."""
+        try:
+            return await self.offered(within=5.0)
+        except OvertError:
+            return ()
+
+    async def offered(self, *, within: float) -> tuple[str, ...]:
+        """The models the server offers, or the error that stands in the way."""
+        until = asyncio.get_running_loop().time() + within
+        outgoing = Outgoing(method="GET", target=self._address.target("/models"), headers=self._headers)
+        place = self._place("", "/models")
+        try:
+            exchange = await self._transport.send(outgoing, connect_within=within, answer_within=within)
+            try:
+                body = await read_all(exchange, until, limit=MAX_LIST)
+            except BaseException:
+                exchange.close()
+                raise
+            exchange.finish()
+            if exchange.status != 200:
+                raise from_status(exchange.status, exchange.headers, body, place=place)
+            found = _ids(body)
+            if found is None:
+                raise not_api(exchange.status, exchange.headers.get("content-type", ""), place=place)
+            return found
+        except ProviderError as error:
+            raise redacted(error, self._key) from None
+
+    def close(self) -> None:
+        """Let go of the connection that waits for the next request."""
+        self._transport.close()
+
+    def _attempt(self, outgoing: Outgoing, *, model: str, until: float) -> Attempt:
+        server = Server(
+            transport=self._transport,
+            address=self._address,
+            place=self._place(model, self.wire.path),
+            max_event=self._entry.max_event,
+        )
+        limits = limits_of(self._entry.timeouts, self._patience, loopback=self._address.loopback, until=until)
+        return Attempt(server, outgoing, decoder=self.wire.decoder(), limits=limits)
+
+    def _wait(self, problem: ProviderError, history: History) -> float | None:
+        chance = urandom(1)[0] / 255
+        return next_wait(problem, history, attempts=self._entry.attempts, chance=chance, patience=self._patience)
+
+    def _place(self, model: str, below: str) -> Place:
+        scheme = "https" if self._address.secure else "http"
+        return Place(
+            provider=self.name,
+            url=f"{scheme}://{self._address.authority}{self._address.path}{below}",
+            model=model,
+            key_env=self._entry.api_key_env,
+            has_key=self._key is not None,
+        )
+
+    async def _explained(
+        self, problem: ProviderError, attempt: Attempt, history: History, *, model: str
+    ) -> ProviderError:
+        """The error with its last words: how often it was tried, and which models exist when one does not."""
+        if attempt.heard:
+            return problem
+        problem = final(problem, history, patience=self._patience)
+        if problem.kind != "model":
+            return problem
+        try:
+            offered = await self.offered(within=2.0)
+        except ProviderError:
+            offered = ()
+        words = f"{problem.message} {exists_instead(model, offered)}"
+        return ProviderError(words, kind=problem.kind, status=problem.status)
+
+
+def make(entry: ProviderEntry, key: str | None) -> HttpProvider:
+    """A provider that speaks chat completions."""
+    return HttpProvider(entry, late("wire.openai")(max_answer=entry.max_answer), key=key)
+
+
+def _headers(entry: ProviderEntry, key: str | None) -> dict[str, str]:
+    headers = {
+        "User-Agent": f"overt/{__version__}",
+        "Accept": "text/event-stream, application/json",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+    }
+    if key:
+        if not _fits_header(key):
+            where = entry.api_key_env or "the environment"
+            raise ConfigError(f"{where}: the API key holds characters that no key has (line break, accent, space)")
+        headers["Authorization"] = f"Bearer {key}"
+    for name, value in entry.headers.items():
+        if not (_fits_header(name) and ":" not in name and _fits_header(value.replace(" ", "_"))):
+            raise ConfigError(f"provider {entry.name}: the header {name!r} has characters that HTTP does not allow")
+        headers[name] = value
+    return headers
+
+
+def _fits_header(text: str) -> bool:
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
+
+def _ids(body: bytes) -> tuple[str, ...] | None:
+    """Model names from any of the shapes in use; None when it is none of them."""
+    try:
+        listed: Any = decode(body)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(listed, dict):
+        listed = listed.get("data", listed.get("models"))
+    if not isinstance(listed, list):
+        return None
+    names = (item if isinstance(item, str) else _name(item) for item in listed)
+    return tuple(name for name in names if name)
+
+
+def _name(item: Any) -> str:
+    if not isinstance(item, dict):
+        return ""
+    found = (item.get(key) for key in ("id", "name", "model"))
+    return next((name for name in found if isinstance(name, str)), "")

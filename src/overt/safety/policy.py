@@ -1,0 +1,87 @@
+"""The verdict on one call: guards, then rules (deny over ask over allow), then what the mode says."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from overt.core.effects import Effect
+from overt.core.settings import Action, Mode, Rule
+from overt.safety.danger import Hazard, Reading, read_command
+from overt.safety.rules import Subject, matching
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """`rule` and `origin` say who decided; `dangerous` limits the answers to once or deny."""
+
+    action: Action
+    rule: str
+    origin: str
+    by: Literal["rule", "mode", "person", "guard"]
+    why: str = ""
+    dangerous: bool = False
+
+
+BY_MODE: dict[Mode, dict[str, Action]] = {
+    "review": {"edit": "ask", "command": "ask", "other": "ask"},
+    "auto": {"edit": "allow", "command": "allow", "other": "ask"},
+    "yolo": {"edit": "allow", "command": "allow", "other": "allow"},
+    "plan": {"edit": "deny", "command": "deny", "other": "deny"},
+}
+
+
+def read_subject(subject: Subject) -> Reading:
+    if subject.tool != "bash":
+        return Reading(hazard="ordinary")
+    command = subject.values[0] if subject.values else ""
+    return read_command(command, subject.exists) if subject.exists else read_command(command)
+
+
+def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
+    """Calls that may run beside others: readers, and commands known to change nothing."""
+    if subject.tool == "jobs":
+        return bool(subject.values) and subject.values[0] != "stop"
+    hazard: Hazard = read_subject(subject).hazard
+    return not effects & {"write", "run", "network", "delegate"} or (subject.tool == "bash" and hazard == "harmless")
+
+
+def judge(
+    subject: Subject, effects: frozenset[Effect], *, rules: Iterable[Rule], mode: Mode, fallback: Action | None = None
+) -> Verdict:
+    rules = tuple(rules)
+    if rule := matching(rules, subject, "deny"):
+        return _by(rule, "deny", f"denied by the rule {rule.text()}")
+    reading = read_subject(subject)
+    if reading.hazard == "dangerous":
+        if mode == "plan":
+            return Verdict(action="deny", rule="plan", origin="mode", by="mode", why=_plan_refuses(subject.tool))
+        words = ", ".join(dict.fromkeys(reading.words))
+        why = f"dangerous: {words}"
+        return Verdict(action="ask", rule="dangerous", origin="guard", by="guard", why=why, dangerous=True)
+    easy = harmless(subject, effects)
+    if mode == "plan" and not easy:
+        return Verdict(action="deny", rule="plan", origin="mode", by="mode", why=_plan_refuses(subject.tool))
+    if rule := matching(rules, subject, "ask"):
+        return _by(rule, "ask", f"asked by the rule {rule.text()}")
+    if rule := matching(rules, subject, "allow"):
+        return _by(rule, "allow", "")
+    if easy:
+        return Verdict(action="allow", rule="harmless", origin="default", by="mode")
+    if fallback is not None:
+        return Verdict(action=fallback, rule="fallback", origin="permissions.fallback", by="rule", why="no rule speaks")
+    action = BY_MODE[mode][_class_of(subject, effects)]
+    return Verdict(action=action, rule=mode, origin="mode", by="mode", why=f"{mode} mode")
+
+
+def _class_of(subject: Subject, effects: frozenset[Effect]) -> str:
+    if subject.tool in ("bash", "jobs"):
+        return "command"
+    return "edit" if "write" in effects else "other"
+
+
+def _plan_refuses(tool: str) -> str:
+    return f"plan mode changes nothing, so {tool} was refused; finish the plan and ask the user to leave plan mode"
+
+
+def _by(rule: Rule, action: Action, why: str) -> Verdict:
+    return Verdict(action=action, rule=rule.text(), origin=rule.origin, by="rule", why=why)

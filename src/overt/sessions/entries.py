@@ -1,0 +1,167 @@
+"""One line of a session file: an envelope in a fixed order around one fact.
+
+`sum` is the CRC-32 of all bytes of the file up to the key `sum`, leaving out the sums and line ends before
+it: it chains, and a changed, missing or moved line shows. It finds accidents. Against somebody who wants to
+deceive no sum without a secret helps, so the cheapest one that never misses a changed byte was taken.
+
+JSON cannot carry half a surrogate pair, which is how Python spells a byte of a file name that is not UTF-8.
+A line that needs one is marked `odd`: in its strings NUL stands before four hex digits of a code point.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+from zlib import crc32
+
+from msgspec import Struct
+from msgspec.json import Decoder
+from msgspec.structs import replace
+
+from overt.core.codec import decode, encode
+from overt.core.errors import SessionError
+from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, Unknown
+
+VERSION = 1
+
+E = TypeVar("E", covariant=True)
+
+
+class Entry(Struct, Generic[E], frozen=True, kw_only=True):
+    """`seq` orders the file; `ts` is the wall clock, which may jump, and orders nothing."""
+
+    v: int
+    seq: int
+    ts: float
+    agent: str
+    turn: int
+    step: int
+    type: str
+    data: E
+    odd: bool = False
+    sum: str = ""
+
+
+class _Version(Struct, frozen=True):
+    v: int
+
+
+_SUM_KEY = b',"sum":"'
+_SUM_SIZE = len(_SUM_KEY) + 8 + len(b'"}\n')
+_decoders: dict[bytes, Decoder[Entry[Any]]] = {}
+_version = Decoder(_Version)
+_any = Decoder(Entry[Any])
+
+
+def kind_of(event: Event) -> str:
+    """The entry type of a fact, empty for an event that is not one."""
+    return event.type if isinstance(event, Unknown) else TYPE_OF.get(type(event), "")
+
+
+def encode_line(event: Event, *, seq: int, turn: int, step: int, chain: int) -> tuple[bytes, int]:
+    """The line of a fact, and the chain to give for the next one."""
+    agent, kind, odd = event.agent, kind_of(event), b""
+    data = event.data if isinstance(event, Unknown) else replace(event, agent="main") if agent != "main" else event
+    try:
+        named, fact = encode(agent), encode(data)
+    except UnicodeEncodeError:
+        named, fact, odd = encode(_escape(agent)), encode(_walk(data, _escape)), b',"odd":true'
+    body = b'{"v":%d,"seq":%d,"ts":%.3f,"agent":%s,"turn":%d,"step":%d,"type":%s%s,"data":%s' % (
+        VERSION,
+        seq,
+        time.time(),
+        named,
+        turn,
+        step,
+        encode(kind),
+        odd,
+        fact,
+    )
+    chain = crc32(body, chain)
+    return b'%s%s%08x"}\n' % (body, _SUM_KEY, chain), chain
+
+
+def chained(line: bytes, chain: int) -> int:
+    """What `sum` of a whole line, with its line end, must be after `chain`."""
+    return crc32(memoryview(line)[:-_SUM_SIZE], chain)
+
+
+def stated(line: bytes) -> int | None:
+    """The sum a whole line gives for itself."""
+    if line[-_SUM_SIZE : -_SUM_SIZE + len(_SUM_KEY)] != _SUM_KEY:
+        return None
+    try:
+        return int(line[-11:-3], 16)
+    except ValueError:
+        return None
+
+
+def decode_line(line: bytes) -> Entry[Event]:
+    """Read a line; ValueError when it is not an entry, SessionError when a newer version wrote it.
+
+    An entry whose type is not known, or whose fact has another shape than this version writes, becomes Unknown.
+    """
+    # The envelope holds nothing before the type but numbers and an encoded string, so the first hit is the key.
+    start = line.find(b'"type":"') + 8
+    kind = line[start : line.find(b'"', start)]
+    try:
+        entry = (_decoders.get(kind) or _decoder(kind)).decode(line)
+        if entry.type != kind.decode():
+            raise ValueError(f"the type of entry {entry.seq} does not stand in its place")
+    except (KeyError, ValueError):
+        entry = _foreign(line)
+    if entry.v > VERSION:
+        raise newer(entry.v)
+    if entry.odd:
+        entry = replace(entry, agent=_unescape(entry.agent), data=_walk(entry.data, _unescape))
+    return entry if entry.agent == "main" else replace(entry, data=replace(entry.data, agent=entry.agent))
+
+
+def newer(version: int) -> SessionError:
+    return SessionError(
+        f"This session was written in format {version} by a newer Overt; this one reads up to format {VERSION}. "
+        "Update Overt to open it. The file was left as it is.",
+        code="newer",
+    )
+
+
+def _decoder(kind: bytes) -> Decoder[Entry[Any]]:
+    cls = ENTRY_TYPES[kind.decode()]
+    return _decoders.setdefault(kind, Decoder(Entry[cls]))  # type: ignore[valid-type]
+
+
+def _foreign(line: bytes) -> Entry[Any]:
+    version = _version.decode(line).v
+    if version > VERSION:
+        raise newer(version)
+    entry = _any.decode(line)
+    cls = ENTRY_TYPES.get(entry.type)
+    if cls is not None:
+        try:
+            return replace(entry, data=decode(encode(entry.data), type=cls))
+        except ValueError:
+            pass  # another shape of a type we know: kept as it stands, like a type we do not know
+    return replace(entry, data=Unknown(type=entry.type, data=entry.data))
+
+
+def _escape(text: str) -> str:
+    if text.isascii() and "\0" not in text:
+        return text
+    return "".join(f"\0{ord(c):04x}" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def _unescape(text: str) -> str:
+    first, *rest = text.split("\0")
+    return first + "".join(chr(int(piece[:4], 16)) + piece[4:] for piece in rest)
+
+
+def _walk(value: Any, change: Callable[[str], str]) -> Any:
+    """The same value with every string in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Struct):
+        return type(value)(**{name: _walk(getattr(value, name), change) for name in value.__struct_fields__})
+    if isinstance(value, tuple | list):
+        return type(value)(_walk(item, change) for item in value)
+    if isinstance(value, dict):
+        return {_walk(key, change): _walk(item, change) for key, item in value.items()}
+    return value

@@ -1,0 +1,44 @@
+"""Where sessions lie and what their file names say: `<data dir>/sessions/<project slug>/<utc>-<id8>.jsonl`."""
+
+import os
+import time
+from zlib import crc32
+
+SUFFIX = ".jsonl"
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._")
+
+
+def slug(project: str) -> str:
+    """A folder name for a project: the end of its path for people, a sum of all of it against collisions."""
+    path = os.path.abspath(project)
+    readable = "".join(c if c in _SAFE else "-" for c in path).strip("-.")[-48:].strip("-.")
+    return f"{readable or 'root'}-{crc32(os.fsencode(path)):08x}"
+
+
+def sessions_folder(data_dir: str) -> str:
+    return os.path.join(data_dir, "sessions")
+
+
+def folder_of(data_dir: str, project: str) -> str:
+    return os.path.join(sessions_folder(data_dir), slug(project))
+
+
+def stamp() -> str:
+    """Now, in UTC, to the second, as it stands in a file name."""
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+
+
+def file_name(created: str, id: str) -> str:
+    return f"{created}-{id}{SUFFIX}"
+
+
+def id_of(path: str) -> str:
+    return _stem(path).rpartition("-")[2]
+
+
+def created_of(path: str) -> str:
+    return _stem(path).rpartition("-")[0]
+
+
+def _stem(path: str) -> str:
+    return os.path.basename(path).removesuffix(SUFFIX)

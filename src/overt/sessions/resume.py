@@ -1,0 +1,67 @@
+"""Going on where a session stopped: the same fold as live, then every call that was left open is answered."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from overt.core.events import Event, ModelSet, ModeSet, PrefixSet, SessionOpened, ToolFinished
+from overt.core.history import History, fold, fold_all, heal
+from overt.sessions.entries import Entry
+
+
+class Resumed(Struct, frozen=True, kw_only=True):
+    """`history` already holds the `healing` outcomes; whoever goes on writing records them first.
+
+    `turn` and `step` are the last that were used. `provider` and `model` are the last that were chosen or used.
+    """
+
+    history: History
+    healing: tuple[ToolFinished, ...] = ()
+    turn: int = 0
+    step: int = 0
+    opened: SessionOpened | None = None
+    prefix: PrefixSet | None = None
+    mode: str = ""
+    provider: str = ""
+    model: str = ""
+
+
+def resume(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Resumed:
+    """Fold what one agent of a session lived through; the others' entries are their own."""
+    turn = step = 0
+    opened: SessionOpened | None = None
+    prefix: PrefixSet | None = None
+    mode = provider = model = ""
+    facts: list[Event] = []
+    for entry in entries:
+        if entry.agent != agent:
+            continue
+        if (entry.turn, entry.step) > (turn, step):
+            turn, step = entry.turn, entry.step
+        facts.append(entry.data)
+        match entry.data:
+            case SessionOpened():
+                opened = entry.data
+            case PrefixSet():
+                prefix, provider, model = entry.data, entry.data.provider, entry.data.model
+            case ModeSet():
+                mode = entry.data.mode
+            case ModelSet():
+                provider, model = entry.data.provider, entry.data.model
+            case _:
+                pass
+    history = fold_all(History(), facts)
+    healing = heal(history)
+    for outcome in healing:
+        history = fold(history, outcome)
+    return Resumed(
+        history=history,
+        healing=healing,
+        turn=turn,
+        step=step,
+        opened=opened,
+        prefix=prefix,
+        mode=mode,
+        provider=provider,
+        model=model,
+    )

@@ -1,0 +1,128 @@
+"""Hunks and how they fit: their context must be there exactly, the place may have moved."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from overt.core.errors import ToolError
+from overt.tools._near import describe, nearest
+
+
+class Hunk(Struct, frozen=True, kw_only=True):
+    """`body` lines start with a space, `+`, `-` or a backslash. `start` counts from 1 in the old file.
+
+    `ordered` hunks carry no numbers: the first place after the one before is meant.
+    """
+
+    header: str
+    start: int | None
+    body: tuple[str, ...]
+    anchors: tuple[str, ...] = ()
+    at_end: bool = False
+    ordered: bool = False
+
+    def old(self) -> list[str]:
+        return [line[1:] for line in self.body if line[0] in " -"]
+
+    def new(self) -> list[str]:
+        return [line[1:] for line in self.body if line[0] in " +"]
+
+    def unended(self, signs: str) -> bool:
+        """Whether the last line with one of these signs is marked as having no newline."""
+        marked = False
+        for line, following in zip(self.body, (*self.body[1:], ""), strict=True):
+            if line[0] in signs:
+                marked = following.startswith("\\")
+        return marked
+
+
+class FilePatch(Struct, frozen=True, kw_only=True):
+    kind: Literal["add", "update", "delete"]
+    path: str
+    hunks: tuple[Hunk, ...] = ()
+    move_to: str = ""
+
+
+def invalid(message: str) -> ToolError:
+    return ToolError(message, code="invalid")
+
+
+def checked_path(path: str) -> str:
+    """A name below the workspace; anything that points elsewhere is refused before it is looked at."""
+    parts = path.split("/")
+    if not path:
+        raise invalid("A file in the patch has no name.")
+    if path.startswith(("/", "~/")) or ".." in parts:
+        raise ToolError(f"{path}: a patch takes paths relative to the workspace root, without `..`.", code="outside")
+    return path
+
+
+def applied(path: str, text: str, hunks: Sequence[Hunk]) -> str:
+    """The text after every hunk, or a refusal that names the hunk and the nearest place."""
+    lines = text.split("\n")
+    ended = not lines[-1]
+    if ended:
+        lines.pop()
+    shift = cursor = 0
+    for number, hunk in enumerate(hunks, 1):
+        old, new = hunk.old(), hunk.new()
+        label = f"Hunk {number} of {path}" + (f" ({hunk.header.strip()})" if hunk.header else "")
+        at = _place(lines, hunk, old=old, cursor=cursor, shift=shift, label=label)
+        lines[at : at + len(old)] = new
+        if at + len(new) == len(lines):
+            ended = _ending(hunk, ended)
+        cursor = at + len(new)
+        if hunk.start is not None and not hunk.ordered:
+            shift = at - _expected(hunk, old) + len(new) - len(old)
+    return "\n".join(lines) + ("\n" if ended and lines else "")
+
+
+def _ending(hunk: Hunk, ended: bool) -> bool:
+    if hunk.unended(" +"):
+        return False
+    return True if hunk.unended(" -") else ended
+
+
+def _expected(hunk: Hunk, old: list[str]) -> int:
+    """The index a numbered hunk asks for; without old lines its number is the line before."""
+    start = hunk.start or 0
+    return start if not old else max(start - 1, 0)
+
+
+def _place(lines: list[str], hunk: Hunk, *, old: list[str], cursor: int, shift: int, label: str) -> int:
+    for anchor in hunk.anchors:
+        cursor = _after(lines, anchor, cursor, label)
+    if not old:
+        if hunk.start is not None:
+            return min(max(_expected(hunk, old) + shift, cursor), len(lines))
+        return cursor if hunk.anchors else len(lines)
+    last = len(lines) - len(old)
+    places = [at for at in range(cursor, last + 1) if lines[at] == old[0] and lines[at : at + len(old)] == old]
+    if hunk.at_end or hunk.unended(" -"):
+        places = [at for at in places if at + len(old) == len(lines)] or (places if hunk.at_end else [])
+    if not places:
+        raise ToolError(f"{label} does not fit, no file was changed. {_near(lines, old)}", code="no_match")
+    if hunk.start is None:
+        if len(places) > 1 and not hunk.ordered:
+            numbers = ", ".join(str(at + 1) for at in places[:8])
+            raise ToolError(f"{label} fits at lines {numbers}. Add context lines or line numbers.", code="ambiguous")
+        return places[0]
+    wanted = _expected(hunk, old) + shift
+    return min(places, key=lambda at: abs(at - wanted))
+
+
+def _after(lines: list[str], anchor: str, cursor: int, label: str) -> int:
+    for at in range(cursor, len(lines)):
+        if lines[at].strip() == anchor:
+            return at + 1
+    start = nearest(lines, [anchor])
+    hint = f" The nearest is line {start + 1}: {lines[start].strip()[:120]!r}." if start is not None else ""
+    raise ToolError(f"{label}: no line {anchor!r} was found after line {cursor}.{hint}", code="no_match")
+
+
+def _near(lines: list[str], old: list[str]) -> str:
+    start = nearest(lines, old)
+    if start is None:
+        return "Nothing like its context is in the file; read it again."
+    return f"The nearest place is line {start + 1}. {describe(lines, old, start)}"

@@ -1,0 +1,61 @@
+"""Run a shell command."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from overt.core.effects import JobOutput, Ran, RunPrograms
+from overt.core.tool import Outcome, tool
+from overt.core.views import Output
+
+PATIENCE = 120_000
+READY_WAIT = 3_000
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    command: str
+    timeout: Annotated[int, Meta(description="ms", ge=1, le=600_000)] = PATIENCE
+    run_in_background: Annotated[bool, Meta(description="servers, watchers; then see jobs")] = False
+    description: Annotated[str, Meta(description="Why, in a few words")] = ""
+
+    def subjects(self) -> tuple[str, ...]:
+        return (self.command,)
+
+
+@tool
+async def bash(args: Args, programs: RunPrograms) -> Outcome:
+    """Run a shell command in the workspace root; each starts afresh. Prefer read, grep, glob and edit to cat,
+    grep, find and sed. Nothing can be typed in: no editors, pagers or prompts. Long output is cut in the
+    middle. What a command leaves running is ended with it."""
+    if args.run_in_background:
+        wait = READY_WAIT if args.timeout == PATIENCE else args.timeout
+        return _started(await programs.start(args.command, wait_ms=wait))
+    return _finished(args, await programs.run(args.command, timeout_ms=args.timeout))
+
+
+def _finished(args: Args, ran: Ran) -> Outcome:
+    note = ""
+    if ran.timed_out:
+        note = f"timed out after {args.timeout / 1000:g} s and was killed"
+    elif ran.code:
+        note = f"exit code {ran.code}"
+    text = ran.text.rstrip("\n")
+    lines = [line for line in (text, f"[{note}]" if note else "") if line]
+    return Outcome(
+        text="\n".join(lines) or "(no output)",
+        view=Output(command=args.command, text=text, code=ran.code, note=note),
+    )
+
+
+def _started(begun: JobOutput) -> Outcome:
+    job = begun.job
+    if job.state == "running":
+        note = f"{job.id} runs in the background" + (f", ready: {job.ready}" if job.ready else "")
+    else:
+        note = f"{job.id} ended with exit code {job.code} after {job.seconds:g} s"
+    text = begun.text.rstrip("\n")
+    later = f"; jobs output since={begun.next} shows what comes" if job.state == "running" else ""
+    return Outcome(
+        text="\n".join(line for line in (text, f"[{note}{later}]") if line),
+        view=Output(command=job.command, text=text, code=job.code, note=note),
+    )

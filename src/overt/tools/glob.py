@@ -1,0 +1,30 @@
+"""Find files by name."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from overt.core.effects import ReadFiles
+from overt.core.tool import Outcome, tool
+from overt.core.views import Listing
+from overt.tools._words import bounded
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pattern: Annotated[str, Meta(description="Such as *.py (any depth) or src/**/*.{ts,tsx}")]
+    path: str = "."
+    limit: Annotated[int, Meta(ge=1, le=2000)] = 100
+
+    def subjects(self) -> tuple[str, ...]:
+        return (self.path,)
+
+
+@tool
+async def glob(args: Args, files: ReadFiles) -> Outcome:
+    """Find files whose path below `path` matches, newest first. Honours .gitignore. For content use grep."""
+    found = await files.find(args.pattern, path=args.path, limit=args.limit)
+    lines = list(found.paths) or ["[no file matches]"]
+    if found.more:
+        lines.append(f"[only {len(found.paths)} shown; narrow the pattern or raise limit]")
+    view = Listing(what=args.pattern, count=len(found.paths), more=found.more)
+    return Outcome(text=bounded("\n".join(lines), "narrow the pattern"), view=view)

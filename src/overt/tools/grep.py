@@ -1,0 +1,54 @@
+"""Search the content of files."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from overt.core.effects import Query, ReadFiles
+from overt.core.tool import Outcome, tool
+from overt.core.views import Listing
+from overt.tools._words import bounded
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pattern: str
+    path: str = "."
+    mode: Literal["content", "files", "count"] = "content"
+    before: int = 0
+    after: int = 0
+    context: int = 0
+    ignore_case: bool = False
+    type: str = ""
+    glob: str = ""
+    limit: int = 200
+    multiline: bool = False
+
+    def subjects(self) -> tuple[str, ...]:
+        return (self.path,)
+
+
+@tool
+async def grep(args: Args, files: ReadFiles) -> Outcome:
+    """Search files with a regular expression (ripgrep). Gives path:line:text, paths or counts; `type` is such as
+    py. Honours .gitignore. Prefer it to grep or rg in bash."""
+    query = Query(
+        pattern=args.pattern,
+        path=args.path,
+        mode=args.mode,
+        before=_lines(args.before or args.context),
+        after=_lines(args.after or args.context),
+        ignore_case=args.ignore_case,
+        type=args.type,
+        glob=args.glob,
+        limit=max(args.limit, 1),
+        multiline=args.multiline,
+    )
+    found = await files.search(query)
+    text = bounded(found.text, "narrow the pattern, path or glob") or "[no match]"
+    if found.more:
+        text += f"\n[only the first {found.count} shown; narrow the search or raise limit]"
+    return Outcome(text=text, view=Listing(what=args.pattern, count=found.count, more=found.more))
+
+
+def _lines(asked: int) -> int:
+    return min(max(asked, 0), 100)

@@ -1,0 +1,46 @@
+"""Look after background commands."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from overt.core.effects import JobState, RunPrograms
+from overt.core.errors import ToolError
+from overt.core.tool import Outcome, tool
+from overt.core.views import Output, Plain
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    action: Literal["list", "output", "stop"]
+    id: str = ""
+    since: Annotated[int, Meta(description="byte offset", ge=0)] = 0
+    tail: Annotated[int, Meta(description="last lines; 0: all", ge=0)] = 0
+    filter: Annotated[str, Meta(description="regex for lines")] = ""
+
+    def subjects(self) -> tuple[str, ...]:
+        return (self.action,)
+
+
+@tool
+async def jobs(args: Args, programs: RunPrograms) -> Outcome:
+    """List background commands, read the output of one, or stop one. They end when Overt ends."""
+    if args.action == "list":
+        text = "\n".join(line(job) for job in await programs.jobs()) or "no jobs"
+        return Outcome(text=text, view=Plain(text=text))
+    if not args.id:
+        raise ToolError(f"{args.action} needs an id; action list shows them", code="invalid")
+    if args.action == "stop":
+        text = line(await programs.stop(args.id))
+        return Outcome(text=text, view=Plain(text=text))
+    found = await programs.output(args.id, since=args.since, tail=args.tail, filter=args.filter)
+    text = found.text or "(nothing new)"
+    return Outcome(
+        text=f"{text}\n[{line(found.job)}; next since={found.next}]",
+        view=Output(command=found.job.command, text=found.text, code=found.job.code, note=line(found.job)),
+    )
+
+
+def line(job: JobState) -> str:
+    state = job.state if job.code is None else f"{job.state} {job.code}"
+    ready = f", ready: {job.ready}" if job.ready else ""
+    return f"{job.id} {state}, {job.seconds:g} s, {job.size} bytes{ready}: {job.command}"

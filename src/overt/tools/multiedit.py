@@ -1,0 +1,40 @@
+"""Several replacements in one file, all or none."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from overt.core.effects import Change, WriteFiles
+from overt.core.errors import ToolError
+from overt.core.tool import Outcome, tool
+from overt.tools._replace import replaced
+from overt.tools._words import changed
+
+
+class Replacement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+    edits: Annotated[tuple[Replacement, ...], Meta(min_length=1)]
+
+    def subjects(self) -> tuple[str, ...]:
+        return (self.path,)
+
+
+@tool
+async def multiedit(args: Args, files: WriteFiles) -> Outcome:
+    """Make several edits in one file, in order, each as in edit and on the result of the one before; if one
+    fails, none is made."""
+    found = await files.text(args.path)
+    text = found.text
+    for number, item in enumerate(args.edits, 1):
+        try:
+            text, _ = replaced(text, item.old_string, item.new_string, every=item.replace_all)
+        except ToolError as error:
+            message = f"Edit {number} of {len(args.edits)} failed, none was made. {error.message}"
+            raise ToolError(message, code=error.code) from error
+    return changed(await files.change([Change(path=args.path, content=text, base=found.hash)]))

@@ -1,0 +1,56 @@
+"""Apply a patch to several files, all or none."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.core.effects import Change, WriteFiles
+from overt.core.errors import ToolError
+from overt.core.tool import Outcome, tool
+from overt.tools._hunks import FilePatch, applied
+from overt.tools._patch import parse
+from overt.tools._words import changed
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    patch: str
+
+    def subjects(self) -> tuple[str, ...]:
+        """Every path the patch names; none when it cannot be read, which running it will explain."""
+        try:
+            found = parse(self.patch)
+        except ToolError:
+            return ()
+        return tuple(path for item in found for path in (item.path, item.move_to) if path)
+
+
+@tool
+async def patch(args: Args, files: WriteFiles) -> Outcome:
+    """Apply a unified diff (git style too) or a `*** Begin Patch` text to any number of files: all or none. Files
+    can be added, changed, renamed, deleted. Context lines must match; line numbers may be off."""
+    changes: dict[str, Change] = {}
+    for item in parse(args.patch):
+        before = changes.get(item.path)
+        if before is not None and (before.content is None or item.kind != "update"):
+            raise ToolError(f"{item.path} is named twice in the patch; give each file once.", code="invalid")
+        changes[item.path] = await _change(item, before, files)
+    return changed(await files.change(list(changes.values())))
+
+
+async def _change(item: FilePatch, before: Change | None, files: WriteFiles) -> Change:
+    if before is not None and before.content is not None:
+        text = applied(item.path, before.content, item.hunks)
+        return replace(before, content=text, move_to=item.move_to or before.move_to)
+    if item.kind == "add":
+        return Change(path=item.path, content=applied(item.path, "", item.hunks), base="absent")
+    try:
+        found = await files.text(item.path)
+    except ToolError as error:
+        if error.code != "binary" or item.hunks:
+            raise
+        return Change(path=item.path, content=None, base="seen", move_to=item.move_to)
+    if item.kind == "delete":
+        if item.hunks and applied(item.path, found.text, item.hunks):
+            raise ToolError(f"{item.path} holds more than the patch deletes. Read it again.", code="no_match")
+        return Change(path=item.path, content=None, base=found.hash)
+    content = applied(item.path, found.text, item.hunks) if item.hunks else None
+    return Change(path=item.path, content=content, base=found.hash, move_to=item.move_to)

@@ -1,0 +1,98 @@
+"""Read a file: text with line numbers, images and PDFs as they are, notebooks as cells."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from overt.core.effects import Blob, Lines, ReadFiles
+from overt.core.errors import ToolError
+from overt.core.messages import Document, Image
+from overt.core.tool import Outcome, tool
+from overt.core.views import Excerpt, Plain
+from overt.lib.text import cut_line, size, tokens
+from overt.tools._notebook import rendered
+from overt.tools._words import MAX_BYTES, MAX_TOKENS, bounded
+
+LIMIT = 2000
+WIDTH = 2000
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+    offset: Annotated[int, Meta(description="First line", ge=1)] = 1
+    limit: Annotated[int, Meta(description="Number of lines", ge=1)] = LIMIT
+
+    def subjects(self) -> tuple[str, ...]:
+        return (self.path,)
+
+
+@tool
+async def read(args: Args, files: ReadFiles) -> Outcome:
+    """Read a file. Text comes as number, tab, line; the number and tab are not part of the file. Images and PDFs
+    are shown, notebooks come as cells. Prefer it to cat; read the parts you need of a long file."""
+    if args.path.endswith(".ipynb") and args.offset == 1 and args.limit == LIMIT:
+        found = await _notebook(args.path, files)
+        if found is not None:
+            return found
+    try:
+        lines = await files.lines(args.path, offset=args.offset, limit=args.limit)
+    except ToolError as error:
+        if error.code != "binary":
+            raise
+        blob = await files.blob(args.path)
+        if blob is None:
+            raise
+        return _shown(blob)
+    return _numbered(lines)
+
+
+def _numbered(found: Lines) -> Outcome:
+    if not found.lines:
+        return _nothing(found)
+    out: list[str] = []
+    room, allowance = MAX_BYTES, MAX_TOKENS
+    for number, line in enumerate(found.lines, found.first):
+        shown = f"{number:>6}\t{cut_line(line, WIDTH)}"
+        room -= size(shown) + 1
+        allowance -= tokens(shown)
+        if out and (room < 0 or allowance < 0):
+            break
+        out.append(shown)
+    last = found.first + len(out) - 1
+    notes = [f"[{found.note}]"] if found.note else []
+    if found.total is None:
+        notes.append(f"[large file, lines {found.first}-{last}; go on with offset={last + 1}, or search it with grep]")
+    elif last < found.total:
+        notes.append(f"[lines {found.first}-{last} of {found.total}; go on with offset={last + 1}]")
+    view = Excerpt(path=found.path, first=found.first, last=last, total=found.total or 0)
+    return Outcome(text="\n".join([*out, *notes]), view=view)
+
+
+def _nothing(found: Lines) -> Outcome:
+    if found.total == 0:
+        return Outcome(text=f"[{found.path} is empty]", view=Excerpt(path=found.path, first=0, last=0))
+    raise ToolError(f"{found.path} has {found.total} lines; line {found.first} is past its end.", code="invalid")
+
+
+def _shown(blob: Blob) -> Outcome:
+    text = f"[{blob.path}: {blob.media}, {len(blob.data)} bytes]"
+    if blob.media.startswith("image/"):
+        return Outcome(text=text, view=Plain(text=text), parts=(Image(media=blob.media, data=blob.data),))
+    name = blob.path.rpartition("/")[2]
+    return Outcome(text=text, view=Plain(text=text), parts=(Document(media=blob.media, data=blob.data, name=name),))
+
+
+async def _notebook(path: str, files: ReadFiles) -> Outcome | None:
+    """The cells, or None when it is no notebook after all and is read like any file."""
+    try:
+        found = await files.text(path)
+    except ToolError as error:
+        if error.code in ("large", "binary"):
+            return None
+        raise
+    cells = rendered(found.text)
+    if cells is None:
+        return None
+    hint = "read with limit=1000 shows its JSON"
+    text = f"{bounded(cells, hint)}\n[notebook as cells; its JSON, for edits: read with limit=1000]"
+    return Outcome(text=text, view=Excerpt(path=found.path, first=1, last=found.text.count("\n") + 1))

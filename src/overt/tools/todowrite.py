@@ -1,0 +1,27 @@
+"""Replace the todo list."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from overt.core.effects import Notes
+from overt.core.tool import Outcome, tool
+from overt.core.views import Checklist, Todo
+from overt.tools._todos import written
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    todos: Annotated[tuple[Todo, ...], Meta(description="The whole list")]
+
+    def subjects(self) -> tuple[str, ...]:
+        return ()
+
+
+@tool
+async def todowrite(args: Args, notes: Notes) -> Outcome:
+    """Replace the todo list. Use it for work of three or more steps; keep one item in_progress and complete it
+    as soon as it is done."""
+    notes.set_todos(args.todos)
+    busy = sum(item.status == "in_progress" for item in args.todos)
+    advice = f"\n[{busy} items are in_progress; work on one at a time]" if busy > 1 else ""
+    return Outcome(text=written(args.todos) + advice, view=Checklist(items=args.todos))

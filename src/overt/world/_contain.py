@@ -1,0 +1,242 @@
+"""Containment that no race can break.
+
+A path is never handed to the kernel whole. It is walked from the descriptor of a root, one component at a
+time, each opened relative to the one before and never through a link. Links are read as text and their text
+is walked the same way. What a swap can achieve at any moment is that a component is not found; it cannot
+move the descriptor we already hold, and everything later happens relative to that descriptor.
+"""
+
+import errno
+import os
+import stat
+
+from msgspec import Struct
+
+from overt.core.errors import ToolError
+from overt.lib.encoding import read_name, show_name
+
+FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+MAX_LINKS = 40
+
+
+class Workspace(Struct, frozen=True, kw_only=True):
+    """Real absolute paths. Files may be changed below `root` and `write`, and also read below `read`."""
+
+    root: str
+    write: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+
+    def roots(self, *, writing: bool) -> tuple[str, ...]:
+        return (self.root, *self.write) if writing else (self.root, *self.write, *self.read)
+
+    def show(self, root: str, parts: tuple[str, ...]) -> str:
+        """The path as people and models see it: relative to the root when it lies below it."""
+        below = "/".join(parts)
+        return show_name((below or ".") if root == self.root else os.path.join(root, below))
+
+
+class Spot:
+    """A place below a root, held by the descriptor of its folder.
+
+    `name` is empty when the place is a folder, which `fd` then is. `missing` are the folders that would have
+    to be made, followed by the name itself, when nothing is there; `stat` is None then.
+    """
+
+    __slots__ = ("fd", "missing", "name", "parts", "path", "root", "stat")
+
+    def __init__(self, *, root: str, fd: int, parts: tuple[str, ...], path: str) -> None:
+        self.root = root
+        self.fd = fd
+        self.parts = parts
+        self.path = path
+        self.name = ""
+        self.missing: tuple[str, ...] = ()
+        self.stat: os.stat_result | None = None
+
+    def move_into(self, name: str) -> None:
+        """Go down into a folder below, which becomes the one that is held."""
+        below = os.open(name, FOLDER | os.O_NOFOLLOW, dir_fd=self.fd)
+        os.close(self.fd)
+        self.fd = below
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+    def __enter__(self) -> "Spot":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def reach(workspace: Workspace, path: str, *, writing: bool = False) -> Spot:
+    """The place a path means, links resolved, inside a root or refused."""
+    if "\0" in path or not path:
+        raise ToolError("The path is empty or holds a NUL byte; give a path inside the workspace.", code="invalid")
+    try:
+        spot = _Walk(workspace, path, writing=writing).go()
+        if spot.stat is None and (meant := read_name(path)) != path and "\0" not in meant:
+            other = _Walk(workspace, meant, writing=writing).go()
+            if other.stat is not None:
+                spot, other = other, spot
+            other.close()
+    except OSError as error:
+        raise failed(error, show_name(path)) from error
+    return spot
+
+
+class _Walk:
+    """`stack` holds the folders from the root down; `todo` the components to come, the next one last."""
+
+    def __init__(self, workspace: Workspace, path: str, *, writing: bool) -> None:
+        self.workspace = workspace
+        self.given = path
+        self.writing = writing
+        self.root = workspace.root
+        self.stack: list[tuple[str, int]] = []
+        self.todo: list[str] = []
+        self.missing: list[str] = []
+        self.hops = 0
+
+    def go(self) -> Spot:
+        try:
+            self._enter(self.given)
+            found = self._walk()
+            names = [name for name, _ in self.stack[1:]]
+            if found is not None:
+                names.append(found[0])
+            parts = (*names, *self.missing)
+            shown = self.workspace.show(self.root, parts)
+            spot = Spot(root=self.root, fd=self.stack.pop()[1], parts=parts, path=shown)
+        finally:
+            self._leave()
+        if self.missing:
+            spot.missing, spot.name = tuple(self.missing), self.missing[-1]
+        elif found is not None:
+            spot.name, spot.stat = found
+        else:
+            spot.stat = os.fstat(spot.fd)
+        return spot
+
+    def _walk(self) -> tuple[str, os.stat_result] | None:
+        """Walk to the end; what is returned is a last component that is no folder."""
+        while self.todo:
+            name = self.todo.pop()
+            if name in ("", "."):
+                continue
+            if name == "..":
+                self._up()
+            elif self.missing or (entry := self._look(name)) is None:
+                self.missing.append(name)
+            elif stat.S_ISLNK(entry.st_mode):
+                self._follow(name)
+            elif stat.S_ISDIR(entry.st_mode):
+                self._down(name)
+            elif any(rest not in ("", ".") for rest in self.todo):
+                raise NotADirectoryError(errno.ENOTDIR, "a file stands where a folder was expected")
+            else:
+                return name, entry
+        return None
+
+    def _look(self, name: str) -> os.stat_result | None:
+        try:
+            return os.stat(name, dir_fd=self.stack[-1][1], follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def _up(self) -> None:
+        if self.missing:
+            self.missing.pop()
+        elif len(self.stack) > 1:
+            os.close(self.stack.pop()[1])
+        else:
+            self._restart(os.path.dirname(self.root))
+
+    def _down(self, name: str) -> None:
+        try:
+            fd = os.open(name, FOLDER | os.O_NOFOLLOW, dir_fd=self.stack[-1][1])
+        except OSError as error:
+            if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.ENOENT):
+                raise
+            self._hop()
+            self.todo.append(name)  # it was swapped under our eyes: look again
+        else:
+            self.stack.append((name, fd))
+
+    def _follow(self, name: str) -> None:
+        self._hop()
+        try:
+            target = os.readlink(name, dir_fd=self.stack[-1][1])
+        except OSError:
+            self.todo.append(name)
+            return
+        if target.startswith("/"):
+            self._restart(target)
+        else:
+            self.todo.extend(reversed(target.split("/")))
+
+    def _restart(self, absolute: str) -> None:
+        self._hop()
+        rest = "/".join(reversed(self.todo))
+        self._leave()
+        self._enter(f"{absolute}/{rest}" if rest else absolute)
+
+    def _enter(self, path: str) -> None:
+        root, rest = self._place(path)
+        self.root = root
+        self.todo = rest.split("/")[::-1]
+        self.stack = [("", os.open(root, FOLDER))]
+
+    def _place(self, path: str) -> tuple[str, str]:
+        """The root a path starts from and what follows it; refused when there is none."""
+        if not path.startswith("/"):
+            return self.workspace.root, path
+        for candidate in (path, os.path.realpath(path)):
+            for root in sorted(self.workspace.roots(writing=self.writing), key=len, reverse=True):
+                if candidate == root or candidate.startswith(root.rstrip("/") + "/"):
+                    return root, candidate[len(root) :]
+        raise _outside(self.workspace, self.given, path)
+
+    def _hop(self) -> None:
+        self.hops += 1
+        if self.hops > MAX_LINKS:
+            raise OSError(errno.ELOOP, "too many links, or a folder that keeps changing")
+
+    def _leave(self) -> None:
+        while self.stack:
+            os.close(self.stack.pop()[1])
+
+
+def _outside(workspace: Workspace, given: str, place: str) -> ToolError:
+    shown, place = show_name(given), show_name(os.path.normpath(place))
+    where = shown if shown == place else f"{shown} (which is {place})"
+    readable = any(place == root or place.startswith(root.rstrip("/") + "/") for root in workspace.read)
+    folder = show_name(os.path.dirname(place))
+    if readable:
+        return ToolError(
+            f"{where} may be read but not changed. The user can allow it with --add-dir {folder}.", code="outside"
+        )
+    return ToolError(
+        f"{where} is outside the workspace {show_name(workspace.root)}. Use a path inside it; "
+        f"the user can allow more with --add-dir {folder}.",
+        code="outside",
+    )
+
+
+CODES: dict[int, tuple[str, str]] = {
+    errno.ENOSPC: ("full", "the disk is full; nothing was changed. Free some space, then try again"),
+    errno.EDQUOT: ("full", "the disk quota is used up; nothing was changed. Free some space, then try again"),
+    errno.EFBIG: ("full", "the file would exceed the size limit; nothing was changed"),
+    errno.EACCES: ("denied", "permission denied by the system. Check its owner and mode"),
+    errno.EPERM: ("denied", "not permitted by the system. Check its owner, mode and flags"),
+    errno.EROFS: ("denied", "the file system is read-only"),
+    errno.ENAMETOOLONG: ("invalid", "the name is too long; choose a shorter one"),
+    errno.ENOTDIR: ("invalid", "a part of the path is a file, not a folder"),
+    errno.ELOOP: ("invalid", "too many links on the way, or it keeps changing. Name the real file"),
+    errno.ENOENT: ("missing", "it does not exist (any more). Look with list or glob"),
+}
+
+
+def failed(error: OSError, shown: str) -> ToolError:
+    code, words = CODES.get(error.errno or 0, ("io", f"{error.strerror or 'input/output error'}; nothing was changed"))
+    return ToolError(f"{shown}: {words}.", code=code)

@@ -1,0 +1,170 @@
+"""The file capabilities of one call: containment, the guard against blind overwriting, the record of changes."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TypeVar
+
+from overt.core.effects import Blob, Change, FileText, Found, Lines, Listed, Matches, Query
+from overt.core.errors import ToolError
+from overt.core.events import SnapshotTaken
+from overt.core.ports import Journal
+from overt.core.views import FileDiff
+from overt.lib.encoding import show_name
+from overt.world import _reading
+from overt.world._commit import commit, plan
+from overt.world._contain import Spot, Workspace, reach
+from overt.world._globs import Pattern, literal, split
+from overt.world._search import Grep, Rg, files_matching, find_rg, in_thread, newest_first
+from overt.world._tree import is_folder, missing_folder, near_names, tree
+
+__all__ = ["Files", "Workspace", "find_rg"]
+
+T = TypeVar("T")
+
+
+class _Absent(Exception):
+    """Nothing is there; what comes near is looked for outside the thread."""
+
+
+class Files:
+    """`ReadFiles` and `WriteFiles`. What was read or changed goes into the journal; a preview changes nothing."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        call_id: str,
+        journal: Journal,
+        seen: Mapping[str, str],
+        rg: str,
+        preview: bool = False,
+    ) -> None:
+        self.workspace = workspace
+        self.call_id = call_id
+        self.journal = journal
+        self.seen = seen
+        self.rg = rg
+        self.preview = preview
+
+    async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
+        found = await self._look(path, lambda spot: _reading.window(spot, max(offset, 1), max(limit, 1)))
+        self.journal.seen[found.path] = found.hash
+        return found
+
+    async def text(self, path: str) -> FileText:
+        return await self._look(path, _reading.whole)
+
+    async def blob(self, path: str) -> Blob | None:
+        found = await self._look(path, _reading.blob)
+        if found is not None:
+            self.journal.seen[found.path] = found.hash
+        return found
+
+    async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]:
+        def look(spot: Spot) -> tuple[tuple[Listed, ...], bool]:
+            if not is_folder(spot):
+                raise ToolError(f"{spot.path} is not a folder; read it with read.", code="invalid")
+            return tree(self.workspace, spot, depth=depth, limit=limit)
+
+        return await self._look(path, look)
+
+    async def find(self, pattern: str, *, path: str, limit: int) -> Found:
+        pattern = pattern.removeprefix(self.workspace.root.rstrip("/") + "/").removeprefix("./")
+        if pattern.startswith("/") or ".." in pattern.split("/"):
+            raise ToolError(
+                "A pattern is relative to `path` and goes down only; put the folder in `path`.", code="outside"
+            )
+        parts = split(pattern)
+        start = os.path.join(path, parts.folder) if parts.folder else path
+        with reach(self.workspace, start) as spot:
+            if spot.stat is None and parts.folder:
+                return Found(paths=(), more=False)
+            if not is_folder(spot):
+                raise await self._unfit(spot, "a folder")
+            names, more = await files_matching(self.rg, spot, parts)
+            chosen = await asyncio.to_thread(newest_first, spot, names, limit)
+            paths = tuple(self._below(spot, name[2:]) for name in chosen)
+        return Found(paths=paths, more=more or len(names) > limit)
+
+    async def search(self, query: Query) -> Matches:
+        with reach(self.workspace, query.path) as spot, ExitStack() as held:
+            if is_folder(spot):
+                grep = Grep(query, self._prefix(spot))
+                raw, more = await Rg(self.rg, spot).run(*grep.arguments("./"))
+            elif spot.stat is None:
+                raise await self._unfit(spot, "a file or folder")
+            else:
+                fd = _reading.open_regular(spot)
+                held.callback(os.close, fd)
+                grep = Grep(query, self._prefix(spot))
+                raw, more = await Rg(self.rg, spot, stdin=fd).run(*grep.arguments("-"))
+        return grep.read(raw, more=more)
+
+    async def change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
+        return await in_thread(lambda: self._change(changes))
+
+    def before_write(self, path: str, found: os.stat_result | None, hash: str) -> None:
+        """The state of a file is on record before it changes."""
+        mode = stat.S_IMODE(found.st_mode) if found else 0
+        self.journal.facts.append(
+            SnapshotTaken(call_id=self.call_id, path=path, existed=found is not None, hash=hash, mode=mode)
+        )
+
+    def _change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
+        known = {**self.seen, **self.journal.seen}
+        with ExitStack() as held:
+            planned = plan(self.workspace, changes, seen=known, held=held)
+            if not self.preview:
+                commit(planned, before_write=self.before_write, held=held)
+                for item in planned:
+                    if item.data is not None and item.knew(known):
+                        self.journal.seen[item.diff.path] = _reading.digest(item.data)
+        return tuple(item.diff for item in planned)
+
+    async def _look(self, path: str, look: Callable[[Spot], T]) -> T:
+        def work() -> T:
+            with reach(self.workspace, path) as spot:
+                if spot.stat is None:
+                    raise _Absent
+                return look(spot)
+
+        try:
+            return await asyncio.to_thread(work)
+        except _Absent:
+            with reach(self.workspace, path) as spot:
+                raise await self._unfit(spot, "a file") from None
+
+    async def _unfit(self, spot: Spot, wanted: str) -> ToolError:
+        """Why nothing fit is there, and which names come near."""
+        if spot.stat is not None:
+            return ToolError(f"{spot.path} is not {wanted}.", code="invalid")
+        near = near_names(self.workspace, spot) or await self._elsewhere(spot)
+        folder = missing_folder(self.workspace, spot)
+        why = f" (there is no folder {folder})" if folder else ""
+        hint = f" Did you mean {' or '.join(near)}?" if near else " Look with list or glob."
+        return ToolError(f"{spot.path} does not exist{why}.{hint}", code="missing")
+
+    async def _elsewhere(self, spot: Spot) -> Sequence[str]:
+        """The same name in other folders of the workspace."""
+        if not self.rg or ":" in spot.name:
+            return []
+        with reach(self.workspace, ".") as root:
+            wanted = Pattern(folder="", name=literal(spot.name), whole="")
+            try:
+                async with asyncio.timeout(2.0):
+                    names, _ = await files_matching(self.rg, root, wanted, cap=64 * 1024)
+            except (TimeoutError, ToolError):
+                return []
+        return [show_name(name[2:]) for name in sorted(names)[:3]]
+
+    def _below(self, spot: Spot, name: str) -> str:
+        return show_name(self._prefix(spot) + name)
+
+    def _prefix(self, spot: Spot) -> str:
+        """What stands before a name below this place, as it is on disk."""
+        below = "/".join(spot.parts)
+        whole = below if spot.root == self.workspace.root else os.path.join(spot.root, below)
+        return f"{whole.rstrip('/')}/" if whole else ""

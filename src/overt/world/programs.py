@@ -1,0 +1,155 @@
+"""What one call may do with programs: run a command and wait for it, or look after background ones."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping
+
+from overt.core.effects import JobOutput, JobState, Ran
+from overt.core.errors import ToolError
+from overt.core.ports import Child, Profile, Spawner
+from overt.world._output import STEP, Spool, plain, pour, rendered
+from overt.world._spawner import PIPE, Supervised
+from overt.world.jobs import Jobs
+
+__all__ = ["NoPrograms", "Programs", "Supervised"]
+
+KEPT = 256 * 1024
+HINT = "to see all, redirect the output to a file and read parts of it"
+CANCEL_GRACE = 0.05
+TIMEOUT_GRACE = 0.5
+PROGRESS = 0.1
+
+
+class Programs:
+    """RunPrograms for one call: commands in the workspace, their progress told to `report`."""
+
+    def __init__(
+        self,
+        spawner: Spawner,
+        jobs: Jobs,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        report: Callable[[str], None] | None = None,
+        profile: Profile,
+    ) -> None:
+        self._spawner = spawner
+        self._jobs = jobs
+        self._cwd = cwd
+        self._env = env
+        self._report = report
+        self._profile = profile
+
+    async def run(self, command: str, *, timeout_ms: int) -> Ran:
+        begun = time.monotonic()
+        child = await self._spawner.spawn(
+            shell(command, self._env), cwd=self._cwd, env=self._env, profile=self._profile
+        )
+        spool = Spool(head=KEPT, tail=KEPT)
+        reading = Reading(child, spool, self._report)
+        code: int | None = None
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                code = await child.wait()
+        except TimeoutError:
+            await child.kill(grace=TIMEOUT_GRACE)
+        except asyncio.CancelledError:
+            await child.kill(grace=CANCEL_GRACE)
+            raise
+        finally:
+            reading.end()
+            child.close()
+        text = rendered(spool, hint=HINT)
+        if code is not None and child.left:
+            text = f"{text}{_newline(text)}{_left(child.left)}"
+        return Ran(
+            text=text,
+            code=code if code is None or code >= 0 else 128 - code,
+            size=spool.size,
+            timed_out=code is None,
+            ms=round((time.monotonic() - begun) * 1000),
+        )
+
+    async def start(self, command: str, *, wait_ms: int) -> JobOutput:
+        child = await self._spawner.spawn(
+            shell(command, self._env), cwd=self._cwd, env=self._env, profile=self._profile, linger=True
+        )
+        return await self._jobs.adopt(child, command, wait_ms=wait_ms)
+
+    async def jobs(self) -> tuple[JobState, ...]:
+        return self._jobs.list()
+
+    async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
+        return self._jobs.output(id, since=since, tail=tail, filter=filter)
+
+    async def stop(self, id: str) -> JobState:
+        return await self._jobs.stop(id)
+
+
+class NoPrograms:
+    """RunPrograms while a call is only being previewed."""
+
+    async def run(self, command: str, *, timeout_ms: int) -> Ran:
+        raise _refused()
+
+    async def start(self, command: str, *, wait_ms: int) -> JobOutput:
+        raise _refused()
+
+    async def jobs(self) -> tuple[JobState, ...]:
+        raise _refused()
+
+    async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
+        raise _refused()
+
+    async def stop(self, id: str) -> JobState:
+        raise _refused()
+
+
+class Reading:
+    """Moves a child's output into a spool as it comes, and tells the last lines at most ten times a second."""
+
+    def __init__(self, child: Child, spool: Spool, report: Callable[[str], None] | None) -> None:
+        self._output = child.output
+        self._spool = spool
+        self._report = report
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._output, self._read)
+
+    def end(self) -> None:
+        """Take what is still in the pipe. Whoever holds it open now is not ours, and not waited for."""
+        self._loop.remove_reader(self._output)
+        pour(self._output, self._spool, steps=2 * PIPE // STEP)
+        if self._timer:
+            self._timer.cancel()
+
+    def _read(self) -> None:
+        if not pour(self._output, self._spool):
+            self._loop.remove_reader(self._output)
+        if self._report and not self._timer:
+            self._timer = self._loop.call_later(PROGRESS, self._tell)
+
+    def _tell(self) -> None:
+        self._timer = None
+        if self._report:
+            self._report("\n".join(plain(self._spool.last(2000)).rstrip().split("\n")[-5:]))
+
+
+def shell(command: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    folders = env.get("PATH", os.defpath).split(":")
+    name = "bash" if any(os.access(f"{folder}/bash", os.X_OK) for folder in folders) else "sh"
+    return (name, "-c", command)
+
+
+def _newline(text: str) -> str:
+    return "\n" if text and not text.endswith("\n") else ""
+
+
+def _left(count: int) -> str:
+    what = "1 process it had" if count == 1 else f"{count} processes it had"
+    return f"[ended {what} left running; use run_in_background to keep one]"
+
+
+def _refused() -> ToolError:
+    return ToolError("programs do not run in a preview", code="denied")

@@ -1,0 +1,54 @@
+"""Rules as people write them."""
+
+import pytest
+
+from overt.config.rules import parse_rule, split_rules, stranger
+from overt.core.errors import ConfigError
+from overt.core.settings import Rule
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "pattern"),
+    [
+        ("bash", "bash", ""),
+        ("Bash(npm run *)", "bash", "npm run *"),
+        ("Bash(npm run:*)", "bash", "npm run:*"),
+        ("bash(echo (a))", "bash", "echo (a)"),
+        (" read( .env ) ", "read", ".env"),
+        ("str_replace_editor(src/**)", "edit", "src/**"),
+        ("run_shell_command", "bash", ""),
+        ("MULTIEDIT", "multiedit", ""),
+        ("WebFetch(domain:example.org)", "webfetch", "domain:example.org"),
+        ("mcp__git__*", "mcp__git__*", ""),
+        ("*", "*", ""),
+    ],
+)
+def test_a_rule_is_read_whoever_named_the_tool(text: str, tool: str, pattern: str) -> None:
+    assert parse_rule(text, "ask", "x:1") == Rule(action="ask", tool=tool, pattern=pattern, origin="x:1")
+
+
+@pytest.mark.parametrize("text", ["", "()", "bash()", "bash(ls", "bash)", "(ls)", "ba sh", "bash(ls) -l", "bash(\x1b)"])
+def test_what_is_no_rule_is_refused_with_its_place(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^x:1: .* is not a rule; write `tool` or `tool\(pattern\)`$"):
+        parse_rule(text, "allow", "x:1")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Bash(git log *),Edit", ("Bash(git log *)", "Edit")),
+        ("Bash(a, b) Read", ("Bash(a, b)", "Read")),
+        (" , ", ()),
+        ("Bash(a(b) c),x", ("Bash(a(b) c)", "x")),
+    ],
+)
+def test_a_flag_of_rules_is_split_outside_brackets_only(text: str, expected: tuple[str, ...]) -> None:
+    assert split_rules(text) == expected
+
+
+def test_a_tool_nobody_knows_is_a_stranger_with_a_suggestion() -> None:
+    assert stranger("bash") is None
+    assert stranger("mcp__a__b") is None
+    assert stranger("external_directory") is None
+    assert stranger("bsh") == ("bsh", "bash")
+    assert stranger("frobnicate") == ("frobnicate", "")

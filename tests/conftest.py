@@ -1,0 +1,25 @@
+"""What every test shares: long repetitions only when asked for, and a home of its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.markexpr:
+        return
+    chosen = [item for item in items if item.get_closest_marker("soak") is None]
+    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("soak")])
+    items[:] = chosen
+
+
+@pytest.fixture(autouse=True)
+def a_home_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the real home, and none inherits a key or an endpoint."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("OVERT_", "AGENT_", "XDG_")) or name.endswith(("_API_KEY", "_BASE_URL")):
+            monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    return home

@@ -1,0 +1,53 @@
+"""Differences between two texts."""
+
+import difflib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overt.core.views import FileDiff
+from overt.lib.diff import compare, file_diff
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "", "--", "++ x", " "]), max_size=12)
+
+
+def test_a_small_change_is_one_hunk_with_three_lines_around_it() -> None:
+    old = "".join(f"{n}\n" for n in range(10))
+    assert file_diff("f", old, old.replace("5\n", "five\nmore\n")) == FileDiff(
+        path="f",
+        change="updated",
+        added=2,
+        removed=1,
+        diff="@@ -3,7 +3,8 @@\n 2\n 3\n 4\n-5\n+five\n+more\n 6\n 7\n 8\n",
+    )
+
+
+def test_created_deleted_and_unchanged_files_are_told_apart() -> None:
+    assert file_diff("f", None, "a\n") == FileDiff(path="f", diff="@@ -0,0 +1 @@\n+a\n", change="created", added=1)
+    assert file_diff("f", "a\n", None) == FileDiff(path="f", diff="@@ -1 +0,0 @@\n-a\n", change="deleted", removed=1)
+    assert file_diff("f", "a", "a") == FileDiff(path="f", diff="", change="unchanged")
+
+
+def test_a_missing_final_newline_is_marked() -> None:
+    found = file_diff("f", "a", "a\n")
+    assert found.diff == "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
+
+
+@given(LINES, LINES)
+def test_the_diff_is_the_one_difflib_makes_or_as_short(old: list[str], new: list[str]) -> None:
+    before, after = [f"{line}\n" for line in old], [f"{line}\n" for line in new]
+    rebuilt = [line for _, _, _, start, end in compare(before, after) for line in after[start:end]]
+    assert rebuilt == after
+    theirs = "".join(list(difflib.unified_diff(before, after))[2:])
+    ours = file_diff("f", "".join(before), "".join(after))
+    assert (ours.diff == "") == (theirs == "")
+
+
+def test_a_small_change_in_a_file_of_a_million_lines_is_found_without_comparing_the_rest() -> None:
+    lines = [f"line {n % 1000}\n" for n in range(1_000_000)]
+    changed = [*lines[:500_000], "new\n", *lines[500_000:]]
+    assert compare(lines, changed) == [
+        ("equal", 0, 500_000, 0, 500_000),
+        ("insert", 500_000, 500_000, 500_000, 500_001),
+        ("equal", 500_000, 1_000_000, 500_001, 1_000_001),
+    ]

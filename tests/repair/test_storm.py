@@ -1,0 +1,38 @@
+"""The same call again and again."""
+
+from overt.repair.storm import Storm
+
+
+def test_the_third_equal_call_is_refused_with_advice() -> None:
+    storm = Storm()
+    for _ in range(2):
+        assert storm.advice("read", "{}") == ""
+        storm.ran("read", "{}", mutating=False, failed=False)
+    assert "third time" in storm.advice("read", "{}")
+    assert storm.advice("read", '{"path":"b"}') == ""
+
+
+def test_a_change_in_between_makes_reading_again_sensible() -> None:
+    storm = Storm()
+    for _ in range(2):
+        storm.ran("read", "{}", mutating=False, failed=False)
+    storm.ran("edit", "{}", mutating=True, failed=False)
+    assert storm.advice("read", "{}") == ""
+
+
+def test_the_fifth_equal_failure_ends_the_turn() -> None:
+    storm = Storm()
+    for _ in range(4):
+        storm.ran("bash", "{}", mutating=True, failed=True)
+        assert storm.over() == ""
+    storm.ran("bash", "{}", mutating=True, failed=True)
+    assert "failing call 5 times" in storm.over()
+
+
+def test_the_third_empty_answer_ends_the_turn() -> None:
+    storm = Storm()
+    storm.empty()
+    storm.empty()
+    assert storm.over() == ""
+    storm.empty()
+    assert "nothing 3 times" in storm.over()

@@ -1,0 +1,117 @@
+"""Verdicts by rule, class and mode."""
+
+import pytest
+
+from overt.core.effects import Effect
+from overt.core.settings import Action, Mode, Rule
+from overt.safety.danger import read_command
+from overt.safety.policy import judge
+from overt.safety.rules import Subject, speaks_of
+
+RUN: frozenset[Effect] = frozenset({"run"})
+WRITE: frozenset[Effect] = frozenset({"write"})
+READ: frozenset[Effect] = frozenset({"read"})
+MODES: tuple[Mode, ...] = ("review", "auto", "yolo", "plan")
+
+
+def bash(command: str) -> Subject:
+    return Subject(tool="bash", values=(command,), exists=lambda path: path == "there")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ls -la", "cat a b", "sleep 0.5", "pwd", "git status", "git log --oneline -3", "ls | wc -l", "echo hi", "rg x src",
+     "true && false", "cat x 2>/dev/null", "head -5 a; tail -5 a"],
+)  # fmt: skip
+def test_harmless_commands_are_known(command: str) -> None:
+    assert read_command(command).hazard == "harmless"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf build", "/bin/rm x", "ls; rm x", "echo $(rm x)", "sudo ls", "mv a b", "chmod 777 .", "dd if=/dev/zero of=x",
+     "echo x > there", "find . -delete", "find . -name x | xargs rm", "bash -c 'rm x'", "'rm' x", "\\rm x", "r''m x",
+     "kill -9 1", "echo x >> .bashrc", "echo hi > $HOME/x", "cat a >| there", "git log; shutdown now", "eval ls"],
+)  # fmt: skip
+def test_dangerous_commands_are_known(command: str) -> None:
+    assert read_command(command, lambda path: path == "there").hazard == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["pytest -q", "make", "python x.py", "echo hi > new", "FOO=1 ls", "git commit -m 'rm old'", "sort -o a b", "npm test",
+     "git diff --output=x", "git branch -D main", "echo `date`", "cat $FILE", "rg --pre ./x y", "ls *", "git -c a=b log",
+     ""],
+)  # fmt: skip
+def test_the_rest_is_ordinary(command: str) -> None:
+    assert read_command(command, lambda path: path == "there").hazard == "ordinary"
+
+
+@pytest.mark.parametrize(
+    ("subject", "effects", "expected"),
+    [
+        (Subject(tool="read", values=("a",)), READ, ("allow", "allow", "allow", "allow")),
+        (bash("ls"), RUN, ("allow", "allow", "allow", "allow")),
+        (Subject(tool="edit", values=("a",)), WRITE, ("ask", "allow", "allow", "deny")),
+        (bash("pytest"), RUN, ("ask", "allow", "allow", "deny")),
+        (bash("rm x"), RUN, ("ask", "ask", "ask", "deny")),
+        (Subject(tool="jobs", values=("list",)), RUN, ("allow", "allow", "allow", "allow")),
+        (Subject(tool="jobs", values=("stop",)), RUN, ("ask", "allow", "allow", "deny")),
+    ],
+)
+def test_each_mode_has_its_verdict(subject: Subject, effects: frozenset[Effect], expected: tuple[Action, ...]) -> None:
+    assert tuple(judge(subject, effects, rules=(), mode=mode).action for mode in MODES) == expected
+
+
+def rule(action: Action, text: str) -> Rule:
+    tool, _, pattern = text.partition("(")
+    return Rule(action=action, tool=tool, pattern=pattern.removesuffix(")"))
+
+
+def test_deny_stands_over_ask_and_ask_over_allow_whatever_the_order() -> None:
+    rules = [rule("allow", "bash"), rule("ask", "bash(git *)"), rule("deny", "bash(git push *)")]
+    for ordered in (rules, rules[::-1]):
+        verdicts = [judge(bash(c), RUN, rules=ordered, mode="review").action for c in ("make", "git add x", "git push")]
+        assert verdicts == ["allow", "ask", "deny"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_allow_rule_opens_the_dangerous_class(mode: Mode) -> None:
+    verdict = judge(bash("rm -rf x"), RUN, rules=[rule("allow", "bash"), rule("allow", "bash(rm *)")], mode=mode)
+    assert verdict.action in ("ask", "deny")
+    assert verdict.dangerous or mode == "plan"
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "spoken_of"),
+    [
+        ("bash(git status *)", bash("git status"), True),
+        ("bash(git status *)", bash("git status -s"), True),
+        ("bash(git status *)", bash("git statusx"), False),
+        ("bash(npm run:*)", bash("npm run test"), True),
+        ("bash(git *)", bash("git log; make"), False),
+        ("bash(git *)", bash("git log && git diff"), True),
+        ("bash(git *)", bash("git log $(make)"), False),
+        ("bash(echo *)", bash("echo x > f"), False),
+        ("Bash(make)", bash("make"), True),
+        ("edit(src/**)", Subject(tool="write", values=("src/a/b.py",)), True),
+        ("edit(src/**)", Subject(tool="write", values=("test/a.py",)), False),
+        ("edit(*.py)", Subject(tool="patch", values=("a.py", "b.txt")), False),
+        ("read(.env)", Subject(tool="read", values=("sub/.env",)), True),
+        ("read(./secret/*)", Subject(tool="read", values=("secret/a",)), True),
+        ("edit", Subject(tool="multiedit", values=("a",)), True),
+        ("edit", Subject(tool="read", values=("a",)), False),
+    ],
+)
+def test_allow_rules_speak_of_exactly_what_they_name(text: str, subject: Subject, spoken_of: bool) -> None:
+    assert speaks_of(rule("allow", text), subject) is spoken_of
+
+
+def test_a_denial_needs_only_one_part_of_a_command() -> None:
+    assert speaks_of(rule("deny", "bash(curl *)"), bash("ls; curl x | sh"))
+    assert speaks_of(rule("deny", "edit(*.lock)"), Subject(tool="patch", values=("a.py", "b.lock")))
+
+
+def test_a_fallback_that_was_set_decides_where_no_rule_speaks() -> None:
+    assert judge(bash("make"), RUN, rules=(), mode="review", fallback="deny").action == "deny"
+    assert judge(bash("make"), RUN, rules=(), mode="plan", fallback="allow").action == "deny"

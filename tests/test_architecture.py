@@ -1,0 +1,152 @@
+"""The shape of the house: sizes, names, imports and the exact list of tools. Raising a budget takes a decision note."""
+
+import ast
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from msgspec import json
+
+from overt.context.recipe import built_in_prompt
+from overt.core.effects import EFFECT_OF
+from overt.core.events import ENTRY_TYPES
+from overt.core.late import TABLE
+from overt.tools.registry import BUILT_IN
+
+ROOT = Path(__file__).parent.parent
+SOURCE = sorted((ROOT / "src" / "overt").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+BANNED_IN_TOOLS = {"os", "io", "pathlib", "shutil", "subprocess", "socket", "http", "urllib", "ssl", "asyncio", "sys"}
+BANNED_NAMES = {"utils", "helpers", "common", "manager", "base", "misc", "types"}
+ROOMS = {
+    "core", "lib", "config", "providers", "safety", "world", "context", "sessions", "tools", "repair", "engine", "app",
+    "faces", "cli",
+}  # fmt: skip
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_outgrows_its_room(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= (200 if path.name == "loop.py" else 400)
+    assert path.stem.strip("_") not in BANNED_NAMES
+
+
+def test_no_test_file_outgrows_its_room() -> None:
+    assert {path.name for path in TESTS if len(path.read_text().splitlines()) > 600} == set()
+
+
+def test_every_module_opens_with_a_sentence() -> None:
+    bare = [str(path) for path in SOURCE if not (ast.get_docstring(ast.parse(path.read_text())) or "").strip()]
+    assert bare == []
+
+
+def test_the_rooms_are_those_of_the_design() -> None:
+    assert {path.name for path in (ROOT / "src" / "overt").iterdir() if path.is_dir() and path.name[0] != "_"} == ROOMS
+
+
+def test_tools_touch_the_world_through_their_parameters_only() -> None:
+    for path in (ROOT / "src" / "overt" / "tools").glob("*.py"):
+        wrong = {name for name in imports(path) if name.split(".")[0] in BANNED_IN_TOOLS}
+        assert wrong == set(), f"{path.name} imports {wrong}"
+        assert re.search(r"\bopen\(|__import__|\bexec\(|\beval\(", path.read_text()) is None, path.name
+
+
+def test_the_tools_and_their_effects_are_exactly_these() -> None:
+    assert {tool.name: sorted(tool.effects) for tool in BUILT_IN} == {
+        "read": ["read"],
+        "write": ["write"],
+        "edit": ["write"],
+        "multiedit": ["write"],
+        "patch": ["write"],
+        "list": ["read"],
+        "glob": ["read"],
+        "grep": ["read"],
+        "bash": ["run"],
+        "jobs": ["run"],
+        "todoread": ["notes"],
+        "todowrite": ["notes"],
+    }
+
+
+def test_prompt_and_schemas_fit_in_two_thousand_tokens() -> None:
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": t.name, "description": t.spec.description, "parameters": t.spec.schema},
+        }
+        for t in BUILT_IN
+    ]
+    size = len(json.encode(tools)) + len(built_in_prompt().text.encode())
+    assert size / 4 <= 2000
+
+
+def test_every_name_that_loads_late_exists() -> None:
+    for dotted in TABLE.values():
+        module, _, attribute = dotted.partition(":")
+        found = import_module(module)
+        assert not attribute or hasattr(found, attribute), dotted
+
+
+def test_imports_inside_functions_are_banned() -> None:
+    for path in SOURCE:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                inner = [n for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom)]
+                assert inner == [], f"{path}:{node.lineno}"
+
+
+def test_there_are_two_blanket_catches_in_all() -> None:
+    where = [
+        path.name for path in SOURCE for _ in re.finditer(r"except (?:Base)?Exception\b(?! as newer)", path.read_text())
+    ]
+    caught = [name for name in where if name in ("settle.py", "main.py")]
+    assert caught == ["main.py", "settle.py"]
+
+
+def test_only_config_reads_the_environment() -> None:
+    readers = {
+        str(path.relative_to(ROOT / "src" / "overt"))
+        for path in SOURCE
+        if re.search(r"os\.environ|os\.getenv", path.read_text())
+    }
+    assert readers <= {"config/paths.py", "world/sandbox/supervisor.py"}
+
+
+def test_core_imports_nothing_of_ours_but_core() -> None:
+    for path in (ROOT / "src" / "overt" / "core").glob("*.py"):
+        ours = {name for name in imports(path) if name.startswith("overt") and not name.startswith("overt.core")}
+        assert ours == set(), path.name
+
+
+def test_every_effect_a_tool_asks_for_has_a_name() -> None:
+    assert set(EFFECT_OF.values()) >= {effect for tool in BUILT_IN for effect in tool.effects}
+
+
+def test_the_entry_types_are_those_of_the_session_format() -> None:
+    expected = (
+        "session prefix user request reply repair call verdict snapshot outcome todo mode model reset note partial end"
+    )
+    assert list(ENTRY_TYPES) == expected.split()
+
+
+def test_the_version_is_known_without_importing_anything_of_ours() -> None:
+    import subprocess
+
+    script = (
+        "import sys; sys.argv = ['overt', '--version']; from overt.__main__ import main; main();"
+        "print(sorted(name for name in sys.modules if name.startswith('overt')), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "['overt', 'overt.__main__']"

@@ -1,0 +1,86 @@
+"""What the tests of programs share: an open set of programs, and a look at what is still alive."""
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from random import randrange
+from typing import Any
+
+from overt.core.ports import Profile
+from overt.world.environment import child_environment
+from overt.world.jobs import Jobs
+from overt.world.programs import Programs, Supervised
+
+PROFILE = Profile()
+
+
+class Bench:
+    """Programs with a mark that every process they start carries."""
+
+    def __init__(self, cwd: str, report: Callable[[str], None] | None = None) -> None:
+        self.number = randrange(100_000, 4_000_000)  # a limit nobody reaches, which marks the supervisor
+        self.mark = f"overt-test-{os.getpid()}-{self.number}"
+        self.env = child_environment(os.environ, ()) | {"MARK": self.mark}
+        self.spawner = Supervised(most_processes=self.number)
+        self.jobs = Jobs()
+        self.programs = Programs(self.spawner, self.jobs, cwd=cwd, env=self.env, report=report, profile=PROFILE)
+
+    def alive(self) -> list[str]:
+        return marked(self.mark)
+
+    def supervisors(self) -> list[int]:
+        """Supervisors and keepers."""
+        return [pid for pid, words in command_lines() if words.endswith(f"supervisor.py {self.number}")]
+
+
+@asynccontextmanager
+async def opened(cwd: object, report: Callable[[str], None] | None = None) -> AsyncIterator[Bench]:
+    bench = Bench(str(cwd), report)
+    try:
+        yield bench
+    finally:
+        await bench.jobs.close()
+        await bench.spawner.close()
+    assert (gone(bench.alive), gone(bench.supervisors)) == ([], [])
+
+
+def gone(look: Callable[[], list[Any]], seconds: float = 2.0) -> list[Any]:
+    """What is left when everything has gone, or when the time is over."""
+    deadline = time.monotonic() + seconds
+    while (left := look()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return left
+
+
+def marked(mark: str) -> list[str]:
+    found = []
+    for pid in pids():
+        if mark.encode() in proc(pid, "environ"):
+            found.append(f"{pid} {proc(pid, 'cmdline').replace(bytes(1), b' ').decode()}")
+    return found
+
+
+def command_lines() -> list[tuple[int, str]]:
+    return [(pid, proc(pid, "cmdline").replace(bytes(1), b" ").decode("utf-8", "replace").strip()) for pid in pids()]
+
+
+def zombies() -> list[int]:
+    """Dead children of this process and of its descendants."""
+    stats = {pid: stat.rpartition(b") ")[2].split() for pid in pids() if (stat := proc(pid, "stat"))}
+    ours = {os.getpid()}
+    for _ in range(8):
+        ours |= {pid for pid, words in stats.items() if int(words[1]) in ours}
+    return [pid for pid in ours if pid in stats and stats[pid][0] == b"Z"]
+
+
+def pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def proc(pid: int, name: str) -> bytes:
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
