@@ -251,6 +251,7 @@ def test_a_turn_after_a_forced_summary_still_extends_the_requests_before(tmp_pat
         await bench.prompt("two")
 
     bench.play(two())
+    assert bench.of(PrefixReset) == []
     stables = [b"".join(request.stable) for request in bench.player.requests]
     assert all(after.startswith(before) for before, after in zip(stables, stables[1:], strict=False))
 

@@ -9,7 +9,7 @@ from overt.core.errors import ProviderError
 from overt.core.fragments import HARNESS, USER, Fragment
 from overt.core.messages import Message, said
 from overt.core.requests import Delta, Params, Prefix, Reply, Request
-from overt.core.settings import ProviderEntry, Timeouts
+from overt.core.settings import ProviderEntry
 from overt.providers._retry import Patience
 from overt.providers.http_provider import HttpProvider
 from overt.providers.openai_chat import OpenAIChat
@@ -42,11 +42,7 @@ def request(*messages: Message, model: str = "fake-model", system: str = "You ar
 
 
 def provider(url: str, *, patience: Patience = QUICK, **settings: Any) -> HttpProvider:
-    """Keywords that Timeouts has go there, the others into the entry."""
-    limits = {name: settings.pop(name) for name in Timeouts.__struct_fields__ if name in settings}
-    entry = ProviderEntry(
-        name="fake", base_url=url, api_key_env="FAKE_API_KEY", timeouts=Timeouts(**limits), **settings
-    )
+    entry = ProviderEntry(name="fake", base_url=url, api_key_env="FAKE_API_KEY", **settings)
     return HttpProvider(entry, OpenAIChat(max_answer=entry.max_answer), key=KEY, patience=patience)
 
 

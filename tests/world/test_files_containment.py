@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.world.files_kit import done, files, names, put, refused
 
 from overt.core.effects import Change
 from overt.core.errors import ToolError
 from overt.world.files import Files
-from tests.world.files_kit import done, files, names, put, refused
 
 
 @pytest.fixture

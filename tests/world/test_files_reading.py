@@ -5,10 +5,10 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.world.files_kit import done, files, refused
 
 from overt.core.effects import Blob, FileText, Lines
 from overt.world._reading import MAX_TEXT, digest
-from tests.world.files_kit import done, files, refused
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 

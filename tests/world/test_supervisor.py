@@ -105,7 +105,7 @@ def test_killing_one_command_leaves_the_daemons_of_another_alone(tmp_path: Path)
 def test_killing_its_keeper_does_not_set_a_command_free(tmp_path: Path) -> None:
     async def main() -> tuple[int | None, list[str], str]:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
-            ran = await bench.programs.run("setsid sleep 60 & kill -9 $PPID; sleep 60", timeout_ms=50_000)
+            ran = await bench.programs.run("setsid sleep 60 & sleep 0.3; kill -9 $PPID; sleep 60", timeout_ms=50_000)
             left = gone(bench.alive)
             return ran.code, left, (await bench.programs.run("echo fine", timeout_ms=30_000)).text
 

@@ -67,8 +67,7 @@ class Assembler:
             return ""
         if head != self._head:
             return "the system prompt, the tools or the parameters changed"
-        known = len(self._messages)
-        if len(messages) < known or (known and messages[known - 1] is not self._messages[-1]):
+        if messages[: len(self._messages)] != self._messages:
             return "the history changed"
         return ""
 

@@ -109,7 +109,7 @@ class Gate:
             agent=agent,
             id=new_id(),
             call=admission.mended.call,
-            headline=f"{admission.subject.tool} {', '.join(admission.subject.values)}",
+            headline=", ".join(admission.subject.values),
             why=" · ".join(part for part in (described, verdict.why) if part),
             view=view,
             always="" if verdict.dangerous else always_rule(admission.subject).text(),

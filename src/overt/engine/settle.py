@@ -138,4 +138,7 @@ def _effects(admission: Admission) -> tuple[str, ...]:
 
 
 def _headline(admission: Admission) -> str:
-    return ", ".join(admission.subject.values)
+    """What the call is about, in a few words: a pattern where there is one, and the paths or the command."""
+    pattern = getattr(admission.mended.args, "pattern", "")
+    places = [value for value in admission.subject.values if not (pattern and value == ".")]
+    return " ".join((*((pattern,) if pattern else ()), ", ".join(places))).strip()

@@ -24,6 +24,7 @@ ENGLISH: dict[str, str] = {
     "turn.reset": "The context starts anew: {cause}.",
     # views
     "view.excerpt": "{path}, lines {first}–{last} of {total}",
+    "view.found": "{count} found",
     "view.more": "… {lines} lines more …",
     # sessions
     "session.new": "New session {id}.",

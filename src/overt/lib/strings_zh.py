@@ -24,6 +24,7 @@ CHINESE: dict[str, str] = {
     "turn.reset": "上下文重新开始：{cause}。",
     # views
     "view.excerpt": "{path}，第 {first}–{last} 行，共 {total} 行",
+    "view.found": "找到 {count} 项",
     "view.more": "… 另有 {lines} 行 …",
     # sessions
     "session.new": "新会话 {id}。",

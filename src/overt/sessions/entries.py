@@ -47,7 +47,7 @@ class _Version(Struct, frozen=True):
 
 _SUM_KEY = b',"sum":"'
 _SUM_SIZE = len(_SUM_KEY) + 8 + len(b'"}\n')
-_decoders: dict[bytes, Decoder[Entry[Any]]] = {}
+_decoders: dict[bytes, tuple[Callable[[bytes], Entry[Any]], str]] = {}
 _version = Decoder(_Version)
 _any = Decoder(Entry[Any])
 
@@ -85,6 +85,12 @@ def chained(line: bytes, chain: int) -> int:
     return crc32(memoryview(line)[:-_SUM_SIZE], chain)
 
 
+def follows(line: bytes, chain: int) -> int | None:
+    """The sum of a whole line when it is the right one after `chain`."""
+    found = crc32(memoryview(line)[:-_SUM_SIZE], chain)
+    return found if line.endswith(b'%s%08x"}\n' % (_SUM_KEY, found)) else None
+
+
 def stated(line: bytes) -> int | None:
     """The sum a whole line gives for itself."""
     if line[-_SUM_SIZE : -_SUM_SIZE + len(_SUM_KEY)] != _SUM_KEY:
@@ -104,8 +110,9 @@ def decode_line(line: bytes) -> Entry[Event]:
     start = line.find(b'"type":"') + 8
     kind = line[start : line.find(b'"', start)]
     try:
-        entry = (_decoders.get(kind) or _decoder(kind)).decode(line)
-        if entry.type != kind.decode():
+        read, name = _decoders.get(kind) or _decoder(kind)
+        entry = read(line)
+        if entry.type != name:
             raise ValueError(f"the type of entry {entry.seq} does not stand in its place")
     except (KeyError, ValueError):
         entry = _foreign(line)
@@ -124,9 +131,11 @@ def newer(version: int) -> SessionError:
     )
 
 
-def _decoder(kind: bytes) -> Decoder[Entry[Any]]:
-    cls = ENTRY_TYPES[kind.decode()]
-    return _decoders.setdefault(kind, Decoder(Entry[cls]))  # type: ignore[valid-type]
+def _decoder(kind: bytes) -> tuple[Callable[[bytes], Entry[Any]], str]:
+    name = kind.decode()
+    cls = ENTRY_TYPES[name]
+    decoder: Decoder[Entry[Any]] = Decoder(Entry[cls])  # type: ignore[valid-type]
+    return _decoders.setdefault(kind, (decoder.decode, name))
 
 
 def _foreign(line: bytes) -> Entry[Any]:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from overt.core.errors import SessionError
 from overt.core.events import Event, SessionOpened
-from overt.sessions.entries import VERSION, Entry, chained, decode_line, stated
+from overt.sessions.entries import VERSION, Entry, chained, decode_line, follows, stated
 from overt.sessions.names import created_of, id_of
 
 
@@ -45,7 +45,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
 class _Reading:
     """The state of one pass over a file. `anchors` are the sums the next line may stand on; none: any.
 
-    `end` is where a writer goes on: length, number and sum after the last line that is not torn.
+    `before_torn` is where the file stood at the last line that was torn, or the first of several in a row.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class _Reading:
         self.next_seq = 1
         self.top = 0
         self.length = 0
-        self.end = (0, 1, 0)
+        self.before_torn = (0, 1, 0)
         self.unended = False
         self.newer: SessionError | None = None
 
@@ -74,18 +74,34 @@ class _Reading:
                 continue
             else:
                 self.newer = None
-                self._take(number, line + b"\n" if cut else line, entry)
+                whole = line + b"\n" if cut else line
+                found = follows(whole, self.anchors[0]) if self.anchors else None
+                if found is not None and entry.seq == self.next_seq > self.top:
+                    self._accept(entry, found)
+                else:
+                    self._judge(number, whole, entry)
             self.length += len(line)
             self.unended = cut
-            self.end = (self.length, self.next_seq, self.anchors[0] if self.anchors else 0)
         if self.newer:
             raise self.newer
 
-    def _take(self, number: int, line: bytes, entry: Entry[Event]) -> None:
+    def end(self) -> tuple[int, int, int]:
+        """Where a writer goes on: length, number and sum after the last line that is not torn."""
+        if self.torn and sum(self.torn[-1]) == self.length:
+            return self.before_torn
+        return self.length, self.next_seq, self.anchors[0] if self.anchors else 0
+
+    def _accept(self, entry: Entry[Event], found: int) -> None:
+        self.entries.append(entry)
+        self.top = entry.seq
+        self.next_seq = entry.seq + 1
+        self.anchors = (found,)
+
+    def _judge(self, number: int, line: bytes, entry: Entry[Event]) -> None:
+        """A line that does not simply come next."""
         seq, claim = entry.seq, stated(line)
         if claim is not None and seq > self.top and claim in [chained(line, anchor) for anchor in self.anchors]:
-            self.entries.append(entry)
-            self.top, self.next_seq, self.anchors = seq, seq + 1, (claim,)
+            self._accept(entry, claim)
             return
         if seq <= self.top:
             self.damage.append(f"line {number}: entry {seq} stands out of its place and was left out")
@@ -104,6 +120,7 @@ class _Reading:
     def _tear(self, number: int, line: bytes, *, cut: bool) -> None:
         what = "ends in the middle" if cut else "cannot be read"
         self.damage.append(f"line {number}: {what} and was left out ({len(line)} bytes)")
+        self.before_torn = self.end()
         self.torn.append((self.length, len(line)))
         self.length += len(line)
         self.next_seq += 1
@@ -135,7 +152,7 @@ def load(path: str) -> Loaded:
     opened = next((entry.data for entry in reading.entries if isinstance(entry.data, SessionOpened)), None)
     if opened is None:
         reading.damage.append("no header could be read; id and time come from the name of the file")
-    length, next_seq, last_sum = reading.end
+    length, next_seq, last_sum = reading.end()
     return Loaded(
         entries=tuple(reading.entries),
         opened=opened or rebuilt(path),
@@ -149,7 +166,7 @@ def load(path: str) -> Loaded:
     )
 
 
-def open_regular(path: str, *, buffering: int = 1 << 20) -> BinaryIO:
+def open_regular(path: str, *, buffering: int = 1 << 16) -> BinaryIO:
     """Open for reading, never waiting on a pipe somebody put there."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

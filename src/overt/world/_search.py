@@ -157,7 +157,9 @@ class Grep:
         self.query = query
         self.prefix = prefix
         self.wanted = split(query.glob) if query.glob and not query.glob.startswith("!") else None
-        self.by_type = self.wanted is not None and not query.type and not self.wanted.whole and bool(self.wanted.name)
+        self.by_type = self.wanted is not None and bool(self.wanted.name) and not query.type
+        whole = self.wanted is not None and bool(self.wanted.folder or self.wanted.whole)
+        self.by_path = self.wanted is not None and (whole or not self.by_type)
 
     def arguments(self, target: str) -> list[str]:
         query = self.query
@@ -217,7 +219,7 @@ class Grep:
         below = os.fsdecode(name).removeprefix("./")
         if name == b"<stdin>":
             return show_name(self.prefix.rstrip("/"))
-        if self.wanted is not None and not self.by_type and not _wants(self.wanted, below):
+        if self.wanted is not None and self.by_path and not _wants(self.wanted, below):
             return ""
         return show_name(self.prefix + below)
 

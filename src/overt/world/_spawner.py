@@ -192,7 +192,7 @@ class Started:
         if error > 0:
             raise ToolError(f"could not start {program} in {cwd}: {os.strerror(error)}", code="failed")
         if error < 0:
-            raise ToolError("the supervisor of programs was killed; the command did not start", code="failed")
+            raise ToolError(f"{program} was killed with its supervisor while it started", code="failed")
 
     async def wait(self) -> int:
         return await asyncio.shield(self._ended)

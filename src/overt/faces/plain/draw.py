@@ -45,8 +45,8 @@ def draw(view: View, ink: Ink, *, whole: bool = False) -> str:
             return "\n".join(_diff(file, ink, whole=whole) for file in files)
         case Excerpt(path=path, first=first, last=last, total=total):
             return ink.dim(say("view.excerpt", path=visible(path), first=first, last=last, total=total or "…"))
-        case Listing(what=what, count=count, more=more):
-            return ink.dim(f"{count}{'+' if more else ''} {what}")
+        case Listing(count=count, more=more):
+            return ink.dim(say("view.found", count=f"{count}{'+' if more else ''}"))
         case Output(text=text, code=code, note=note):
             tail = f"[{note}]" if note else (f"[exit code {code}]" if code else "")
             return "\n".join(part for part in (_some(text.rstrip("\n"), whole=whole), ink.red(tail)) if part)

@@ -7,6 +7,7 @@ from overt.core.events import (
     CallStreamed,
     Event,
     Noticed,
+    PermissionAsked,
     PermissionDecided,
     PrefixReset,
     ReasoningStreamed,
@@ -20,18 +21,23 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.usage import Usage
+from overt.core.views import Diffs
 from overt.faces.plain.draw import Ink, draw
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
 
 class Screen(Struct, frozen=True, kw_only=True):
-    """`column` tells whether the cursor stands at the start of a line; `thinking` whether reasoning was announced."""
+    """`column` tells whether the cursor stands at the start of a line; `thinking` whether reasoning was announced.
+
+    `asked` is the call whose change was shown in full by its approval, so it is not shown again.
+    """
 
     ink: Ink
     out: str = ""
     column: int = 0
     thinking: bool = False
+    asked: str = ""
     usage: Usage = Usage()
 
 
@@ -48,6 +54,11 @@ def reduce(screen: Screen, event: Event) -> Screen:
             return replace(_line(screen, ""), thinking=False, usage=screen.usage + usage)
         case ToolStarted(call=call, headline=headline):
             return _line(screen, f"{ink.cyan('●')} {ink.bold(call.name)} {visible(headline)}")
+        case PermissionAsked(call=call):
+            return replace(screen, out="", asked=call.id)
+        case ToolFinished(result=result, view=Diffs(files=files)) if result.call_id == screen.asked:
+            names = ", ".join(f"{visible(file.path)} (+{file.added} -{file.removed})" for file in files)
+            return _line(screen, ink.green(f"  ✓ {names}"))
         case ToolFinished(view=view):
             drawn = draw(view, ink)
             return _line(screen, "\n".join(f"  {line}" for line in drawn.splitlines()))

@@ -385,10 +385,8 @@ def main() -> None:
     os.closerange(3, 65536)  # whatever Overt's own parent had left open is not for commands
     link = socket.socket(fileno=os.dup(0))
     nothing = os.open("/dev/null", os.O_RDWR)
-    nothing2 = os.open("/tmp/sup.err", os.O_RDWR|os.O_CREAT|os.O_APPEND)
-    for standard in (0, 1):
+    for standard in (0, 1, 2):
         os.dup2(nothing, standard)
-    os.dup2(nothing2, 2)
     become_subreaper()
     folder = limit(int(sys.argv[1]))
     try:

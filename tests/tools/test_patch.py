@@ -1,0 +1,193 @@
+"""Patches in both forms, as models write them."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.world.files_kit import done, files, names, refused
+
+from overt.lib.diff import file_diff
+from overt.tools._hunks import applied
+from overt.tools._patch import parse
+from overt.tools.patch import Args, patch
+
+FILE = "".join(f"line {n}\n" for n in range(1, 21))
+LINE = st.text(st.sampled_from("ab-+@ \\*\t"), max_size=4)
+TEXT = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(LINE, max_size=14), st.sampled_from(["", "\n"]))
+
+
+def run(root: Path, text: str) -> str:
+    return done(patch.run(Args(patch=text), files(root))).text
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "f.txt").write_text(FILE)
+    (tmp_path / "g.txt").write_text("one\ntwo\nthree")
+    return tmp_path
+
+
+@given(TEXT, TEXT)
+def test_the_difference_of_any_two_texts_applies_to_the_first_and_gives_the_second(old: str, new: str) -> None:
+    diff = file_diff("f", old, new).diff
+    if diff:
+        (found,) = parse(f"--- a/f\n+++ b/f\n{diff}")
+        assert applied("f", old, found.hunks) == new
+
+
+HUNK = " line 9\n-line 10\n+LINE 10\n line 11\n"
+CHANGED = FILE.replace("line 10\n", "LINE 10\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"--- a/f.txt\n+++ b/f.txt\n@@ -9,3 +9,3 @@\n{HUNK}",
+        f"--- f.txt\n+++ f.txt\n@@ -9,3 +9,3 @@ section\n{HUNK}",
+        f"--- a/f.txt\t2020-01-01\n+++ b/f.txt\t2020-01-02\n@@ -2,3 +2,3 @@\n{HUNK}",
+        f"--- a/f.txt\n+++ b/f.txt\n@@ -9,7 +9,9 @@\n{HUNK}",
+        f"--- a/f.txt\n+++ b/f.txt\n@@ -9,1 +9,1 @@\n{HUNK}",
+        f"--- a/f.txt\n+++ b/f.txt\n@@\n{HUNK}",
+        f"--- a/f.txt\n+++ b/f.txt\n@@ ... @@\n{HUNK}\n",
+        f"Here it is:\n```diff\ndiff --git a/f.txt b/f.txt\nindex 1..2 100644\n--- a/f.txt\n+++ b/f.txt\n@@ -9,3 +9,3 @@\n{HUNK}```\n",
+        f"diff --git a/f.txt b/f.txt\n--- a/f.txt\n+++ b/f.txt\n@@ -9,3 +9,3 @@\n{HUNK}-- \n2.40.1\n",
+        f"*** Begin Patch\n*** Update File: f.txt\n@@\n{HUNK}*** End Patch\n",
+        f"*** Begin Patch\n*** Update File: f.txt\n{HUNK}*** End Patch",
+        "*** Begin Patch\n*** Update File: f.txt\n@@ line 9\n-line 10\n+LINE 10\n*** End Patch",
+        "*** Begin Patch\n*** Update File: f.txt\n@@ line 3\n@@ line 9\n-line 10\n+LINE 10\n\n*** End Patch",
+        f"--- a/f.txt\n+++ b/f.txt\n@@ -9,3 +9,3 @@\n{HUNK}".replace("\n", "\r\n"),
+    ],
+)
+def test_one_change_said_in_many_ways(root: Path, text: str) -> None:
+    assert run(root, text) == "updated f.txt (+1 -1)"
+    assert (root / "f.txt").read_text() == CHANGED
+
+
+def test_files_are_added_changed_renamed_and_deleted_by_one_git_patch(root: Path) -> None:
+    (root / "old.txt").write_text("same\n")
+    (root / "away.txt").write_text("gone\n")
+    text = (
+        "diff --git a/f.txt b/f.txt\n--- a/f.txt\n+++ b/f.txt\n@@ -1,2 +1,2 @@\n-line 1\n+LINE 1\n line 2\n"
+        "@@ -19,2 +19,3 @@\n line 19\n line 20\n+line 21\n"
+        "diff --git a/new/n.txt b/new/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/new/n.txt\n@@ -0,0 +1,2 @@\n"
+        "+a\n+b\n\\ No newline at end of file\n"
+        "diff --git a/empty b/empty\nnew file mode 100644\nindex 0..e\n"
+        "diff --git a/old.txt b/fresh.txt\nsimilarity index 100%\nrename from old.txt\nrename to fresh.txt\n"
+        "diff --git a/away.txt b/away.txt\ndeleted file mode 100644\n--- a/away.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"
+        "diff --git a/g.txt b/g.txt\n--- a/g.txt\n+++ b/g.txt\n@@ -2,2 +2,2 @@\n two\n-three\n"
+        "\\ No newline at end of file\n+THREE\n"
+    )
+    assert run(root, text) == (
+        "updated f.txt (+2 -1)\ncreated new/n.txt (+2 -0)\ncreated empty (+0 -0)\nupdated fresh.txt (+0 -0)\n"
+        "deleted away.txt (+0 -1)\nupdated g.txt (+1 -1)"
+    )
+    assert names(root) == ["empty", "f.txt", "fresh.txt", "g.txt", "new"]
+    assert (root / "new/n.txt").read_text() == "a\nb"
+    assert (root / "g.txt").read_text() == "one\ntwo\nTHREE\n"
+    assert (root / "f.txt").read_text() == FILE.replace("line 1\n", "LINE 1\n", 1) + "line 21\n"
+
+
+def test_the_other_form_adds_moves_and_deletes_too(root: Path) -> None:
+    text = (
+        "*** Begin Patch\n*** Add File: a/new.py\n+x = 1\n+\n+y = 2\n*** Update File: f.txt\n*** Move to: moved.txt\n"
+        "@@\n line 19\n-line 20\n+LINE 20\n*** End of File\n*** Delete File: g.txt\n*** End Patch\n"
+    )
+    assert run(root, text) == "created a/new.py (+3 -0)\nupdated moved.txt (+1 -1)\ndeleted g.txt (+0 -3)"
+    assert (root / "a/new.py").read_text() == "x = 1\n\ny = 2\n"
+    assert (root / "moved.txt").read_text() == FILE.replace("line 20", "LINE 20")
+    assert names(root) == ["a", "moved.txt"]
+
+
+def test_files_with_windows_line_ends_keep_them(root: Path) -> None:
+    (root / "f.txt").write_bytes(FILE.replace("\n", "\r\n").encode())
+    run(root, f"--- a/f.txt\n+++ b/f.txt\n@@ -9,3 +9,3 @@\n{HUNK}")
+    assert (root / "f.txt").read_bytes() == CHANGED.replace("\n", "\r\n").encode()
+
+
+def test_a_numbered_hunk_goes_to_the_nearest_of_equal_places(root: Path) -> None:
+    (root / "f.txt").write_text("x\nend\n" * 10)
+    run(root, "--- a/f.txt\n+++ b/f.txt\n@@ -12,2 +12,2 @@\n-x\n+X\n end\n")
+    assert (root / "f.txt").read_text().split("\n").index("X") in (10, 12)
+
+
+def test_a_hunk_that_does_not_fit_names_file_hunk_and_nearest_place_and_changes_nothing(root: Path) -> None:
+    text = (
+        "--- a/g.txt\n+++ b/g.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"
+        "--- a/f.txt\n+++ b/f.txt\n@@ -9,3 +9,3 @@\n line 9\n-  line 10\n+x\n line 11\n"
+    )
+    error = refused(patch.run(Args(patch=text), files(root)))
+    assert error.code == "no_match"
+    assert error.message == (
+        "Hunk 1 of f.txt (@@ -9,3 +9,3 @@) does not fit, no file was changed. The nearest place is line 9. "
+        "Line 10 differs in its indentation: it has 'line 10', expected '  line 10'.\n"
+        "     9\tline 9\n    10\tline 10\n    11\tline 11"
+    )
+    assert (root / "g.txt").read_text() == "one\ntwo\nthree"
+
+
+ESCAPES = {
+    "../out": "outside",
+    "/etc/x": "outside",
+    "a/../../out": "outside",
+    "link/out": "outside",
+    ".git/hooks/x": "protected",
+    "sub/.git/config": "protected",
+}
+
+
+@pytest.mark.parametrize(("path", "code"), ESCAPES.items())
+def test_a_patch_cannot_leave_the_tree(tmp_path: Path, path: str, code: str) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / ".git").mkdir()
+    (root / "link").symlink_to(tmp_path)
+    (tmp_path / "victim").write_text("v\n")
+    for text in (
+        f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n",
+        f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n",
+        f"*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n",
+    ):
+        assert refused(patch.run(Args(patch=text), files(root))).code == code
+    assert names(tmp_path) == ["root", "victim"]
+    assert os.listdir(root / ".git") == []
+
+
+def test_a_rename_cannot_leave_the_tree_and_links_cannot_be_made(root: Path) -> None:
+    text = "diff --git a/f.txt b/../x\nsimilarity index 100%\nrename from f.txt\nrename to ../x\n"
+    assert refused(patch.run(Args(patch=text), files(root))).code == "outside"
+    link = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc\n"
+    assert refused(patch.run(Args(patch=link), files(root))).code == "outside"
+    assert names(root) == ["f.txt", "g.txt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nothing here", "No file was found in the patch"),
+        ("@@ -1 +1 @@\n-a\n+b\n", "A hunk stands before any"),
+        ("--- a/f.txt\n+++ b/f.txt\n", "has no hunk"),
+        ("diff --git a/f b/f\nGIT binary patch\n", "Binary patches are not supported"),
+        ("*** Begin Patch\n*** Update File: f.txt\nbad\n*** End Patch", "starts with none of"),
+        ("*** Begin Patch\n*** Bad File: f.txt\n*** End Patch", "Unexpected line"),
+        ("--- /dev/null\n+++ b/f.txt\n@@ -0,0 +1 @@\n+x\n", "exists already"),
+        ("--- a/no.txt\n+++ b/no.txt\n@@ -1 +1 @@\n-a\n+b\n", "does not exist"),
+        ("--- a/g.txt\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n", "holds more than the patch deletes"),
+    ],
+)
+def test_a_patch_that_makes_no_sense_is_answered_in_words(root: Path, text: str, says: str) -> None:
+    assert says in refused(patch.run(Args(patch=text), files(root))).message
+
+
+def test_its_subjects_are_all_paths_it_names() -> None:
+    text = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n x\n-y\n*** Delete File: c\n*** End Patch"
+    assert Args(patch=text).subjects() == ("a", "b", "c")
+    assert Args(patch="nonsense").subjects() == ()
+
+
+def test_names_quoted_by_git_are_understood(tmp_path: Path) -> None:
+    (tmp_path / "ä\tb").write_text("x\n")
+    text = '--- "a/\\303\\244\\tb"\n+++ "b/\\303\\244\\tb"\n@@ -1 +1 @@\n-x\n+y\n'
+    run(tmp_path, text)
+    assert (tmp_path / "ä\tb").read_text() == "y\n"
