@@ -2,7 +2,7 @@
 
 import difflib
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overt.core.views import FileDiff
@@ -33,6 +33,7 @@ def test_a_missing_final_newline_is_marked() -> None:
     assert found.diff == "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
 
 
+@settings(deadline=None)
 @given(LINES, LINES)
 def test_the_diff_is_the_one_difflib_makes_or_as_short(old: list[str], new: list[str]) -> None:
     before, after = [f"{line}\n" for line in old], [f"{line}\n" for line in new]

@@ -1,7 +1,7 @@
 """Bytes to text and back, unchanged."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overt.lib.encoding import Form, NotText, decode, encode, read_name, show_name, sniff_media
@@ -29,6 +29,7 @@ def test_text_in_each_form_is_decoded_and_comes_back_exactly(raw: bytes, text: s
     assert encode(text, form) == raw
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_whatever_decodes_comes_back_exactly(raw: bytes) -> None:
     try:
@@ -67,6 +68,7 @@ def test_an_odd_name_is_shown_printable_and_read_back(name: str, shown: str) -> 
     assert read_name(shown) == name
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40))
 def test_every_name_survives_being_shown(raw: bytes) -> None:
     name = raw.decode("utf-8", "surrogateescape")

@@ -1,6 +1,6 @@
 """Bounded and harmless text."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overt.lib.text import clip, cut_line, size, tokens, visible
@@ -23,6 +23,7 @@ def test_a_long_text_keeps_head_and_tail_around_a_marker_that_says_what_is_missi
     )
 
 
+@settings(deadline=None)
 @given(st.text(max_size=3000), st.integers(300, 2000), st.integers(100, 500))
 def test_a_clipped_text_never_exceeds_its_limits(text: str, max_bytes: int, max_tokens: int) -> None:
     cut = clip(text, max_bytes, max_tokens, "hint")

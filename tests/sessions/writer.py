@@ -59,19 +59,21 @@ def hold(path: str) -> None:
 def race(path: str, rounds: str, tag: str) -> None:
     say("ready")
     sys.stdin.readline()
-    won = 0
-    for _ in range(int(rounds)):
-        try:
-            log, _ = SessionLog.open(path)
-        except SessionError as error:
-            assert error.code == "locked", error
-            time.sleep(0.001)
-            continue
+    lost = 0
+    for won in range(int(rounds)):
+        while True:
+            try:
+                log, _ = SessionLog.open(path)
+                break
+            except SessionError as error:
+                assert error.code == "locked", error
+                lost += 1
+                time.sleep(0.001)
         for part in range(3):
             log.append(Noticed(text=f"{tag} {won} {part}"), turn=1, step=part)
+            time.sleep(0.001)  # long enough for the other to come in between, were there no lock
         log.close()
-        won += 1
-    say(str(won))
+    say(str(lost))
 
 
 def squeeze(data_dir: str, first: str, last: str) -> None:

@@ -71,8 +71,8 @@ def test_a_piece_that_is_not_there_is_answered_with_what_nearly_is(root: Path, o
 
 
 def test_an_edit_made_before_is_recognised(root: Path) -> None:
-    error = fail(root, "return one()", "        return 1\n")
-    assert "new_string is already there at line 3: perhaps this edit was made before." in error.message
+    error = fail(root, "return one()", "    if x:\n        return 1\n")
+    assert "new_string is already there at line 2: perhaps this edit was made before." in error.message
 
 
 def test_an_edit_without_a_change_is_refused(root: Path) -> None:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.world.files_kit import done, files, names, refused
 
@@ -29,6 +29,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@settings(max_examples=500, deadline=None)
 @given(TEXT, TEXT)
 def test_the_difference_of_any_two_texts_applies_to_the_first_and_gives_the_second(old: str, new: str) -> None:
     diff = file_diff("f", old, new).diff
@@ -37,6 +38,7 @@ def test_the_difference_of_any_two_texts_applies_to_the_first_and_gives_the_seco
         assert applied("f", old, found.hunks) == new
 
 
+NAMES = "--- a/f.txt\n+++ b/f.txt\n"
 HUNK = " line 9\n-line 10\n+LINE 10\n line 11\n"
 CHANGED = FILE.replace("line 10\n", "LINE 10\n")
 
@@ -51,7 +53,7 @@ CHANGED = FILE.replace("line 10\n", "LINE 10\n")
         f"--- a/f.txt\n+++ b/f.txt\n@@ -9,1 +9,1 @@\n{HUNK}",
         f"--- a/f.txt\n+++ b/f.txt\n@@\n{HUNK}",
         f"--- a/f.txt\n+++ b/f.txt\n@@ ... @@\n{HUNK}\n",
-        f"Here it is:\n```diff\ndiff --git a/f.txt b/f.txt\nindex 1..2 100644\n--- a/f.txt\n+++ b/f.txt\n@@ -9,3 +9,3 @@\n{HUNK}```\n",
+        f"Here:\n```diff\ndiff --git a/f.txt b/f.txt\nindex 1..2 100644\n{NAMES}@@ -9,3 +9,3 @@\n{HUNK}```\n",
         f"diff --git a/f.txt b/f.txt\n--- a/f.txt\n+++ b/f.txt\n@@ -9,3 +9,3 @@\n{HUNK}-- \n2.40.1\n",
         f"*** Begin Patch\n*** Update File: f.txt\n@@\n{HUNK}*** End Patch\n",
         f"*** Begin Patch\n*** Update File: f.txt\n{HUNK}*** End Patch",
@@ -75,7 +77,8 @@ def test_files_are_added_changed_renamed_and_deleted_by_one_git_patch(root: Path
         "+a\n+b\n\\ No newline at end of file\n"
         "diff --git a/empty b/empty\nnew file mode 100644\nindex 0..e\n"
         "diff --git a/old.txt b/fresh.txt\nsimilarity index 100%\nrename from old.txt\nrename to fresh.txt\n"
-        "diff --git a/away.txt b/away.txt\ndeleted file mode 100644\n--- a/away.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"
+        "diff --git a/away.txt b/away.txt\ndeleted file mode 100644\n--- a/away.txt\n+++ /dev/null\n"
+        "@@ -1 +0,0 @@\n-gone\n"
         "diff --git a/g.txt b/g.txt\n--- a/g.txt\n+++ b/g.txt\n@@ -2,2 +2,2 @@\n two\n-three\n"
         "\\ No newline at end of file\n+THREE\n"
     )

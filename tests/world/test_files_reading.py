@@ -1,6 +1,7 @@
 """Reading: windows, encodings, what is refused and with which words."""
 
 import os
+import resource
 import socket
 from pathlib import Path
 
@@ -67,6 +68,16 @@ def test_a_sparse_file_of_two_gigabytes_is_refused_as_binary(tmp_path: Path) -> 
     error = refused(hands.lines("sparse", offset=1, limit=10))
     assert (error.code, "2.0 GB" in error.message) == ("binary", True)
     assert refused(hands.text("sparse")).code == "large"
+
+
+def test_the_start_of_a_file_of_two_gigabytes_is_read_without_the_rest(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as out:
+        out.write(b"a line of text\n" * 1000)
+        out.truncate(2 * 1024**3)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = done(files(tmp_path).lines("huge", offset=2, limit=3))
+    assert (found.lines, found.total) == (("a line of text",) * 3, None)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
 
 
 def test_a_binary_file_is_refused_with_size_type_and_advice(tmp_path: Path) -> None:

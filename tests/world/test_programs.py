@@ -94,13 +94,13 @@ def test_cancelling_kills_everything_before_it_returns(tmp_path: Path) -> None:
 def test_cancelling_before_the_program_has_started_leaves_nothing(tmp_path: Path) -> None:
     async def main() -> None:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
-            for pause in (0, 0.0005, 0.001, 0.002):
+            for pause in (0, 0, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005):
                 task = asyncio.create_task(bench.programs.run("sleep 60", timeout_ms=50_000))
                 await asyncio.sleep(pause)
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task
-            assert gone(bench.alive) == []
+                assert bench.alive() == []
 
     asyncio.run(main())
 
@@ -261,6 +261,7 @@ def test_a_killed_supervisor_is_replaced(tmp_path: Path) -> None:
     ("command", "said"),
     [
         ("echo \0", "the command holds a NUL byte, which no program can be given"),
+        ("echo \ud800", "the command holds half a character (a lone surrogate); write it out"),
         ("#" * 140_000, "the command is longer than 128 KiB; write it to a file and run that"),
     ],
 )

@@ -3,18 +3,28 @@
 import sys
 
 from overt.app.queries import configuration
-from overt.cli.flags import Parser
+from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import encode
 from overt.lib.text import visible
 
+COMMAND = Command(
+    name="overt config",
+    about="Show every setting with the file and line it came from.",
+    words="",
+    most=0,
+    flags=(
+        Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
+        Flag(names=("--json",), key="json", help="machine-readable"),
+    ),
+)
+
 
 def run(argv: list[str]) -> int:
-    parser = Parser(prog="overt config", description="Show every setting with the file and line it came from.")
-    parser.add_argument("-C", "--cd", dest="directory", default="", metavar="DIR")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    given = parser.parse_args(argv)
-    rows, warnings = configuration(given.directory)
-    if given.json:
+    given = parse(COMMAND, argv)
+    if given is None:
+        return 0
+    rows, warnings = configuration(given.text("directory"))
+    if given.switch("json"):
         print(encode([{"key": row.key, "value": row.value, "origin": row.origin} for row in rows]).decode())
     else:
         texts = [(row.key, encode(row.value).decode(), row.origin) for row in rows]

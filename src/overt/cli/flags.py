@@ -1,104 +1,104 @@
 """The flags of a prompt, as users of other agents already know them."""
 
-import argparse
-from typing import NoReturn
+from overt.app.options import CLAUDE_MODES, Options, OutputFormat
+from overt.cli.parse import Command, Flag, Given
+from overt.core.errors import UsageError
+from overt.core.foreign import TOOLS, our_tool
 
-from overt.app.options import CLAUDE_MODES, Options
-from overt.core.errors import OvertError
-from overt.core.late import late
+FORMATS: dict[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
 
-USAGE = """overt                     open the chat          overt "task"             chat, with a first prompt
-       overt run "task"          one task, no chat      overt -p "task"          the same
-       overt COMMAND             config, models, sessions, tools, trust"""
+ABOUT = """A coding agent for the terminal with nothing hidden.
 
-
-class UsageError(OvertError):
-    """The command line is wrong; the program ends with code 2."""
+  overt                    open the chat            overt "task"        chat, with a first prompt
+  overt run "task"         one task, no chat        overt -p "task"     the same
+  overt config | models | sessions | tools | trust  (each with --help)"""
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse with a suggestion for a flag that does not exist."""
-
-    def error(self, message: str) -> NoReturn:
-        if message.startswith("unrecognized arguments:"):
-            wrong = message.partition(":")[2].split()[0]
-            near = late("difflib").get_close_matches(wrong, self._option_string_actions, n=1)
-            message = f"unknown flag {wrong}" + (f"; did you mean {near[0]}?" if near else "")
-        raise UsageError(f"{message}. Try: {self.prog} --help")
+def _is_rule(word: str) -> bool:
+    """Whether a word after a list of rules is one more of them, not the prompt."""
+    name = word.partition("(")[0]
+    return our_tool(name) in TOOLS or name.startswith("mcp__")
 
 
-def prompt_parser() -> Parser:
-    parser = Parser(prog="overt", usage=USAGE, allow_abbrev=False, formatter_class=argparse.RawTextHelpFormatter)
-    add = parser.add_argument
-    add("prompt", nargs="*", help="the task; `-` or a pipe reads it from stdin; `--` forces a prompt")
-    add("-p", "--print", action="store_true", dest="headless", help="one task, print the result, leave")
-    add("-m", "--model", default="", metavar="REF", help="provider, model, or provider/model")
-    add("-c", "--continue", action="store_true", dest="continue_last", help="continue the newest session here")
-    add("-r", "--resume", default="", metavar="ID", help="continue a session by its id")
-    add("-C", "--cd", "--dir", dest="directory", default="", metavar="DIR", help="work in this folder")
-    add("--add-dir", action="append", default=[], metavar="DIR", help="a further folder the file tools may use")
-    add("--output-format", choices=("text", "json", "stream-json"), default="text", help="shape of stdout")
-    add("--permission-mode", choices=tuple(CLAUDE_MODES), default="", metavar="MODE", help=", ".join(CLAUDE_MODES))
-    add("--dangerously-skip-permissions", "--yolo", action="store_true", dest="yolo", help="the mode yolo")
-    add("--allowedTools", "--allowed-tools", nargs="+", action="extend", default=[], metavar="RULE", dest="allowed",
-        help="rules that allow: bash(git *), edit, read(src/**)")  # fmt: skip
-    add("--disallowedTools", "--disallowed-tools", nargs="+", action="extend", default=[], metavar="RULE",
-        dest="disallowed", help="rules that deny; a bare tool name removes the tool")  # fmt: skip
-    add("--system-prompt", default=None, metavar="TEXT", help="replace the system prompt")
-    add("--system-prompt-file", default=None, metavar="FILE", help="replace it by a file's text")
-    add("--append-system-prompt", default="", metavar="TEXT", help="add to the system prompt")
-    add("--max-turns", type=_above_zero, default=None, metavar="N", help="at most N model calls for a prompt")
-    add("--no-session-persistence", action="store_false", dest="persist", help="write no session file")
-    add("--verbose", action="store_true", help="tell on stderr what the tools do")
-    add("-v", "--version", action="store_true", help="print the version")
-    return parser
+PROMPT = Command(
+    name="overt",
+    about=ABOUT,
+    words="[task …]",
+    flags=(
+        Flag(names=("-p", "--print"), key="headless", help="one task, print the result, leave"),
+        Flag(names=("-m", "--model"), key="model", value="REF", help="provider, model, or provider/model"),
+        Flag(names=("-c", "--continue"), key="continue", help="continue the newest session of this project"),
+        Flag(names=("-r", "--resume"), key="resume", value="ID", help="continue a session by its id"),
+        Flag(names=("-C", "--cd", "--dir"), key="directory", value="DIR", help="work in this folder"),
+        Flag(names=("--add-dir",), key="add_dirs", value="DIR", many=True, help="a further folder for the file tools"),
+        Flag(names=("--output-format",), key="output", value="FORMAT", choices=tuple(FORMATS), help=", ".join(FORMATS)),
+        Flag(
+            names=("--permission-mode",),
+            key="mode",
+            value="MODE",
+            choices=tuple(CLAUDE_MODES),
+            help=", ".join(CLAUDE_MODES),
+        ),
+        Flag(names=("--dangerously-skip-permissions", "--yolo"), key="yolo", help="the mode yolo"),
+        Flag(
+            names=("--allowedTools", "--allowed-tools"),
+            key="allowed",
+            value="RULE",
+            many=True,
+            more=_is_rule,
+            help="rules that allow: 'bash(git *)', edit, 'read(src/**)'",
+        ),
+        Flag(
+            names=("--disallowedTools", "--disallowed-tools"),
+            key="disallowed",
+            value="RULE",
+            many=True,
+            more=_is_rule,
+            help="rules that deny; a bare tool name removes the tool",
+        ),
+        Flag(names=("--system-prompt",), key="system_prompt", value="TEXT", help="replace the system prompt"),
+        Flag(
+            names=("--system-prompt-file",), key="system_prompt_file", value="FILE", help="replace it by a file's text"
+        ),
+        Flag(names=("--append-system-prompt",), key="append", value="TEXT", help="add to the system prompt"),
+        Flag(names=("--max-turns",), key="max_steps", value="N", help="at most N model calls for a prompt"),
+        Flag(names=("--no-session-persistence",), key="forget", help="write no session file"),
+        Flag(names=("--verbose",), key="verbose", help="tell on stderr what the tools do"),
+        Flag(names=("-v", "--version"), key="version", help="print the version"),
+    ),
+)
 
 
-def options_of(given: argparse.Namespace, *, interactive: bool) -> Options:
-    text, origin = given.system_prompt, "--system-prompt"
-    if given.system_prompt_file is not None:
-        text, origin = _file_text(given.system_prompt_file), given.system_prompt_file
-    mode = "yolo" if given.yolo else given.permission_mode
+def options_of(given: Given, *, interactive: bool) -> Options:
+    text: str | None = given.values.get("system_prompt")
+    origin = "--system-prompt"
+    if given.switch("system_prompt_file"):
+        origin = given.text("system_prompt_file")
+        text = _file_text(origin)
     return Options(
-        directory=given.directory,
-        add_dirs=tuple(given.add_dir),
-        model=given.model,
-        mode=mode,
-        allowed=tuple(_rules(given.allowed)),
-        disallowed=tuple(_rules(given.disallowed)),
+        directory=given.text("directory"),
+        add_dirs=given.texts("add_dirs"),
+        model=given.text("model"),
+        mode="yolo" if given.switch("yolo") else given.text("mode"),
+        allowed=given.texts("allowed"),
+        disallowed=given.texts("disallowed"),
         system_prompt=text,
         system_prompt_origin=origin,
-        append_system_prompt=given.append_system_prompt,
-        max_steps=given.max_turns,
-        resume=given.resume,
-        continue_last=given.continue_last,
-        persist=given.persist,
+        append_system_prompt=given.text("append"),
+        max_steps=_above_zero(given.text("max_steps")) if given.switch("max_steps") else None,
+        resume=given.text("resume"),
+        continue_last=given.switch("continue"),
+        persist=not given.switch("forget"),
         interactive=interactive,
-        verbose=given.verbose,
-        output=given.output_format,
+        verbose=given.switch("verbose"),
+        output=FORMATS[given.text("output") or "text"],
     )
 
 
-def _rules(given: list[str]) -> list[str]:
-    """Several rules may stand in one word, parted by commas or blanks outside brackets."""
-    rules: list[str] = []
-    for word in given:
-        depth, current = 0, ""
-        for character in word:
-            depth += (character == "(") - (character == ")")
-            if character in ", " and depth == 0:
-                rules.append(current)
-                current = ""
-            else:
-                current += character
-        rules.append(current)
-    return [rule for rule in rules if rule]
-
-
 def _above_zero(text: str) -> int:
-    number = int(text) if text.isdecimal() else 0
+    number = int(text) if text.isascii() and text.isdecimal() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number above 0, got {text!r}")
+        raise UsageError(f"--max-turns must be a whole number above 0, got {text!r}")
     return number
 
 

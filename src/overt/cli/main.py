@@ -3,7 +3,9 @@
 import select
 import sys
 
-from overt.core.errors import OvertError
+from overt.cli.flags import PROMPT, options_of
+from overt.cli.parse import parse
+from overt.core.errors import OvertError, UsageError
 from overt.core.late import TABLE, late
 
 PIPE_PATIENCE = 3.0
@@ -19,7 +21,7 @@ def main(argv: list[str]) -> int:
         return 1
     except OvertError as error:
         print(f"overt: {late('visible')(error.message)}", file=sys.stderr)
-        return 2 if type(error).__name__ == "UsageError" else 1
+        return 2 if isinstance(error, UsageError) else 1
     except Exception as error:
         if late("environment")().get("OVERT_DEBUG"):
             raise
@@ -36,20 +38,20 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _prompt(argv: list[str], *, headless: bool) -> int:
-    parser = late("flags.prompt_parser")()
-    given = parser.parse_args(argv)
-    if given.version:
+    given = parse(PROMPT, argv)
+    if given is None:
+        return 0
+    if given.switch("version"):
         print(f"overt {late('version')}")
         return 0
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    headless = headless or given.headless or not terminal or given.output_format != "text"
-    words = [word for word in given.prompt if word != "-"]
-    prompt = " ".join(words)
+    headless = headless or given.switch("headless") or not terminal or given.switch("output")
+    prompt = " ".join(word for word in given.words if word != "-")
     if headless:
-        prompt = _with_stdin(prompt, demanded="-" in given.prompt)
+        prompt = _with_stdin(prompt, demanded="-" in given.words)
         if not prompt.strip():
-            raise late("flags.usage_error")('there is nothing to do: give a task, as in: overt run "fix the test"')
-    options = late("flags.options_of")(given, interactive=not headless)
+            raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
+    options = options_of(given, interactive=not headless)
     face = late("face.headless" if headless else "face.plain")
     code: int = face(options, prompt)
     return code

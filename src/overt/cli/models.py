@@ -3,18 +3,28 @@
 import asyncio
 
 from overt.app.queries import model_rows
-from overt.cli.flags import Parser
+from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import encode
 from overt.lib.text import visible
 
+COMMAND = Command(
+    name="overt models",
+    about="List the models of the configured or discovered server.",
+    words="",
+    most=0,
+    flags=(
+        Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
+        Flag(names=("--json",), key="json", help="machine-readable"),
+    ),
+)
+
 
 def run(argv: list[str]) -> int:
-    parser = Parser(prog="overt models", description="List the models of the configured or discovered server.")
-    parser.add_argument("-C", "--cd", dest="directory", default="", metavar="DIR")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    given = parser.parse_args(argv)
-    rows = asyncio.run(model_rows(given.directory))
-    if given.json:
+    given = parse(COMMAND, argv)
+    if given is None:
+        return 0
+    rows = asyncio.run(model_rows(given.text("directory")))
+    if given.switch("json"):
         print(encode(rows).decode())
         return 0
     for row in rows:

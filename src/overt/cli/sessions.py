@@ -4,30 +4,42 @@ import sys
 from time import localtime, strftime
 
 from overt.app.queries import delete_session, session_entries, sessions
-from overt.cli.flags import Parser
+from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import encode
+from overt.core.errors import UsageError
 from overt.core.events import TYPE_OF, Event, Noticed, Replied, ToolFinished, ToolStarted, TurnEnded, UserSpoke
 from overt.core.messages import Text
 from overt.lib.text import visible
 
+COMMAND = Command(
+    name="overt sessions",
+    about="The sessions of this project: list, show ID, delete ID.",
+    words="[list | show ID | delete ID]",
+    most=2,
+    flags=(
+        Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
+        Flag(names=("--json",), key="json", help="machine-readable"),
+        Flag(names=("--all",), key="all", help="of every project"),
+    ),
+)
+
 
 def run(argv: list[str]) -> int:
-    parser = Parser(prog="overt sessions", description="The sessions of this project.")
-    parser.add_argument("-C", "--cd", dest="directory", default="", metavar="DIR")
-    parser.add_argument("--all", action="store_true", help="of every project")
-    parser.add_argument("--json", action="store_true", help="one JSON object per session or entry")
-    parser.add_argument("action", nargs="?", choices=("list", "show", "delete"), default="list")
-    parser.add_argument("id", nargs="?", default="", help="the id, or its first characters")
-    given = parser.parse_args(argv)
-    if given.action != "list" and not given.id:
-        parser.error(f"`overt sessions {given.action}` needs an id; `overt sessions` lists them")
-    match given.action:
+    given = parse(COMMAND, argv)
+    if given is None:
+        return 0
+    action, *ids = given.words or ("list",)
+    if action not in ("list", "show", "delete"):
+        raise UsageError(f"overt sessions: {action!r} is none of list, show, delete")
+    if action != "list" and not ids:
+        raise UsageError(f"overt sessions {action} needs an id; `overt sessions` lists them")
+    match action:
         case "show":
-            return _show(given.id, as_json=given.json)
+            return _show(ids[0], as_json=given.switch("json"))
         case "delete":
-            print(f"deleted {visible(delete_session(given.id))}")
+            print(f"deleted {visible(delete_session(ids[0]))}")
         case _:
-            _list(given.directory, everywhere=given.all, as_json=given.json)
+            _list(given.text("directory"), everywhere=given.switch("all"), as_json=given.switch("json"))
     return 0
 
 

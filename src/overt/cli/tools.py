@@ -1,16 +1,24 @@
 """`overt tools`: what the model can call, and what each call may touch."""
 
 from overt.app.queries import tool_rows
-from overt.cli.flags import Parser
+from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import encode
+
+COMMAND = Command(
+    name="overt tools",
+    about="List the tools with the effects they ask for.",
+    words="",
+    most=0,
+    flags=(Flag(names=("--json",), key="json", help="machine-readable"),),
+)
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(prog="overt tools", description="List the tools with the effects they ask for.")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    given = parser.parse_args(argv)
+    given = parse(COMMAND, argv)
+    if given is None:
+        return 0
     rows = tool_rows()
-    if given.json:
+    if given.switch("json"):
         print(encode(rows).decode())
         return 0
     for row in rows:

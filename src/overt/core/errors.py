@@ -3,7 +3,8 @@
 OvertError
 ├── ToolError       the model reads it and tries again
 ├── ProviderError   the model's server failed; `retryable` says whether waiting helps
-├── ConfigError     a person must change a file, a flag or a variable
+├── ConfigError     a person must change a file or a variable
+├── UsageError      the command line is wrong; the program ends with code 2
 └── SessionError    a session file cannot be read, written or locked
 
 A message says what happened, what was expected and what to do.
@@ -47,6 +48,10 @@ class ProviderError(OvertError):
 
 class ConfigError(OvertError):
     """The message begins with the place: ``overt.toml:12: …``."""
+
+
+class UsageError(OvertError):
+    """The message names the flag or the word."""
 
 
 class SessionError(OvertError):

@@ -39,7 +39,7 @@ class Names(Struct, kw_only=True):
 def parse(patch: str) -> tuple[FilePatch, ...]:
     """Every file the patch touches, in order."""
     lines = patch.replace("\r\n", "\n").split("\n")
-    while lines and (not lines[-1].strip() or lines[-1].strip() == "```"):
+    while lines and lines[-1] in ("", "```"):
         lines.pop()
     start = next((index for index, line in enumerate(lines) if line.strip() == BEGIN), None)
     found = read_envelope(lines, start + 1) if start is not None else _Unified(lines).read()

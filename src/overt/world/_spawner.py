@@ -47,13 +47,10 @@ class Supervised:
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile, linger: bool = False
     ) -> "Started":
         words = ["linger" if linger else "", cwd, str(len(argv)), *argv, *(f"{k}={v}" for k, v in env.items())]
-        if any("\0" in word for word in words):
-            raise ToolError("the command holds a NUL byte, which no program can be given", code="invalid")
-        payload = "\0".join(words).encode("utf-8", "surrogateescape")
-        if any(len(word) >= LONGEST for word in payload.split(b"\0")):
-            raise ToolError("the command is longer than 128 KiB; write it to a file and run that", code="invalid")
+        payload = _payload(words)
         child = Started(self._children.discard)
         self._children.add(child)
+        up = False
         try:
             try:
                 await child.send(self._station(profile), payload)
@@ -61,11 +58,15 @@ class Supervised:
                 self._stations.pop(profile).end()  # it was killed; one fresh start
                 await child.send(self._station(profile), payload)
             await child.started(argv[0], cwd)
-        except BaseException as error:
-            child.close()
-            if isinstance(error, OSError):
-                raise ToolError(f"could not start a program: {error.strerror}", code="failed") from error
+            up = True
+        except asyncio.CancelledError:
+            await child.kill()
             raise
+        except OSError as error:
+            raise ToolError(f"could not start a program: {error.strerror}", code="failed") from error
+        finally:
+            if not up:
+                child.close()
         return child
 
     async def close(self) -> None:
@@ -163,6 +164,7 @@ class Started:
         self._running: asyncio.Future[int] = self._loop.create_future()
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._said = b""
+        self._sent = False
         self._control: socket.socket | None = None
 
     async def send(self, station: Station, payload: bytes) -> None:
@@ -180,6 +182,7 @@ class Started:
         finally:
             theirs.close()
             os.close(writer)
+        self._sent = True
         self._loop.add_reader(self._control, self._hear)
 
     async def started(self, program: str, cwd: str) -> None:
@@ -198,7 +201,7 @@ class Started:
         return await asyncio.shield(self._ended)
 
     async def kill(self, *, grace: float = 0.0) -> None:
-        if self._control is None or self._ended.done():
+        if self._control is None or self._ended.done() or not self._sent:
             return
         try:
             self._control.send(b"kill %f\n" % grace)
@@ -250,6 +253,19 @@ class Started:
                 self._running.set_result(0)
             case [b"failed", error] if not self._running.done():
                 self._running.set_result(int(error))
+                self._ended.set_result(-signal.SIGKILL)
             case [b"exit", code, left] if not self._ended.done():
                 self.left = int(left)
                 self._ended.set_result(int(code))
+
+
+def _payload(words: Sequence[str]) -> bytes:
+    if any("\0" in word for word in words):
+        raise ToolError("the command holds a NUL byte, which no program can be given", code="invalid")
+    try:
+        encoded = [word.encode("utf-8", "surrogateescape") for word in words]
+    except UnicodeEncodeError:
+        raise ToolError("the command holds half a character (a lone surrogate); write it out", code="invalid") from None
+    if any(len(word) >= LONGEST for word in encoded):
+        raise ToolError("the command is longer than 128 KiB; write it to a file and run that", code="invalid")
+    return b"\0".join(encoded)
