@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -107,6 +108,7 @@ class ModelServer:
         after: AFTER = "error",
         models: Sequence[str] = ("fake-model",),
         port: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.requests: list[Recorded] = []
         self.connections = 0
@@ -116,6 +118,7 @@ class ModelServer:
         self._after = after
         self._models = tuple(models)
         self._port = port
+        self._tls = tls
         self._encoded: dict[int, list[bytes]] = {}
         self._previous = b""
         self._played = 0
@@ -126,7 +129,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"https://localhost:{self._port}/v1" if self._tls else f"http://127.0.0.1:{self._port}/v1"
 
     @property
     def port(self) -> int:
@@ -180,10 +183,17 @@ class ModelServer:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
                 self.connections += 1
-                self._open.add(connection)
             self._spawn(self._serve, connection)
 
     def _serve(self, connection: socket.socket) -> None:
+        if self._tls is not None:
+            try:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            except OSError:
+                connection.close()
+                return
+        with self._lock:
+            self._open.add(connection)
         reader = connection.makefile("rb", buffering=64 * 1024)
         try:
             while (request := _read_request(reader)) is not None:

@@ -15,9 +15,10 @@ BEFORE = {
     "calc/names.py": b"NAMES = {\n\t'add': 'plus',\n\t'sub': 'plus',\n}\n",
     "calc/shout.py": b"def shout(text):\n    return text.lower() + '!'\n",
     "check.py": (
-        b"from calc.core import add\nfrom calc.names import NAMES\nfrom calc.shout import shout\n\n"
-        b"assert add(2, 3) == 5\nassert NAMES == {'add': 'sum', 'sub': 'difference'}\n"
-        b"assert shout('hi') == 'HI!'\nprint('all is well')\n"
+        b"import sys\n\nfrom calc.core import add\nfrom calc.names import NAMES\nfrom calc.shout import shout\n\n"
+        b"if add(2, 3) != 5:\n    sys.exit('add is wrong')\n"
+        b"if NAMES != {'add': 'sum', 'sub': 'difference'}:\n    sys.exit('the names are wrong')\n"
+        b"if shout('hi') != 'HI!':\n    sys.exit('shout is wrong')\nprint('all is well')\n"
     ),
 }
 AFTER = BEFORE | {
@@ -118,7 +119,7 @@ def around_the_crowd() -> list[Turn]:
             call("read", path="link/core.py"),
             call("read", path="way_out/hostname"),
             call("read", path="/etc/hostname"),
-            call("grep", pattern="return 9999$"),
+            call("grep", pattern="return 9998$"),
             call("glob", pattern="**/part_12*.py", limit=5),
         ),
         calls(call("edit", path="crowd/00/part_3.py", old_string="\treturn 3", new_string="\treturn 33")),

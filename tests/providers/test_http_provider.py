@@ -2,8 +2,12 @@
 
 import asyncio
 import json
+from typing import Literal
 
 import pytest
+from msgspec.structs import replace
+from tests.fakes.model_server import FakeCall, Fault, ModelServer, Recorded, Turn
+from tests.providers.provider_kit import KEY, ask, provider, reply, request, run
 
 from overt.core.errors import ConfigError
 from overt.core.fragments import USER
@@ -13,8 +17,6 @@ from overt.core.settings import ProviderEntry
 from overt.core.usage import Usage
 from overt.providers.http_provider import HttpProvider
 from overt.providers.openai_chat import OpenAIChat
-from tests.fakes.model_server import FakeCall, Fault, ModelServer, Recorded, Turn
-from tests.providers.provider_kit import KEY, ask, provider, reply, request, run
 
 ODD = "tab\t null\x00 “quotes” 😀 \\u0041 \u2028 line\nend"
 
@@ -44,8 +46,9 @@ def test_a_reply_streams_and_ends_whole() -> None:
             model="fake-model",
         )
 
-    for framing in ("block", "event", "close"):
-        with ModelServer([Turn(**{**_fields(turn), "framing": framing})]) as server:
+    framings: tuple[Literal["block", "event", "close"], ...] = ("block", "event", "close")
+    for framing in framings:
+        with ModelServer([replace(turn, framing=framing)]) as server:
             run(main(server.url))
 
 
@@ -210,7 +213,3 @@ def test_a_key_or_header_that_would_break_the_request_is_refused_without_showing
     assert ("MY_KEY" in caught.value.message, "Evil" in caught.value.message) == (True, False)
     with pytest.raises(ConfigError):
         HttpProvider(ProviderEntry(name="m", base_url="http://h/v1", headers={"A": "b\nC: d"}), OpenAIChat(), key=None)
-
-
-def _fields(turn: Turn) -> dict[str, object]:
-    return {name: getattr(turn, name) for name in turn.__struct_fields__}

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, aclosing, contextmanager
 
 import pytest
+from tests.fakes.model_server import Fault, ModelServer, Turn
+from tests.providers.provider_kit import provider, reply, request, run
 
 from overt.core.messages import Text
 from overt.core.requests import Reply, RetryDelta, TextDelta
 from overt.providers._retry import Patience
 from overt.providers.http_provider import HttpProvider
-from tests.fakes.model_server import Fault, ModelServer, Turn
-from tests.providers.provider_kit import provider, reply, request, run
 
 GUARD = 2.0
 

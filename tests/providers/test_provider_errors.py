@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from tests.fakes.model_server import Fault, ModelServer, Turn
+from tests.providers.provider_kit import KEY, ask, failure, request, run
 
 from overt.core.errors import ProviderError
 from overt.core.settings import ProviderEntry
@@ -11,8 +13,6 @@ from overt.providers._address import parse_address
 from overt.providers._errors import from_event, redacted, unreachable
 from overt.providers.http_provider import HttpProvider
 from overt.providers.openai_chat import OpenAIChat
-from tests.fakes.model_server import Fault, ModelServer, Turn
-from tests.providers.provider_kit import KEY, ask, failure, request, run
 
 CASES: dict[str, tuple[int, Any, str, tuple[str, ...]]] = {
     "a wrong key": (401, {"error": {"message": f"bad key {KEY}"}}, "key", ("rejected the API key", "FAKE_API_KEY")),

@@ -8,13 +8,13 @@ import time
 from email.utils import formatdate
 
 import pytest
+from tests.fakes.model_server import FakeCall, Fault, ModelServer, Turn
+from tests.providers.provider_kit import QUICK, ask, failure, provider, reply, run
 
 from overt.core.messages import Text
 from overt.core.requests import Delta, Reply, RetryDelta, TextDelta, WaitDelta
 from overt.core.settings import Timeouts
 from overt.providers._retry import Patience
-from tests.fakes.model_server import FakeCall, Fault, ModelServer, Turn
-from tests.providers.provider_kit import QUICK, ask, failure, provider, reply, run
 
 OK = Turn(text="ok")
 

@@ -29,8 +29,8 @@ def test_harmless_commands_are_known(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["rm -rf build", "/bin/rm x", "ls; rm x", "echo $(rm x)", "sudo ls", "mv a b", "chmod 777 .", "dd if=/dev/zero of=x",
-     "echo x > there", "find . -delete", "find . -name x | xargs rm", "bash -c 'rm x'", "'rm' x", "\\rm x", "r''m x",
+    ["rm -rf build", "/bin/rm x", "ls; rm x", "echo $(rm x)", "sudo ls", "mv a b", "chmod 777 .",
+     "dd if=/dev/zero of=x",     "echo x > there", "find . -delete", "find . -name x | xargs rm", "bash -c 'rm x'", "'rm' x", "\\rm x", "r''m x",
      "kill -9 1", "echo x >> .bashrc", "echo hi > $HOME/x", "cat a >| there", "git log; shutdown now", "eval ls"],
 )  # fmt: skip
 def test_dangerous_commands_are_known(command: str) -> None:
@@ -39,9 +39,9 @@ def test_dangerous_commands_are_known(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["pytest -q", "make", "python x.py", "echo hi > new", "FOO=1 ls", "git commit -m 'rm old'", "sort -o a b", "npm test",
-     "git diff --output=x", "git branch -D main", "echo `date`", "cat $FILE", "rg --pre ./x y", "ls *", "git -c a=b log",
-     ""],
+    ["pytest -q", "make", "python x.py", "echo hi > new", "FOO=1 ls", "git commit -m 'rm old'", "sort -o a b",
+     "npm test",     "git diff --output=x", "git branch -D main", "echo `date`", "cat $FILE", "rg --pre ./x y", "ls *",
+     "git -c a=b log",     ""],
 )  # fmt: skip
 def test_the_rest_is_ordinary(command: str) -> None:
     assert read_command(command, lambda path: path == "there").hazard == "ordinary"

@@ -10,10 +10,11 @@ from tests.sessions.samples import PREFIX, facts, prompt, reply, run_writer, thi
 from overt.core.errors import SessionError
 from overt.core.events import Noticed, Replied
 from overt.core.messages import Text
+from overt.lib.paths import slug
 from overt.sessions.index import Summary, delete, find, latest, list_sessions
 from overt.sessions.load import load
 from overt.sessions.log import SessionLog
-from overt.sessions.names import folder_of, id_of, slug
+from overt.sessions.names import folder_of, id_of
 from overt.sessions.resume import resume
 
 

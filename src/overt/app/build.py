@@ -8,12 +8,12 @@ from time import strftime
 from msgspec.structs import replace
 
 from overt import __version__
+from overt.app.choose import choose_model
 from overt.app.conversation import Conversation, Standing
 from overt.app.hands import WorldHands
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.config.always import add_always, load_always
-from overt.config.trust import dotenv
 from overt.context.assemble import Assembler, fingerprint
 from overt.context.recipe import built_in_prompt, environment, given_prompt, project_rules
 from overt.core.effects import Effect
@@ -23,7 +23,6 @@ from overt.core.foreign import our_tool
 from overt.core.fragments import Fragment, Origin
 from overt.core.history import History
 from overt.core.ids import new_id
-from overt.core.late import late
 from overt.core.ports import Profile, Provider
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Rule
@@ -31,6 +30,7 @@ from overt.core.tool import Tool
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms
 from overt.lib.catalogue import say
+from overt.lib.redact import Redactor
 from overt.providers.registry import make
 from overt.sessions.index import find, latest
 from overt.sessions.log import SessionLog
@@ -71,6 +71,8 @@ class Builder:
         self._spawner = Supervised()
         self._jobs = Jobs()
         self._closed = False
+        self._window = 0
+        self._secrets = list(setting.environment.secrets())
         self._conversation: Conversation | None = None
         self._notices: list[str] = [*setting.config.warnings]
         if setting.trust.warning:
@@ -78,7 +80,7 @@ class Builder:
 
     async def build(self) -> Conversation:
         config = self._setting.config
-        provider, model = await self._provider(config.default_model)
+        provider, model = await self._provider("")
         log, resumed = self._log()
         tools = self._tools()
         prefix = self._prefix(tools, resumed)
@@ -98,6 +100,7 @@ class Builder:
         standing = Standing(
             id=log.id,
             workspace=self._setting.roots.workspace,
+            window=config.context_window or self._window,
             path=log.path,
             history=resumed.history if resumed else History(),
             healing=resumed.healing if resumed else (),
@@ -117,20 +120,14 @@ class Builder:
         return self._conversation
 
     async def _provider(self, reference: str) -> tuple[Provider, str]:
-        config, variables = self._setting.config, self._setting.environment.variables
-        names = [entry.api_key_env for entry in config.providers if entry.api_key_env]
-        found = await late("discover")(
-            variables,
-            config.providers,
-            reference=reference,
-            dotenv=dotenv(self._setting.roots.project, names, trusted=self._setting.trust),
-        )
-        entry = (
-            found.entry
-            if found.entry.timeouts != type(config.timeouts)()
-            else replace(found.entry, timeouts=config.timeouts)
-        )
-        return make(entry, found.key), found.model
+        found = await choose_model(self._setting, reference)
+        if found.key:
+            self._secrets.append(found.key)
+        self._window = found.entry.context_window
+        return make(found.entry, found.key), found.model
+
+    def redact(self, text: str) -> str:
+        return Redactor(self._secrets).clean(text)
 
     def _log(self) -> tuple[SessionLog | NoLog, Resumed | None]:
         options, places = self._options, self._setting.roots

@@ -70,6 +70,7 @@ class House(Protocol):
     troubles: deque[Noticed]
 
     def warm(self) -> None: ...
+    def redact(self, text: str) -> str: ...
     async def choose(self, reference: str) -> tuple[Agent, PrefixSet]: ...
     async def finish(self) -> None: ...
 
@@ -83,6 +84,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     history: History = History()
     healing: tuple[ToolFinished, ...] = ()
     turn: int = 0
+    window: int = 0
     fingerprint: str = ""
     notices: tuple[str, ...] = ()
 
@@ -105,6 +107,7 @@ class Conversation:
         self.agent = agent
         self.id = standing.id
         self.workspace = standing.workspace
+        self.window = standing.window
         self.path = standing.path
         self.history = standing.history
         self.turn = standing.turn
@@ -217,7 +220,7 @@ class Conversation:
                     else:
                         self._happened(event)
             except ProviderError as error:
-                end = TurnEnded(reason="error", text=error.message, kind=error.kind)
+                end = TurnEnded(reason="error", text=self._house.redact(error.message), kind=error.kind)
         return end
 
     def _close_turn(self, end: TurnEnded, spent: Usage, started: float) -> None:

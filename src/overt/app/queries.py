@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from overt.app.choose import choose_model
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
-from overt.config.trust import dotenv, trust, untrust
+from overt.config.trust import trust, untrust
 from overt.core.events import Event
-from overt.core.late import late
 from overt.providers.registry import make
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find, list_sessions
@@ -37,7 +37,7 @@ class ToolRow(Struct, frozen=True, kw_only=True):
 
 
 class ModelRow(Struct, frozen=True, kw_only=True):
-    """`state` says how the model was found: configured, or listed by its server."""
+    """`chosen` is the one that would be used now."""
 
     provider: str
     model: str
@@ -65,13 +65,7 @@ def tool_rows() -> tuple[ToolRow, ...]:
 async def model_rows(directory: str) -> tuple[ModelRow, ...]:
     """The model that would be used, and the others its server offers."""
     setting = read_setting(Options(directory=directory))
-    names = [entry.api_key_env for entry in setting.config.providers if entry.api_key_env]
-    found = await late("discover")(
-        setting.environment.variables,
-        setting.config.providers,
-        reference=setting.config.default_model,
-        dotenv=dotenv(setting.roots.project, names, trusted=setting.trust),
-    )
+    found = await choose_model(setting, "")
     listed = await make(found.entry, found.key).models()
     rows = [ModelRow(provider=found.entry.name, model=found.model, chosen=True)]
     rows += [ModelRow(provider=found.entry.name, model=name, chosen=False) for name in listed if name != found.model]

@@ -87,6 +87,7 @@ def _status(conversation: Conversation) -> str:
         id=conversation.id,
         turns=conversation.turn,
         used=used,
+        limit=conversation.window or "?",
         input=conversation.usage.input,
         cached=conversation.usage.cached,
         output=conversation.usage.output,

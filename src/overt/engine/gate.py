@@ -51,9 +51,15 @@ class Gate:
     def receive(self, mended: Mended) -> Admission:
         return Admission(mended, Subject(tool=mended.call.name, values=mended.args.subjects(), exists=self._exists))
 
-    def parallel(self, admission: Admission) -> bool:
+    def changes(self, admission: Admission) -> bool:
+        """Whether the call may change something outside the conversation."""
         tool = admission.mended.tool
-        return tool is not None and harmless(admission.subject, tool.effects)
+        return tool is None or not harmless(admission.subject, tool.effects)
+
+    def parallel(self, admission: Admission) -> bool:
+        """Calls about the todo list keep their order too, so that one sees what the other wrote."""
+        tool = admission.mended.tool
+        return tool is not None and not self.changes(admission) and "notes" not in tool.effects
 
     async def admit(self, admission: Admission, hands: Hands, agent: str) -> AsyncGenerator[Event, None]:
         """Judge one call; afterwards the admission holds a refusal, a failure, or nothing: then it may run."""

@@ -82,8 +82,8 @@ async def _admit_and_run(
         if isinstance(event, ToolFinished):
             waiting -= 1
             done = next(one for one in ready if one.mended.call.id == event.result.call_id)
-            call, alone = done.mended.call, not agent.gate.parallel(done)
-            storm.ran(call.name, call.arguments, mutating=alone, failed=event.result.error)
+            call, changes = done.mended.call, agent.gate.changes(done)
+            storm.ran(call.name, call.arguments, mutating=changes, failed=event.result.error)
         yield event
 
 

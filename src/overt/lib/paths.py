@@ -21,4 +21,5 @@ def slug(path: str) -> str:
     words = "-".join(path.strip("/").split("/")[-2:])
     words = "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "-" for each in words).strip("-.")
     digest = sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:10]
-    return f"{words[-60:]}-{digest}" if words else digest
+    words = words[-48:].strip("-.")
+    return f"{words}-{digest}" if words else digest

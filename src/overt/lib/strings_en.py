@@ -39,7 +39,7 @@ ENGLISH: dict[str, str] = {
     "chat.model": "Model: {model}",
     "chat.no_todos": "The todo list is empty.",
     "chat.status": (
-        "{model}, mode {mode}; session {id}, {turns} turns, about {used} tokens of context; "
+        "{model}, mode {mode}; session {id}, {turns} turns, about {used} of {limit} tokens of context; "
         "sent {input} ({cached} cached), received {output}"
     ),
     # prefixes

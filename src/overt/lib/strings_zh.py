@@ -39,7 +39,7 @@ CHINESE: dict[str, str] = {
     "chat.model": "模型：{model}",
     "chat.no_todos": "待办列表为空。",
     "chat.status": (
-        "{model}，模式 {mode}；会话 {id}，{turns} 轮，上下文约 {used} 个 token；"
+        "{model}，模式 {mode}；会话 {id}，{turns} 轮，上下文约 {used} / {limit} 个 token；"
         "已发送 {input}（缓存 {cached}），已接收 {output}"
     ),
     # prefixes

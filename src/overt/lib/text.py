@@ -2,6 +2,8 @@
 
 import re
 
+from overt.lib.tokens import estimate
+
 # Patterns stay text: compiling these classes costs milliseconds, which start-up would pay.
 WIDE = (
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff]"
@@ -12,23 +14,15 @@ UNSAFE = (
 )
 
 
-def tokens(text: str) -> int:
-    """A rough count: four characters a token, and one for each Chinese, Japanese or Korean character."""
-    if text.isascii():
-        return (len(text) + 3) // 4
-    wide = sum(1 for _ in re.finditer(WIDE, text))
-    return wide + (len(text) - wide + 3) // 4
-
-
 def size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def clip(text: str, max_bytes: int, max_tokens: int, hint: str = "") -> str:
     """The text, or its head and tail around a marker that says what is missing and how to get it."""
-    if size(text) <= max_bytes and tokens(text) <= max_tokens:
+    if size(text) <= max_bytes and estimate(text) <= max_tokens:
         return text
-    room = max(max_bytes - 200 - size(hint), 0), max(max_tokens - 50 - tokens(hint), 0)
+    room = max(max_bytes - 200 - size(hint), 0), max(max_tokens - 50 - estimate(hint), 0)
     head = _fit(text, room[0] * 2 // 3, room[1] * 2 // 3)
     tail = _fit(text[::-1], room[0] // 3, room[1] // 3)[::-1]
     head = head[: head.rfind("\n") + 1] or head
@@ -46,7 +40,7 @@ def _fit(text: str, max_bytes: int, max_tokens: int) -> str:
     while low < high:
         middle = (low + high + 1) // 2
         part = text[:middle]
-        if size(part) <= max_bytes and tokens(part) <= max_tokens:
+        if size(part) <= max_bytes and estimate(part) <= max_tokens:
             low = middle
         else:
             high = middle - 1

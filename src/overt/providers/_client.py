@@ -190,15 +190,16 @@ class Response:
         return b""
 
     def finish(self) -> None:
-        self._client.keep(self)
+        if self.persistent:
+            self._client.keep(self)
+        else:
+            self.close()
 
     def close(self) -> None:
         self.pipe.close()
 
     def at_rest(self) -> bool:
         """Whether the body has ended just where it should, and the server still listens."""
-        if not self.persistent:
-            return False
         data = self._start or self.pipe.poll()
         try:
             while data and not self._framing.done:

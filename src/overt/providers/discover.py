@@ -75,6 +75,11 @@ class Surroundings(Struct, frozen=True, kw_only=True):
         return find_key(entry, self.environ, self.dotenv)
 
 
+def is_local(entry: ProviderEntry) -> bool:
+    """Whether nothing leaves this machine when this entry is used."""
+    return entry.base_url.startswith("file:") or parse_address(entry.base_url).loopback
+
+
 async def discover(
     environ: Mapping[str, str],
     entries: Sequence[ProviderEntry],

@@ -2,17 +2,10 @@
 
 import os
 import time
-from zlib import crc32
+
+from overt.lib.paths import slug
 
 SUFFIX = ".jsonl"
-_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._")
-
-
-def slug(project: str) -> str:
-    """A folder name for a project: the end of its path for people, a sum of all of it against collisions."""
-    path = os.path.abspath(project)
-    readable = "".join(c if c in _SAFE else "-" for c in path).strip("-.")[-48:].strip("-.")
-    return f"{readable or 'root'}-{crc32(os.fsencode(path)):08x}"
 
 
 def sessions_folder(data_dir: str) -> str:
@@ -20,7 +13,7 @@ def sessions_folder(data_dir: str) -> str:
 
 
 def folder_of(data_dir: str, project: str) -> str:
-    return os.path.join(sessions_folder(data_dir), slug(project))
+    return os.path.join(sessions_folder(data_dir), slug(os.path.abspath(project)))
 
 
 def stamp() -> str:

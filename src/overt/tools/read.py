@@ -9,7 +9,8 @@ from overt.core.errors import ToolError
 from overt.core.messages import Document, Image
 from overt.core.tool import Outcome, tool
 from overt.core.views import Excerpt, Plain
-from overt.lib.text import cut_line, size, tokens
+from overt.lib.text import cut_line, size
+from overt.lib.tokens import estimate
 from overt.tools._notebook import rendered
 from overt.tools._words import MAX_BYTES, MAX_TOKENS, bounded
 
@@ -54,7 +55,7 @@ def _numbered(found: Lines) -> Outcome:
     for number, line in enumerate(found.lines, found.first):
         shown = f"{number:>6}\t{cut_line(line, WIDTH)}"
         room -= size(shown) + 1
-        allowance -= tokens(shown)
+        allowance -= estimate(shown)
         if out and (room < 0 or allowance < 0):
             break
         out.append(shown)

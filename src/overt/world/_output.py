@@ -3,7 +3,8 @@
 import os
 import re
 
-from overt.lib.text import clip, size, tokens
+from overt.lib.text import clip, size
+from overt.lib.tokens import estimate
 
 LIMIT = 31 * 1024
 TOKENS = 7_800
@@ -119,7 +120,7 @@ def rendered(spool: Spool, *, hint: str) -> str:
     if not lost:
         return clip(plain(head + tail), LIMIT, TOKENS, hint)
     first, last = _head(plain(head), LIMIT * 2 // 3), _tail(plain(tail), LIMIT // 3)
-    while tokens(first) + tokens(last) > TOKENS:
+    while estimate(first) + estimate(last) > TOKENS:
         first, last = _head(first, size(first) * 3 // 4), _tail(last, size(last) * 3 // 4)
     return f"{first}{gap(spool, size(first) + size(last), first.count(NEWLINE) + last.count(NEWLINE), hint)}{last}"
 

@@ -145,9 +145,9 @@ class Jobs:
             end -= cut
             before, after = (before, after[: len(after) - cut]) if after else (before[: len(before) - cut], b"")
         if lost:
-            first, last = before.rfind(b"\n") + 1, after.find(b"\n") + 1  # no half lines beside the gap
-            lost += len(before) - first + last
-            lines = [*_lines(before[:first]), f"[... {lost} bytes are no longer kept ...]", *_lines(after[last:])]
+            upto, onward = before.rfind(b"\n") + 1, after.find(b"\n") + 1  # no half lines beside the gap
+            lost += len(before) - upto + onward
+            lines = [*_lines(before[:upto]), f"[... {lost} bytes are no longer kept ...]", *_lines(after[onward:])]
         else:
             lines = _lines(before + after)
         if wanted:

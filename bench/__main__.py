@@ -1,0 +1,54 @@
+"""`make bench`: measure everything, print the table."""
+
+import argparse
+import compileall
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench import search, startup, steps, wholes
+from bench.runs import ROOT, Site
+from bench.table import Row, printed
+
+SCENARIOS: dict[str, Callable[[Site], Iterator[Row]]] = {
+    "version": startup.version,
+    "first-request": startup.first_request,
+    "step": steps.reading,
+    "shell": steps.shell,
+    "growth": steps.growth,
+    "twenty": wholes.twenty,
+    "parallel": wholes.parallel,
+    "stream": wholes.stream,
+    "search": search.search,
+    "prompt": startup.prompt,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a third of the repetitions")
+    parser.add_argument("--only", action="append", choices=SCENARIOS, metavar="NAME", help=", ".join(SCENARIOS))
+    parser.add_argument("--strict", action="store_true", help="end with code 1 when a budget is exceeded")
+    given = parser.parse_args()
+    compileall.compile_dir(ROOT / "src" / "overt", quiet=2)
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="overt-bench-") as folder:
+        site = Site(Path(folder), quick=given.quick)
+        for name in given.only or SCENARIOS:
+            print(f"bench: {name} …", file=sys.stderr, flush=True)
+            rows += SCENARIOS[name](site)
+    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, load {load}; medians, the smallest in brackets\n"
+    )
+    print(printed(rows))
+    over = [row.name for row in rows if row.ok is False]
+    print(f"\n{len(over)} over budget" + (f": {'; '.join(over)}" if over else ""))
+    return 1 if over and given.strict else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,225 @@
+"""Which endpoint, model and key are found, in which order, and what is asked of whom."""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+import pytest
+from tests.fakes.model_server import ModelServer
+from tests.providers.provider_kit import run
+
+from overt.core.errors import ConfigError, ProviderError
+from overt.core.late import late
+from overt.core.settings import ProviderEntry
+from overt.lib.data import read_text
+from overt.providers.catalog import vendors
+from overt.providers.credentials import find_key
+from overt.providers.discover import Found, LocalServer, discover
+from overt.providers.registry import make
+
+MINE = ProviderEntry(name="mine", base_url="http://mine.test/v1", models=("small", "big"), default="big")
+OTHER = ProviderEntry(name="other", base_url="http://other.test/v1", api_key_env="OTHER_KEY", model="huge")
+BASE = {"OVERT_BASE_URL": "http://env.test/v1"}
+
+
+def find(
+    environ: Mapping[str, str],
+    entries: Sequence[ProviderEntry] = (),
+    reference: str = "",
+    *,
+    servers: Sequence[LocalServer] = (),
+    dotenv: Mapping[str, str] | None = None,
+) -> Found:
+    return run(discover(environ, entries, reference=reference, dotenv=dotenv, servers=servers))
+
+
+Case = tuple[dict[str, str], tuple[ProviderEntry, ...], str, tuple[str, str, str | None]]
+CASES: dict[str, Case] = {
+    "a provider by name": ({}, (MINE, OTHER), "other", ("other", "huge", None)),
+    "its default model": ({}, (MINE,), "mine", ("mine", "big", None)),
+    "provider and model": ({}, (MINE,), "mine/anything", ("mine", "anything", None)),
+    "a model that an entry lists": ({}, (OTHER, MINE), "small", ("mine", "small", None)),
+    "the key the entry names": ({"OTHER_KEY": "k"}, (OTHER,), "other", ("other", "huge", "k")),
+    "the first entry without a reference": ({"OPENAI_API_KEY": "k"}, (MINE, OTHER), "", ("mine", "big", None)),
+    "an unlisted model of an entry that lists none": ({}, (MINE, OTHER), "new-model", ("other", "new-model", None)),
+    "the environment before the entries": ({**BASE, "OVERT_MODEL": "m"}, (MINE,), "", ("environment", "m", None)),
+    "a reference to an entry before the environment": (BASE, (MINE,), "small", ("mine", "small", None)),
+    "any other reference is a model of the environment": (BASE, (MINE,), "a/b", ("environment", "a/b", None)),
+    "OVERT_MODEL alone is a reference": ({"OVERT_MODEL": "mine/x"}, (MINE,), "", ("mine", "x", None)),
+    "the general key": ({**BASE, "OVERT_MODEL": "m", "OVERT_API_KEY": "k"}, (), "", ("environment", "m", "k")),
+    "the other general key": ({**BASE, "OVERT_MODEL": "m", "AGENT_API_KEY": "k"}, (), "", ("environment", "m", "k")),
+    "a vendor's key makes the vendor": ({"DEEPSEEK_API_KEY": "k"}, (), "", ("deepseek", "deepseek-chat", "k")),
+    "vendors have an order": ({"DEEPSEEK_API_KEY": "k", "OPENAI_API_KEY": "o"}, (), "", ("openai", "gpt-5", "o")),
+    "a vendor by name": ({"ANTHROPIC_API_KEY": "k"}, (), "anthropic", ("anthropic", "claude-sonnet-4-5", "k")),
+    "a vendor's model by name": (
+        {"DEEPSEEK_API_KEY": "k"},
+        (),
+        "deepseek-reasoner",
+        ("deepseek", "deepseek-reasoner", "k"),
+    ),
+    "a vendor's model not in the list": ({"OPENAI_API_KEY": "k"}, (), "openai/gpt-99", ("openai", "gpt-99", "k")),
+    "a model nobody lists goes to the vendor with a key": (
+        {"OPENAI_API_KEY": "k"},
+        (),
+        "gpt-99",
+        ("openai", "gpt-99", "k"),
+    ),
+    "a region by name": ({"DASHSCOPE_API_KEY": "k"}, (), "dashscope-intl", ("dashscope-intl", "qwen3-coder-plus", "k")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_endpoint_is_found(name: str) -> None:
+    environ, entries, reference, expected = CASES[name]
+    found = find(environ, entries, reference)
+    assert (found.entry.name, found.model, found.key) == expected
+
+
+def test_a_base_url_without_a_model_takes_the_first_the_server_has() -> None:
+    with ModelServer(models=("first", "second")) as server:
+        found = find({"OVERT_BASE_URL": server.url})
+        assert (found.model, [request.path for request in server.requests]) == ("first", ["/v1/models"])
+
+
+def test_a_base_url_with_a_model_asks_nobody_and_loads_no_catalog() -> None:
+    program = """
+import asyncio, sys
+from overt.providers.discover import discover
+found = asyncio.run(discover({"OVERT_BASE_URL": "http://127.0.0.1:9/v1", "OVERT_MODEL": "m"}, ()))
+assert found.model == "m"
+heavy = {"tomllib", "difflib", "http.client", "urllib.parse", "email", "json", "dataclasses", "overt.providers.catalog"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{program}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_a_server_on_this_machine_is_found_only_when_nothing_is_configured() -> None:
+    with ModelServer(models=("local-model",)) as server:
+        places = (LocalServer(name="nobody", port=9), LocalServer(name="here", port=server.port))
+        found = find({}, servers=places)
+        assert (found.entry.name, found.entry.base_url, found.model) == ("here", server.url, "local-model")
+        assert "nobody at http://127.0.0.1:9/v1: no answer" in found.tried
+        asked = len(server.requests)
+        find({}, (MINE,), servers=places)
+        find({"OPENAI_API_KEY": "k"}, servers=places)
+        find(BASE | {"OVERT_MODEL": "m"}, servers=places)
+        assert (asked, len(server.requests)) == (1, 1)
+
+
+def test_a_reference_may_name_a_model_of_a_server_on_this_machine() -> None:
+    with ModelServer(models=("a", "wanted")) as server:
+        found = find({}, (), "wanted", servers=(LocalServer(name="here", port=server.port),))
+    assert (found.entry.name, found.model, found.key) == ("here", "wanted", None)
+
+
+def test_nothing_found_lists_what_was_looked_for_and_three_remedies() -> None:
+    with pytest.raises(ConfigError) as caught:
+        find({}, servers=(LocalServer(name="ollama", port=9),))
+    expected = (
+        "OVERT_BASE_URL",
+        "OPENAI_API_KEY",
+        "DASHSCOPE_API_KEY",
+        "ollama at http://127.0.0.1:9/v1: no answer",
+        "1. ",
+        "2. ",
+        "3. ",
+    )
+    assert [words for words in expected if words not in caught.value.message] == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "hint"),
+    [
+        ("deepsek-chat", "deepseek-chat"),
+        ("claude-sonet-4-5", "claude-sonnet-4-5"),
+        ("opnai", "openai"),
+        ("smal", "small"),
+    ],
+)
+def test_a_near_miss_is_answered_with_what_exists(reference: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        find({}, (MINE,), reference)
+    assert f"Did you mean {hint}" in caught.value.message
+
+
+def test_a_vendor_without_its_key_names_the_variable() -> None:
+    with pytest.raises(ConfigError, match="set DEEPSEEK_API_KEY"):
+        find({}, (), "deepseek-chat")
+
+
+def test_a_base_url_that_cannot_work_names_the_variable() -> None:
+    with pytest.raises(ConfigError, match=r"^OVERT_BASE_URL: "):
+        find({"OVERT_BASE_URL": "localhost:8000", "OVERT_MODEL": "m"})
+
+
+def test_a_base_url_without_a_model_and_without_a_server_says_both() -> None:
+    with pytest.raises(ProviderError, match="No model was named either"):
+        find({"OVERT_BASE_URL": "http://127.0.0.1:9/v1"})
+
+
+OPENAI = ProviderEntry(name="o", base_url="https://api.openai.com/v1")
+KEYS: list[tuple[ProviderEntry, dict[str, str], dict[str, str], str | None]] = [
+    (OPENAI, {"OPENAI_API_KEY": "o"}, {}, "o"),
+    (OPENAI, {"DASHSCOPE_API_KEY": "d", "DEEPSEEK_API_KEY": "x"}, {}, None),
+    (OPENAI, {"OVERT_API_KEY": "v", "OPENAI_API_KEY": "o"}, {}, "v"),
+    (MINE, {"OPENAI_API_KEY": "o", "DASHSCOPE_API_KEY": "d", "ANTHROPIC_API_KEY": "a"}, {}, None),
+    (MINE, {"AGENT_API_KEY": " a "}, {}, "a"),
+    (OTHER, {"OTHER_KEY": "k", "OVERT_API_KEY": "v"}, {"OTHER_KEY": "file"}, "k"),
+    (OTHER, {"OVERT_API_KEY": "v"}, {"OTHER_KEY": "file"}, "file"),
+    (MINE, {}, {"OVERT_API_KEY": "file", "OTHER_KEY": "file"}, None),
+    (ProviderEntry(name="d", base_url="https://dashscope-us.aliyuncs.com/x"), {"DASHSCOPE_API_KEY": "d"}, {}, "d"),
+    (ProviderEntry(name="d", base_url="https://evil.aliyuncs.com/x"), {"DASHSCOPE_API_KEY": "d"}, {}, None),
+    (ProviderEntry(name="d", base_url="https://api.openai.com.evil.test/v1"), {"OPENAI_API_KEY": "o"}, {}, None),
+    (ProviderEntry(name="d", base_url="https://api.openai.com@evil.test/v1"), {"OPENAI_API_KEY": "o"}, {}, None),
+    (OPENAI, {"OPENAI_API_KEY": "  "}, {}, None),
+]
+
+
+@pytest.mark.parametrize(("entry", "environ", "dotenv", "key"), KEYS)
+def test_no_key_leaves_for_another_host(
+    entry: ProviderEntry, environ: dict[str, str], dotenv: dict[str, str], key: str | None
+) -> None:
+    assert find_key(entry, environ, dotenv) == key
+
+
+def test_every_vendor_can_be_made_and_names_its_key() -> None:
+    for entry in vendors():
+        assert make(entry, "k").name == entry.name
+        assert entry.api_key_env and entry.default in entry.models and entry.base_url.startswith("https://")
+    assert [entry.name for entry in vendors() if entry.name.startswith("dashscope")] == [
+        "dashscope",
+        "dashscope-intl",
+        "dashscope-us",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["responses", "anthropic", "nonsense"])
+def test_a_kind_this_version_lacks_is_answered_with_those_it_has(kind: str) -> None:
+    with pytest.raises(ConfigError, match=f"openai and scripted, not '{kind}'"):
+        make(ProviderEntry(name="x", kind=kind, base_url="http://h/v1"), None)
+
+
+def test_data_files_are_read_through_the_loader() -> None:
+    assert read_text("overt.providers", "models.toml").startswith("# Endpoints")
+    with pytest.raises(FileNotFoundError):
+        read_text("overt.providers", "absent.toml")
+
+
+def test_what_loads_late_exists() -> None:
+    for name in (
+        "email.utils",
+        "json",
+        "ssl",
+        "provider.openai",
+        "provider.scripted",
+        "wire.openai",
+        "catalog",
+        "discover",
+    ):
+        assert late(name) is not None
