@@ -14,7 +14,7 @@ from overt.core.settings import ProviderEntry
 from overt.lib.data import read_text
 from overt.providers.catalog import vendors
 from overt.providers.credentials import find_key
-from overt.providers.discover import Found, LocalServer, discover
+from overt.providers.discover import Found, LocalServer, discover, is_local
 from overt.providers.registry import make
 
 MINE = ProviderEntry(name="mine", base_url="http://mine.test/v1", models=("small", "big"), default="big")
@@ -211,15 +211,13 @@ def test_data_files_are_read_through_the_loader() -> None:
         read_text("overt.providers", "absent.toml")
 
 
+def test_what_stays_on_this_machine_is_known() -> None:
+    places = ["http://localhost:1/v1", "http://127.0.0.9/v1", "http://[::1]:8000", "http://127.0.0.1.evil.test/v1"]
+    local = [is_local(ProviderEntry(name="x", base_url=place)) for place in (*places, "https://10.0.0.1/v1")]
+    assert local == [True, True, True, False, False]
+    assert is_local(ProviderEntry(name="x", kind="scripted", base_url="some/script.json"))
+
+
 def test_what_loads_late_exists() -> None:
-    for name in (
-        "email.utils",
-        "json",
-        "ssl",
-        "provider.openai",
-        "provider.scripted",
-        "wire.openai",
-        "catalog",
-        "discover",
-    ):
+    for name in ("email.utils", "json", "ssl", "provider.openai", "provider.scripted", "wire.openai", "catalog"):
         assert late(name) is not None

@@ -30,7 +30,8 @@ def test_harmless_commands_are_known(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     ["rm -rf build", "/bin/rm x", "ls; rm x", "echo $(rm x)", "sudo ls", "mv a b", "chmod 777 .",
-     "dd if=/dev/zero of=x",     "echo x > there", "find . -delete", "find . -name x | xargs rm", "bash -c 'rm x'", "'rm' x", "\\rm x", "r''m x",
+     "dd if=/dev/zero of=x", "echo x > there", "find . -delete", "find . -name x | xargs rm", "bash -c 'rm x'",
+     "'rm' x", "\\rm x", "r''m x",
      "kill -9 1", "echo x >> .bashrc", "echo hi > $HOME/x", "cat a >| there", "git log; shutdown now", "eval ls"],
 )  # fmt: skip
 def test_dangerous_commands_are_known(command: str) -> None:

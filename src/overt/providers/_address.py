@@ -28,7 +28,10 @@ class Address(Struct, frozen=True, kw_only=True):
 
 
 def is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+    octets = host.split(".")
+    if len(octets) == 4 and all(octet.isdigit() for octet in octets):
+        return octets[0] == "127"
+    return host in ("localhost", "::1") or host.endswith(".localhost")
 
 
 def parse_address(url: str, *, place: str = "base_url") -> Address:

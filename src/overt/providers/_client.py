@@ -17,6 +17,8 @@ from overt.providers._framing import Framing, framing_of
 from overt.providers._pipe import Pipe, connect
 
 MAX_HEAD = 256 * 1024
+MAX_DRAIN = 16
+"""Reads spent on the rest of a body before its connection is given up instead."""
 
 
 class Outgoing(Struct, frozen=True, kw_only=True):
@@ -118,12 +120,11 @@ class Client:
         if not found[0]:
             pipe.close()
             return None
-        head, rest = found
-        version, status, headers = _parse_head(head, self._address)
-        persistent = version == "HTTP/1.1" and "close" not in headers.get("connection", "").lower()
-        response = Response(self, pipe, status=status, headers=headers, start=rest)
-        response.persistent = persistent
-        return response
+        try:
+            return Response(self, pipe, head=_parse_head(found[0], self._address), start=found[1])
+        except ProviderError:
+            pipe.close()
+            raise
 
     async def _deliver(self, pipe: Pipe, message: bytes, until: float) -> bool:
         try:
@@ -163,13 +164,13 @@ class Client:
 class Response:
     """An Exchange over a pipe that returns to its client when the body has been read."""
 
-    def __init__(self, client: Client, pipe: Pipe, *, status: int, headers: dict[str, str], start: bytes) -> None:
-        self.status = status
-        self.headers = headers
+    def __init__(self, client: Client, pipe: Pipe, *, head: "Head", start: bytes) -> None:
+        self.status = head.status
+        self.headers = head.headers
         self.pipe = pipe
-        self.persistent = False
         self._client = client
-        self._framing: Framing = framing_of(status, headers)
+        self._persistent = head.version == "HTTP/1.1" and "close" not in head.headers.get("connection", "").lower()
+        self._framing: Framing = framing_of(head.status, head.headers)
         self._start = start
 
     async def read(self, until: float) -> bytes | None:
@@ -190,7 +191,7 @@ class Response:
         return b""
 
     def finish(self) -> None:
-        if self.persistent:
+        if self._persistent:
             self._client.keep(self)
         else:
             self.close()
@@ -202,7 +203,9 @@ class Response:
         """Whether the body has ended just where it should, and the server still listens."""
         data = self._start or self.pipe.poll()
         try:
-            while data and not self._framing.done:
+            for _ in range(MAX_DRAIN):
+                if not data or self._framing.done:
+                    break
                 self._framing.feed(data)
                 data = self.pipe.poll()
         except ProviderError:
@@ -210,7 +213,13 @@ class Response:
         return data is None and self._framing.clean
 
 
-def _parse_head(head: bytes, address: Address) -> tuple[str, int, dict[str, str]]:
+class Head(Struct, frozen=True, kw_only=True):
+    version: str
+    status: int
+    headers: dict[str, str]
+
+
+def _parse_head(head: bytes, address: Address) -> Head:
     first, *lines = head.decode("latin-1").split("\r\n")
     version, _, rest = first.partition(" ")
     code = rest[:3]
@@ -221,4 +230,4 @@ def _parse_head(head: bytes, address: Address) -> tuple[str, int, dict[str, str]
         name, _, value = line.partition(":")
         name, value = name.strip().lower(), value.strip()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return version, int(code), headers
+    return Head(version=version, status=int(code), headers=headers)

@@ -77,7 +77,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
 def is_local(entry: ProviderEntry) -> bool:
     """Whether nothing leaves this machine when this entry is used."""
-    return entry.base_url.startswith("file:") or parse_address(entry.base_url).loopback
+    return entry.kind == "scripted" or parse_address(entry.base_url).loopback
 
 
 async def discover(

@@ -28,7 +28,7 @@ import time
 LEFT_OVER = 0.1
 """Seconds a command's background processes get to finish by themselves (`> >(tee log)`) once it has ended."""
 DESTROY = 3.0
-FAREWELL = 6.0
+FAREWELL = 0.5
 GROUP = "overt-"
 PR_SET_CHILD_SUBREAPER = 36
 DEFAULTED = tuple(signal.Signals["SIG" + name] for name in "INT HUP TERM QUIT PIPE TSTP TTIN TTOU XFSZ".split())
@@ -210,9 +210,7 @@ class Keeper:
             words = self.control.recv(256).split()
         except OSError:
             words = []
-        if not words:
-            return False
-        grace = float(words[-1])
+        grace = float(words[-1]) if words else 0.0
         if grace:
             tell(signal.SIGTERM, below(os.getpid()))
         self.deadline = min(self.deadline, time.monotonic() + grace)
