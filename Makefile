@@ -6,10 +6,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: run test check fix bench soak system clean
 
-run: .venv/ready
-	@$(BIN)/overt $(if $(TASK),run '$(subst ','\'',$(TASK))') $(ARGS)
+run: .venv/compiled
+	@$(BIN)/overt $(if $(TASK),run) $(ARGS) $(if $(TASK),-- '$(subst ','\'',$(TASK))')
 
-test: .venv/ready system
+test: .venv/compiled system
 	$(BIN)/pytest
 
 check: .venv/ready
@@ -23,7 +23,7 @@ fix: .venv/ready
 	$(BIN)/ruff check --fix src tests bench
 	$(BIN)/ruff format src tests bench
 
-bench: .venv/ready
+bench: .venv/compiled
 	$(BIN)/python -m bench
 
 # The long repetitions: the same tests with their full numbers.
@@ -37,6 +37,11 @@ soak: .venv/ready system
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	@touch $@
+
+# Where writing bytecode is switched off, every start would compile the program anew.
+.venv/compiled: .venv/ready $(shell find src -name '*.py')
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 # Tests that inject faults need these; without them they are skipped and say so.

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -73,11 +74,11 @@ def search(site: Site) -> Iterator[Row]:
         ]
         tool: list[float] = []
         raw: list[float] = []
-        with Server(site, "search", [*turns, text()], record=True) as server:
+        with Server(site, "search", [*turns, text()], record="times") as server:
             for round in range(site.times(6) + 1):
                 site.overt(server.port, tree)
                 at = [arrival.at for arrival in server.arrivals()]
-                gaps = [after - before for before, after in zip(at, at[1:], strict=False)]
+                gaps = [after - before for before, after in pairwise(at)]
                 step = median(gaps[0::2])
                 typed = [site.run([rg, *each.rg], cwd=tree).wall for _ in range(REPEATS)]
                 if round:  # the first warms the cache

@@ -4,7 +4,7 @@ import subprocess
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from msgspec import Struct, json
 
@@ -16,7 +16,8 @@ Turn = dict[str, Any]
 class Recorded(Struct, frozen=True):
     at: float
     method: str
-    body: str
+    body: str = ""
+    size: int = 0
 
 
 class Arrival(Struct, frozen=True):
@@ -25,9 +26,13 @@ class Arrival(Struct, frozen=True):
 
 
 class Server:
-    """Plays its turns again and again; with `record` it tells when each request came, and what it held."""
+    """Plays its turns again and again. It can tell of each request what it held ("bodies"), or more cheaply only
+    when it came and how long it was ("times")."""
 
-    def __init__(self, site: Site, name: str, turns: list[Turn], *, record: bool = False) -> None:
+    def __init__(
+        self, site: Site, name: str, turns: list[Turn], *, record: Literal["bodies", "times", ""] = ""
+    ) -> None:
+        self._program = "bench.model" if record == "times" else "tests.fakes.model_server"
         self._script = site.keep(f"{name}.script", json.encode({"turns": turns, "after": "loop"}))
         self._port_file = site.folder / f"{name}.port"
         self._record = site.folder / f"{name}.record" if record else None
@@ -39,7 +44,7 @@ class Server:
         for stale in (self._port_file, self._record):
             if stale:
                 stale.unlink(missing_ok=True)
-        argv = [PYTHON, "-m", "tests.fakes.model_server"]
+        argv = [PYTHON, "-m", self._program]
         argv += ["--script", str(self._script), "--port-file", str(self._port_file)]
         argv += ["--record", str(self._record)] if self._record else []
         self._process = subprocess.Popen(argv, cwd=ROOT)
@@ -68,7 +73,7 @@ class Server:
                 request = json.decode(line, type=Recorded)
                 if request.method == "POST":
                     self.body = request.body.encode()
-                    found.append(Arrival(request.at, len(self.body)))
+                    found.append(Arrival(request.at, request.size or len(self.body)))
             self._read = file.tell()
         return found
 

@@ -21,7 +21,7 @@ def version(site: Site) -> Iterator[Row]:
 
 def first_request(site: Site) -> Iterator[Row]:
     workspace = site.fresh("start")
-    with Server(site, "start", [text()], record=True) as server:
+    with Server(site, "start", [text()], record="bodies") as server:
         site.overt(server.port, workspace)
         server.arrivals()
         body = site.keep("start.body", server.body)
@@ -43,7 +43,7 @@ def first_request(site: Site) -> Iterator[Row]:
 
 
 def prompt(site: Site) -> Iterator[Row]:
-    with Server(site, "prompt", [text()], record=True) as server:
+    with Server(site, "prompt", [text()], record="bodies") as server:
         site.overt(server.port, site.fresh("prompt"))
         server.arrivals()
     request: dict[str, Any] = json.decode(server.body)

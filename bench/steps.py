@@ -1,6 +1,8 @@
 """What a step costs, and whether it stays so cheap."""
 
 from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
 from statistics import median
 
 from msgspec import Struct, json
@@ -63,27 +65,22 @@ def growth(site: Site) -> Iterator[Row]:
     turns = [calls("read", {"path": names[step % len(names)]}) for step in range(MANY)]
     early: list[float] = []
     late: list[float] = []
-    sending_early: list[float] = []
-    sending_late: list[float] = []
-    for _ in range(site.times(5)):
-        # A fresh server each time, because it keeps all it has heard.
-        with Server(site, "growth", [*turns, text()], record=True) as server:
+    sending: list[float] = []
+    sizes, body = _heard(site, "growth", turns)
+    listed = site.sizes("growth.sizes", sizes)
+    with Server(site, "growth", [*turns, text()], record="times") as server:
+        for _ in range(site.times(6)):
             site.overt(server.port, workspace, "--max-turns", "600")
-            arrivals = server.arrivals()
-            body = site.keep("growth.body", server.body)
-        gaps = [after.at - before.at for before, after in zip(arrivals, arrivals[1:], strict=False)]
-        sizes = site.sizes("growth.sizes", [arrival.size for arrival in arrivals])
-        with Server(site, "sending", [*turns, text()], record=True) as server:
-            sent = json.decode(site.yardstick("exchange.py", server.port, body, sizes).out, type=list[float])
-        early.append(median(gaps[EARLY]))
-        late.append(median(gaps[LATE]))
-        sending_early.append(median(sent[EARLY]))
-        sending_late.append(median(sent[LATE]))
-    sending = [after - before for before, after in zip(sending_early, sending_late, strict=True)]
+            gaps = [after.at - before.at for before, after in pairwise(server.arrivals())]
+            sent = json.decode(site.yardstick("exchange.py", server.port, body, listed).out, type=list[float])
+            server.arrivals()
+            early.append(median(gaps[EARLY]))
+            late.append(median(gaps[LATE]))
+            sending.append(median(sent[LATE]) - median(sent[EARLY]))
     own = [there - bytes_sent for there, bytes_sent in zip(late, sending, strict=True)]
     ratio = median(own) / median(early)
     yield Row(
-        name=f"step 500 without sending (steps 10-50), {arrivals[-1].size // 1024} KiB",
+        name=f"step 500 without sending (steps 10-50), {sizes[-1] // 1024} KiB",
         ours=Series(own).ms(),
         yardstick=Series(early).ms(),
         ratio=ratio,
@@ -101,10 +98,7 @@ def growth(site: Site) -> Iterator[Row]:
 def _per_step(site: Site, name: str, script: list[Turn]) -> tuple[list[Cost], list[Cost]]:
     """The cost of a step, and of a bare exchange of the same bytes."""
     workspace = site.fresh(name)
-    with Server(site, f"{name}.heard", [*script, text()], record=True) as server:
-        site.overt(server.port, workspace, "--max-turns", "600")
-        heard = [arrival.size for arrival in server.arrivals()]
-        body = site.keep(f"{name}.body", server.body)
+    heard, body = _heard(site, name, script)
     many, few = site.sizes(f"{name}.many", heard), site.sizes(f"{name}.few", heard[: SHORT + 1])
     with (
         Server(site, f"{name}.long", [*script, text()]) as long,
@@ -125,6 +119,14 @@ def _per_step(site: Site, name: str, script: list[Turn]) -> tuple[list[Cost], li
         _differences([run for run, _ in ours], [run for _, run in ours]),
         _differences([run for run, _ in bare], [run for _, run in bare]),
     )
+
+
+def _heard(site: Site, name: str, script: list[Turn]) -> tuple[list[int], Path]:
+    """The sizes of all requests of a run, and the last of them."""
+    with Server(site, f"{name}.heard", [*script, text()], record="bodies") as server:
+        site.overt(server.port, site.fresh(name), "--max-turns", "600")
+        sizes = [arrival.size for arrival in server.arrivals()]
+        return sizes, site.keep(f"{name}.body", server.body)
 
 
 def _differences(many: list[Run], few: list[Run]) -> list[Cost]:

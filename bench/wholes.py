@@ -17,7 +17,7 @@ def twenty(site: Site) -> Iterator[Row]:
     workspace = site.fresh("twenty")
     names = write_files(workspace)
     script = [_mixed(step, names) for step in range(STEPS)]
-    with Server(site, "twenty", [*script, text()], record=True) as server:
+    with Server(site, "twenty", [*script, text()], record="bodies") as server:
         site.overt(server.port, workspace)
         heard = server.arrivals()
         body = site.keep("twenty.body", server.body)
@@ -51,8 +51,8 @@ def parallel(site: Site) -> Iterator[Row]:
     workspace = site.fresh("parallel")
     sleep = {"command": "sleep 0.5"}
     with (
-        Server(site, "eight", [calls("bash", *[sleep] * AT_ONCE), text()], record=True) as eight,
-        Server(site, "one", [calls("bash", sleep), text()], record=True) as one,
+        Server(site, "eight", [calls("bash", *[sleep] * AT_ONCE), text()], record="bodies") as eight,
+        Server(site, "one", [calls("bash", sleep), text()], record="bodies") as one,
     ):
 
         def gap(server: Server) -> float:
@@ -77,7 +77,7 @@ def stream(site: Site) -> Iterator[Row]:
     workspace = site.fresh("stream")
     said = ("The quick brown fox jumps over the lazy dog. " * (CHARACTERS // 45 + 1))[:CHARACTERS]
     answer = text(said, chunk=CHARACTERS // CHUNKS, framing="event")
-    with Server(site, "stream", [answer], record=True) as server:
+    with Server(site, "stream", [answer], record="bodies") as server:
         site.overt(server.port, workspace)
         server.arrivals()
         body = site.keep("stream.body", server.body)

@@ -53,3 +53,6 @@ class Player:
 
     async def models(self) -> tuple[str, ...]:
         return ("played-1",)
+
+    def close(self) -> None:
+        pass

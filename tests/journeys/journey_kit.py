@@ -170,6 +170,13 @@ class Terminal:
         self.expect(wanted)
         return (time.monotonic() - began) * 1000
 
+    def ready(self) -> None:
+        """Until the program sleeps: a key pressed between its prompt and its reading is seen one key late."""
+        until(lambda: _stat(self.process.pid)[0] == b"S")
+
+    def modes(self) -> list[Any]:
+        return termios.tcgetattr(self._master)
+
     def wait(self) -> int:
         """Read on until the program is gone; its exit code."""
         deadline = time.monotonic() + 20

@@ -1,8 +1,7 @@
 """Ctrl-C and signals at the worst moments: the prompt is back at once, nothing runs on, the session goes on."""
 
 import signal
-import subprocess
-from pathlib import Path
+import socket
 
 import pytest
 from tests.fakes.model_server import Fault, ModelServer, Turn
@@ -20,7 +19,6 @@ from tests.journeys.journey_kit import (
     messages,
     still,
     until,
-    with_environment,
 )
 
 BACK = 2000.0
@@ -38,6 +36,10 @@ def measured(what: str, ms: float) -> None:
 def only_the_program(place: Place, terminal: Terminal) -> list[str]:
     """Processes besides the chat itself."""
     return [line for line in place.alive() if not line.startswith(f"{terminal.process.pid} ")]
+
+
+def sleepers(place: Place) -> list[str]:
+    return [line for line in place.alive() if line.split()[1:2] == ["sleep"]]
 
 
 def goes_on(terminal: Terminal, server: ModelServer) -> None:
@@ -77,7 +79,7 @@ def test_ctrl_c_during_a_long_command_ends_it_and_all_it_started(place: Place) -
         with place.chat("--permission-mode", "auto", server=server) as terminal:
             terminal.expect(PROMPT)
             terminal.line("wait a minute")
-            until(lambda: len([line for line in place.alive() if " sleep 6" in line]) == 3)
+            until(lambda: len(sleepers(place)) == 3)
             measured("sleep 60", terminal.interrupt_until(PROMPT))
             assert gone(lambda: only_the_program(place, terminal)) == []
             goes_on(terminal, server)
@@ -89,7 +91,7 @@ def test_ctrl_c_during_three_parallel_reads_gives_the_prompt_back(place: Place) 
     for name in ("one", "two", "three"):
         with (place.work / name).open("wb") as file:
             file.write(b"text\n" * 4000)
-            file.truncate(3 << 30)
+            file.truncate(250 << 20)
     reads = [call("read", path=name, offset=9_000_000) for name in ("one", "two", "three")]
     with ModelServer([calls(*reads), Turn(text="still here")]) as server, place.chat(server=server) as terminal:
         terminal.expect(PROMPT)
@@ -130,9 +132,11 @@ def test_ctrl_c_at_a_question_is_no_answer_and_ends_the_turn(place: Place) -> No
 def test_ctrl_c_twice_at_the_prompt_leaves(place: Place) -> None:
     with ModelServer([Turn(text="hello")]) as server, place.chat(server=server) as terminal:
         terminal.expect(PROMPT)
+        terminal.ready()
         terminal.interrupt()
         terminal.expect("again to leave")
         terminal.expect(PROMPT)
+        terminal.ready()
         terminal.interrupt()
         terminal.expect("Goodbye")
         assert terminal.wait() == 0
@@ -142,6 +146,7 @@ def test_ctrl_c_once_and_a_prompt_and_ctrl_c_does_not_leave(place: Place) -> Non
     with ModelServer([Turn(text="hello")]) as server, place.chat(server=server) as terminal:
         for _ in range(2):
             terminal.expect(PROMPT)
+            terminal.ready()
             terminal.interrupt()
             terminal.expect("again to leave")
             terminal.expect(PROMPT)
@@ -189,7 +194,7 @@ def test_a_killed_program_leaves_no_child_and_continue_goes_on_with_the_task(pla
     command = "sleep 61 & setsid sleep 62 & nohup sleep 63 >/dev/null 2>&1 & sleep 60"
     with ModelServer([calls(call("bash", command=command)), Turn(text="Done.")]) as server:
         with place.started("run", "take your time", server=server) as child:
-            until(lambda: len([line for line in place.alive() if " sleep 6" in line]) == 4)
+            until(lambda: len(sleepers(place)) == 4)
             below = descendants(child.pid)
             child.send_signal(signal.SIGKILL)
             child.wait(20)
@@ -202,3 +207,80 @@ def test_a_killed_program_leaves_no_child_and_continue_goes_on_with_the_task(pla
         assert_paired(said)
         assert [message["role"] for message in said] == ["system", "user", "assistant", "tool", "user"]
         assert INTERRUPTED in said[3]["content"]
+
+
+def test_ctrl_c_while_the_last_words_are_still_being_printed_loses_nothing(place: Place) -> None:
+    """The terminal is slow, the turn is already over, and its last events wait to be shown."""
+    many = Turn(text="word after word\n" * 20_000)
+    with ModelServer([many, Turn(text="still here")]) as server, place.chat(server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("tell me all")
+        until(lambda: place.sessions() and b'"type":"end"' in place.session().read_bytes())
+        terminal.interrupt()
+        terminal.expect(PROMPT)
+        goes_on(terminal, server)
+
+
+def test_ctrl_c_pressed_many_times_during_a_command_is_as_good_as_once(place: Place) -> None:
+    with ModelServer([calls(call("bash", command="sleep 60")), Turn(text="still here")]) as server:
+        with place.chat("--permission-mode", "auto", server=server) as terminal:
+            terminal.expect(PROMPT)
+            terminal.line("wait a minute")
+            until(lambda: sleepers(place))
+            for _ in range(3):
+                terminal.interrupt()
+            terminal.expect("Interrupted.")
+            terminal.expect(PROMPT)
+            assert gone(lambda: only_the_program(place, terminal)) == []
+            goes_on(terminal, server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("during", ["the prompt", "a command"])
+def test_a_signal_ends_the_chat_with_its_terminal_in_order(place: Place, number: signal.Signals, during: str) -> None:
+    with ModelServer([calls(call("bash", command="sleep 60"))]) as server:
+        with place.chat("--permission-mode", "auto", server=server) as terminal:
+            before = terminal.modes()
+            terminal.expect(PROMPT)
+            terminal.ready()
+            below: dict[int, bytes] = {}
+            if during == "a command":
+                terminal.line("wait a minute")
+                until(lambda: sleepers(place))
+                below = descendants(terminal.process.pid)
+            terminal.process.send_signal(number)
+            assert terminal.wait() == 143
+            assert terminal.modes() == before
+            assert gone(lambda: still(below)) == []
+    if during == "a command":
+        assert [line["type"] for line in entries(place.session())][-2:] == ["outcome", "end"]
+
+
+def test_ctrl_c_during_a_slash_command_gives_the_prompt_back(place: Place) -> None:
+    """A server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as deaf, ModelServer([]) as server:
+        env = {"OVERT_BASE_URL": f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"}
+        with place.chat(server=server, env=env) as terminal:
+            terminal.expect(PROMPT)
+            terminal.line("/model")
+            connection, _ = deaf.accept()
+            with connection:
+                measured("a slash command", terminal.interrupt_until(PROMPT))
+            terminal.line("/mode")
+            terminal.expect("Mode: review")
+            terminal.line("/exit")
+            assert terminal.wait() == 0
+
+
+def test_a_line_typed_while_the_agent_works_steers_it(place: Place) -> None:
+    turns = [calls(call("bash", command="sleep 1")), Turn(text="as you wish")]
+    with ModelServer(turns) as server, place.chat("--permission-mode", "auto", server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("wait a second")
+        terminal.expect("● bash sleep 1")
+        terminal.line("and then turn left")
+        terminal.expect("as you wish")
+        terminal.expect(PROMPT)
+        assert messages(server)[-1] == {"role": "user", "content": "and then turn left"}
+        terminal.line("/exit")
+        assert terminal.wait() == 0

@@ -74,6 +74,7 @@ class Builder:
         self._window = 0
         self._secrets = list(setting.environment.secrets())
         self._conversation: Conversation | None = None
+        self._providers: list[Provider] = []
         self._notices: list[str] = [*setting.config.warnings]
         if setting.trust.warning:
             self._notices.append(setting.trust.warning)
@@ -124,7 +125,8 @@ class Builder:
         if found.key:
             self._secrets.append(found.key)
         self._window = found.entry.context_window
-        return make(found.entry, found.key), found.model
+        self._providers.append(make(found.entry, found.key))
+        return self._providers[-1], found.model
 
     def redact(self, text: str) -> str:
         return Redactor(self._secrets).clean(text)
@@ -183,10 +185,12 @@ class Builder:
         if rules := self._rules_of_project():
             fragments.append(rules)
         fragments.append(environment(self._facts()))
-        appended = options.append_system_prompt or agent.append_system_prompt
-        if appended:
+        if options.append_system_prompt:
             origin = Origin(kind="flag", where="--append-system-prompt")
-            fragments.append(given_prompt("appended", appended, origin=origin))
+            fragments.append(given_prompt("appended", options.append_system_prompt, origin=origin))
+        elif agent.append_system_prompt:
+            origin = Origin(kind="file", where=self._setting.config.origin("agent.append_system_prompt"))
+            fragments.append(given_prompt("appended", agent.append_system_prompt, origin=origin))
         return Prefix(system=tuple(fragments), tools=specs)
 
     def _rules_of_project(self) -> Fragment | None:
@@ -257,6 +261,8 @@ class Builder:
         self._closed = True
         await self._jobs.close()
         await self._spawner.close()
+        for provider in self._providers:
+            provider.close()
 
     def warm(self) -> None:
         if not self._closed:

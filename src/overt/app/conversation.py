@@ -48,6 +48,7 @@ from overt.engine.inbox import Inbox
 from overt.engine.turn import open_turn
 
 PARTIAL_EVERY = 1.0
+CLOSE_WITHIN = 2.0
 WARM_AFTER = 0.01
 """Late enough that the first request is on the wire."""
 
@@ -126,6 +127,7 @@ class Conversation:
         self._pump: asyncio.Task[None] | None = None
         self._shown: asyncio.Queue[Event | None] = asyncio.Queue()
         self._end_reason: EndReason = "interrupted"
+        self._begun = self._stopped = False
         self._streamed: list[str] = []
         self._saved = 0
         self._saved_at = 0.0
@@ -137,6 +139,7 @@ class Conversation:
         """One turn, from a prompt to rest. Closing the generator early interrupts the turn."""
         self._shown = asyncio.Queue()
         self._end_reason = "interrupted"
+        self._begun = self._stopped = False
         self._pump = asyncio.create_task(self._run(text))
         try:
             while (event := await self._shown.get()) is not None:
@@ -163,7 +166,9 @@ class Conversation:
         if self._pump is None or self._pump.done():
             return False
         self._end_reason = reason
-        self._pump.cancel()
+        self._stopped = True
+        if self._begun:  # cancelled before its first step, a task would end without a word
+            self._pump.cancel()
         return True
 
     def answer(self, question: str, answer: Answer) -> bool:
@@ -183,13 +188,16 @@ class Conversation:
         self._happened(ModelSet(provider=self._opening.provider, model=self._opening.model, by="user"))
 
     async def close(self) -> None:
-        self.interrupt()
+        """A turn that still runs is ended and recorded first."""
+        if self.interrupt() and self._pump is not None:
+            await asyncio.wait([self._pump], timeout=CLOSE_WITHIN)
         await self._house.finish()
         self._log.close()
 
     # ── the turn ─────────────────────────────────────────────────────────────────────────────────────────
 
     async def _run(self, text: str) -> None:
+        self._begun = True
         started = monotonic()
         self.turn += 1
         self.step = 0
@@ -203,7 +211,7 @@ class Conversation:
         self._record_prefix()
         self._happened(UserSpoke(message=said(text, origin=USER)))
         try:
-            end = await self._consume_turn()
+            end = TurnEnded(reason=self._end_reason) if self._stopped else await self._consume_turn()
         except asyncio.CancelledError:
             end = TurnEnded(reason=self._end_reason)
         finally:

@@ -66,7 +66,9 @@ async def model_rows(directory: str) -> tuple[ModelRow, ...]:
     """The model that would be used, and the others its server offers."""
     setting = read_setting(Options(directory=directory))
     found = await choose_model(setting, "")
-    listed = await make(found.entry, found.key).models()
+    provider = make(found.entry, found.key)
+    listed = await provider.models()
+    provider.close()
     rows = [ModelRow(provider=found.entry.name, model=found.model, chosen=True)]
     rows += [ModelRow(provider=found.entry.name, model=name, chosen=False) for name in listed if name != found.model]
     for entry in setting.config.providers:

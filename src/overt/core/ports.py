@@ -47,6 +47,9 @@ class Provider(Protocol):
 
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]: ...
     async def models(self) -> tuple[str, ...]: ...
+    def close(self) -> None:
+        """Let go of what waits for the next request."""
+        ...
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -77,6 +77,9 @@ class ScriptedProvider:
     async def models(self) -> tuple[str, ...]:
         return ("scripted",)
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 def make(entry: ProviderEntry, key: str | None) -> ScriptedProvider:
     """`base_url` is the path of the script, plain or as `file:…`; no key is needed."""

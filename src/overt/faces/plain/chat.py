@@ -14,7 +14,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import aclosing
-from typing import Any, TypeVar
+from types import FrameType
+from typing import Any, NoReturn, TypeVar
 
 from msgspec.structs import replace
 
@@ -42,20 +43,32 @@ class Engine:
         self.loop = asyncio.new_event_loop()
         self.events: deque[Event | OvertError | None] = deque()
         self.awake, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        # A signal that comes just before `select` would else be seen only after it.
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="engine")
         self._thread.start()
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # Ctrl-C: nobody waits for it any more
+            raise
 
     def soon(self, function: Callable[..., Any], *args: Any) -> None:
         self.loop.call_soon_threadsafe(function, *args)
 
     def post(self, item: "Event | OvertError | None") -> None:
         self.events.append(item)
-        os.write(self._wake, b".")
+        try:
+            os.write(self._wake, b".")
+        except BlockingIOError:
+            pass  # so many wait to be read that the terminal wakes anyway
 
     def stop(self) -> None:
+        signal.set_wakeup_fd(-1)
         self.soon(self.loop.stop)
         self._thread.join()
         self.loop.close()
@@ -69,6 +82,7 @@ class Chat:
         self._engine = Engine()
         self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
         self._screen = Screen(ink=self._ink)
+        self._listening = True
         self._conversation = self._engine.call(open_conversation(options))
 
     def run(self, first: str) -> int:
@@ -76,7 +90,7 @@ class Chat:
         model, mode = conversation.agent.params.model, conversation.mode
         self._print(say("chat.welcome", version=late("version"), model=visible(model), mode=mode))
         for notice in conversation.notices:
-            self._print(notice)
+            self._print(visible(notice))
         text: str | None = first or None
         with prompt_history(late("readline")):
             while True:
@@ -122,6 +136,9 @@ class Chat:
         except OvertError as error:
             self._print(self._ink.red(say("prefix.error", text=visible(error.message))))
             return True
+        except KeyboardInterrupt:
+            self._print(say("turn.interrupted"))
+            return True
         for line in done.lines:
             self._print(line)
         match done.action:
@@ -143,11 +160,18 @@ class Chat:
     # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _turn(self, start: Callable[[], Any]) -> None:
-        asyncio.run_coroutine_threadsafe(self._follow(start), self._engine.loop)
+        """Ctrl-C may strike between any two lines here: what has not been shown stays in the queue, its end too."""
+        self._engine.events.clear()
+        self._listening = True
+        following = asyncio.run_coroutine_threadsafe(self._follow(start), self._engine.loop)
         while True:
             try:
-                if not self._wait_and_show():
-                    return
+                if not self._engine.events:
+                    self._wait()
+                elif self._engine.events[0] is None:
+                    return following.result()
+                else:
+                    self._show(self._engine.events.popleft())
             except KeyboardInterrupt:
                 self._engine.soon(self._conversation.interrupt)
 
@@ -161,24 +185,20 @@ class Chat:
         finally:
             self._engine.post(None)
 
-    def _wait_and_show(self) -> bool:
-        ready, _, _ = select.select([self._engine.awake, sys.stdin], [], [])
+    def _wait(self) -> None:
+        """Until something has happened; a line typed meanwhile steers."""
+        ready, _, _ = select.select([self._engine.awake, *((sys.stdin,) if self._listening else ())], [], [])
         if self._engine.awake in ready:
             os.read(self._engine.awake, 4096)
-            while self._engine.events:
-                event = self._engine.events.popleft()
-                if event is None:
-                    return False
-                self._show(event)
         elif sys.stdin in ready:
-            self._steer(sys.stdin.readline())
-        return True
+            line = sys.stdin.readline()
+            self._listening = bool(line)
+            if line.strip():
+                self._engine.soon(self._conversation.inbox.steer, line.strip())
 
-    def _steer(self, line: str) -> None:
-        if line.strip():
-            self._engine.soon(self._conversation.inbox.steer, line.strip())
-
-    def _show(self, event: "Event | OvertError") -> None:
+    def _show(self, event: "Event | OvertError | None") -> None:
+        if event is None:
+            return
         if isinstance(event, OvertError):
             self._print(self._ink.red(say("prefix.error", text=visible(event.message))))
             return
@@ -223,7 +243,13 @@ def _key(prompt: str) -> str:
         return "n"
 
 
+def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
 def run(options: Options, first: str) -> int:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminated)  # leave through the finally below: the terminal is put in order
     chat = Chat(options)
     try:
         return chat.run(first)

@@ -224,7 +224,7 @@ class Keeper:
 
 
 def write(path: str, text: str) -> None:
-    with open(path, "wb", buffering=0) as file:
+    with open(path, "r+b", buffering=0) as file:  # never creates: a folder that is no control group must fail
         file.write(text.encode())
 
 
@@ -288,15 +288,14 @@ def leave(folder: str) -> None:
     try:
         write(os.path.dirname(folder) + "/cgroup.procs", str(os.getpid()))
     except OSError:
-        return  # the next supervisor sweeps what is empty
+        return  # there was none; or the next supervisor sweeps it
     sweep(folder)
 
 
 def receive(link: socket.socket) -> Order | None:
     """The next order, or None when Overt is gone."""
-    space = socket.CMSG_SPACE(8)
     try:
-        head, ancillary, _, _ = link.recvmsg(8, space, socket.MSG_CMSG_CLOEXEC)
+        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(8), socket.MSG_CMSG_CLOEXEC)
     except OSError:
         return None
     descriptors = [
@@ -362,7 +361,10 @@ class Supervisor:
         order = receive(self.link)
         if order is None:
             return True
-        os.write(self.take, os.getpid().to_bytes(4, sys.byteorder))
+        try:
+            os.write(self.take, os.getpid().to_bytes(4, sys.byteorder))
+        except BrokenPipeError:
+            pass  # the supervisor was killed; the order can be carried out without it
         os.close(self.take)
         self.link.close()
         return keeper.run(order)
@@ -372,8 +374,7 @@ class Supervisor:
         reaped.collect()
         ended = self.keepers & reaped.status.keys()
         self.keepers -= ended
-        if self.spare in ended:
-            self.spare = 0
+        self.spare = 0 if self.spare in ended else self.spare
         if any(reaped.status[keeper] for keeper in ended):
             destroy(frozenset(self.keepers))
 
@@ -392,8 +393,7 @@ def main() -> None:
     try:
         Supervisor(link).run()
     finally:
-        if folder:
-            leave(folder)
+        leave(folder)
 
 
 if __name__ == "__main__":
