@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench import search, startup, steps, wholes
-from bench.runs import ROOT, Site
+from bench.runs import OVERT, ROOT, Site
 from bench.table import Row, printed
 
 SCENARIOS: dict[str, Callable[[Site], Iterator[Row]]] = {
@@ -33,6 +33,8 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=SCENARIOS, metavar="NAME", help=", ".join(SCENARIOS))
     parser.add_argument("--strict", action="store_true", help="end with code 1 when a budget is exceeded")
     given = parser.parse_args()
+    if not Path(OVERT).exists():
+        parser.error(f"{OVERT} does not exist; install the project first: make bench does")
     compileall.compile_dir(ROOT / "src" / "overt", quiet=2)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="overt-bench-") as folder:

@@ -15,7 +15,7 @@ from bench.table import Row, Series
 
 FOLDERS, EACH = 470, 100
 TIMES, PLUS = 1.2, 0.020
-REPEATS = 4
+REPEATS = 3
 
 
 class Search(Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ def search(site: Site) -> Iterator[Row]:
         tool: list[float] = []
         raw: list[float] = []
         with Server(site, "search", [*turns, text()], record="times") as server:
-            for round in range(site.times(6) + 1):
+            for round in range(site.times(5) + 1):
                 site.overt(server.port, tree)
                 at = [arrival.at for arrival in server.arrivals()]
                 gaps = [after - before for before, after in pairwise(at)]

@@ -14,7 +14,7 @@ TOKENS = 2000
 
 def version(site: Site) -> Iterator[Row]:
     ours, bare = interleaved(
-        site.times(30), lambda: site.run([OVERT, "--version"]), lambda: site.run([PYTHON, "-c", "pass"])
+        site.times(21), lambda: site.run([OVERT, "--version"]), lambda: site.run([PYTHON, "-c", "pass"])
     )
     yield compared("overt --version, CPU (bare Python)", _cpu(ours), _cpu(bare), at_most=1.2)
 
@@ -30,7 +30,7 @@ def first_request(site: Site) -> Iterator[Row]:
             return server.arrivals()[0].at - run.began, run.cpu
 
         ours, script = interleaved(
-            site.times(30),
+            site.times(21),
             lambda: arrival(site.overt(server.port, workspace)),
             lambda: arrival(site.yardstick("post.py", server.port, body)),
         )

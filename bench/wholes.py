@@ -86,7 +86,7 @@ def stream(site: Site) -> Iterator[Row]:
             return run.ended - server.arrivals()[0].at, run.cpu
 
         ours, script = interleaved(
-            site.times(15),
+            site.times(12),
             lambda: after_request(site.overt(server.port, workspace)),
             lambda: after_request(site.yardstick("post.py", server.port, body)),
         )

@@ -13,6 +13,10 @@ from tests.fakes.played import Played, Player, call, says
 from overt.app.build import NoLog
 from overt.app.conversation import Conversation, Standing
 from overt.app.hands import WorldHands
+from overt.app.setting import Setting
+from overt.config.paths import Environment, Roots
+from overt.config.schema import Config
+from overt.config.trust import Trusted
 from overt.context.assemble import Assembler
 from overt.core.effects import Effect
 from overt.core.errors import ProviderError
@@ -39,10 +43,6 @@ from overt.core.settings import Limits, Mode, Rule
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms
 from overt.tools.registry import tools_for
-from overt.world.environment import child_environment
-from overt.world.files import Workspace
-from overt.world.jobs import Jobs
-from overt.world.programs import Supervised
 
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
@@ -63,7 +63,15 @@ class Bench:
         self.player = Player(replies, hang=hang)
         self.troubles: deque[Noticed] = deque()
         self.remembered: list[Rule] = []
-        self.spawner, self.jobs = Supervised(), Jobs()
+        setting = Setting(
+            environment=Environment(
+                home="/", config_dir="/", data_dir="/", cache_dir="/", cwd="/", variables={"PATH": "/usr/bin:/bin"}
+            ),
+            roots=Roots(workspace=str(folder), project=str(folder)),
+            trust=Trusted(),
+            config=Config(),
+        )
+        self.hands = WorldHands(setting, history=lambda: self.conversation.history)
         tools = tools_for(EFFECTS)
         gate = Gate(
             Terms(rules=()), mode=mode, exists=lambda path: (folder / path).exists(), remember=self.remembered.append
@@ -77,13 +85,7 @@ class Bench:
             effects=EFFECTS,
             limits=Limits(max_steps=steps),
             gate=gate,
-            hands=WorldHands(
-                Workspace(root=str(folder)),
-                spawner=self.spawner,
-                jobs=self.jobs,
-                environment=child_environment({"PATH": "/usr/bin:/bin"}, ()),
-                history=lambda: self.conversation.history,
-            ),
+            hands=self.hands,
             assembler=Assembler(self.player.wire),
         )
         opening = PrefixSet(
@@ -105,8 +107,7 @@ class Bench:
         raise NotImplementedError
 
     async def finish(self) -> None:
-        await self.jobs.close()
-        await self.spawner.close()
+        await self.hands.close()
 
     async def prompt(self, text: str = "go", *, on: Any = None) -> TurnEnded:
         async with asyncio.timeout(60):

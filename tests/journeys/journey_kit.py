@@ -54,11 +54,11 @@ class Place:
         stdin: bytes | int = subprocess.DEVNULL,
         env: Mapping[str, str] | None = None,
         under: Sequence[str] = (),
-        close_stdin: bool = False,
+        closed: str = "",
     ) -> Ran:
         argv = [*under, OVERT, *words]
-        if close_stdin:
-            argv = ["sh", "-c", 'exec "$@" <&-', "sh", *argv]
+        if closed:
+            argv = ["sh", "-c", f'exec "$@" {closed}', "sh", *argv]
         given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
         done = subprocess.run(  # type: ignore[call-overload]
             argv, cwd=self.work, env=self.environment(server, env), capture_output=True, timeout=PATIENCE, **given

@@ -68,6 +68,7 @@ def test_ctrl_c_before_the_first_byte_gives_the_prompt_back(place: Place) -> Non
     with ModelServer([silent, Turn(text="still here")]) as server, place.chat(server=server) as terminal:
         terminal.expect(PROMPT)
         terminal.line("tell me")
+        terminal.expect("tell me")
         until(lambda: server.posts)
         measured("the wait for headers", terminal.interrupt_until(PROMPT))
         goes_on(terminal, server)
@@ -79,6 +80,7 @@ def test_ctrl_c_during_a_long_command_ends_it_and_all_it_started(place: Place) -
         with place.chat("--permission-mode", "auto", server=server) as terminal:
             terminal.expect(PROMPT)
             terminal.line("wait a minute")
+            terminal.expect("● bash sleep 61")
             until(lambda: len(sleepers(place)) == 3)
             measured("sleep 60", terminal.interrupt_until(PROMPT))
             assert gone(lambda: only_the_program(place, terminal)) == []
@@ -263,6 +265,7 @@ def test_ctrl_c_during_a_slash_command_gives_the_prompt_back(place: Place) -> No
         with place.chat(server=server, env=env) as terminal:
             terminal.expect(PROMPT)
             terminal.line("/model")
+            terminal.expect("/model")
             connection, _ = deaf.accept()
             with connection:
                 measured("a slash command", terminal.interrupt_until(PROMPT))

@@ -3,27 +3,29 @@
 import os
 import sys
 from collections import deque
+from collections.abc import Callable, Mapping
 from time import strftime
+from typing import Any
 
 from msgspec.structs import replace
 
 from overt import __version__
 from overt.app.choose import choose_model
 from overt.app.conversation import Conversation, Standing
-from overt.app.hands import WorldHands
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.config.always import add_always, load_always
 from overt.context.assemble import Assembler, fingerprint
 from overt.context.recipe import built_in_prompt, environment, given_prompt, project_rules
 from overt.core.effects import Effect
-from overt.core.errors import ConfigError, SessionError
+from overt.core.errors import OvertError, SessionError
 from overt.core.events import Noticed, PrefixSet
 from overt.core.foreign import our_tool
 from overt.core.fragments import Fragment, Origin
 from overt.core.history import History
 from overt.core.ids import new_id
-from overt.core.ports import Profile, Provider
+from overt.core.late import late
+from overt.core.ports import Loan, Provider
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Rule
 from overt.core.tool import Tool
@@ -36,10 +38,6 @@ from overt.sessions.index import find, latest
 from overt.sessions.log import SessionLog
 from overt.sessions.resume import Resumed, resume
 from overt.tools.registry import tools_for
-from overt.world.environment import child_environment
-from overt.world.files import Workspace
-from overt.world.jobs import Jobs
-from overt.world.programs import Supervised
 
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
@@ -57,6 +55,45 @@ class NoLog:
     def close(self) -> None: ...
 
 
+class LateHands:
+    """The hands, loaded while the model thinks about the first request: until then nothing needs them."""
+
+    def __init__(self, setting: Setting, history: Callable[[], History]) -> None:
+        self._setting = setting
+        self._history = history
+        self._found: Any = None
+        self._closed = False
+
+    def lend(
+        self,
+        call_id: str,
+        needs: Mapping[str, Effect],
+        *,
+        preview: bool = False,
+        report: Callable[[str], None] | None = None,
+    ) -> Loan:
+        loan: Loan = self._real().lend(call_id, needs, preview=preview, report=report)
+        return loan
+
+    def warm(self) -> None:
+        if self._closed:
+            return
+        try:
+            self._real().warm()
+        except OvertError:
+            pass  # whoever runs the first command is told
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._found is not None:
+            await self._found.close()
+
+    def _real(self) -> Any:
+        if self._found is None:
+            self._found = late("hands")(self._setting, history=self._history)
+        return self._found
+
+
 async def open_conversation(options: Options) -> Conversation:
     return await Builder(options, read_setting(options)).build()
 
@@ -68,9 +105,7 @@ class Builder:
         self._options = options
         self._setting = setting
         self.troubles: deque[Noticed] = deque()
-        self._spawner = Supervised()
-        self._jobs = Jobs()
-        self._closed = False
+        self._hands = LateHands(setting, lambda: self._conversation.history if self._conversation else History())
         self._window = 0
         self._secrets = list(setting.environment.secrets())
         self._conversation: Conversation | None = None
@@ -95,7 +130,7 @@ class Builder:
             effects=EFFECTS,
             limits=config.limits,
             gate=gate,
-            hands=self._hands(),
+            hands=self._hands,
             assembler=Assembler(provider.wire),
         )
         standing = Standing(
@@ -227,24 +262,6 @@ class Builder:
             remember=lambda rule: add_always(environment, project, rule),
         )
 
-    def _hands(self) -> WorldHands:
-        config, places = self._setting.config, self._setting.roots
-        for path in (*config.allow_write, *config.allow_read):
-            if not os.path.isdir(path):
-                raise ConfigError(f"--add-dir: {path} is not a folder; give one that exists")
-        workspace = Workspace(
-            root=places.workspace,
-            write=tuple(os.path.realpath(path) for path in config.allow_write),
-            read=tuple(os.path.realpath(path) for path in config.allow_read),
-        )
-        return WorldHands(
-            workspace,
-            spawner=self._spawner,
-            jobs=self._jobs,
-            environment=child_environment(self._setting.environment.variables, config.env_pass),
-            history=lambda: self._conversation.history if self._conversation else History(),
-        )
-
     async def choose(self, reference: str) -> tuple[Agent, PrefixSet]:
         """The same agent on another model."""
         assert self._conversation is not None
@@ -257,16 +274,11 @@ class Builder:
         )
         return agent, _opening(agent)
 
-    async def finish(self) -> None:
-        self._closed = True
-        await self._jobs.close()
-        await self._spawner.close()
-        for provider in self._providers:
-            provider.close()
-
     def warm(self) -> None:
-        if not self._closed:
-            self._spawner.warm(Profile())
+        self._hands.warm()
+
+    async def finish(self) -> None:
+        await self._hands.close()
 
 
 def _removes(rule: Rule) -> bool:

@@ -1,17 +1,20 @@
 """The real hands: capabilities made for one call, with the walls of the workspace built in."""
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
+from overt.app.setting import Setting
 from overt.core.effects import Effect
 from overt.core.errors import ToolError
 from overt.core.events import TodoSet
 from overt.core.history import History
-from overt.core.ports import Journal, Loan, Profile, Spawner
+from overt.core.ports import Journal, Loan, Profile
 from overt.core.views import Todo
+from overt.world.environment import child_environment
 from overt.world.files import Files, Workspace, find_rg
 from overt.world.jobs import Jobs
-from overt.world.programs import Programs
+from overt.world.programs import Programs, Supervised
 
 
 class TodoNotes:
@@ -32,21 +35,27 @@ class TodoNotes:
 class WorldHands:
     """`history` is asked at the moment of lending, so a call sees what the calls before it saw and wrote."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        *,
-        spawner: Spawner,
-        jobs: Jobs,
-        environment: Mapping[str, str],
-        history: Callable[[], History],
-    ) -> None:
-        self._workspace = workspace
-        self._spawner = spawner
-        self._jobs = jobs
-        self._environment = environment
+    def __init__(self, setting: Setting, *, history: Callable[[], History]) -> None:
+        config, places = setting.config, setting.roots
+        self._workspace = Workspace(
+            root=places.workspace,
+            write=tuple(os.path.realpath(path) for path in config.allow_write),
+            read=tuple(os.path.realpath(path) for path in config.allow_read),
+        )
+        self._environment = child_environment(setting.environment.variables, config.env_pass)
         self._history = history
+        self._spawner = Supervised()
+        self._jobs = Jobs()
         self._rg = ""
+
+    def warm(self) -> None:
+        """Start the supervisor of programs while the model thinks."""
+        self._spawner.warm(Profile())
+
+    async def close(self) -> None:
+        """End every program that was started."""
+        await self._jobs.close()
+        await self._spawner.close()
 
     def lend(
         self,

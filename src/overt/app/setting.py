@@ -1,5 +1,7 @@
 """Where a command runs and what it was told: environment, roots, trust and configuration, read once."""
 
+import os
+
 from msgspec import Struct
 
 from overt.app.options import CLAUDE_MODES, Options
@@ -7,6 +9,7 @@ from overt.config.load import Flag, load
 from overt.config.paths import Environment, Roots, read_environment, roots
 from overt.config.schema import Config
 from overt.config.trust import Trusted, trusted
+from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
 
 
@@ -22,6 +25,9 @@ def read_setting(options: Options) -> Setting:
     places = roots(environment, options.directory)
     trust = trusted(environment)
     config = load(environment, project=places.project, trusted=trust.has(places.project), flags=tuple(_flags(options)))
+    for path in (*config.allow_write, *config.allow_read):
+        if not os.path.isdir(path):
+            raise ConfigError(f"{path} is not a folder; give one that exists (--add-dir, workspace.allow_…)")
     set_language(language_of(config.language, environment.variables))
     return Setting(environment=environment, roots=places, trust=trust, config=config)
 

@@ -1,5 +1,6 @@
 """Flags choose a face or a subcommand; only that one is loaded."""
 
+import os
 import select
 import sys
 
@@ -12,13 +13,17 @@ PIPE_PATIENCE = 3.0
 
 
 def main(argv: list[str]) -> int:
+    _open_what_is_closed()
+    return _flushed(_run(argv))
+
+
+def _run(argv: list[str]) -> int:
     try:
         return _dispatch(argv)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
-        return 1
+        return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
         print(f"overt: {late('visible')(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
@@ -27,6 +32,23 @@ def main(argv: list[str]) -> int:
             raise
         print(f"overt: internal error: {type(error).__name__}: {error} (OVERT_DEBUG=1 shows where)", file=sys.stderr)
         return 1
+
+
+def _open_what_is_closed() -> None:
+    """A standard stream that was closed would leave its number to the next file that is opened."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - it stands until the end
+
+
+def _flushed(code: int) -> int:
+    """What cannot be written is let go of here; else the interpreter would complain of it on its way out."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return code or 1
+    return code
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -59,7 +81,7 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
 
 def _with_stdin(prompt: str, *, demanded: bool) -> str:
     """What is piped in is the task, or joins the one that was given."""
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+    if sys.stdin.isatty():
         return prompt
     if prompt and not demanded and not select.select([sys.stdin], [], [], PIPE_PATIENCE)[0]:
         print("overt: nothing came through stdin; going on without it", file=sys.stderr)

@@ -16,6 +16,7 @@ TABLE: dict[str, str] = {
     "provider.openai": "overt.providers.http_provider:make",
     "provider.scripted": "overt.providers.scripted:make",
     "catalog": "overt.providers.catalog:vendors",
+    "hands": "overt.app.hands:WorldHands",
     "face.headless": "overt.faces.headless.run:run",
     "face.plain": "overt.faces.plain.chat:run",
     "cli.config": "overt.cli.config:run",

@@ -64,14 +64,15 @@ WRITING_ARGUMENTS: dict[str, tuple[str, ...]] = {
 }
 """Arguments that turn a reader into something else; the empty string stands for any argument."""
 
-SEGMENTS = re.compile(r"\n|;|&&|\|\||\||&(?!>)|\(|\)|\{|\}|`|\$\(")
-WORDS = re.compile(r"""(?:[^\s"'\\]|\\.|"[^"]*"|'[^']*')+""")
-RAW_WORDS = re.compile(r"[\w./-]+")
-COMPUTED = re.compile(r"[`$\\*?\[~!#]|<<|<\(|>\(")
-TO_NULL = re.compile(r"[0-9&]?>>?\s*/dev/null|[0-9]>&[0-9-]")
-TARGET = re.compile(r"(?<!=)>(>?)\s*(\|?\s*[^\s;&|)]*)")
-REDIRECT = re.compile(r"(?<![0-9&])>|[0-9&]>(?!&[0-9-])")
-ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*\+?=")
+# Compiled by `re` at first use, which most starts never come to.
+SEGMENTS = r"\n|;|&&|\|\||\||&(?!>)|\(|\)|\{|\}|`|\$\("
+WORDS = r"""(?:[^\s"'\\]|\\.|"[^"]*"|'[^']*')+"""
+RAW_WORDS = r"[\w./-]+"
+COMPUTED = r"[`$\\*?\[~!#]|<<|<\(|>\("
+TO_NULL = r"[0-9&]?>>?\s*/dev/null|[0-9]>&[0-9-]"
+TARGET = r"(?<!=)>(>?)\s*(\|?\s*[^\s;&|)]*)"
+REDIRECT = r"(?<![0-9&])>|[0-9&]>(?!&[0-9-])"
+ASSIGNMENT = r"^[A-Za-z_][A-Za-z0-9_]*\+?="
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -87,16 +88,16 @@ def _assume_it_exists(path: str) -> bool:
 
 def read_command(command: str, exists: Callable[[str], bool] = _assume_it_exists) -> Reading:
     """`exists` tells whether a redirection would overwrite; by default it is assumed to."""
-    segments = [segment for segment in SEGMENTS.split(command) if segment.strip()]
-    words = [WORDS.findall(segment) for segment in segments]
+    segments = [segment for segment in re.split(SEGMENTS, command) if segment.strip()]
+    words = [re.findall(WORDS, segment) for segment in segments]
     bad = tuple(word for line in words for word in line if _name(word) in DANGEROUS)
     if any(_name(word) in SHELLS for line in words for word in line):
-        bad += tuple(word for word in RAW_WORDS.findall(command) if _name(word) in DANGEROUS)
+        bad += tuple(word for word in re.findall(RAW_WORDS, command) if _name(word) in DANGEROUS)
     bad += tuple(f"find … {word}" for line in words for word in line if word == "-delete")
     bad += tuple(f"> {target}" for target in _targets(command) if _overwrites(target, exists))
     if bad:
         return Reading(hazard="dangerous", words=bad)
-    if COMPUTED.search(command) or not segments or list(_targets(command)):
+    if re.search(COMPUTED, command) or not segments or list(_targets(command)):
         return Reading(hazard="ordinary")
     if all(_harmless(line) for line in words):
         return Reading(hazard="harmless")
@@ -105,13 +106,13 @@ def read_command(command: str, exists: Callable[[str], bool] = _assume_it_exists
 
 def segments_of(command: str) -> tuple[str, ...] | None:
     """The simple commands of a plain list or pipe; None when the text computes or redirects anything."""
-    if COMPUTED.search(command) or REDIRECT.search(_unquoted(command)):
+    if re.search(COMPUTED, command) or re.search(REDIRECT, _unquoted(command)):
         return None
-    return tuple(segment.strip() for segment in SEGMENTS.split(command) if segment.strip())
+    return tuple(segment.strip() for segment in re.split(SEGMENTS, command) if segment.strip())
 
 
 def _harmless(words: list[str]) -> bool:
-    if not words or ASSIGNMENT.match(words[0]):
+    if not words or re.match(ASSIGNMENT, words[0]):
         return False
     name, arguments = words[0], words[1:]
     if name == "git":
@@ -147,8 +148,8 @@ def _unquoted(command: str) -> str:
 
 def _targets(command: str) -> Iterator[str]:
     """Where plain redirections write to; appending is marked by its second `>`."""
-    rest = TO_NULL.sub("", command if REDIRECT.search(_unquoted(command)) else "")
-    for found in TARGET.finditer(rest):
+    rest = re.sub(TO_NULL, "", command if re.search(REDIRECT, _unquoted(command)) else "")
+    for found in re.finditer(TARGET, rest):
         yield found[1] + found[2]
 
 
@@ -156,4 +157,4 @@ def _overwrites(target: str, exists: Callable[[str], bool]) -> bool:
     if target.startswith(">"):
         return target[1:].strip().rpartition("/")[2].startswith(".")
     name = target.strip("|\"' ")
-    return not name or COMPUTED.search(name) is not None or exists(name)
+    return not name or re.search(COMPUTED, name) is not None or exists(name)

@@ -112,12 +112,13 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._count = 0
 
-    async def adopt(self, child: Child, command: str, *, wait_ms: int) -> JobOutput:
-        """Take a started child in, and wait until it looks ready, ends, falls silent, or the time is over."""
+    def check_room(self) -> None:
         running = [job.id for job in self._jobs.values() if job.state == "running"]
         if len(running) >= MOST_RUNNING:
-            child.close()
             raise ToolError(f"{len(running)} jobs are running; stop one of them first: {', '.join(running)}")
+
+    async def adopt(self, child: Child, command: str, *, wait_ms: int) -> JobOutput:
+        """Take a started child in, and wait until it looks ready, ends, falls silent, or the time is over."""
         self._count += 1
         job = Job(f"job{self._count}", command, child)
         self._jobs[job.id] = job

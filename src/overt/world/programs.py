@@ -72,6 +72,7 @@ class Programs:
         )
 
     async def start(self, command: str, *, wait_ms: int) -> JobOutput:
+        self._jobs.check_room()
         child = await self._spawner.spawn(
             shell(command, self._env), cwd=self._cwd, env=self._env, profile=self._profile, linger=True
         )

@@ -96,6 +96,8 @@ def _tell(event: Event, *, verbose: bool) -> None:
             _warn(say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=reason))
         case Noticed(text=text):
             _warn(text)
+        case Replied(finish="interrupted", message=partial):
+            _warn(partial.text())
         case ToolFinished(code="denied", result=denied):
             _warn("".join(part.text for part in denied.parts if isinstance(part, Text)))
         case ToolStarted(call=call, headline=headline) if verbose:
@@ -128,8 +130,8 @@ def _out(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise OvertError("stdout was closed before the result was written") from None
+    except OSError as error:
+        raise OvertError(f"the result could not be written to stdout: {error.strerror}") from None
     except UnicodeEncodeError:
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.flush()
