@@ -15,6 +15,9 @@ from overt.core.messages import Message
 from overt.core.ports import Wire
 from overt.core.requests import Params, Prefix, Request
 
+BLOCK = 64 * 1024
+"""Small pieces are joined up to this size, so that a long body is a few blocks, and none of them is copied again."""
+
 
 class Assembled(Struct, frozen=True, kw_only=True):
     """`stable` is the running hash over the body without its closing bytes; `reset` why it started anew."""
@@ -31,7 +34,7 @@ class Assembler:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._head = b""
-        self._chunks: list[bytes] = []
+        self._blocks: list[bytes] = []
         self._messages: tuple[Message, ...] = ()
         self._hash = sha256()
         self._length = 0
@@ -55,7 +58,7 @@ class Assembler:
             prefix=prefix,
             messages=messages,
             params=params,
-            stable=tuple(self._chunks),
+            stable=tuple(self._blocks),
             closing=closing,
             digest=whole.hexdigest(),
             length=self._length + len(closing),
@@ -73,7 +76,7 @@ class Assembler:
 
     def _start(self, head: bytes) -> None:
         self._head = head
-        self._chunks = []
+        self._blocks = []
         self._messages = ()
         self._hash = sha256()
         self._length = 0
@@ -83,11 +86,14 @@ class Assembler:
         encoded = self._wire.message(message)
         if not encoded:
             return
-        first = len(self._chunks) == 1 and self._head.endswith(b"[")
+        first = self._length == len(self._head) and self._head.endswith(b"[")
         self._take(encoded if first else b"," + encoded)
 
     def _take(self, piece: bytes) -> None:
-        self._chunks.append(piece)
+        if self._blocks and len(self._blocks[-1]) + len(piece) <= BLOCK:
+            self._blocks[-1] += piece
+        else:
+            self._blocks.append(piece)
         self._hash.update(piece)
         self._length += len(piece)
 

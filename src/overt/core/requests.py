@@ -52,8 +52,12 @@ class Request(Struct, frozen=True, kw_only=True):
     digest: str
     length: int
 
+    def pieces(self) -> tuple[bytes, ...]:
+        """The body as it is sent: joining it would cost every step the size of the whole."""
+        return (*self.stable, self.closing)
+
     def body(self) -> bytes:
-        return b"".join((*self.stable, self.closing))
+        return b"".join(self.pieces())
 
 
 class TextDelta(Struct, frozen=True, kw_only=True):

@@ -22,12 +22,12 @@ MAX_DRAIN = 16
 
 
 class Outgoing(Struct, frozen=True, kw_only=True):
-    """A request as it goes out; `target` is path and query."""
+    """A request as it goes out; `target` is path and query, `body` stays in the pieces it was made of."""
 
     method: str
     target: str
     headers: dict[str, str]
-    body: bytes = b""
+    body: tuple[bytes, ...] = ()
 
 
 class Exchange(Protocol):
@@ -68,12 +68,12 @@ class Client:
         head = self._head(request)
         pipe = self._reusable()
         if pipe is not None:
-            response = await self._ask(pipe, head + request.body, answer_within)
+            response = await self._ask(pipe, (head, *request.body), answer_within)
             if response is not None:
                 return response
             # A kept connection may have died while it lay idle; that is nobody's failure.
         pipe = await self._connect(connect_within)
-        response = await self._ask(pipe, head + request.body, answer_within)
+        response = await self._ask(pipe, (head, *request.body), answer_within)
         if response is None:
             raise unreachable(self._address, "it closed the connection without an answer")
         return response
@@ -105,7 +105,7 @@ class Client:
             raise stalled(self._address, within, waiting_for="a connection")
         return pipe
 
-    async def _ask(self, pipe: Pipe, message: bytes, within: float) -> "Response | None":
+    async def _ask(self, pipe: Pipe, message: tuple[bytes, ...], within: float) -> "Response | None":
         """The response, or None when the server closed before its first byte."""
         until = asyncio.get_running_loop().time() + within
         try:
@@ -126,7 +126,7 @@ class Client:
             pipe.close()
             raise
 
-    async def _deliver(self, pipe: Pipe, message: bytes, until: float) -> bool:
+    async def _deliver(self, pipe: Pipe, message: tuple[bytes, ...], until: float) -> bool:
         try:
             return await pipe.send(message, until)
         except OSError:
@@ -157,7 +157,7 @@ class Client:
         lines = [f"{request.method} {request.target} HTTP/1.1", f"Host: {self._address.authority}"]
         lines += [f"{name}: {value}" for name, value in request.headers.items()]
         if request.body or request.method == "POST":
-            lines.append(f"Content-Length: {len(request.body)}")
+            lines.append(f"Content-Length: {sum(map(len, request.body))}")
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
 
 

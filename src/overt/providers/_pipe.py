@@ -8,6 +8,7 @@ idle pipe belongs to no loop and can serve the next one.
 import asyncio
 import errno
 import socket
+from collections.abc import Sequence
 from os import strerror
 from threading import Thread
 from typing import Any, Protocol
@@ -16,6 +17,8 @@ from overt.core.late import late
 from overt.providers._address import Address
 
 READ = 64 * 1024
+AT_ONCE = 256
+"""Pieces handed to the kernel in one call; it takes at most 1024."""
 
 Resolved = tuple[int, tuple[Any, ...]]
 """A family of addresses and an address of it, as `connect` takes it."""
@@ -30,8 +33,8 @@ class Pipe(Protocol):
         """What is here now; None when nothing is."""
         ...
 
-    async def send(self, data: bytes, until: float) -> bool:
-        """Whether all of it went out before `until`. OSError when the other side has closed."""
+    async def send(self, pieces: Sequence[bytes], until: float) -> bool:
+        """Whether all of them went out before `until`. OSError when the other side has closed."""
         ...
 
     def close(self) -> None: ...
@@ -62,14 +65,19 @@ class PlainPipe:
         except OSError:
             return b""
 
-    async def send(self, data: bytes, until: float) -> bool:
-        view = memoryview(data)
-        while view:
+    async def send(self, pieces: Sequence[bytes], until: float) -> bool:
+        left = [memoryview(piece) for piece in pieces if piece]
+        while left:
             try:
-                view = view[self._sock.send(view) :]
+                sent = self._sock.sendmsg(left[:AT_ONCE])
             except (BlockingIOError, InterruptedError):
                 if not await _ready(self._sock, until, writing=True):
                     return False
+                continue
+            while left and sent >= len(left[0]):
+                sent -= len(left.pop(0))
+            if sent:
+                left[0] = left[0][sent:]
         return True
 
     def close(self) -> None:
@@ -95,7 +103,7 @@ class SecurePipe:
             try:
                 self._tls.do_handshake()
             except self._want:
-                if not await self._raw.send(self._outward.read(), until):
+                if not await self._raw.send((self._outward.read(),), until):
                     return False
                 data = await self._raw.receive(until)
                 if data is None:
@@ -104,7 +112,7 @@ class SecurePipe:
                     raise ConnectionResetError("the server closed the connection while TLS was being set up") from None
                 self._inward.write(data)
                 continue
-            return await self._raw.send(self._outward.read(), until)
+            return await self._raw.send((self._outward.read(),), until)
 
     async def receive(self, until: float) -> bytes | None:
         while True:
@@ -126,9 +134,10 @@ class SecurePipe:
                 return None
             self._take(data)
 
-    async def send(self, data: bytes, until: float) -> bool:
-        self._tls.write(data)
-        return await self._raw.send(self._outward.read(), until)
+    async def send(self, pieces: Sequence[bytes], until: float) -> bool:
+        for piece in filter(None, pieces):
+            self._tls.write(piece)
+        return await self._raw.send((self._outward.read(),), until)
 
     def close(self) -> None:
         self._raw.close()

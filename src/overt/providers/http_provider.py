@@ -52,7 +52,7 @@ class HttpProvider:
         model = request.params.model
         until = loop.time() + self._entry.timeouts.total
         outgoing = Outgoing(
-            method="POST", target=self._address.target(self.wire.path), headers=self._headers, body=request.body()
+            method="POST", target=self._address.target(self.wire.path), headers=self._headers, body=request.pieces()
         )
         history = History()
         while True:
