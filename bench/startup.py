@@ -14,7 +14,7 @@ TOKENS = 2000
 
 def version(site: Site) -> Iterator[Row]:
     ours, bare = interleaved(
-        site.times(21), lambda: site.run([OVERT, "--version"]), lambda: site.run([PYTHON, "-c", "pass"])
+        site.times(60), lambda: site.run([OVERT, "--version"]), lambda: site.run([PYTHON, "-c", "pass"])
     )
     yield compared("overt --version, CPU (bare Python)", _cpu(ours), _cpu(bare), at_most=1.2)
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from tests.fakes.model_server import FakeCall, ModelServer, Turn
 
 from overt.sessions.load import load
@@ -107,6 +108,17 @@ class Place:
 
     def leaks(self) -> list[str]:
         return [str(path) for path in self.home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """Whatever happens in it, no process stays, no file holds the key, and every session is whole."""
+    made = Place(tmp_path)
+    yield made
+    assert gone(made.alive) == []
+    assert made.leaks() == []
+    for session in made.sessions():
+        assert_intact(session)
 
 
 def checked(code: int, out: bytes, err: bytes) -> Ran:

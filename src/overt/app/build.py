@@ -279,6 +279,8 @@ class Builder:
 
     async def finish(self) -> None:
         await self._hands.close()
+        for provider in self._providers:
+            provider.close()
 
 
 def _removes(rule: Rule) -> bool:

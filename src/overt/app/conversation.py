@@ -247,7 +247,7 @@ class Conversation:
             reasoning=self.usage.reasoning - spent.reasoning,
         )
         ms = round((monotonic() - started) * 1000)
-        self._happened(replace(end, steps=self.step, usage=used, ms=ms))
+        self._happened(replace(end, steps=end.steps or self.step, usage=used, ms=ms))
         self._log.sync()
 
     def _record_prefix(self) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from overt.app.options import CLAUDE_MODES, Options
 from overt.config.load import Flag, load
 from overt.config.paths import Environment, Roots, read_environment, roots
+from overt.config.rules import split_rules
 from overt.config.schema import Config
 from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
@@ -38,9 +39,9 @@ def _flags(options: Options) -> list[Flag]:
         mode = options.mode if options.mode == "dontAsk" else CLAUDE_MODES[options.mode]
         given.append(Flag(flag="--permission-mode", key="permissions.mode", value=mode))
     if options.allowed:
-        given.append(Flag(flag="--allowedTools", key="permissions.allow", value=list(options.allowed)))
+        given.append(Flag(flag="--allowedTools", key="permissions.allow", value=_rules(options.allowed)))
     if options.disallowed:
-        given.append(Flag(flag="--disallowedTools", key="permissions.deny", value=list(options.disallowed)))
+        given.append(Flag(flag="--disallowedTools", key="permissions.deny", value=_rules(options.disallowed)))
     if options.max_steps is not None:
         given.append(Flag(flag="--max-turns", key="agent.max_steps", value=options.max_steps))
     if options.add_dirs:
@@ -48,3 +49,8 @@ def _flags(options: Options) -> list[Flag]:
     if options.model:
         given.append(Flag(flag="--model", key="default_model", value=options.model))
     return given
+
+
+def _rules(words: tuple[str, ...]) -> list[str]:
+    """One word may hold several rules, as other agents write them."""
+    return [rule for word in words for rule in split_rules(word)]

@@ -94,7 +94,7 @@ def last_exchange(history: History) -> tuple[int, Message] | None:
 def _append(history: History, message: Message) -> History:
     for outcome in heal(history):
         history = _answer(history, outcome.result)
-    return replace(history, messages=(*history.messages, message))
+    return replace(history, messages=history.messages + (message,))
 
 
 def _answer(history: History, result: Result) -> History:
@@ -108,4 +108,4 @@ def _answer(history: History, result: Result) -> History:
     ordered = tuple(by_id[call.id] for call in history.messages[-1].calls())
     origin = Origin(kind="tool", where=",".join(done.call_id for done in ordered))
     message = Message(role="tool", parts=ordered, origin=origin if ordered else HARNESS)
-    return replace(history, messages=(*history.messages, message), pending=())
+    return replace(history, messages=history.messages + (message,), pending=())

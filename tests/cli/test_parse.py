@@ -1,0 +1,105 @@
+"""Flags from a table: every spelling a person may use, and what is said of those that are wrong."""
+
+import pytest
+
+from overt.cli.flags import PROMPT, options_of
+from overt.cli.parse import Command, Flag, Given, parse
+from overt.core.errors import UsageError
+
+COMMAND = Command(
+    name="try",
+    about="It tries.",
+    words="[word]",
+    most=2,
+    flags=(
+        Flag(names=("-q", "--quiet"), key="quiet", help="say less"),
+        Flag(names=("-o", "--out"), key="out", value="FILE", help="where to"),
+        Flag(names=("--kind",), key="kind", value="KIND", choices=("a", "b"), help="a or b"),
+        Flag(names=("--many",), key="many", value="X", many=True, more=str.isdigit, help="some"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("argv", "values", "words"),
+    [
+        ("", {}, ()),
+        ("one two", {}, ("one", "two")),
+        ("-q", {"quiet": True}, ()),
+        ("one --quiet two", {"quiet": True}, ("one", "two")),
+        ("-o x", {"out": "x"}, ()),
+        ("-ox", {"out": "x"}, ()),
+        ("--out=x=y", {"out": "x=y"}, ()),
+        ("--out=", {"out": ""}, ()),
+        ("--out --quiet", {"out": "--quiet"}, ()),
+        ("-o x -o y", {"out": "y"}, ()),
+        ("--kind a", {"kind": "a"}, ()),
+        ("--many 1 2 x", {"many": ["1", "2"]}, ("x",)),
+        ("--many x 3 --many 4", {"many": ["x", "3", "4"]}, ()),
+        ("- one", {}, ("-", "one")),
+        ("-- -q --out", {}, ("-q", "--out")),
+    ],
+)
+def test_a_line_is_read_as(argv: str, values: dict[str, object], words: tuple[str, ...]) -> None:
+    assert parse(COMMAND, argv.split()) == Given(values=values, words=words)
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        ("--quite", "unknown flag --quite; did you mean --quiet?"),
+        ("--zzz", "unknown flag --zzz. Try: try --help"),
+        ("-x", "unknown flag -x"),
+        ("-qx", "unknown flag -qx"),
+        ("--quiet=yes", "--quiet takes no value, got 'yes'"),
+        ("--out", "--out needs a value: --out FILE"),
+        ("--kind c", "--kind must be one of a, b, got 'c'"),
+        ("one two three", "try: unexpected 'three'. Try: try --help"),
+    ],
+)
+def test_a_wrong_line_is_explained(argv: str, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(COMMAND, argv.split())
+    assert caught.value.message.startswith(told)
+
+
+def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse(COMMAND, ["one", "--help"]) is None
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: try [flags] [word]\n\nIt tries.\n")
+    assert all(name in shown for flag in COMMAND.flags for name in flag.names)
+
+
+def test_every_flag_of_a_prompt_reaches_the_options() -> None:
+    line = (
+        "do it -m x/y -c -r ab -C d --add-dir e --add-dir f --output-format json --permission-mode plan "
+        "--allowedTools Edit Bash(git:*) --disallowedTools Read --append-system-prompt more --max-turns 9 "
+        "--no-session-persistence --verbose --system-prompt less"
+    )
+    given = parse(PROMPT, line.split())
+    assert given is not None and given.words == ("do", "it")
+    options = options_of(given, interactive=False)
+    assert {name: getattr(options, name) for name in options.__struct_fields__} == {
+        "directory": "d",
+        "add_dirs": ("e", "f"),
+        "model": "x/y",
+        "mode": "plan",
+        "allowed": ("Edit", "Bash(git:*)"),
+        "disallowed": ("Read",),
+        "system_prompt": "less",
+        "system_prompt_origin": "--system-prompt",
+        "append_system_prompt": "more",
+        "max_steps": 9,
+        "resume": "ab",
+        "continue_last": True,
+        "persist": False,
+        "interactive": False,
+        "verbose": True,
+        "output": "json",
+    }
+
+
+def test_words_after_a_list_of_rules_are_the_prompt() -> None:
+    given = parse(PROMPT, ["--allowedTools", "Edit", "Bash(git *)", "mcp__files__read", "fix the test"])
+    assert given is not None
+    assert (given.texts("allowed"), given.words) == (("Edit", "Bash(git *)", "mcp__files__read"), ("fix the test",))

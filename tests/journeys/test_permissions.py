@@ -1,0 +1,235 @@
+"""Who may do what: modes, rules, the dangerous class without a person, and approvals by one."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.fakes.model_server import ModelServer, Turn
+from tests.journeys.journey_kit import PROMPT, Place, call, calls, entries, messages, results
+
+WRITE = call("write", path="made.txt", content="new\n")
+TOUCH = call("bash", command="touch touched")
+REMOVE = call("bash", command="rm precious.txt")
+LOOK = call("bash", command="cat precious.txt")
+
+
+@pytest.fixture
+def precious(place: Place) -> Place:
+    (place.work / "precious.txt").write_text("precious\n")
+    return place
+
+
+def files(place: Place) -> list[str]:
+    return sorted(path.name for path in place.work.iterdir())
+
+
+def verdicts(place: Place) -> list[tuple[str, str, str]]:
+    """What was decided, by which rule, and where that comes from."""
+    lines = [line["data"] for line in entries(place.sessions()[-1]) if line["type"] == "verdict"]
+    return [(data["verdict"], data["rule"], data["origin"]) for data in lines]
+
+
+ALL = ["made.txt", "precious.txt", "touched"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "left"),
+    [
+        ((), ALL),
+        (("--permission-mode", "default"), ALL),
+        (("--permission-mode", "acceptEdits"), ALL),
+        (("--permission-mode", "bypassPermissions"), ALL),
+        (("--yolo",), ALL),
+        (("--permission-mode", "plan"), ["precious.txt"]),
+        (("--permission-mode", "dontAsk"), ["precious.txt"]),
+        (("--permission-mode", "dontAsk", "--allowedTools", "Edit"), ["made.txt", "precious.txt"]),
+        (("--permission-mode", "dontAsk", "--allowedTools", "Bash(touch *)"), ["precious.txt", "touched"]),
+        (("--permission-mode", "dontAsk", "--allowedTools=edit,bash(touch:*)"), ALL),
+        (("--disallowedTools", "Bash(touch *)"), ["made.txt", "precious.txt"]),
+        (("--disallowedTools", "write(made.txt)"), ["precious.txt", "touched"]),
+        (("--disallowedTools", "Edit", "bash"), ["precious.txt"]),
+        (("--yolo", "--disallowedTools", "Edit(*.txt)"), ["precious.txt", "touched"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_modes_and_rules_decide_without_a_person(precious: Place, flags: tuple[str, ...], left: list[str]) -> None:
+    with ModelServer([calls(LOOK, WRITE, TOUCH), Turn(text="done")]) as server:
+        done = precious.run("run", "go", *flags, server=server)
+    assert files(precious) == left
+    assert done.out == "done\n"
+    last_was_denied = "touched" not in left and "bash" not in flags
+    assert done.code == (3 if last_was_denied else 0)
+    assert "bash" in flags or results(server)[0] == "precious"
+    assert len(results(server)) == 3
+
+
+def test_a_bare_denial_takes_the_tool_from_the_models_list(precious: Place) -> None:
+    with ModelServer([calls(TOUCH), Turn(text="done")]) as server:
+        precious.run("run", "go", "--disallowedTools", "Bash", "Grep", server=server)
+    names = [tool["function"]["name"] for tool in server.posts[0].json()["tools"]]
+    assert "bash" not in names and "grep" not in names and "read" in names
+    assert "There is no tool called 'bash'" in results(server)[0]
+
+
+def test_the_mode_never_changes_what_the_model_is_told(precious: Place) -> None:
+    heads = set()
+    for mode in ("review", "plan", "auto", "yolo"):
+        with ModelServer([Turn(text="done")]) as server:
+            precious.run("run", "go", "--permission-mode", mode, server=server)
+            heads.add(server.posts[0].body)
+    assert len(heads) == 1
+
+
+def test_plan_mode_refuses_in_words_and_lets_look(precious: Place) -> None:
+    with ModelServer([calls(LOOK, TOUCH), Turn(text="the plan")]) as server:
+        done = precious.run("run", "go", "--permission-mode", "plan", server=server)
+    assert "plan mode changes nothing, so bash was refused" in results(server)[1]
+    assert "plan mode changes nothing" in done.err
+
+
+@pytest.mark.parametrize("flags", [(), ("--yolo",), ("--allowedTools", "Bash(rm *)"), ("--permission-mode", "auto")])
+def test_what_is_dangerous_is_denied_where_nobody_can_be_asked(precious: Place, flags: tuple[str, ...]) -> None:
+    with ModelServer([calls(REMOVE), Turn(text="I could not.")]) as server:
+        done = precious.run("run", "go", *flags, server=server)
+    assert (done.code, done.out, files(precious)) == (3, "I could not.\n", ["precious.txt"])
+    assert "nobody to ask" in results(server)[0] and "nobody to ask" in done.err
+
+
+def test_a_denial_that_was_not_the_last_word_is_no_failure(precious: Place) -> None:
+    with ModelServer([calls(REMOVE), calls(LOOK), Turn(text="done")]) as server:
+        assert precious.run("run", "go", server=server).code == 0
+
+
+def test_denials_stand_in_the_result(precious: Place) -> None:
+    with ModelServer([calls(call("bash", id="call_7", command="rm precious.txt")), Turn(text="no")]) as server:
+        done = precious.run("run", "go", "--output-format", "json", server=server)
+    line: dict[str, Any] = json.loads(done.out)
+    assert (done.code, line["subtype"]) == (3, "success")
+    assert line["permission_denials"] == [
+        {"tool_name": "Bash", "tool_use_id": "call_7", "tool_input": {"command": "rm precious.txt"}}
+    ]
+
+
+def test_the_limit_of_steps_forces_a_summary_and_has_its_own_code(precious: Place) -> None:
+    turns = [calls(LOOK), calls(call("todoread")), Turn(text="Half of it is done.")]
+    with ModelServer(turns) as server:
+        done = precious.run("run", "go", "--max-turns", "2", server=server)
+        assert (done.code, done.out) == (4, "Half of it is done.\n")
+        assert "Stopped after 2 steps" in done.err
+        assert len(server.posts) == 3
+        last, before = server.posts[-1].json(), server.posts[-2].json()
+        assert (last["tool_choice"], last["tools"]) == ("none", before["tools"])
+        assert "step limit" in last["messages"][-1]["content"]
+
+
+def test_the_limit_of_steps_is_an_error_of_its_own_in_json(precious: Place) -> None:
+    with ModelServer([calls(LOOK), Turn(text="Half.")]) as server:
+        done = precious.run("run", "go", "--max-turns=1", "--output-format=json", server=server)
+    line: dict[str, Any] = json.loads(done.out)
+    assert (done.code, line["subtype"], line["is_error"], line["result"], line["num_turns"]) == (
+        4,
+        "error_max_turns",
+        True,
+        "Half.",
+        1,
+    )
+
+
+def test_a_model_that_repeats_one_failing_call_is_stopped(place: Place) -> None:
+    with ModelServer([calls(call("read", path="missing.txt"))], after="repeat") as server:
+        done = place.run("run", "go", server=server)
+    assert (done.code, done.out, len(server.posts)) == (1, "", 5)
+    assert "repeated the same failing call" in done.err
+
+
+# ── a person is asked ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_approval_shows_the_change_and_yes_makes_it(precious: Place) -> None:
+    edit = call("edit", path="precious.txt", old_string="precious", new_string="dear")
+    with ModelServer([calls(edit), Turn(text="changed")]) as server, precious.chat(server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("change it")
+        asked = terminal.expect("Allow? ")
+        assert "edit wants to run: precious.txt" in asked
+        assert "-precious" in asked and "+dear" in asked and "[a]lways (edit)" in asked
+        assert (precious.work / "precious.txt").read_text() == "precious\n"
+        terminal.line("y")
+        terminal.expect("changed")
+        terminal.expect(PROMPT)
+        assert (precious.work / "precious.txt").read_text() == "dear\n"
+        terminal.line("/exit")
+        assert terminal.wait() == 0
+    assert [(entry["data"]["verdict"], entry["data"]["by"]) for entry in entries(precious.session())
+            if entry["type"] == "verdict"] == [("allow", "person")]  # fmt: skip
+
+
+def test_always_is_remembered_in_the_next_run_for_this_very_command(precious: Place) -> None:
+    turns = [calls(TOUCH), Turn(text="touched it")]
+    with ModelServer([*turns, *turns]) as server:
+        with precious.chat(server=server) as terminal:
+            terminal.expect(PROMPT)
+            terminal.line("touch it")
+            assert "[a]lways (bash(touch touched))" in terminal.expect("Allow? ")
+            terminal.line("a")
+            terminal.expect("Remembered for this project: bash(touch touched)")
+            terminal.expect("touched it")
+            terminal.expect(PROMPT)
+            terminal.line("/exit")
+            assert terminal.wait() == 0
+        (precious.work / "touched").unlink()
+        done = precious.run("run", "again", "--permission-mode", "dontAsk", server=server)
+    assert (done.code, files(precious)) == (0, ["precious.txt", "touched"])
+    assert verdicts(precious) == [("allow", "bash(touch touched)", "always")]
+
+
+def test_no_carries_its_reason_to_the_model(precious: Place) -> None:
+    with ModelServer([calls(TOUCH), Turn(text="I will not.")]) as server, precious.chat(server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("touch it")
+        terminal.expect("Allow? ")
+        terminal.line("what?")
+        terminal.expect("Allow? ")
+        terminal.line("n")
+        terminal.expect("Reason")
+        terminal.line("use the other file")
+        terminal.expect("I will not.")
+        terminal.expect(PROMPT)
+        assert results(server) == ["The user denied this call: use the other file"]
+        terminal.line("/exit")
+        assert terminal.wait() == 0
+    assert files(precious) == ["precious.txt"]
+
+
+def test_what_is_dangerous_is_asked_every_time_without_always(precious: Place) -> None:
+    turns = [calls(REMOVE), Turn(text="gone")]
+    with ModelServer(turns) as server, precious.chat("--yolo", server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("remove it")
+        asked = terminal.expect("Allow? ")
+        assert "dangerous: rm" in asked and "lways" not in asked
+        terminal.line("a")
+        terminal.expect("Allow? ")
+        terminal.line("y")
+        terminal.expect("gone")
+        terminal.expect(PROMPT)
+        assert files(precious) == []
+        terminal.line("/exit")
+        assert terminal.wait() == 0
+
+
+def test_an_approval_shows_control_characters_instead_of_obeying_them(precious: Place) -> None:
+    sly = call("bash", command="touch x \x1b[2K\x1b[1A\u202e # harmless", description="\x1b]0;hello\x07")
+    with ModelServer([calls(sly), Turn(text="fine")]) as server, precious.chat(server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("go")
+        asked = terminal.expect("Allow? ")
+        assert "touch x \\x1b[2K\\x1b[1A<U+202E> # harmless" in asked
+        assert b"\x1b[2K" not in terminal.raw and b"\x1b]0" not in terminal.raw
+        terminal.line("n")
+        terminal.expect("Reason")
+        terminal.line("")
+        terminal.expect(PROMPT)
+        assert messages(server)[-1]["content"] == "The user denied this call."
+        terminal.line("/exit")
+        assert terminal.wait() == 0
