@@ -9,9 +9,20 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-v"]):
         print(f"overt {__version__}")
         return 0
-    run = __import__("overt.cli.main", fromlist=["main"]).main
-    code: int = run(sys.argv[1:])
+    __import__("gc").set_threshold(50_000, 20, 20)  # importing makes no garbage; looking for it costs a tenth
+    code: int = __import__("overt.cli.main", fromlist=["main"]).main(sys.argv[1:])
+    _leave(code)
     return code
+
+
+def _leave(code: int) -> None:
+    """Everything of ours is closed by now: taking the interpreter apart would only cost the user time."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        code = code or 1  # whoever read the output is gone
+    __import__("os")._exit(code)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def test_trust_lets_the_key_of_a_project_be_used_until_it_is_revoked(place: Plac
         )
 
         def sent() -> str:
-            assert place.run("run", "hi").out == "hello\n"
+            assert place.run("run", "hi", env={"OVERT_API_KEY": ""}).out == "hello\n"
             return server.posts[-1].headers.get("authorization", "")
 
         assert sent() == ""
@@ -209,9 +209,7 @@ def test_the_chat_keeps_what_was_typed_for_the_next_one(place: Place) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_the_system_prompt_is_replaced_or_added_to(
-    place: Place, flags: tuple[str, ...], head: str, tail: str
-) -> None:
+def test_the_system_prompt_is_replaced_or_added_to(place: Place, flags: tuple[str, ...], head: str, tail: str) -> None:
     (place.work / "poet.md").write_text("Be a poet, from a file.")
     with ModelServer([Turn(text="hello")]) as server:
         place.run("run", "hi", *flags, server=server)

@@ -98,7 +98,7 @@ class Bench:
         self.events: list[Event] = []
         self.answers: list[Answer] = []
 
-    def warm(self) -> None: ...
+    def warm(self, tool: str) -> None: ...
 
     def redact(self, text: str) -> str:
         return text

@@ -12,6 +12,7 @@ import termios
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,9 +61,15 @@ class Place:
         argv = [*under, OVERT, *words]
         if closed:
             argv = ["sh", "-c", f'exec "$@" {closed}', "sh", *argv]
-        given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
-        done = subprocess.run(  # type: ignore[call-overload]
-            argv, cwd=self.work, env=self.environment(server, env), capture_output=True, timeout=PATIENCE, **given
+        done = subprocess.run(
+            argv,
+            cwd=self.work,
+            env=self.environment(server, env),
+            input=stdin if isinstance(stdin, bytes) else None,
+            stdin=None if isinstance(stdin, bytes) else stdin,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
         )
         return checked(done.returncode, done.stdout, done.stderr)
 
@@ -85,9 +92,7 @@ class Place:
                 child.kill()
 
     @contextmanager
-    def chat(
-        self, *words: str, server: ModelServer, env: Mapping[str, str] | None = None
-    ) -> "Iterator[Terminal]":
+    def chat(self, *words: str, server: ModelServer, env: Mapping[str, str] | None = None) -> "Iterator[Terminal]":
         more = {"TERM": "xterm", "NO_COLOR": "1", **(env or {})}
         terminal = Terminal([OVERT, *words], cwd=self.work, env=self.environment(server, more))
         try:
@@ -233,7 +238,7 @@ def messages(server: ModelServer, number: int = -1) -> list[dict[str, Any]]:
 def assert_each_extends_the_one_before(server: ModelServer) -> None:
     """On the bytes the server received: all but the closing bytes of a request stands again in the next."""
     bodies = [request.body for request in server.posts]
-    for before, after in zip(bodies, bodies[1:], strict=False):
+    for before, after in pairwise(bodies):
         stable = before[: before.rindex(b"]")]
         assert after.startswith(stable), (before[-300:], after[len(stable) - 300 : len(stable) + 300])
 

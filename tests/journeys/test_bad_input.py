@@ -50,7 +50,9 @@ def test_a_server_that_is_not_there_is_named(place: Place) -> None:
         port = taken.getsockname()[1]
     config = place.home / ".config/overt/config.toml"
     config.parent.mkdir(parents=True)
-    config.write_text(f'[[providers]]\nname = "mine"\nbase_url = "http://127.0.0.1:{port}/v1"\nmodel = "m"\nattempts = 1\n')
+    config.write_text(
+        f'[[providers]]\nname = "mine"\nbase_url = "http://127.0.0.1:{port}/v1"\nmodel = "m"\nattempts = 1\n'
+    )
     done = place.run("run", "hi")
     assert (done.code, done.out) == (1, "")
     assert f"No answer from http://127.0.0.1:{port}: connection refused. Is the server running?" in done.err
@@ -62,7 +64,10 @@ def test_a_server_that_is_not_there_is_named(place: Place) -> None:
     [
         (Fault(status=401, body=f'{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}'), ["OVERT_API_KEY"]),
         (
-            Fault(status=404, body='{"error":{"message":"The model `fake-model` does not exist","code":"model_not_found"}}'),
+            Fault(
+                status=404,
+                body='{"error":{"message":"The model `fake-model` does not exist","code":"model_not_found"}}',
+            ),
             ["no model 'fake-model'", "big-model", "small-model"],
         ),
         (Fault(html=True), ["not an API endpoint", "text/html"]),
@@ -277,7 +282,9 @@ def test_a_result_that_nobody_reads_is_no_internal_error(place: Place, words: tu
     with ModelServer([Turn(text="hello")]) as server, os.fdopen(writer, "wb") as unread:
         done = to(unread, place, server, *words)
     assert done.code == 1
-    assert done.err == ("" if words == ("tools",) else "overt: the result could not be written to stdout: Broken pipe\n")
+    assert done.err == (
+        "" if words == ("tools",) else "overt: the result could not be written to stdout: Broken pipe\n"
+    )
 
 
 def test_a_result_that_does_not_fit_the_disk_is_told_in_words(place: Place) -> None:

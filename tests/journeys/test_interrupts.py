@@ -224,36 +224,36 @@ def test_ctrl_c_while_the_last_words_are_still_being_printed_loses_nothing(place
 
 
 def test_ctrl_c_pressed_many_times_during_a_command_is_as_good_as_once(place: Place) -> None:
-    with ModelServer([calls(call("bash", command="sleep 60")), Turn(text="still here")]) as server:
-        with place.chat("--permission-mode", "auto", server=server) as terminal:
-            terminal.expect(PROMPT)
-            terminal.line("wait a minute")
-            until(lambda: sleepers(place))
-            for _ in range(3):
-                terminal.interrupt()
-            terminal.expect("Interrupted.")
-            terminal.expect(PROMPT)
-            assert gone(lambda: only_the_program(place, terminal)) == []
-            goes_on(terminal, server)
+    turns = [calls(call("bash", command="sleep 60")), Turn(text="still here")]
+    with ModelServer(turns) as server, place.chat("--permission-mode", "auto", server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("wait a minute")
+        until(lambda: sleepers(place))
+        for _ in range(3):
+            terminal.interrupt()
+        terminal.expect("Interrupted.")
+        terminal.expect(PROMPT)
+        assert gone(lambda: only_the_program(place, terminal)) == []
+        goes_on(terminal, server)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("during", ["the prompt", "a command"])
 def test_a_signal_ends_the_chat_with_its_terminal_in_order(place: Place, number: signal.Signals, during: str) -> None:
-    with ModelServer([calls(call("bash", command="sleep 60"))]) as server:
-        with place.chat("--permission-mode", "auto", server=server) as terminal:
-            before = terminal.modes()
-            terminal.expect(PROMPT)
-            terminal.ready()
-            below: dict[int, bytes] = {}
-            if during == "a command":
-                terminal.line("wait a minute")
-                until(lambda: sleepers(place))
-                below = descendants(terminal.process.pid)
-            terminal.process.send_signal(number)
-            assert terminal.wait() == 143
-            assert terminal.modes() == before
-            assert gone(lambda: still(below)) == []
+    turns = [calls(call("bash", command="sleep 60"))]
+    with ModelServer(turns) as server, place.chat("--permission-mode", "auto", server=server) as terminal:
+        before = terminal.modes()
+        terminal.expect(PROMPT)
+        terminal.ready()
+        below: dict[int, bytes] = {}
+        if during == "a command":
+            terminal.line("wait a minute")
+            until(lambda: sleepers(place))
+            below = descendants(terminal.process.pid)
+        terminal.process.send_signal(number)
+        assert terminal.wait() == 143
+        assert terminal.modes() == before
+        assert gone(lambda: still(below)) == []
     if during == "a command":
         assert [line["type"] for line in entries(place.session())][-2:] == ["outcome", "end"]
 

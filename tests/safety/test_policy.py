@@ -5,7 +5,7 @@ import pytest
 from overt.core.effects import Effect
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.danger import read_command
-from overt.safety.policy import judge
+from overt.safety.policy import judge, subject_of
 from overt.safety.rules import Subject, speaks_of
 
 RUN: frozenset[Effect] = frozenset({"run"})
@@ -15,7 +15,7 @@ MODES: tuple[Mode, ...] = ("review", "auto", "yolo", "plan")
 
 
 def bash(command: str) -> Subject:
-    return Subject(tool="bash", values=(command,), exists=lambda path: path == "there")
+    return subject_of("bash", (command,), lambda path: path == "there")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ class Bench:
 
     def supervisors(self) -> list[int]:
         """Supervisors and keepers."""
-        return [pid for pid, words in command_lines() if words.endswith(f"supervisor.py {self.number}")]
+        return [pid for pid, words in command_lines() if "supervisor" in words and words.endswith(f" {self.number}")]
 
 
 @asynccontextmanager

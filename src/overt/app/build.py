@@ -39,6 +39,7 @@ from overt.sessions.log import SessionLog
 from overt.sessions.resume import Resumed, resume
 from overt.tools.registry import tools_for
 
+PROGRAM_TOOLS = ("bash", "jobs")
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
 
@@ -56,13 +57,14 @@ class NoLog:
 
 
 class LateHands:
-    """The hands, loaded while the model thinks about the first request: until then nothing needs them."""
+    """The hands, loaded when the first call streams in: until then nothing needs them."""
 
     def __init__(self, setting: Setting, history: Callable[[], History]) -> None:
         self._setting = setting
         self._history = history
         self._found: Any = None
         self._closed = False
+        self._warmed: set[str] = set()
 
     def lend(
         self,
@@ -75,11 +77,14 @@ class LateHands:
         loan: Loan = self._real().lend(call_id, needs, preview=preview, report=report)
         return loan
 
-    def warm(self) -> None:
-        if self._closed:
+    def warm(self, tool: str) -> None:
+        if self._closed or tool in self._warmed:
             return
+        self._warmed.add(tool)
         try:
-            self._real().warm()
+            hands = self._real()
+            if our_tool(tool) in PROGRAM_TOOLS:
+                hands.warm()
         except OvertError:
             pass  # whoever runs the first command is told
 
@@ -274,8 +279,8 @@ class Builder:
         )
         return agent, _opening(agent)
 
-    def warm(self) -> None:
-        self._hands.warm()
+    def warm(self, tool: str) -> None:
+        self._hands.warm(tool)
 
     async def finish(self) -> None:
         await self._hands.close()

@@ -19,6 +19,7 @@ from overt.app.mailbox import Mailbox
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import (
     TYPE_OF,
+    CallStreamed,
     EndReason,
     Event,
     ModelSet,
@@ -49,8 +50,6 @@ from overt.engine.turn import open_turn
 
 PARTIAL_EVERY = 1.0
 CLOSE_WITHIN = 2.0
-WARM_AFTER = 0.01
-"""Late enough that the first request is on the wire."""
 
 
 class Recorder(Protocol):
@@ -65,12 +64,12 @@ class House(Protocol):
     """What a conversation needs of whoever built it.
 
     `troubles` is where the recorder tells of its own: a full disk, say. `choose` finds the agent for another
-    model; `warm` gets the tools ready while the model thinks, `finish` ends what was started for them.
+    model; `warm` gets a tool ready while its call still streams, `finish` ends what was started for them.
     """
 
     troubles: deque[Noticed]
 
-    def warm(self) -> None: ...
+    def warm(self, tool: str) -> None: ...
     def redact(self, text: str) -> str: ...
     async def choose(self, reference: str) -> tuple[Agent, PrefixSet]: ...
     async def finish(self) -> None: ...
@@ -274,13 +273,13 @@ class Conversation:
         match event:
             case RequestSent():
                 self.step += 1
-                if self.step == 1:
-                    asyncio.get_running_loop().call_later(WARM_AFTER, self._house.warm)
                 self._streamed, self._saved, self._saved_at = [], 0, monotonic()
             case TextStreamed(text=text):
                 self._streamed.append(text)
                 if monotonic() - self._saved_at >= PARTIAL_EVERY:
                     self._save_partial()
+            case CallStreamed(name=name):
+                self._house.warm(name)
             case Replied(usage=usage):
                 self._streamed, self._saved = [], 0
                 self.usage = self.usage + usage

@@ -49,7 +49,7 @@ class WorldHands:
         self._rg = ""
 
     def warm(self) -> None:
-        """Start the supervisor of programs while the model thinks."""
+        """Start the supervisor of programs before the first command is known in full."""
         self._spawner.warm(Profile())
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from overt.core.ports import Answer, Asker, Hands
 from overt.core.settings import Action, Mode, Rule
 from overt.core.views import Diffs, Plain, View
 from overt.repair.mend import Mended
-from overt.safety.policy import Verdict, harmless, judge
+from overt.safety.policy import Verdict, harmless, judge, subject_of
 from overt.safety.rules import Subject
 
 NOBODY = "there is nobody to ask; allow it with --allowedTools or run it in a terminal"
@@ -49,7 +49,7 @@ class Gate:
         self._remember = remember
 
     def receive(self, mended: Mended) -> Admission:
-        return Admission(mended, Subject(tool=mended.call.name, values=mended.args.subjects(), exists=self._exists))
+        return Admission(mended, subject_of(mended.call.name, mended.args.subjects(), self._exists))
 
     def changes(self, admission: Admission) -> bool:
         """Whether the call may change something outside the conversation."""

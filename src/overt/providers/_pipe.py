@@ -216,19 +216,20 @@ async def _open(place: Resolved, until: float) -> socket.socket | None:
 async def _ready(sock: socket.socket, until: float, *, writing: bool) -> bool:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[bool] = loop.create_future()
+    number = sock.fileno()  # asyncio asks a socket for its whole description at every call
     if writing:
-        loop.add_writer(sock, _settle, future, True)
+        loop.add_writer(number, _settle, future, True)
     else:
-        loop.add_reader(sock, _settle, future, True)
+        loop.add_reader(number, _settle, future, True)
     timer = loop.call_at(until, _settle, future, False)
     try:
         return await future
     finally:
         timer.cancel()
         if writing:
-            loop.remove_writer(sock)
+            loop.remove_writer(number)
         else:
-            loop.remove_reader(sock)
+            loop.remove_reader(number)
 
 
 def _settle(future: asyncio.Future[Any], value: Any) -> None:

@@ -1,13 +1,13 @@
 """The verdict on one call: guards, then rules (deny over ask over allow), then what the mode says."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from msgspec import Struct
 
 from overt.core.effects import Effect
 from overt.core.settings import Action, Mode, Rule
-from overt.safety.danger import Hazard, Reading, read_command
+from overt.safety.danger import read_command
 from overt.safety.rules import Subject, matching
 
 
@@ -30,19 +30,18 @@ BY_MODE: dict[Mode, dict[str, Action]] = {
 }
 
 
-def read_subject(subject: Subject) -> Reading:
-    if subject.tool != "bash":
-        return Reading(hazard="ordinary")
-    command = subject.values[0] if subject.values else ""
-    return read_command(command, subject.exists) if subject.exists else read_command(command)
+def subject_of(tool: str, values: tuple[str, ...], exists: Callable[[str], bool]) -> Subject:
+    """`exists` tells whether a redirection would overwrite something."""
+    if tool != "bash" or not values:
+        return Subject(tool=tool, values=values)
+    return Subject(tool=tool, values=values, reading=read_command(values[0], exists))
 
 
 def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
     """Calls that may run beside others: readers, and commands known to change nothing."""
     if subject.tool == "jobs":
         return bool(subject.values) and subject.values[0] != "stop"
-    hazard: Hazard = read_subject(subject).hazard
-    return not effects & {"write", "run", "network", "delegate"} or (subject.tool == "bash" and hazard == "harmless")
+    return not effects & {"write", "run", "network", "delegate"} or subject.reading.hazard == "harmless"
 
 
 def judge(
@@ -51,7 +50,7 @@ def judge(
     rules = tuple(rules)
     if rule := matching(rules, subject, "deny"):
         return _by(rule, "deny", f"denied by the rule {rule.text()}")
-    reading = read_subject(subject)
+    reading = subject.reading
     if reading.hazard == "dangerous":
         if mode == "plan":
             return Verdict(action="deny", rule="plan", origin="mode", by="mode", why=_plan_refuses(subject.tool))

@@ -1,26 +1,23 @@
 """Does a rule speak of this call? Patterns are globs over paths, or over each simple command of a shell line."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from overt.core.foreign import our_tool
 from overt.core.settings import Rule
-from overt.safety.danger import segments_of
+from overt.safety.danger import Reading, segments_of
 
 EDITS = frozenset({"write", "edit", "multiedit", "patch"})
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """What a call is about: paths for file tools, one command line for `bash`.
-
-    `exists` tells whether a redirection would overwrite something; without it, it would.
-    """
+    """What a call is about: paths for file tools, one command line for `bash` with what it was read as."""
 
     tool: str
     values: tuple[str, ...] = ()
-    exists: Callable[[str], bool] | None = None
+    reading: Reading = Reading(hazard="ordinary")
 
 
 def matching(rules: Iterable[Rule], subject: Subject, action: str) -> Rule | None:

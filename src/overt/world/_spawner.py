@@ -16,7 +16,9 @@ from overt.core.errors import ToolError
 from overt.core.ports import Profile
 from overt.world.sandbox import none
 
-SUPERVISOR = os.path.join(os.path.dirname(__file__), "sandbox", "supervisor.py")
+PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SUPERVISOR = "import sys; sys.path[:0] = sys.argv[1:2]; from overt.world.sandbox.supervisor import main; main()"
+"""Imported, not run by its path, so that its bytecode is kept."""
 MOST_PROCESSES = 4096
 LONGEST = 128 * 1024
 """The kernel takes no longer word on a command line."""
@@ -101,7 +103,7 @@ class Station:
         self._sending = asyncio.Lock()
         self._rest: asyncio.Task[None] | None = None
         self._pid = 0
-        argv = [*walls, sys.executable, "-I", "-S", "-E", SUPERVISOR, str(most)]
+        argv = [*walls, sys.executable, "-I", "-S", "-c", SUPERVISOR, PACKAGE, str(most)]
         nothing = (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)
         try:
             self._pid = os.posix_spawnp(
@@ -183,7 +185,7 @@ class Started:
             theirs.close()
             os.close(writer)
         self._sent = True
-        self._loop.add_reader(self._control, self._hear)
+        self._loop.add_reader(self._control.fileno(), self._hear)
 
     async def started(self, program: str, cwd: str) -> None:
         try:
@@ -222,7 +224,7 @@ class Started:
 
     def _release(self) -> None:
         if self._control is not None:
-            self._loop.remove_reader(self._control)
+            self._loop.remove_reader(self._control.fileno())
             self._control.close()
             self._control = None
         if self.output >= 0:
@@ -243,7 +245,7 @@ class Started:
         for line in lines:
             self._take(line.split())
         if not data:
-            self._loop.remove_reader(self._control)
+            self._loop.remove_reader(self._control.fileno())
             self._take([b"failed", b"-1"] if not self.pid else [b"exit", b"-9", b"0"])
 
     def _take(self, words: list[bytes]) -> None:

@@ -212,7 +212,7 @@ class Chat:
 
     def _ask(self, question: PermissionAsked) -> Answer:
         ink = self._ink
-        self._print(ink.bold(say("ask.headline", tool=question.call.name, what=visible(question.headline))))
+        self._print(ink.bold(say("ask.headline", tool=visible(question.call.name), what=visible(question.headline))))
         self._print(draw(question.view, ink, whole=True))
         if question.why:
             self._print(ink.dim(say("ask.why", why=visible(question.why))))

@@ -48,7 +48,7 @@ def draw(view: View, ink: Ink, *, whole: bool = False) -> str:
         case Listing(count=count, more=more):
             return ink.dim(say("view.found", count=f"{count}{'+' if more else ''}"))
         case Output(text=text, code=code, note=note):
-            tail = f"[{note}]" if note else (f"[exit code {code}]" if code else "")
+            tail = f"[{visible(note)}]" if note else (f"[exit code {code}]" if code else "")
             return "\n".join(part for part in (_some(text.rstrip("\n"), whole=whole), ink.red(tail)) if part)
         case Checklist(items=items):
             return "\n".join(f"{MARKS[item.status]} {visible(item.content)}" for item in items)

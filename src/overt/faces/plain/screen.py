@@ -53,7 +53,7 @@ def reduce(screen: Screen, event: Event) -> Screen:
         case Replied(usage=usage):
             return replace(_line(screen, ""), thinking=False, usage=screen.usage + usage)
         case ToolStarted(call=call, headline=headline):
-            return _line(screen, f"{ink.cyan('●')} {ink.bold(call.name)} {visible(headline)}")
+            return _line(screen, f"{ink.cyan('●')} {ink.bold(visible(call.name))} {visible(headline)}")
         case PermissionAsked(call=call):
             return replace(screen, out="", asked=call.id)
         case ToolFinished(result=result, view=Diffs(files=files)) if result.call_id == screen.asked:
@@ -76,7 +76,7 @@ def reduce(screen: Screen, event: Event) -> Screen:
         case Noticed(text=text):
             return _line(screen, ink.dim(visible(text)))
         case PrefixReset(cause=cause):
-            return _line(screen, ink.dim(say("turn.reset", cause=cause)))
+            return _line(screen, ink.dim(say("turn.reset", cause=visible(cause))))
         case TurnEnded():
             return _line(screen, _ending(event, ink))
         case CallStreamed():
