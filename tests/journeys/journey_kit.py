@@ -182,6 +182,7 @@ class Terminal:
 
     def interrupt_until(self, wanted: str) -> float:
         """Press Ctrl-C and give the milliseconds until something is on the screen."""
+        self.ready()
         began = time.monotonic()
         self.interrupt()
         self.expect(wanted)

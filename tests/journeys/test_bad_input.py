@@ -173,7 +173,7 @@ def test_a_wrong_command_line_ends_with_code_two_and_says_why(place: Place, word
     [
         (["run", "hi", "-C", "nowhere"], "nowhere"),
         (["run", "hi", "-C", "file.txt"], "file.txt"),
-        (["run", "hi", "--add-dir", "nowhere"], "--add-dir: "),
+        (["run", "hi", "--add-dir", "nowhere"], "--add-dir"),
         (["run", "hi", "--resume", "deadbeef"], "No session has an id that begins with `deadbeef`"),
         (["run", "hi", "--continue"], "no session to continue"),
         (["sessions", "show", "deadbeef"], "`overt sessions` lists them"),

@@ -26,9 +26,11 @@ def read_setting(options: Options) -> Setting:
     places = roots(environment, options.directory)
     trust = trusted(environment)
     config = load(environment, project=places.project, trusted=trust.has(places.project), flags=tuple(_flags(options)))
-    for path in (*config.allow_write, *config.allow_read):
-        if not os.path.isdir(path):
-            raise ConfigError(f"{path} is not a folder; give one that exists (--add-dir, workspace.allow_…)")
+    for key, paths in (("allow_write", config.allow_write), ("allow_read", config.allow_read)):
+        for path in paths:
+            if not os.path.isdir(path):
+                origin = config.origin(f"workspace.{key}")
+                raise ConfigError(f"{origin}: {path} is not a folder; give one that exists")
     set_language(language_of(config.language, environment.variables))
     return Setting(environment=environment, roots=places, trust=trust, config=config)
 
