@@ -3,6 +3,7 @@
 Tracebacks and keys are looked for in everything each run prints, and in every file of its home.
 """
 
+import json
 import os
 import socket
 import subprocess
@@ -328,3 +329,16 @@ def test_a_prompt_that_is_not_utf8_is_sent_with_marks(place: Place) -> None:
     with ModelServer([Turn(text="hello")]) as server:
         assert place.run("run", server=server, stdin=b"caf\xe9 \x00 \xed\xa0\x80") == Ran(0, "hello\n", "")
         assert str(messages(server)[-1]["content"]).startswith("caf\ufffd")
+
+
+@pytest.mark.parametrize("shape", ["json", "stream-json"])
+def test_a_failure_is_a_result_too_for_whoever_reads_json(place: Place, shape: str) -> None:
+    cut = Turn(text="The answer is forty", chunk=5, fault=Fault(cut_after=3))
+    with ModelServer([cut]) as server:
+        done = place.run("run", "hi", "--output-format", shape, server=server)
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    assert done.code == 1
+    assert [line["type"] for line in lines] == (["result"] if shape == "json" else ["system", "assistant", "result"])
+    assert (lines[-1]["subtype"], lines[-1]["is_error"]) == ("error_during_execution", True)
+    assert "in the middle of the reply" in lines[-1]["result"]
+    assert shape == "json" or lines[1]["message"]["content"] == [{"type": "text", "text": "The answer"}]
