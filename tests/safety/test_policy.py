@@ -21,7 +21,7 @@ def bash(command: str) -> Subject:
 @pytest.mark.parametrize(
     "command",
     ["ls -la", "cat a b", "sleep 0.5", "pwd", "git status", "git log --oneline -3", "ls | wc -l", "echo hi", "rg x src",
-     "true && false", "cat x 2>/dev/null", "head -5 a; tail -5 a"],
+     "true && false", "cat x 2>/dev/null", "echo oops >&2", "head -5 a; tail -5 a"],
 )  # fmt: skip
 def test_harmless_commands_are_known(command: str) -> None:
     assert read_command(command).hazard == "harmless"

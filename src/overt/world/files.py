@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from threading import Event
 from typing import TypeVar
 
 from overt.core.effects import Blob, Change, FileText, Found, Lines, Listed, Matches, Query
@@ -50,7 +51,11 @@ class Files:
         self.preview = preview
 
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
-        found = await self._look(path, lambda spot: _reading.window(spot, max(offset, 1), max(limit, 1)))
+        stop = Event()
+        try:
+            found = await self._look(path, lambda spot: _reading.window(spot, max(offset, 1), max(limit, 1), stop=stop))
+        finally:
+            stop.set()  # a cancelled wait leaves its thread behind, with gigabytes to go perhaps
         self.journal.seen[found.path] = found.hash
         return found
 

@@ -15,7 +15,7 @@ child to wait for). Lifetimes are descriptors: when Overt goes, in whatever way,
 read end-of-file, and the keepers kill what they keep. Strays of a killed keeper come to the supervisor, which
 is a subreaper too.
 
-On a control the keeper says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`; it is told `kill GRACE`.
+On a control the keeper says `taken`, `pid N`, then `exit CODE KILLED`, or `failed ERRNO`; it is told `kill GRACE`.
 """
 
 import ctypes
@@ -98,6 +98,7 @@ class Keeper:
 
     def run(self, order: Order) -> bool:
         """Keep it until nothing of it is left; False when something could not be killed."""
+        self.say(b"taken\n")
         try:
             root = start(order)
         except OSError as error:
@@ -178,6 +179,7 @@ class Supervisor:
 
     def __init__(self, link: socket.socket) -> None:
         self.link = link
+        self.pid = os.getpid()
         self.keepers: set[int] = set()
         self.idle: set[int] = set()
         self.heard, self.tell = os.pipe()
@@ -224,6 +226,8 @@ class Supervisor:
         """Take orders until there are no more; a keeper outlives its supervisor by its command only."""
         signal.signal(signal.SIGUSR1, lambda number, frame: self.link.close())
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGUSR1, 0, 0, 0)
+        if os.getppid() != self.pid:
+            return True  # it was gone before it could be waited for
         become_subreaper()
         wake = wake_on_child()
         while order := self.next_order():
