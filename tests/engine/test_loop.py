@@ -10,16 +10,16 @@ import pytest
 from msgspec import json
 from tests.fakes.played import Played, Player, call, says
 
-from overt.app.build import NoLog
 from overt.app.conversation import Conversation, Standing
 from overt.app.hands import WorldHands
+from overt.app.record import NoLog
 from overt.app.setting import Setting
 from overt.config.paths import Environment, Roots
 from overt.config.schema import Config
 from overt.config.trust import Trusted
 from overt.context.assemble import Assembler
 from overt.core.effects import Effect
-from overt.core.errors import ProviderError
+from overt.core.errors import ConfigError, ProviderError
 from overt.core.events import (
     Event,
     Noticed,
@@ -35,8 +35,8 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.history import INTERRUPTED, History, open_calls
-from overt.core.messages import Result, Text
+from overt.core.history import INTERRUPTED, open_calls
+from overt.core.messages import Call, Result, Text
 from overt.core.ports import Answer
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
@@ -74,7 +74,11 @@ class Bench:
         self.hands = WorldHands(setting, history=lambda: self.conversation.history)
         tools = tools_for(EFFECTS)
         gate = Gate(
-            Terms(rules=()), mode=mode, exists=lambda path: (folder / path).exists(), remember=self.remembered.append
+            Terms(rules=()),
+            mode=mode,
+            root=str(folder),
+            exists=lambda path: (folder / path).exists(),
+            remember=self.remembered.append,
         )
         agent = Agent(
             path="main",
@@ -345,7 +349,7 @@ def test_retry_drops_the_last_exchange_and_is_a_recorded_reset(tmp_path: Path) -
 
     bench.play(two())
     assert [m.text() for m in bench.conversation.history.messages] == ["question", "good"]
-    assert [event.cause for event in bench.of(PrefixReset)] == []  # recorded before the turn's own stream began
+    assert [event.cause for event in bench.of(PrefixReset)] == ["retry"]
     assert bench.player.requests[1].body() == bench.player.requests[0].body()
 
 
@@ -373,7 +377,7 @@ def test_calls_of_other_agents_are_repaired_and_the_repair_is_said(tmp_path: Pat
 
 
 def test_a_cut_write_is_never_executed(tmp_path: Path) -> None:
-    cut = call("write").__class__(id="1", name="write", arguments='{"path":"a","content":"half of it')
+    cut = Call(id="1", name="write", arguments='{"path":"a","content":"half of it')
     bench = Bench(tmp_path, [says("", cut, finish="length"), says("ok")])
     bench.play(bench.prompt())
     assert not (tmp_path / "a").exists()
@@ -402,5 +406,71 @@ def test_a_tool_that_breaks_becomes_an_outcome(tmp_path: Path, monkeypatch: pyte
     assert "glob broke: RuntimeError: boom" in bench.results()[0]
 
 
-def test_a_history_starts_empty() -> None:
-    assert History().messages == ()
+def test_always_for_another_tool_does_not_open_edits(tmp_path: Path) -> None:
+    calls = (
+        Call(id="1", name="jobs", arguments='{"action":"stop","id":"1"}'),
+        call("write", "2", path="a", content="x"),
+    )
+    bench = Bench(tmp_path, [says("", *calls), says("ok")], mode="review", asked=True)
+    bench.answers = [Answer(choice="always"), Answer(choice="deny")]
+    bench.play(bench.prompt())
+    assert [question.always for question in bench.of(PermissionAsked)] == ["jobs", "edit"]
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_rule_that_cannot_be_stored_is_told_and_holds_for_now(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [says("", call("write", path="a", content="x")), says("ok")], mode="review", asked=True)
+
+    def refuse(_: Rule) -> None:
+        raise ConfigError("cannot be written")
+
+    bench.conversation.agent.gate._remember = refuse
+    bench.answers = [Answer(choice="always")]
+    assert bench.play(bench.prompt()).reason == "done"
+    assert [event.text for event in bench.of(Noticed)] == ["cannot be written"]
+    assert (tmp_path / "a").exists()
+
+
+def test_a_patch_that_breaks_its_parser_ends_no_turn(tmp_path: Path) -> None:
+    broken = [
+        '--- "a/x\\8"\n+++ "b/x\\8"\n@@ -1 +1 @@\n-a\n+b\n',
+        "--- a/x\n+++ b/x\n@@ -" + "9" * 5000 + " +1 @@\n-a\n+b\n",
+    ]
+    calls = [call("patch", str(number), patch=text) for number, text in enumerate(broken)]
+    bench = Bench(tmp_path, [says("", *calls), says("ok")])
+    assert bench.play(bench.prompt()).reason == "done"
+    assert [event.result.error for event in bench.of(ToolFinished)] == [True, True]
+
+
+def test_an_answer_cut_at_the_token_limit_is_said_to_be_cut(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [says("half an", finish="length")])
+    bench.play(bench.prompt())
+    assert [event.level for event in bench.of(Noticed)] == ["warning"]
+
+
+def test_retry_after_steering_begins_at_the_prompt(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [says("", call("bash", command="echo")), says("bad"), says("good")])
+
+    def steer(event: Event) -> None:
+        if isinstance(event, ToolStarted):
+            bench.conversation.inbox.steer("in French")
+
+    async def two() -> None:
+        await bench.prompt("task", on=steer)
+        async for event in bench.conversation.retry():
+            bench.events.append(event)
+
+    bench.play(two())
+    assert [m.text() for m in bench.conversation.history.messages] == ["task", "good"]
+
+
+def test_what_was_said_to_an_interrupted_turn_is_no_prompt_of_its_own(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [says("half")], hang=True)
+
+    def stop(event: Event) -> None:
+        if isinstance(event, TextStreamed):
+            bench.conversation.inbox.steer("more")
+            bench.conversation.interrupt()
+
+    bench.play(bench.prompt(on=stop))
+    assert bench.conversation.inbox.next_prompt() is None

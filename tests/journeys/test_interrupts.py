@@ -77,7 +77,7 @@ def test_ctrl_c_before_the_first_byte_gives_the_prompt_back(place: Place) -> Non
 def test_ctrl_c_during_a_long_command_ends_it_and_all_it_started(place: Place) -> None:
     command = "sleep 61 & setsid sleep 62 & sleep 60"
     with ModelServer([calls(call("bash", command=command)), Turn(text="still here")]) as server:
-        with place.chat("--permission-mode", "auto", server=server) as terminal:
+        with place.chat("--permission-mode", "yolo", server=server) as terminal:
             terminal.expect(PROMPT)
             terminal.line("wait a minute")
             terminal.expect("● bash sleep 61")

@@ -233,3 +233,17 @@ def test_an_approval_shows_control_characters_instead_of_obeying_them(precious: 
         assert messages(server)[-1]["content"] == "The user denied this call."
         terminal.line("/exit")
         assert terminal.wait() == 0
+
+
+def test_what_was_answered_with_always_is_listed_and_can_be_taken_back(place: Place) -> None:
+    turns = [calls(call("bash", command="touch one")), Turn(text="ok")]
+    with ModelServer(turns) as server, place.chat(server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("go")
+        terminal.expect("Allow?")
+        terminal.line("a")
+        terminal.expect("ok")
+    assert place.run("permissions").out == "allow  bash(touch one)\n"
+    assert place.run("permissions", "revoke", "bash(touch one)").out == "revoked bash(touch one)\n"
+    assert place.run("permissions").out == ""
+    assert place.run("permissions", "revoke", "bash(touch one)").code == 1

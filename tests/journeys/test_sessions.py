@@ -237,4 +237,24 @@ def test_the_workspace_of_a_session_may_be_gone(place: Place, tmp_path: Path) ->
         shutil.rmtree(folder)
         id = place.session().stem.rpartition("-")[2]
         assert "› first" in place.run("sessions", "show", id).out
-        assert place.run("run", "--resume", id, "again", server=server) == Ran(0, "two\n", "")
+        done = place.run("run", "--resume", id, "again", server=server)
+        assert (done.code, done.out) == (0, "two\n")
+        assert done.err.startswith(f"This session began in {folder}")
+        assert str(folder) not in server.posts[-1].body.decode()
+
+
+def test_a_session_goes_on_with_the_mode_it_was_begun_in(place: Place) -> None:
+    write = calls(call("write", path="new.txt", content="x"))
+    with ModelServer([Turn(text="planned"), write, Turn(text="done")]) as server:
+        place.run("run", "--permission-mode", "plan", "plan it", server=server)
+        place.run("run", "--continue", "do it", server=server)
+    assert not (place.work / "new.txt").exists()
+
+
+def test_nothing_is_written_to_a_session_that_is_only_looked_at(place: Place) -> None:
+    with ModelServer([Turn(text="one"), Turn(text="two")]) as server:
+        place.run("run", "first", server=server)
+        before = place.session().read_bytes()
+        assert place.run("run", "--continue", "--no-session-persistence", "again", server=server).out == "two\n"
+        assert place.session().read_bytes() == before
+        assert b"first" in server.posts[-1].body

@@ -15,7 +15,7 @@ MODES: tuple[Mode, ...] = ("review", "auto", "yolo", "plan")
 
 
 def bash(command: str) -> Subject:
-    return subject_of("bash", (command,), lambda path: path == "there")
+    return subject_of("bash", (command,), root="/w", exists=lambda path: path == "there")
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_the_rest_is_ordinary(command: str) -> None:
         (Subject(tool="read", values=("a",)), READ, ("allow", "allow", "allow", "allow")),
         (bash("ls"), RUN, ("allow", "allow", "allow", "allow")),
         (Subject(tool="edit", values=("a",)), WRITE, ("ask", "allow", "allow", "deny")),
-        (bash("pytest"), RUN, ("ask", "allow", "allow", "deny")),
+        (bash("pytest"), RUN, ("ask", "ask", "allow", "deny")),
         (bash("rm x"), RUN, ("ask", "ask", "ask", "deny")),
         (Subject(tool="jobs", values=("list",)), RUN, ("allow", "allow", "allow", "allow")),
-        (Subject(tool="jobs", values=("stop",)), RUN, ("ask", "allow", "allow", "deny")),
+        (Subject(tool="jobs", values=("stop",)), RUN, ("ask", "ask", "allow", "deny")),
     ],
 )
 def test_each_mode_has_its_verdict(subject: Subject, effects: frozenset[Effect], expected: tuple[Action, ...]) -> None:
@@ -116,3 +116,28 @@ def test_a_denial_needs_only_one_part_of_a_command() -> None:
 def test_a_fallback_that_was_set_decides_where_no_rule_speaks() -> None:
     assert judge(bash("make"), RUN, rules=(), mode="review", fallback="deny").action == "deny"
     assert judge(bash("make"), RUN, rules=(), mode="plan", fallback="allow").action == "deny"
+
+
+@pytest.mark.parametrize(
+    "spelling", ["secrets/k", "./secrets/k", "/w/secrets/k", "x/../secrets/k", "/w/x/..//secrets/k"]
+)
+def test_a_path_rule_holds_however_the_path_is_spelled(spelling: str) -> None:
+    subject = subject_of("read", (spelling,), root="/w", exists=lambda path: True)
+    assert judge(subject, READ, rules=[rule("deny", "read(secrets/**)")], mode="review").action == "deny"
+
+
+def test_an_allowed_folder_is_not_left_by_going_up() -> None:
+    subject = subject_of("write", ("src/../Makefile",), root="/w", exists=lambda path: True)
+    assert judge(subject, WRITE, rules=[rule("allow", "edit(src/**)")], mode="review").action == "ask"
+
+
+@pytest.mark.parametrize("command", ["uniq a b", "sort -uo c a", "sort --outp=d a", "tree -ao x", "git log --outp=x"])
+def test_a_reader_that_is_told_to_write_is_not_harmless(command: str) -> None:
+    assert read_command(command).hazard != "harmless"
+
+
+@pytest.mark.parametrize("command", ["make -v && make --version", "git add *", "echo $HOME"])
+def test_always_holds_for_that_very_command_and_no_other(command: str) -> None:
+    always = Rule(action="allow", tool="bash", pattern=command, origin="always")
+    assert speaks_of(always, bash(command))
+    assert not speaks_of(always, bash(command + " -A -f secrets"))

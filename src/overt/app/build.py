@@ -9,21 +9,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from overt import __version__
 from overt.app.choose import choose_model
 from overt.app.conversation import Conversation, Standing
 from overt.app.options import Options
+from overt.app.record import open_record
 from overt.app.setting import Setting, read_setting
 from overt.config.always import add_always, load_always
 from overt.context.assemble import Assembler, fingerprint
 from overt.context.recipe import built_in_prompt, environment, given_prompt, project_rules
 from overt.core.effects import Effect
-from overt.core.errors import OvertError, SessionError
+from overt.core.errors import OvertError
 from overt.core.events import Noticed, PrefixSet
 from overt.core.foreign import our_tool
 from overt.core.fragments import Fragment, Origin
 from overt.core.history import History
-from overt.core.ids import new_id
 from overt.core.late import late
 from overt.core.ports import Loan, Provider
 from overt.core.requests import Params, Prefix
@@ -31,29 +30,13 @@ from overt.core.settings import Rule
 from overt.core.tool import Tool
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms
-from overt.lib.catalogue import say
 from overt.lib.redact import Redactor
 from overt.providers.registry import make
-from overt.sessions.index import find, latest
-from overt.sessions.log import SessionLog
-from overt.sessions.resume import Resumed, resume
+from overt.sessions.resume import Resumed
 from overt.tools.registry import tools_for
 
 PROGRAM_TOOLS = ("bash", "jobs")
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
-
-
-class NoLog:
-    """The recorder of a session that is not kept."""
-
-    path = ""
-
-    def __init__(self) -> None:
-        self.id = new_id()
-
-    def append(self, event: object, *, turn: int, step: int) -> None: ...
-    def sync(self) -> None: ...
-    def close(self) -> None: ...
 
 
 class LateHands:
@@ -112,6 +95,7 @@ class Builder:
         self.troubles: deque[Noticed] = deque()
         self._hands = LateHands(setting, lambda: self._conversation.history if self._conversation else History())
         self._window = 0
+        self._max_tokens: int | None = None
         self._secrets = list(setting.environment.secrets())
         self._conversation: Conversation | None = None
         self._providers: list[Provider] = []
@@ -121,15 +105,17 @@ class Builder:
 
     async def build(self) -> Conversation:
         config = self._setting.config
-        provider, model = await self._provider("")
-        log, resumed = self._log()
+        record = open_record(self._options, self._setting, self.troubles.append)
+        self._notices.extend(record.notices)
+        resumed = record.resumed
+        provider, model = await self._provider("", resumed)
         tools = self._tools()
         prefix = self._prefix(tools, resumed)
         gate = self._gate(resumed)
         agent = Agent(
             path="main",
             provider=provider,
-            params=Params(model=model, max_tokens=None),
+            params=Params(model=model, max_tokens=self._max_tokens),
             prefix=prefix,
             tools=tools,
             effects=EFFECTS,
@@ -139,10 +125,11 @@ class Builder:
             assembler=Assembler(provider.wire),
         )
         standing = Standing(
-            id=log.id,
+            id=record.id,
             workspace=self._setting.roots.workspace,
             window=config.context_window or self._window,
-            path=log.path,
+            mode=resumed.mode if resumed else "",
+            path=record.path,
             history=resumed.history if resumed else History(),
             healing=resumed.healing if resumed else (),
             turn=resumed.turn if resumed else 0,
@@ -151,7 +138,7 @@ class Builder:
         )
         self._conversation = Conversation(
             agent,
-            log=log,
+            log=record.log,
             standing=standing,
             opening=_opening(agent),
             house=self,
@@ -160,43 +147,20 @@ class Builder:
             gate.asker = self._conversation.mailbox
         return self._conversation
 
-    async def _provider(self, reference: str) -> tuple[Provider, str]:
+    async def _provider(self, reference: str, resumed: Resumed | None = None) -> tuple[Provider, str]:
         found = await choose_model(self._setting, reference)
+        unsaid = not reference and self._setting.config.origin("default_model") == "default"
+        if resumed and unsaid and resumed.model and resumed.provider == found.entry.name:
+            found = replace(found, model=resumed.model)
         if found.key:
             self._secrets.append(found.key)
         self._window = found.entry.context_window
+        self._max_tokens = found.entry.max_tokens
         self._providers.append(make(found.entry, found.key))
         return self._providers[-1], found.model
 
     def redact(self, text: str) -> str:
         return Redactor(self._secrets).clean(text)
-
-    def _log(self) -> tuple[SessionLog | NoLog, Resumed | None]:
-        options, places = self._options, self._setting.roots
-        data = self._setting.environment.data_dir
-        path: str | None = None
-        if options.resume:
-            path = find(data, options.resume, None)
-        elif options.continue_last:
-            path = latest(data, places.project)
-            if path is None:
-                raise SessionError(say("session.none", project=places.project), code="missing")
-        if path:
-            log, loaded = SessionLog.open(path, notify=self.troubles.append)
-            self._notices.extend(loaded.damage)
-            return log, resume(loaded.entries)
-        if not options.persist:
-            return NoLog(), None
-        return (
-            SessionLog.create(
-                data,
-                workspace=places.workspace,
-                project=places.project,
-                overt=__version__,
-                notify=self.troubles.append,
-            ),
-            None,
-        )
 
     def _tools(self) -> dict[str, Tool]:
         settings = self._setting.config.tools
@@ -263,6 +227,7 @@ class Builder:
                 unanswered="deny" if permissions.dont_ask else "allow",
             ),
             mode=mode,
+            root=self._setting.roots.workspace,
             exists=lambda path: os.path.lexists(os.path.join(self._setting.roots.workspace, path)),
             remember=lambda rule: add_always(environment, project, rule),
         )
@@ -274,7 +239,7 @@ class Builder:
         agent = replace(
             self._conversation.agent,
             provider=provider,
-            params=replace(self._conversation.agent.params, model=model),
+            params=replace(self._conversation.agent.params, model=model, max_tokens=self._max_tokens),
             assembler=Assembler(provider.wire),
         )
         return agent, _opening(agent)

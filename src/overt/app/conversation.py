@@ -85,6 +85,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     healing: tuple[ToolFinished, ...] = ()
     turn: int = 0
     window: int = 0
+    mode: str = ""
     fingerprint: str = ""
     notices: tuple[str, ...] = ()
 
@@ -126,6 +127,8 @@ class Conversation:
         self._pump: asyncio.Task[None] | None = None
         self._shown: asyncio.Queue[Event | None] = asyncio.Queue()
         self._end_reason: EndReason = "interrupted"
+        self._between: list[Event] = []
+        self._recorded_mode = standing.mode
         self._begun = self._stopped = False
         self._streamed: list[str] = []
         self._saved = 0
@@ -137,6 +140,9 @@ class Conversation:
     async def prompt(self, text: str) -> AsyncGenerator[Event, None]:
         """One turn, from a prompt to rest. Closing the generator early interrupts the turn."""
         self._shown = asyncio.Queue()
+        for earlier in self._between:
+            self._shown.put_nowait(earlier)
+        self._between = []
         self._end_reason = "interrupted"
         self._begun = self._stopped = False
         self._pump = asyncio.create_task(self._run(text))
@@ -186,9 +192,13 @@ class Conversation:
         self.agent, self._opening = await self._house.choose(reference)
         self._happened(ModelSet(provider=self._opening.provider, model=self._opening.model, by="user"))
 
-    async def close(self) -> None:
+    async def next_prompt(self) -> str | None:
+        """What was typed too late for the last turn, or queued behind it."""
+        return self.inbox.next_prompt()
+
+    async def close(self, reason: EndReason = "interrupted") -> None:
         """A turn that still runs is ended and recorded first."""
-        if self.interrupt() and self._pump is not None:
+        if self.interrupt(reason) and self._pump is not None:
             await asyncio.wait([self._pump], timeout=CLOSE_WITHIN)
         await self._house.finish()
         self._log.close()
@@ -202,12 +212,14 @@ class Conversation:
         self.step = 0
         self.last_denied = False
         spent = self.usage
-        end = TurnEnded(reason=self._end_reason)
+        end = TurnEnded(reason="error", text="an internal error ended the turn")
         self._happened(TurnStarted(turn=self.turn))
         for outcome in self._healing:
             self._happened(outcome)
         self._healing = ()
         self._record_prefix()
+        if self._recorded_mode != self.mode:
+            self._happened(ModeSet(mode=self.mode, by="start"))
         self._happened(UserSpoke(message=said(text, origin=USER)))
         try:
             end = TurnEnded(reason=self._end_reason) if self._stopped else await self._consume_turn()
@@ -248,6 +260,9 @@ class Conversation:
         ms = round((monotonic() - started) * 1000)
         self._happened(replace(end, steps=end.steps or self.step, usage=used, ms=ms))
         self._log.sync()
+        self._tell_troubles()
+        if end.reason in ("interrupted", "terminated"):
+            self.inbox.steering()  # what was said to this turn is not a prompt of its own
 
     def _record_prefix(self) -> None:
         if self._recorded_prefix == self._opening.fingerprint:
@@ -264,10 +279,20 @@ class Conversation:
         if type(event) in TYPE_OF:
             self._log.append(event, turn=self.turn, step=self.step + isinstance(event, RequestSent))
             self.history = fold(self.history, event)
-            while self._house.troubles:
-                self._shown.put_nowait(self._house.troubles.popleft())
+            self._tell_troubles()
         self._follow(event)
-        self._shown.put_nowait(event)
+        self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        """What happens between two turns is told at the start of the next."""
+        if self._pump is None or self._pump.done():
+            self._between.append(event)
+        else:
+            self._shown.put_nowait(event)
+
+    def _tell_troubles(self) -> None:
+        while self._house.troubles:
+            self._tell(self._house.troubles.popleft())
 
     def _follow(self, event: Event) -> None:
         match event:
@@ -283,6 +308,8 @@ class Conversation:
             case Replied(usage=usage):
                 self._streamed, self._saved = [], 0
                 self.usage = self.usage + usage
+            case ModeSet(mode=mode):
+                self._recorded_mode = mode
             case ToolStarted(call=call):
                 self._started[call.id] = call
             case PermissionDecided(verdict="deny", call_id=call_id, reason=reason):

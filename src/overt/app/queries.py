@@ -10,10 +10,13 @@ from msgspec import Struct
 from overt.app.choose import choose_model
 from overt.app.options import Options
 from overt.app.setting import read_setting
+from overt.config.always import load_always, remove_always
 from overt.config.origin import explain
 from overt.config.paths import read_environment
 from overt.config.trust import trust, untrust
+from overt.core.errors import ConfigError
 from overt.core.events import Event
+from overt.core.settings import Rule
 from overt.providers.registry import make
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find, list_sessions
@@ -126,3 +129,23 @@ def prompt_history(readline: Any) -> Iterator[None]:
             os.chmod(path, 0o600)
         except OSError:
             pass  # a history that cannot be kept must not spoil leaving
+
+
+def always_rules(directory: str) -> tuple[Rule, ...]:
+    setting = read_setting(Options(directory=directory))
+    found = load_always(setting.environment, setting.roots.project)
+    if found.warning:
+        raise ConfigError(found.warning)
+    return found.rules
+
+
+def revoke(directory: str, text: str) -> str:
+    """Take back the rule that reads like this."""
+    setting = read_setting(Options(directory=directory))
+    rules = always_rules(directory)
+    wanted = next((rule for rule in rules if rule.text() == text), None)
+    if wanted is None:
+        listed = ", ".join(rule.text() for rule in rules) or "none"
+        raise ConfigError(f"No stored rule reads {text!r}. Stored: {listed}.")
+    remove_always(setting.environment, setting.roots.project, wanted)
+    return wanted.text()

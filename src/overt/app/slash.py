@@ -61,7 +61,7 @@ async def slash(conversation: Conversation, text: str) -> Done:
 def _mode(conversation: Conversation, wanted: str) -> Done:
     if wanted:
         mode = CLAUDE_MODES.get(wanted)
-        if mode is None:
+        if mode is None or wanted == "dontAsk":
             raise OvertError(f"There is no mode {wanted!r}; modes are {', '.join(get_args(Mode))}.")
         conversation.set_mode(mode)  # type: ignore[arg-type]
     return Done(lines=(say("chat.mode", mode=conversation.mode),))

@@ -4,7 +4,7 @@ import sys
 
 from overt.app.queries import configuration
 from overt.cli.parse import Command, Flag, parse
-from overt.core.codec import encode
+from overt.core.codec import printable
 from overt.lib.text import visible
 
 COMMAND = Command(
@@ -25,9 +25,9 @@ def run(argv: list[str]) -> int:
         return 0
     rows, warnings = configuration(given.text("directory"))
     if given.switch("json"):
-        print(encode([{"key": row.key, "value": row.value, "origin": row.origin} for row in rows]).decode())
+        print(printable([{"key": row.key, "value": row.value, "origin": row.origin} for row in rows]))
     else:
-        texts = [(row.key, encode(row.value).decode(), row.origin) for row in rows]
+        texts = [(row.key, printable(row.value), row.origin) for row in rows]
         wide = [max(len(text[column]) for text in texts) for column in (0, 1)]
         for key, value, origin in texts:
             print(visible(f"{key:{wide[0]}}  {value:{min(wide[1], 40)}}  {origin}"))

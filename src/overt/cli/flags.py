@@ -11,7 +11,7 @@ ABOUT = """A coding agent for the terminal with nothing hidden.
 
   overt                    open the chat            overt "task"        chat, with a first prompt
   overt run "task"         one task, no chat        overt -p "task"     the same
-  overt config | models | sessions | tools | trust  (each with --help)"""
+  overt config | models | permissions | sessions | tools | trust  (each with --help)"""
 
 
 def _is_rule(word: str) -> bool:
@@ -54,7 +54,7 @@ PROMPT = Command(
             value="RULE",
             many=True,
             more=_is_rule,
-            help="rules that deny; a bare tool name removes the tool",
+            help="rules that deny; the bare name of one tool removes it",
         ),
         Flag(names=("--system-prompt",), key="system_prompt", value="TEXT", help="replace the system prompt"),
         Flag(

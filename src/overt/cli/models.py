@@ -4,7 +4,7 @@ import asyncio
 
 from overt.app.queries import model_rows
 from overt.cli.parse import Command, Flag, parse
-from overt.core.codec import encode
+from overt.core.codec import printable
 from overt.lib.text import visible
 
 COMMAND = Command(
@@ -25,7 +25,7 @@ def run(argv: list[str]) -> int:
         return 0
     rows = asyncio.run(model_rows(given.text("directory")))
     if given.switch("json"):
-        print(encode(rows).decode())
+        print(printable(rows))
         return 0
     for row in rows:
         print(visible(f"{'*' if row.chosen else ' '} {row.provider}/{row.model}"))

@@ -5,7 +5,7 @@ from time import localtime, strftime
 
 from overt.app.queries import delete_session, session_entries, sessions
 from overt.cli.parse import Command, Flag, parse
-from overt.core.codec import encode
+from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.core.events import TYPE_OF, Event, Noticed, Replied, ToolFinished, ToolStarted, TurnEnded, UserSpoke
 from overt.core.messages import Text
@@ -46,7 +46,7 @@ def run(argv: list[str]) -> int:
 def _list(directory: str, *, everywhere: bool, as_json: bool) -> None:
     for found in sessions(directory, everywhere=everywhere):
         if as_json:
-            print(encode(found).decode())
+            print(printable(found))
             continue
         when = strftime("%Y-%m-%d %H:%M", localtime(found.changed))
         print(visible(f"{found.id}  {when}  {found.turns:3} turns  {found.model:24.24}  {found.title}"))
@@ -60,7 +60,7 @@ def _show(reference: str, *, as_json: bool) -> int:
         if as_json:
             kind = TYPE_OF.get(type(entry.data), "unknown")
             shown = {"seq": entry.seq, "ts": entry.ts, "agent": entry.agent, "turn": entry.turn, "step": entry.step}
-            print(encode(shown | {"type": kind, "data": entry.data}).decode())
+            print(printable(shown | {"type": kind, "data": entry.data}))
         elif text := _words(entry.data):
             print(visible(text))
     return 0

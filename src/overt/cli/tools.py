@@ -2,7 +2,7 @@
 
 from overt.app.queries import tool_rows
 from overt.cli.parse import Command, Flag, parse
-from overt.core.codec import encode
+from overt.core.codec import printable
 
 COMMAND = Command(
     name="overt tools",
@@ -19,7 +19,7 @@ def run(argv: list[str]) -> int:
         return 0
     rows = tool_rows()
     if given.switch("json"):
-        print(encode(rows).decode())
+        print(printable(rows))
         return 0
     for row in rows:
         print(f"{row.name:10} {', '.join(row.effects) or '-':12} {row.bytes:4} B  {row.description[:90]}")

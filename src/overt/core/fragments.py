@@ -26,5 +26,7 @@ class Fragment(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 USER = Origin(kind="user")
+STEERED = Origin(kind="user", where="steered")
+"""Said while a turn ran, so that it belongs to the prompt before it."""
 MODEL = Origin(kind="model")
 HARNESS = Origin(kind="harness")

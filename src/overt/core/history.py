@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.events import Event, PrefixReset, Replied, TodoSet, ToolFinished, UserSpoke
-from overt.core.fragments import HARNESS, Origin
+from overt.core.fragments import HARNESS, USER, Origin
 from overt.core.messages import Call, Message, Result, Text
 from overt.core.views import Failure, Todo
 
@@ -86,7 +86,7 @@ def last_exchange(history: History) -> tuple[int, Message] | None:
     """Where the last prompt stands and what it was, for `/retry`."""
     for index in range(len(history.messages) - 1, -1, -1):
         message = history.messages[index]
-        if message.role == "user" and message.origin.kind == "user":
+        if message.role == "user" and message.origin == USER:
             return index, message
     return None
 

@@ -21,6 +21,7 @@ TABLE: dict[str, str] = {
     "face.plain": "overt.faces.plain.chat:run",
     "cli.config": "overt.cli.config:run",
     "cli.models": "overt.cli.models:run",
+    "cli.permissions": "overt.cli.permissions:run",
     "cli.sessions": "overt.cli.sessions:run",
     "cli.tools": "overt.cli.tools:run",
     "cli.trust": "overt.cli.trust:run",

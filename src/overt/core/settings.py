@@ -9,7 +9,7 @@ Action = Literal["allow", "ask", "deny"]
 
 
 class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Seconds. `headers` and `first` are raised to 600 for loopback servers, which read slowly on a CPU."""
+    """Seconds. `headers` and `between` are raised to 600 for loopback servers, which read slowly on a CPU."""
 
     connect: float = 10.0
     headers: float = 60.0

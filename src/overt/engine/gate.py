@@ -5,15 +5,16 @@ from collections.abc import AsyncGenerator, Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.errors import ToolError
-from overt.core.events import Event, PermissionAsked, PermissionDecided
+from overt.core.errors import OvertError, ToolError
+from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided
 from overt.core.ids import new_id
 from overt.core.ports import Answer, Asker, Hands
 from overt.core.settings import Action, Mode, Rule
 from overt.core.views import Diffs, Plain, View
+from overt.engine.attempt import attempt
 from overt.repair.mend import Mended
 from overt.safety.policy import Verdict, harmless, judge, subject_of
-from overt.safety.rules import Subject
+from overt.safety.rules import ALWAYS, Subject
 
 NOBODY = "there is nobody to ask; allow it with --allowedTools or run it in a terminal"
 
@@ -40,16 +41,19 @@ class Gate:
     """Terms, mode and asker of one conversation; the mode may change while a turn runs."""
 
     def __init__(
-        self, terms: Terms, *, mode: Mode, exists: Callable[[str], bool], remember: Callable[[Rule], None]
+        self, terms: Terms, *, mode: Mode, root: str, exists: Callable[[str], bool], remember: Callable[[Rule], None]
     ) -> None:
         self.mode = mode
         self.asker: Asker | None = None
         self._terms = terms
+        self._root = root
         self._exists = exists
         self._remember = remember
 
     def receive(self, mended: Mended) -> Admission:
-        return Admission(mended, subject_of(mended.call.name, mended.args.subjects(), self._exists))
+        return Admission(
+            mended, subject_of(mended.call.name, mended.args.subjects(), root=self._root, exists=self._exists)
+        )
 
     def changes(self, admission: Admission) -> bool:
         """Whether the call may change something outside the conversation."""
@@ -70,7 +74,7 @@ class Gate:
         )
         answer = Answer(choice="once" if verdict.action == "allow" else "deny")
         by = verdict.by
-        if verdict.action == "ask" and self.asker is None:
+        if verdict.action == "ask" and (self.asker is None or self._terms.unanswered == "deny"):
             allowed = self._terms.unanswered == "allow" and not verdict.dangerous
             answer = Answer(choice="once" if allowed else "deny", reason="" if allowed else NOBODY)
         elif verdict.action == "ask" and self.asker is not None:
@@ -85,7 +89,13 @@ class Gate:
             by = "person"
         remembered = ""
         if answer.choice == "always" and not verdict.dangerous:
-            remembered = self._keep(admission)
+            rule = self._always(admission)
+            self._terms = replace(self._terms, rules=(*self._terms.rules, rule))
+            remembered = rule.text()
+            try:
+                self._remember(rule)
+            except OvertError as error:
+                yield Noticed(agent=agent, text=error.message, level="warning")
         if answer.choice == "deny":
             admission.refusal = _refusal(verdict, answer, by)
         yield PermissionDecided(
@@ -105,8 +115,7 @@ class Gate:
         assert tool is not None
         if "write" not in tool.effects:
             return Plain(text="\n".join(admission.subject.values))
-        loan = hands.lend(admission.mended.call.id, tool.needs, preview=True)
-        outcome = await tool.run(admission.mended.args, **loan.capabilities)
+        outcome, _ = await attempt(admission.mended, hands, preview=True)
         return outcome.view if isinstance(outcome.view, Diffs) else Plain(text=outcome.text)
 
     def _question(self, admission: Admission, verdict: Verdict, view: View, agent: str) -> PermissionAsked:
@@ -118,22 +127,17 @@ class Gate:
             headline=", ".join(admission.subject.values),
             why=" · ".join(part for part in (described, verdict.why) if part),
             view=view,
-            always="" if verdict.dangerous else always_rule(admission.subject).text(),
+            always="" if verdict.dangerous or verdict.by == "rule" else self._always(admission).text(),
             dangerous=verdict.dangerous,
         )
 
-    def _keep(self, admission: Admission) -> str:
-        rule = always_rule(admission.subject)
-        self._terms = replace(self._terms, rules=(*self._terms.rules, rule))
-        self._remember(rule)
-        return rule.text()
-
-
-def always_rule(subject: Subject) -> Rule:
-    """What `always` stores: this very command, or edits anywhere in the workspace."""
-    if subject.tool == "bash":
-        return Rule(action="allow", tool="bash", pattern=subject.values[0], origin="always")
-    return Rule(action="allow", tool="edit", origin="always")
+    def _always(self, admission: Admission) -> Rule:
+        """What `always` stores: this very command, all edits in the workspace, or this one tool."""
+        tool, subject = admission.mended.tool, admission.subject
+        if subject.tool == "bash":
+            return Rule(action="allow", tool="bash", pattern=subject.values[0], origin=ALWAYS)
+        edits = tool is not None and "write" in tool.effects
+        return Rule(action="allow", tool="edit" if edits else subject.tool, origin=ALWAYS)
 
 
 def _refusal(verdict: Verdict, answer: Answer, by: str) -> str:

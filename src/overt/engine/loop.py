@@ -11,21 +11,23 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from overt.core.events import Event, PrefixReset, Replied, RequestSent, TurnEnded, UserSpoke
-from overt.core.fragments import HARNESS, USER
+from overt.core.events import Event, Noticed, PrefixReset, Replied, RequestSent, TurnEnded, UserSpoke
+from overt.core.fragments import HARNESS, STEERED
 from overt.core.history import History, fold
 from overt.core.messages import said
 from overt.engine.agent import Agent
 from overt.engine.inbox import Inbox
 from overt.engine.sample import sample
 from overt.engine.settle import settle
+from overt.lib.catalogue import say
 from overt.repair.storm import Storm
 
 NUDGE = "[overt] The last reply was empty. Go on with the task, or say in words that it is done."
 LIMIT = (
-    "[overt] The step limit is reached and no more calls are possible. "
-    "Summarise what is done, what is not, and what to do next."
+    "[overt] This turn has reached its step limit: answer now, without calls, with a summary of what is done, "
+    "what is not, and what to do next. The user's next message lifts the limit."
 )
+CUT = {"length": "turn.cut", "filter": "turn.filtered"}
 
 
 async def run_turn(
@@ -34,7 +36,7 @@ async def run_turn(
     storm = Storm()
     for step in range(1, agent.limits.max_steps + 1):
         for text in inbox.steering() if step > 1 else ():
-            steered = UserSpoke(agent=agent.path, message=said(text, origin=USER), steered=True)
+            steered = UserSpoke(agent=agent.path, message=said(text, origin=STEERED), steered=True)
             history = fold(history, steered)
             yield steered
 
@@ -58,6 +60,8 @@ async def run_turn(
             history = fold(history, nudge)
             yield nudge
         elif not inbox.has_steering():
+            if reply.finish in CUT:
+                yield Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning")
             yield TurnEnded(agent=agent.path, reason="done", text=reply.message.text(), steps=step)
             return
 
@@ -78,7 +82,7 @@ async def run_turn(
 
 async def _ask(agent: Agent, history: History, *, forced: bool = False) -> AsyncGenerator[Event, None]:
     """One request and its reply. `forced` keeps the same tools, so the cache holds, but forbids calling them."""
-    params = replace(agent.params, tool_choice="none") if forced else agent.params
+    params = replace(agent.params, tool_choice="none") if forced and agent.tools else agent.params
     made = agent.assembler.assemble(agent.prefix, history.messages, params)
     if made.reset:
         yield PrefixReset(agent=agent.path, cause=made.reset)

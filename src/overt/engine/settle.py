@@ -9,13 +9,14 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from time import monotonic
 
-from overt.core.errors import OvertError, ToolError
+from overt.core.errors import ToolError
 from overt.core.events import Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
 from overt.core.messages import Call, Result, Text
 from overt.core.settings import Limits
 from overt.core.tool import Outcome
 from overt.core.views import Failure
 from overt.engine.agent import Agent
+from overt.engine.attempt import attempt
 from overt.engine.gate import Admission
 from overt.lib.text import clip
 from overt.repair.mend import mend
@@ -88,28 +89,22 @@ async def _admit_and_run(
 
 
 async def _perform(agent: Agent, admission: Admission, emit: Emit, places: asyncio.Semaphore) -> None:
-    """Run one tool; whatever happens to it becomes an outcome the model can read."""
-    mended = admission.mended
-    tool, call_id = mended.tool, mended.call.id
-    assert tool is not None
-    started = monotonic()
-    loan = agent.hands.lend(
-        call_id, tool.needs, report=lambda text: emit(ToolProgressed(agent=agent.path, call_id=call_id, text=text))
-    )
+    """Run one tool; whatever happens to it becomes an outcome."""
+    call_id = admission.mended.call.id
+
+    def report(text: str) -> None:
+        emit(ToolProgressed(agent=agent.path, call_id=call_id, text=text))
+
     async with places:
+        started = monotonic()
         try:
-            outcome = await tool.run(mended.args, **loan.capabilities)
+            outcome, journal = await attempt(admission.mended, agent.hands, report=report)
         except ToolError as error:
-            finished = _failed(agent, call_id, error.message, code=error.code)
-        except OvertError as error:
-            finished = _failed(agent, call_id, error.message, code="failed")
-        except Exception as error:  # noqa: BLE001 - one of the two blanket catches: a tool must not end the turn
-            finished = _failed(agent, call_id, f"{tool.name} broke: {type(error).__name__}: {error}", code="broken")
-        else:
-            finished = _finished(agent, call_id, outcome, loan.journal.seen, round((monotonic() - started) * 1000))
-    for fact in loan.journal.facts:
+            emit(_failed(agent, call_id, error.message, code=error.code))
+            return
+    for fact in journal.facts:
         emit(fact)
-    emit(finished)
+    emit(_finished(agent, call_id, outcome, journal.seen, round((monotonic() - started) * 1000)))
 
 
 def _finished(agent: Agent, call_id: str, outcome: Outcome, seen: dict[str, str], ms: int) -> ToolFinished:

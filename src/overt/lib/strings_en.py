@@ -19,6 +19,8 @@ ENGLISH: dict[str, str] = {
     "turn.retrying": "{reason}; attempt {attempt} follows in {seconds} s.",
     "turn.waiting": "No answer for {seconds} s, still waiting (Ctrl-C stops).",
     "turn.used": "{input} tokens in ({cached} cached), {output} out, {seconds} s",
+    "turn.cut": "The answer was cut at its token limit; ask it to go on.",
+    "turn.filtered": "The server withheld the rest of the answer.",
     "turn.thinking": "thinking …",
     "turn.repaired": "put right: {note}",
     "turn.reset": "The context starts anew: {cause}.",
@@ -27,6 +29,7 @@ ENGLISH: dict[str, str] = {
     "view.found": "{count} found",
     "view.more": "… {lines} lines more …",
     # sessions
+    "session.moved": "This session began in {there}; its files are not known here, so they must be read again.",
     "session.new": "New session {id}.",
     "session.none": "There is no session to continue in {project}.",
     # chat

@@ -19,6 +19,8 @@ CHINESE: dict[str, str] = {
     "turn.retrying": "{reason}；{seconds} 秒后进行第 {attempt} 次尝试。",
     "turn.waiting": "{seconds} 秒没有响应，仍在等待（Ctrl-C 可停止）。",
     "turn.used": "输入 {input} 个 token（缓存 {cached}），输出 {output}，用时 {seconds} 秒",
+    "turn.cut": "回答达到 token 上限而被截断；可让它继续。",
+    "turn.filtered": "服务器扣留了回答的其余部分。",
     "turn.thinking": "思考中…",
     "turn.repaired": "已修正：{note}",
     "turn.reset": "上下文重新开始：{cause}。",
@@ -27,6 +29,7 @@ CHINESE: dict[str, str] = {
     "view.found": "找到 {count} 项",
     "view.more": "… 另有 {lines} 行 …",
     # sessions
+    "session.moved": "该会话始于 {there}；这里的文件尚未读取，需重新读取。",
     "session.new": "新会话 {id}。",
     "session.none": "{project} 中没有可继续的会话。",
     # chat

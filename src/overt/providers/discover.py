@@ -67,6 +67,11 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     entries: Sequence[ProviderEntry]
     dotenv: Mapping[str, str]
     servers: Sequence[LocalServer]
+    offline: str = ""
+
+    def holds(self, variable: str) -> bool:
+        """Whether a key of this name is at hand, in the environment or a trusted `.env`."""
+        return bool(self.get(variable) or self.dotenv.get(variable))
 
     def get(self, variable: str) -> str:
         return self.environ.get(variable, "").strip()
@@ -87,9 +92,13 @@ async def discover(
     reference: str = "",
     dotenv: Mapping[str, str] | None = None,
     servers: Sequence[LocalServer] = LOCAL_SERVERS,
+    offline: str = "",
 ) -> Found:
-    """The endpoint to use, or a ConfigError that lists what was looked for and what to do."""
-    around = Surroundings(environ=environ, entries=entries, dotenv=dotenv or {}, servers=servers)
+    """The endpoint to use, or a ConfigError that lists what was looked for and what to do.
+
+    With `offline`, which names the place that set it, nothing beyond this machine is asked or chosen.
+    """
+    around = Surroundings(environ=environ, entries=entries, dotenv=dotenv or {}, servers=servers, offline=offline)
     reference = reference.strip() or ("" if around.get("OVERT_BASE_URL") else around.get("OVERT_MODEL"))
     if reference:
         return await _by_reference(reference, around)
@@ -102,7 +111,7 @@ async def discover(
         return await _complete(entries[0], "", around, tried)
     tried.append("providers in the configuration: none")
     for variable, name in VENDORS_BY_KEY:
-        if around.get(variable):
+        if around.holds(variable):
             return await _complete(_vendor(name), "", around, tried)
     tried.append("keys in the environment: none of " + ", ".join(variable for variable, _ in VENDORS_BY_KEY))
     found = await _on_this_machine(around, wanted="", tried=tried)
@@ -130,7 +139,7 @@ async def _by_reference(reference: str, around: Surroundings) -> Found:
             )
         return await _complete(entry, model, around, [])
     for variable, name in VENDORS_BY_KEY:
-        if around.get(variable) and not _resembles(reference, vendors):
+        if around.holds(variable) and not _resembles(reference, vendors):
             return await _complete(_vendor(name), reference, around, [])
     tried: list[str] = []
     local = None if around.entries else await _on_this_machine(around, wanted=reference, tried=tried)
@@ -178,6 +187,11 @@ def _unknown(reference: str, entries: Sequence[ProviderEntry], tried: Sequence[s
 
 async def _complete(entry: ProviderEntry, model: str, around: Surroundings, tried: Sequence[str]) -> Found:
     """Fill in the model (the server is asked only when nobody named one) and the key."""
+    if around.offline and not is_local(entry):
+        raise ConfigError(
+            f"{around.offline}: `offline` is set, and {entry.name} is at {entry.base_url}. "
+            "Choose a server on this machine, or unset it."
+        )
     key = around.key(entry)
     model = model or entry.default or entry.model or (entry.models[0] if entry.models else "")
     if not model and entry.kind == "scripted":

@@ -22,7 +22,7 @@ SHELLS = frozenset("sh bash dash zsh ksh fish busybox ssh script watch su".split
 
 HARMLESS = frozenset(
     """ls cat head tail wc pwd echo printf true false sleep date whoami id uname hostname which type basename dirname
-    realpath readlink stat file du df diff cmp sort uniq cut tr nl od rev seq test grep egrep fgrep rg tree ps
+    realpath readlink stat file du df diff cmp sort cut tr nl od rev seq test grep egrep fgrep rg tree ps
     cksum md5sum sha1sum sha256sum""".split()
 )
 HARMLESS_GIT = frozenset("status log diff show branch rev-parse ls-files blame describe shortlog".split())
@@ -129,10 +129,16 @@ def _harmless_git(arguments: list[str]) -> bool:
 
 
 def _writes(name: str, arguments: list[str]) -> bool:
-    for flag in WRITING_ARGUMENTS.get(name, ()):
-        if any(
-            not flag or word == flag or word.startswith((f"{flag}=", flag if len(flag) == 2 else f"{flag}="))
-            for word in arguments
+    """Flags may be clustered (`-uo`) or shortened (`--outp=`); in doubt it writes."""
+    flags = WRITING_ARGUMENTS.get(name, ())
+    for word in arguments:
+        if "" in flags:
+            return True
+        long = word.partition("=")[0]
+        if long.startswith("--") and len(long) > 2 and any(flag.startswith(long) for flag in flags):
+            return True
+        if not word.startswith("--") and any(
+            flag[1] in word[1:] for flag in flags if len(flag) == 2 and word[:1] == "-"
         ):
             return True
     return False

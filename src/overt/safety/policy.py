@@ -8,7 +8,7 @@ from msgspec import Struct
 from overt.core.effects import Effect
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.danger import read_command
-from overt.safety.rules import Subject, matching
+from overt.safety.rules import Subject, matching, normal
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -24,16 +24,18 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 BY_MODE: dict[Mode, dict[str, Action]] = {
     "review": {"edit": "ask", "command": "ask", "other": "ask"},
-    "auto": {"edit": "allow", "command": "allow", "other": "ask"},
+    "auto": {"edit": "allow", "command": "ask", "other": "ask"},  # allowed once a sandbox stands
     "yolo": {"edit": "allow", "command": "allow", "other": "allow"},
     "plan": {"edit": "deny", "command": "deny", "other": "deny"},
 }
 
 
-def subject_of(tool: str, values: tuple[str, ...], exists: Callable[[str], bool]) -> Subject:
+def subject_of(tool: str, values: tuple[str, ...], *, root: str, exists: Callable[[str], bool]) -> Subject:
     """`exists` tells whether a redirection would overwrite something."""
-    if tool != "bash" or not values:
+    if tool == "jobs":
         return Subject(tool=tool, values=values)
+    if tool != "bash" or not values:
+        return Subject(tool=tool, values=tuple(normal(value, root) for value in values))
     return Subject(tool=tool, values=values, reading=read_command(values[0], exists))
 
 

@@ -1,5 +1,6 @@
 """Does a rule speak of this call? Patterns are globs over paths, or over each simple command of a shell line."""
 
+import posixpath
 import re
 from collections.abc import Iterable
 
@@ -9,6 +10,7 @@ from overt.core.foreign import our_tool
 from overt.core.settings import Rule
 from overt.safety.danger import Reading, segments_of
 
+ALWAYS = "always"
 EDITS = frozenset({"write", "edit", "multiedit", "patch"})
 
 
@@ -18,6 +20,12 @@ class Subject(Struct, frozen=True, kw_only=True):
     tool: str
     values: tuple[str, ...] = ()
     reading: Reading = Reading(hazard="ordinary")
+
+
+def normal(path: str, root: str) -> str:
+    """One spelling for each place: relative to the workspace where it lies in it. Links stay as they are."""
+    place = posixpath.normpath(posixpath.join(root, path))
+    return place[len(root.rstrip("/")) + 1 :] if place.startswith(root.rstrip("/") + "/") else place
 
 
 def matching(rules: Iterable[Rule], subject: Subject, action: str) -> Rule | None:
@@ -37,7 +45,12 @@ def speaks_of(rule: Rule, subject: Subject) -> bool:
 
 
 def _speaks_of_command(rule: Rule, command: str) -> bool:
-    """Allowing needs every simple command to match; refusing or asking needs only one, or the raw text."""
+    """Allowing needs every simple command to match; refusing or asking needs only one, or the raw text.
+
+    What a person answered with `always` holds for that very text.
+    """
+    if rule.origin == ALWAYS:
+        return rule.pattern == command
     pattern = _command_pattern(rule.pattern)
     parts = segments_of(command)
     if rule.action == "allow":

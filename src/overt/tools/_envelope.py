@@ -11,7 +11,7 @@ UPDATE = "*** Update File: "
 DELETE = "*** Delete File: "
 MOVE = "*** Move to: "
 END_OF_FILE = "*** End of File"
-NUMBERS = r"^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@"
+NUMBERS = r"^@@ -(\d{1,9})(?:,\d+)? \+\d+(?:,\d+)? @@"
 
 
 def read_envelope(lines: list[str], at: int) -> list[FilePatch]:

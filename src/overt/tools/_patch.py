@@ -13,7 +13,7 @@ from overt.core.errors import ToolError
 from overt.tools._envelope import BEGIN, read_envelope
 from overt.tools._hunks import FilePatch, Hunk, checked_path, invalid
 
-HEADER = r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@"
+HEADER = r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@"
 QUOTED = rb"\\([0-7]{3}|.)"
 ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\", b"a": b"\a", b"b": b"\b"}
 UNSUPPORTED = {
@@ -200,10 +200,10 @@ def _unquoted(text: str) -> str:
     text = text.strip()
     if len(text) < 2 or not text.startswith('"') or not text.endswith('"'):
         return text
-    raw = re.sub(QUOTED, _byte, text[1:-1].encode("utf-8", "surrogateescape"))
+    raw = re.sub(QUOTED, _byte, text[1:-1].encode("utf-8", "surrogatepass"))
     return raw.decode("utf-8", "surrogateescape")
 
 
 def _byte(found: re.Match[bytes]) -> bytes:
     escape = found[1]
-    return bytes((int(escape, 8) & 255,)) if escape.isdigit() else ESCAPES.get(escape, escape)
+    return bytes((int(escape, 8) & 255,)) if len(escape) == 3 else ESCAPES.get(escape, escape)

@@ -9,7 +9,7 @@ from typing import Any
 from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
-from overt.core.codec import encode
+from overt.core.codec import printable
 from overt.core.errors import OvertError
 from overt.core.events import (
     EndReason,
@@ -119,11 +119,13 @@ def _stop_on_signals(conversation: Conversation) -> None:
         signal.SIGHUP: "terminated",
     }
     for number, reason in reasons.items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            continue  # nohup means it
         loop.add_signal_handler(number, conversation.interrupt, reason)
 
 
 def _line(value: Any) -> None:
-    _out(encode(value).decode() + "\n")
+    _out(printable(value) + "\n")
 
 
 def _out(text: str) -> None:

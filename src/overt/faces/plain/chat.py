@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+import termios
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -24,7 +25,7 @@ from overt.app.options import Options
 from overt.app.queries import colour_wanted, prompt_history
 from overt.app.slash import Action, slash
 from overt.core.errors import OvertError
-from overt.core.events import Event, PermissionAsked, TurnEnded
+from overt.core.events import EndReason, Event, PermissionAsked
 from overt.core.late import late
 from overt.core.ports import Answer
 from overt.faces.plain.draw import Ink, draw
@@ -83,6 +84,7 @@ class Chat:
         self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
         self._screen = Screen(ink=self._ink)
         self._listening = True
+        self.ending: EndReason = "interrupted"
         self._conversation = self._engine.call(open_conversation(options))
 
     def run(self, first: str) -> int:
@@ -97,13 +99,13 @@ class Chat:
                 text = text if text is not None else self._read()
                 if text is None or not self._handle(text):
                     break
-                text = self._conversation.inbox.next_prompt()
+                text = self._engine.call(self._conversation.next_prompt())
         self._print(say("chat.goodbye"))
         return 0
 
     def close(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self._engine.call(self._conversation.close())
+        self._engine.call(self._conversation.close(self.ending))
         self._engine.stop()
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
@@ -133,6 +135,8 @@ class Chat:
             return True
         try:
             done = self._engine.call(slash(self._conversation, text))
+            if done.action is Action.NEW:
+                self._begin_anew()
         except OvertError as error:
             self._print(self._ink.red(say("prefix.error", text=visible(error.message))))
             return True
@@ -146,16 +150,16 @@ class Chat:
                 return False
             case Action.RETRY:
                 self._turn(lambda: self._conversation.retry())
-            case Action.NEW:
-                self._engine.call(self._conversation.close())
-                self._conversation = self._engine.call(open_conversation(self._fresh()))
-                self._print(say("session.new", id=self._conversation.id))
-            case Action.NOTHING:
+            case Action.NEW | Action.NOTHING:
                 pass
         return True
 
-    def _fresh(self) -> Options:
-        return replace(self._options, resume="", continue_last=False)
+    def _begin_anew(self) -> None:
+        """The old conversation is given up only when the new one stands."""
+        fresh = self._engine.call(open_conversation(replace(self._options, resume="", continue_last=False)))
+        old, self._conversation = self._conversation, fresh
+        self._engine.call(old.close())
+        self._print(say("session.new", id=fresh.id))
 
     # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -207,8 +211,6 @@ class Chat:
         sys.stdout.flush()
         if isinstance(event, PermissionAsked):
             self._engine.soon(self._conversation.answer, event.id, self._ask(event))
-        if isinstance(event, TurnEnded) and event.reason in ("interrupted", "terminated"):
-            self._engine.soon(self._conversation.inbox.steering)
 
     def _ask(self, question: PermissionAsked) -> Answer:
         ink = self._ink
@@ -219,28 +221,32 @@ class Chat:
         if question.dangerous:
             self._print(ink.red(say("ask.dangerous")))
         choices = say("ask.choices", rule=visible(question.always)) if question.always else say("ask.choices_once")
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys pressed before the question are no answer to it
         while True:
             self._print(choices)
-            match _key(say("ask.prompt")).strip().lower()[:1]:
-                case "y":
+            match self._answered(say("ask.prompt"), at_end="no").strip().lower():
+                case "y" | "yes":
                     return Answer(choice="once")
-                case "a" if question.always:
+                case "a" | "always" if question.always:
                     return Answer(choice="always")
-                case "n":
-                    return Answer(choice="deny", reason=_key(say("ask.reason")).strip())
+                case "n" | "no":
+                    return Answer(choice="deny", reason=self._answered(say("ask.reason")).strip())
                 case _:
                     continue
 
+    def _answered(self, prompt: str, *, at_end: str = "") -> str:
+        """A line that does not join the history of prompts; `at_end` when there is no more input."""
+        readline = late("readline")
+        readline.set_auto_history(False)
+        try:
+            return input(prompt)
+        except EOFError:
+            return at_end
+        finally:
+            readline.set_auto_history(True)
+
     def _print(self, text: str) -> None:
         print(text, flush=True)
-
-
-def _key(prompt: str) -> str:
-    """An answer; no more input counts as no."""
-    try:
-        return input(prompt)
-    except EOFError:
-        return "n"
 
 
 def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
@@ -249,9 +255,15 @@ def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
 
 def run(options: Options, first: str) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminated)  # leave through the finally below: the terminal is put in order
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup means it
+            signal.signal(number, _terminated)  # leave through the finally below: the terminal is put in order
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     chat = Chat(options)
     try:
         return chat.run(first)
+    except SystemExit:
+        chat.ending = "terminated"
+        raise
     finally:
         chat.close()

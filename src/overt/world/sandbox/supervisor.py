@@ -104,8 +104,9 @@ class Keeper:
         except OSError as error:
             self.say(b"failed %d\n" % (error.errno or 0))
             return True
+        finally:
+            os.close(order.output)
         self.say(b"pid %d\n" % root)
-        os.close(order.output)
         self.poller.register(self.control, select.POLLIN)
         while not self.ended(root) and time.monotonic() < self.deadline:
             wait = min(self.deadline - time.monotonic(), 3600.0)

@@ -1,0 +1,84 @@
+"""Where a conversation is recorded: a new session, one that goes on, or none."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt import __version__
+from overt.app.conversation import Recorder
+from overt.app.options import Options
+from overt.app.setting import Setting
+from overt.core.errors import SessionError
+from overt.core.events import Noticed, SessionOpened
+from overt.core.ids import new_id
+from overt.lib.catalogue import say
+from overt.sessions.entries import VERSION
+from overt.sessions.index import find, latest
+from overt.sessions.load import Loaded, load
+from overt.sessions.log import SessionLog
+from overt.sessions.resume import Resumed, resume
+
+
+class NoLog:
+    """The recorder of a session that is not kept."""
+
+    def append(self, event: object, *, turn: int, step: int) -> None: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """`resumed` is what a session that goes on had come to; `notices` are for the person."""
+
+    log: Recorder
+    id: str
+    path: str = ""
+    resumed: Resumed | None = None
+    notices: tuple[str, ...] = ()
+
+
+def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], None]) -> Recorded:
+    path = _wanted(options, setting)
+    places = setting.roots
+    if path is None:
+        if not options.persist:
+            return Recorded(log=NoLog(), id=new_id())
+        log = SessionLog.create(
+            setting.environment.data_dir,
+            workspace=places.workspace,
+            project=places.project,
+            overt=__version__,
+            notify=notify,
+        )
+        return Recorded(log=log, id=log.id, path=log.path)
+    if not options.persist:
+        loaded = load(path)
+        return _going_on(NoLog(), "", loaded, setting)
+    header = SessionOpened(
+        id="", format=VERSION, overt=__version__, workspace=places.workspace, project=places.project, created=""
+    )
+    log, loaded = SessionLog.open(path, opened=header, notify=notify)
+    return _going_on(log, path, loaded, setting)
+
+
+def _wanted(options: Options, setting: Setting) -> str | None:
+    data, project = setting.environment.data_dir, setting.roots.project
+    if options.resume:
+        return find(data, options.resume, None)
+    if not options.continue_last:
+        return None
+    path = latest(data, project)
+    if path is None:
+        raise SessionError(say("session.none", project=project), code="missing")
+    return path
+
+
+def _going_on(log: Recorder, path: str, loaded: Loaded, setting: Setting) -> Recorded:
+    """In another folder, what was read there is not known here, and the prompt must say where it is now."""
+    resumed, notices = resume(loaded.entries), loaded.damage
+    there = loaded.opened.workspace
+    if there and there != setting.roots.workspace:
+        resumed = replace(resumed, prefix=None, history=replace(resumed.history, seen={}))
+        notices = (*notices, say("session.moved", there=there))
+    return Recorded(log=log, id=loaded.id, path=path, resumed=resumed, notices=notices)
