@@ -91,6 +91,7 @@ class Bench:
             gate=gate,
             hands=self.hands,
             assembler=Assembler(self.player.wire),
+            hide=lambda text: text.replace("the-key", "[redacted]"),
         )
         opening = PrefixSet(
             prefix=agent.prefix, provider="played", model="m", wire="openai", encoder=1, fingerprint="f"
@@ -416,6 +417,13 @@ def test_always_for_another_tool_does_not_open_edits(tmp_path: Path) -> None:
     bench.play(bench.prompt())
     assert [question.always for question in bench.of(PermissionAsked)] == ["jobs", "edit"]
     assert not (tmp_path / "a").exists()
+
+
+def test_a_key_in_what_a_tool_brings_back_is_hidden_from_model_and_person(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [says("", call("bash", command="echo the-key")), says("ok")])
+    bench.play(bench.prompt())
+    (finished,) = bench.of(ToolFinished)
+    assert (text_of(finished.result), finished.view.text) == ("[redacted]", "[redacted]")
 
 
 def test_a_rule_that_cannot_be_stored_is_told_and_holds_for_now(tmp_path: Path) -> None:

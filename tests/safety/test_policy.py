@@ -141,3 +141,18 @@ def test_always_holds_for_that_very_command_and_no_other(command: str) -> None:
     always = Rule(action="allow", tool="bash", pattern=command, origin="always")
     assert speaks_of(always, bash(command))
     assert not speaks_of(always, bash(command + " -A -f secrets"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'echo "$HOME" > there; echo "b"',
+        'echo x > th"ere"',
+        "echo pwn=>there",
+        "$'rm' there",
+        "r\\\nm there",
+        'echo \\" > there \\"',
+    ],
+)
+def test_quoting_hides_no_overwriting_and_no_dangerous_word(command: str) -> None:
+    assert read_command(command, lambda path: path == "there").hazard == "dangerous"

@@ -102,4 +102,4 @@ def test_the_tool_is_said_in_few_bytes_and_declares_that_it_runs_programs() -> N
     said = msgspec.json.encode([bash.spec.name, bash.spec.description, bash.spec.schema])
 
     assert len(said) <= 650
-    assert (bash.effects, bash.reads_only) == (frozenset({"run"}), False)
+    assert bash.effects == frozenset({"run"})

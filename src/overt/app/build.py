@@ -15,6 +15,7 @@ from overt.app.options import Options
 from overt.app.record import open_record
 from overt.app.setting import Setting, read_setting
 from overt.config.always import add_always, load_always
+from overt.config.regular import read_regular
 from overt.context.assemble import Assembler, fingerprint
 from overt.context.recipe import built_in_prompt, environment, given_prompt, project_rules
 from overt.core.effects import Effect
@@ -35,6 +36,7 @@ from overt.providers.registry import make
 from overt.sessions.resume import Resumed
 from overt.tools.registry import tools_for
 
+RULES, RULES_MOST = "AGENTS.md", 1024 * 1024
 PROGRAM_TOOLS = ("bash", "jobs")
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
@@ -97,6 +99,7 @@ class Builder:
         self._window = 0
         self._max_tokens: int | None = None
         self._secrets = list(setting.environment.secrets())
+        self._redactor = Redactor(self._secrets)
         self._conversation: Conversation | None = None
         self._providers: list[Provider] = []
         self._notices: list[str] = [*setting.config.warnings]
@@ -123,6 +126,7 @@ class Builder:
             gate=gate,
             hands=self._hands,
             assembler=Assembler(provider.wire),
+            hide=lambda text: self._redactor.hide(text),
         )
         standing = Standing(
             id=record.id,
@@ -154,13 +158,14 @@ class Builder:
             found = replace(found, model=resumed.model)
         if found.key:
             self._secrets.append(found.key)
+        self._redactor = Redactor(self._secrets)
         self._window = found.entry.context_window
         self._max_tokens = found.entry.max_tokens
         self._providers.append(make(found.entry, found.key))
         return self._providers[-1], found.model
 
     def redact(self, text: str) -> str:
-        return Redactor(self._secrets).clean(text)
+        return self._redactor.clean(text)
 
     def _tools(self) -> dict[str, Tool]:
         settings = self._setting.config.tools
@@ -198,11 +203,12 @@ class Builder:
         return Prefix(system=tuple(fragments), tools=specs)
 
     def _rules_of_project(self) -> Fragment | None:
+        """A link is not followed and a pipe not waited for: the project may be anybody's."""
         try:
-            with open(os.path.join(self._setting.roots.project, "AGENTS.md"), "rb") as file:
-                return project_rules("AGENTS.md", file.read(1024 * 1024))
+            content, _ = read_regular(os.path.join(self._setting.roots.project, RULES), RULES_MOST, os.O_NOFOLLOW)
         except OSError:
             return None
+        return project_rules(RULES, content[:RULES_MOST])
 
     def _facts(self) -> dict[str, str]:
         return {

@@ -206,6 +206,12 @@ class Conversation:
     # ── the turn ─────────────────────────────────────────────────────────────────────────────────────────
 
     async def _run(self, text: str) -> None:
+        try:
+            await self._run_turn(text)
+        finally:
+            self._shown.put_nowait(None)
+
+    async def _run_turn(self, text: str) -> None:
         self._begun = True
         started = monotonic()
         self.turn += 1
@@ -227,7 +233,6 @@ class Conversation:
             end = TurnEnded(reason=self._end_reason)
         finally:
             self._close_turn(end, spent, started)
-            self._shown.put_nowait(None)
 
     async def _consume_turn(self) -> TurnEnded:
         end = TurnEnded(reason="error", text="the turn ended without a word")

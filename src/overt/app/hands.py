@@ -14,7 +14,7 @@ from overt.core.views import Todo
 from overt.world.environment import child_environment
 from overt.world.files import Files, Workspace, find_rg
 from overt.world.jobs import Jobs
-from overt.world.programs import Programs, Supervised
+from overt.world.programs import NoPrograms, Programs, Supervised
 
 
 class TodoNotes:
@@ -88,7 +88,7 @@ class WorldHands:
                 return Files(self._workspace, call_id=call_id, journal=journal, seen=seen, rg=self._rg, preview=preview)
             case "run":
                 if preview:
-                    raise ToolError("a program cannot be previewed")
+                    return NoPrograms()
                 return Programs(
                     self._spawner,
                     self._jobs,

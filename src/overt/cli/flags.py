@@ -96,7 +96,7 @@ def options_of(given: Given, *, interactive: bool) -> Options:
 
 
 def _above_zero(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() else 0
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if number < 1:
         raise UsageError(f"--max-turns must be a whole number above 0, got {text!r}")
     return number

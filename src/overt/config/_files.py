@@ -12,8 +12,8 @@ from overt.config._keys import (
     read_rule,
     read_value,
 )
-from overt.config._regular import read_regular
 from overt.config._toml import parse as parse_toml
+from overt.config.regular import read_regular
 from overt.config.rules import nearest, printable, stranger
 from overt.config.schema import Setting
 from overt.core.errors import ConfigError

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from overt.config._regular import read_regular
+from overt.config.regular import read_regular
 from overt.core.codec import decode, encode
 from overt.core.errors import ConfigError
 from overt.lib.atomic import replace

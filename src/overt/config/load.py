@@ -47,7 +47,7 @@ UNSET = {"permissions.mode": "review", "permissions.fallback": "ask", "offline":
 ALWAYS_LOOSE = frozenset(
     {
         *("permissions.allow", "tools.enabled", "env.pass", "workspace.allow_read", "workspace.allow_write"),
-        *("agent.system_prompt", "agent.append_system_prompt"),
+        *("agent.system_prompt", "agent.append_system_prompt", "default_model"),
     }
 )
 LOWER_ONLY = frozenset({"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens"})
@@ -117,6 +117,7 @@ class _Merged:
     def __init__(self) -> None:
         self.settings: dict[str, list[Setting]] = {}
         self.warnings: list[str] = []
+        self.dont_ask = False
 
     def file(self, path: str, name: str, *, base: str, home: str, trusted: bool = True) -> None:
         settings, warnings = late("config.files")(path, name)
@@ -150,6 +151,7 @@ class _Merged:
         self.put(Setting(key=setting.key, value=value, origin=setting.origin))
 
     def put(self, setting: Setting) -> None:
+        self.dont_ask |= setting.key == "permissions.mode" and setting.value == "dontAsk"
         before = self.settings.get(setting.key, [])
         self.settings[setting.key] = [*before, setting] if setting.key in JOINED else [setting]
 
@@ -212,7 +214,7 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
             rules=tuple(rule for action in ("deny", "ask", "allow") for rule in get(f"permissions.{action}", ())),
             fallback=get("permissions.fallback"),
             mode="review" if mode == "dontAsk" else mode,
-            dont_ask=mode == "dontAsk",
+            dont_ask=merged.dont_ask,
         ),
         tools=ToolSettings(enabled=get("tools.enabled"), disabled=get("tools.disabled", ())),
         limits=Limits(**limits),

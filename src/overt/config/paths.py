@@ -50,11 +50,11 @@ class Roots(Struct, frozen=True, kw_only=True):
 
 def read_environment() -> Environment:
     variables = dict(os.environ)
-    home = os.path.expanduser("~")
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         raise ConfigError("the current folder no longer exists; change to another one and start again") from None
+    home = os.path.join(cwd, os.path.expanduser("~"))
     return Environment(
         home=home,
         config_dir=_folder(variables, "XDG_CONFIG_HOME", f"{home}/.config"),

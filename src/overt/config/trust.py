@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from overt.config._regular import read_regular
 from overt.config._store import plain, read, update
 from overt.config.paths import KEY_VARIABLES, Environment
+from overt.config.regular import read_regular
 
 LARGEST_DOTENV = 256 * 1024
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from overt.core.fragments import Fragment, Origin
-from overt.core.requests import Prefix, ToolSpec
 from overt.lib.data import read_text
 
 RULES_CAP = 32 * 1024
@@ -35,7 +34,3 @@ def environment(facts: Mapping[str, str]) -> Fragment:
     """Facts fixed for the session, so that the prefix holds."""
     text = "\n".join(f"{name}: {value}" for name, value in facts.items())
     return Fragment(key="environment", text=text, origin=Origin(kind="harness", where="environment"))
-
-
-def prefix(fragments: tuple[Fragment, ...], tools: tuple[ToolSpec, ...]) -> Prefix:
-    return Prefix(system=fragments, tools=tools)

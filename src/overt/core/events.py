@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from overt.core.fragments import Origin
 from overt.core.messages import Call, Message, Result
 from overt.core.requests import Finish, Params, Prefix
 from overt.core.usage import Usage
@@ -204,7 +203,6 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     view: View
     always: str = ""
     dangerous: bool = False
-    origin: Origin | None = None
 
 
 class ToolProgressed(Event, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
-from overt.core.effects import EFFECT_OF, WRITING, Effect
+from overt.core.effects import EFFECT_OF, Effect
 from overt.core.messages import Document, Image
 from overt.core.requests import ToolSpec
 from overt.core.schema import schema
@@ -38,10 +38,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     @property
     def effects(self) -> frozenset[Effect]:
         return frozenset(self.needs.values())
-
-    @property
-    def reads_only(self) -> bool:
-        return not self.effects & WRITING
 
 
 A = TypeVar("A", bound=Arguments)

@@ -1,5 +1,7 @@
 """An agent: everything a turn needs, bundled and frozen."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from overt.context.assemble import Assembler
@@ -12,7 +14,10 @@ from overt.engine.gate import Gate
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """`effects` is all this agent may hold: a tool that needs more does not exist for it."""
+    """`effects` is all this agent may hold: a tool that needs more does not exist for it.
+
+    `hide` takes the keys in use out of whatever a tool brings back.
+    """
 
     path: str
     provider: Provider
@@ -24,3 +29,4 @@ class Agent(Struct, frozen=True, kw_only=True):
     gate: Gate
     hands: Hands
     assembler: Assembler
+    hide: Callable[[str], str]

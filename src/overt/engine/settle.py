@@ -9,12 +9,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from time import monotonic
 
+from msgspec.structs import replace
+
 from overt.core.errors import ToolError
 from overt.core.events import Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
 from overt.core.messages import Call, Result, Text
-from overt.core.settings import Limits
 from overt.core.tool import Outcome
-from overt.core.views import Failure
+from overt.core.views import Failure, Output, Plain
 from overt.engine.agent import Agent
 from overt.engine.attempt import attempt
 from overt.engine.gate import Admission
@@ -108,13 +109,16 @@ async def _perform(agent: Agent, admission: Admission, emit: Emit, places: async
 
 
 def _finished(agent: Agent, call_id: str, outcome: Outcome, seen: dict[str, str], ms: int) -> ToolFinished:
-    text = Text(text=_bounded(outcome.text, agent.limits))
+    text = Text(text=_bounded(agent, outcome.text))
     result = Result(call_id=call_id, parts=(text, *outcome.parts))
-    return ToolFinished(agent=agent.path, result=result, view=outcome.view, seen=seen, ms=ms)
+    view = outcome.view
+    if isinstance(view, Output | Plain):
+        view = replace(view, text=agent.hide(view.text))
+    return ToolFinished(agent=agent.path, result=result, view=view, seen=seen, ms=ms)
 
 
 def _failed(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinished:
-    text = _bounded(message, agent.limits)
+    text = _bounded(agent, message)
     return ToolFinished(
         agent=agent.path,
         result=Result(call_id=call_id, parts=(Text(text=text),), error=True),
@@ -123,8 +127,9 @@ def _failed(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinis
     )
 
 
-def _bounded(text: str, limits: Limits) -> str:
-    return clip(text, max_bytes=limits.result_bytes, max_tokens=limits.result_tokens)
+def _bounded(agent: Agent, text: str) -> str:
+    limits = agent.limits
+    return clip(agent.hide(text), max_bytes=limits.result_bytes, max_tokens=limits.result_tokens)
 
 
 def _effects(admission: Admission) -> tuple[str, ...]:

@@ -31,17 +31,23 @@ def _known() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 class Redactor:
-    """Replaces the values it was given and well-known forms of keys."""
+    """Replaces the values it was given, and where it is asked to, well-known forms of keys."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         usable = {secret.strip() for secret in secrets}
         # The longest first, so that a secret that contains another is hidden whole.
         self._secrets = tuple(sorted((each for each in usable if len(each) >= SHORTEST), key=len, reverse=True))
 
-    def clean(self, text: str) -> str:
+    def hide(self, text: str) -> str:
+        """Without the values it was given; whatever else looks like a key stays."""
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, HIDDEN)
+        return text
+
+    def clean(self, text: str) -> str:
+        """Also without well-known forms of keys."""
+        text = self.hide(text)
         if not any(hint in text for hint in HINTS):
             return text
         keys, bearer = _known()

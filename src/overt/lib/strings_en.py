@@ -34,7 +34,7 @@ ENGLISH: dict[str, str] = {
     "session.none": "There is no session to continue in {project}.",
     # chat
     "chat.welcome": "Overt {version}, {model}, mode {mode}. /help lists the commands.",
-    "chat.help": "Type a task and press Enter. Ctrl-C stops the turn, twice leaves.",
+    "chat.help": "Type a task. While it works, a line steers it, +line comes next; Ctrl-C stops it, twice leaves.",
     "chat.again": "Press Ctrl-C again to leave.",
     "chat.goodbye": "Goodbye.",
     "chat.unknown": "There is no command {name}. /help lists the commands.",

@@ -34,7 +34,7 @@ CHINESE: dict[str, str] = {
     "session.none": "{project} 中没有可继续的会话。",
     # chat
     "chat.welcome": "Overt {version}，{model}，模式 {mode}。输入 /help 查看命令。",
-    "chat.help": "输入任务并按回车。Ctrl-C 停止当前轮，连按两次退出。",
+    "chat.help": "输入任务并按回车。运行时输入一行可引导它，以 + 开头则作为下一个任务。Ctrl-C 停止，连按两次退出。",
     "chat.again": "再按一次 Ctrl-C 退出。",
     "chat.goodbye": "再见。",
     "chat.unknown": "没有命令 {name}。输入 /help 查看命令。",

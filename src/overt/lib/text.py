@@ -5,9 +5,6 @@ import re
 from overt.lib.tokens import estimate
 
 # Patterns stay text: compiling these classes costs milliseconds, which start-up would pay.
-WIDE = (
-    "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff]"
-)
 UNSAFE = (
     "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"

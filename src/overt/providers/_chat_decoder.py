@@ -258,18 +258,18 @@ def _fresh(number: int, taken: set[str]) -> str:
     return f"call_{number}"
 
 
-def _text_of(content: Any) -> str:
+def _text_of(content: Any, depth: int = 8) -> str:
     """Text from a string, a list of typed parts or an object; compact JSON when nothing says what it is."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        return "".join(map(_text_of, content))
-    if isinstance(content, dict):
+    if isinstance(content, list) and depth:
+        return "".join(_text_of(part, depth - 1) for part in content)
+    if isinstance(content, dict) and depth:
         for key in ("text", "content", "value", "output_text", "refusal"):
             if isinstance(content.get(key), str | list):
-                return _text_of(content[key])
+                return _text_of(content[key], depth - 1)
     return compact(content)
 
 
@@ -312,5 +312,8 @@ def _decode_broken(payload: bytes) -> Any:
         if "\\u" not in text:
             raise
     json = late("json")
-    paired = json.dumps(json.loads(text), ensure_ascii=False)
+    try:
+        paired = json.dumps(json.loads(text), ensure_ascii=False)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     return decode(paired.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

@@ -70,7 +70,7 @@ def _unwrapped(given: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, str) and value[:1] in "[{":
             try:
                 found[name] = json.decode(value)
-            except DecodeError:
+            except (DecodeError, UnicodeError, RecursionError):
                 continue
     return found
 

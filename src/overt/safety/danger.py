@@ -22,13 +22,12 @@ SHELLS = frozenset("sh bash dash zsh ksh fish busybox ssh script watch su".split
 
 HARMLESS = frozenset(
     """ls cat head tail wc pwd echo printf true false sleep date whoami id uname hostname which type basename dirname
-    realpath readlink stat file du df diff cmp sort cut tr nl od rev seq test grep egrep fgrep rg tree ps
+    realpath readlink stat file du df diff cmp sort cut tr nl od rev seq test grep egrep fgrep rg ps
     cksum md5sum sha1sum sha256sum""".split()
 )
 HARMLESS_GIT = frozenset("status log diff show branch rev-parse ls-files blame describe shortlog".split())
 WRITING_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "sort": ("-o", "--output", "--compress-program"),
-    "tree": ("-o",),
     "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
     "date": ("-s", "--set"),
     "hostname": ("",),
@@ -70,7 +69,7 @@ WORDS = r"""(?:[^\s"'\\]|\\.|"[^"]*"|'[^']*')+"""
 RAW_WORDS = r"[\w./-]+"
 COMPUTED = r"[`$\\*?\[~!#]|<<|<\(|>\("
 TO_NULL = r"[0-9&]?>>?\s*/dev/null|[0-9]?>&[0-9-]"
-TARGET = r"(?<!=)>(>?)\s*(\|?\s*[^\s;&|)]*)"
+TARGET = r">(>?)\s*(\|?\s*[^\s;&|)]*)"
 REDIRECT = r"(?<![0-9&])>|[0-9&]>(?!&[0-9-])"
 ASSIGNMENT = r"^[A-Za-z_][A-Za-z0-9_]*\+?="
 
@@ -88,6 +87,7 @@ def _assume_it_exists(path: str) -> bool:
 
 def read_command(command: str, exists: Callable[[str], bool] = _assume_it_exists) -> Reading:
     """`exists` tells whether a redirection would overwrite; by default it is assumed to."""
+    command = command.replace("\\\n", "")  # the shell joins such lines before it reads words
     segments = [segment for segment in re.split(SEGMENTS, re.sub(TO_NULL, "", command)) if segment.strip()]
     words = [re.findall(WORDS, segment) for segment in segments]
     bad = tuple(word for line in words for word in line if _name(word) in DANGEROUS)
@@ -145,11 +145,12 @@ def _writes(name: str, arguments: list[str]) -> bool:
 
 
 def _name(word: str) -> str:
-    return re.sub(r"[\"'\\]", "", word).rpartition("/")[2]
+    return re.sub(r"\$?[\"']|\\", "", word).rpartition("/")[2]
 
 
 def _unquoted(command: str) -> str:
-    return re.sub(r"\"[^\"`$]*\"|'[^']*'", "", command)
+    """The text outside quotes, taken from left to right."""
+    return re.sub(r"""\\.|"(?:[^"\\]|\\.)*"|'[^']*'""", "", command)
 
 
 def _targets(command: str) -> Iterator[str]:
@@ -162,5 +163,5 @@ def _targets(command: str) -> Iterator[str]:
 def _overwrites(target: str, exists: Callable[[str], bool]) -> bool:
     if target.startswith(">"):
         return target[1:].strip().rpartition("/")[2].startswith(".")
-    name = target.strip("|\"' ")
-    return not name or re.search(COMPUTED, name) is not None or exists(name)
+    name = target.strip("| ")
+    return not name or re.search(COMPUTED, name) is not None or bool(set(name) & {'"', "'"}) or exists(name)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.core.effects import Effect
+from overt.core.effects import WRITING, Effect
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.danger import read_command
 from overt.safety.rules import Subject, matching, normal
@@ -43,7 +43,7 @@ def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
     """Calls that may run beside others: readers, and commands known to change nothing."""
     if subject.tool == "jobs":
         return bool(subject.values) and subject.values[0] != "stop"
-    return not effects & {"write", "run", "network", "delegate"} or subject.reading.hazard == "harmless"
+    return not effects & WRITING or subject.reading.hazard == "harmless"
 
 
 def judge(

@@ -105,7 +105,8 @@ class _Reading:
             return
         if seq <= self.top:
             self.damage.append(f"line {number}: entry {seq} stands out of its place and was left out")
-        elif not self.anchors or seq > self.next_seq:
+            return
+        if not self.anchors or seq > self.next_seq:
             if seq > self.next_seq:
                 self.damage.append(f"line {number}: before it {_missing(self.next_seq, seq - 1)} missing")
             self.entries.append(entry)

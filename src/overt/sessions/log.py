@@ -189,7 +189,7 @@ class SessionLog:
 
 def make_private(folder: str) -> None:
     """Make a folder and those above it that are missing, for the owner only, whatever the umask."""
-    if os.path.isdir(folder):
+    if not folder or os.path.isdir(folder):
         return
     make_private(os.path.dirname(folder))
     try:

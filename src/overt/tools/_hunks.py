@@ -98,6 +98,10 @@ def _place(lines: list[str], hunk: Hunk, *, old: list[str], cursor: int, shift: 
             return min(max(_expected(hunk, old) + shift, cursor), len(lines))
         return cursor if hunk.anchors else len(lines)
     last = len(lines) - len(old)
+    wanted = _expected(hunk, old) + shift
+    anywhere = not (hunk.at_end or hunk.unended(" -"))
+    if anywhere and hunk.start is not None and cursor <= wanted <= last and lines[wanted : wanted + len(old)] == old:
+        return wanted
     places = [at for at in range(cursor, last + 1) if lines[at] == old[0] and lines[at : at + len(old)] == old]
     if hunk.at_end or hunk.unended(" -"):
         places = [at for at in places if at + len(old) == len(lines)] or (places if hunk.at_end else [])
@@ -108,7 +112,6 @@ def _place(lines: list[str], hunk: Hunk, *, old: list[str], cursor: int, shift: 
             numbers = ", ".join(str(at + 1) for at in places[:8])
             raise ToolError(f"{label} fits at lines {numbers}. Add context lines or line numbers.", code="ambiguous")
         return places[0]
-    wanted = _expected(hunk, old) + shift
     return min(places, key=lambda at: abs(at - wanted))
 
 

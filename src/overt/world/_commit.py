@@ -22,6 +22,7 @@ from overt.world._contain import Spot, Workspace, failed, reach
 from overt.world._reading import MAX_TEXT, digest, read_raw
 
 MAX_FILES = 300
+OWN_FILES = (["overt.toml"], ["overt.json"], ["overt.jsonc"])
 
 Snapshot = Callable[[str, os.stat_result | None, str], None]
 
@@ -78,6 +79,12 @@ def _reach(workspace: Workspace, path: str, held: ExitStack) -> Spot:
     if any(part.casefold() == ".git" for part in spot.parts):
         raise ToolError(
             f"{spot.path} belongs to git's own data, which file tools never change; use git commands through bash.",
+            code="protected",
+        )
+    names = [part.casefold() for part in spot.parts]
+    if ".overt" in names or names[-1:] in OWN_FILES:
+        raise ToolError(
+            f"{spot.path} is Overt's own configuration, which only the user changes; tell them what to write.",
             code="protected",
         )
     if spot.stat is not None and stat.S_ISDIR(spot.stat.st_mode):

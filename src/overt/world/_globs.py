@@ -41,7 +41,8 @@ def literal(name: str) -> str:
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """A pattern as a regular expression for `fullmatch` on a path."""
+    """A pattern as a regular expression for `fullmatch` on a path; repeated `**/` would take for ever to fail."""
+    pattern = re.sub(r"(?:\*\*/)+", "**/", pattern)
     out: list[str] = []
     braces = position = 0
     while position < len(pattern):

@@ -30,6 +30,10 @@ ADDED = {
     "GIT_PAGER": "cat",
     "GIT_EDITOR": "true",
     "GIT_TERMINAL_PROMPT": "0",
+    # A folder that merely looks like a repository must not have its configuration, and so its programs, run.
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_0": "explicit",
     "SSH_ASKPASS": "",
     "SSH_ASKPASS_REQUIRE": "never",
     "SUDO_ASKPASS": "/bin/false",

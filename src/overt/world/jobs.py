@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import subprocess
+import sys
 import time
 from typing import Literal
 
@@ -27,6 +29,12 @@ READY = (
     r"|\bserver (?:is )?(?:now )?(?:running|started|ready|up|listening)\b|\brunning (?:on|at) (?:port|http)"
     r"|\baccepting connections\b|\bcompiled successfully\b|\bserving (?:http )?(?:on|at)\b|\bon port \d+"
 )
+
+FILTER_WITHIN = 5.0
+FILTER = """import re, sys
+wanted = re.compile(sys.argv[1])
+lines = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").split("\\n")
+print(*(number for number, line in enumerate(lines) if wanted.search(line)))"""
 
 
 class Job:
@@ -129,15 +137,14 @@ class Jobs:
             del self._jobs[job.id]
             await job.stop(0.0)
             raise
-        return self.output(job.id, since=0, tail=0, filter="")
+        return await self.output(job.id, since=0, tail=0, filter="")
 
     def list(self) -> tuple[JobState, ...]:
         return tuple(job.shown() for job in self._jobs.values())
 
-    def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
+    async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
         """Lines from byte `since` on that match `filter`, the last `tail` of them (0: all)."""
         job = self._job(id)
-        wanted = _pattern(filter)
         before, lost, after = job.spool.since(since)
         end = job.spool.size
         if job.state == "running":
@@ -151,8 +158,8 @@ class Jobs:
             lines = [*_lines(before[:upto]), f"[... {lost} bytes are no longer kept ...]", *_lines(after[onward:])]
         else:
             lines = _lines(before + after)
-        if wanted:
-            lines = [line for line in lines if wanted.search(line[:LONGEST_LINE])]
+        if filter:
+            lines = await asyncio.to_thread(_matching, lines, filter)
         lines = lines[-tail:] if tail > 0 else lines
         return JobOutput(job=job.shown(), text=clip("\n".join(lines), LIMIT, TOKENS, HINT), next=max(end, 0))
 
@@ -197,10 +204,21 @@ def _lines(data: bytes) -> list[str]:
     return plain(data).removesuffix("\n").split("\n") if data else []
 
 
-def _pattern(filter: str) -> re.Pattern[str] | None:
-    if not filter:
-        return None
+def _matching(lines: list[str], filter: str) -> list[str]:
+    """In a process of its own, because some patterns take for ever and hold everything else up meanwhile."""
     try:
-        return re.compile(filter)
+        re.compile(filter)
     except re.error as error:
         raise ToolError(f"filter is not a regular expression: {error}", code="invalid") from error
+    shortened = "\n".join(line[:LONGEST_LINE].replace("\r", " ") for line in lines)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", FILTER, filter],
+            input=shortened.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            timeout=FILTER_WITHIN,
+        )
+    except subprocess.TimeoutExpired:
+        message = f"the filter took longer than {FILTER_WITHIN:g} s; use a simpler one"
+        raise ToolError(message, code="invalid") from None
+    return [lines[int(number)] for number in done.stdout.split()]

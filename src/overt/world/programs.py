@@ -82,7 +82,7 @@ class Programs:
         return self._jobs.list()
 
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
-        return self._jobs.output(id, since=since, tail=tail, filter=filter)
+        return await self._jobs.output(id, since=since, tail=tail, filter=filter)
 
     async def stop(self, id: str) -> JobState:
         return await self._jobs.stop(id)

@@ -117,5 +117,5 @@ def _result(result: Result) -> dict[str, Any]:
 def _input(call: Call) -> Any:
     try:
         return json.decode(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"_raw": call.arguments}

@@ -78,7 +78,8 @@ def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms
     if options.output != "text":
         _line(result(end, conversation, api_ms=api_ms))
     elif end.reason in ("done", "limit"):
-        _out(end.text if end.text.endswith("\n") else end.text + "\n")
+        text = visible(end.text) if sys.stdout.isatty() else end.text
+        _out(text if text.endswith("\n") else text + "\n")
     match end.reason:
         case "error" | "storm":
             _warn(say("prefix.error", text=end.text))

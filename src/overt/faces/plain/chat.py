@@ -144,7 +144,7 @@ class Chat:
             self._print(say("turn.interrupted"))
             return True
         for line in done.lines:
-            self._print(line)
+            self._print(visible(line))
         match done.action:
             case Action.LEAVE:
                 return False
@@ -190,15 +190,17 @@ class Chat:
             self._engine.post(None)
 
     def _wait(self) -> None:
-        """Until something has happened; a line typed meanwhile steers."""
+        """Until something has happened; a line typed meanwhile steers, or with a + waits for the next turn."""
         ready, _, _ = select.select([self._engine.awake, *((sys.stdin,) if self._listening else ())], [], [])
         if self._engine.awake in ready:
             os.read(self._engine.awake, 4096)
         elif sys.stdin in ready:
             line = sys.stdin.readline()
             self._listening = bool(line)
-            if line.strip():
-                self._engine.soon(self._conversation.inbox.steer, line.strip())
+            later, text = line.startswith("+"), line.removeprefix("+").strip()
+            inbox = self._conversation.inbox
+            if text:
+                self._engine.soon(inbox.queue if later else inbox.steer, text)
 
     def _show(self, event: "Event | OvertError | None") -> None:
         if event is None:

@@ -1,8 +1,6 @@
-"""No walls: programs run with the rights of the person who started Overt, and this says so."""
+"""No walls: programs run with the rights of the person who started Overt."""
 
 from overt.core.ports import Profile
-
-NOTICE = "no sandbox: commands run with your own rights"
 
 
 def walls(profile: Profile) -> tuple[str, ...]:
