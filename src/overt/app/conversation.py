@@ -236,7 +236,7 @@ class Conversation:
 
     async def _consume_turn(self) -> TurnEnded:
         end = TurnEnded(reason="error", text="the turn ended without a word")
-        async with open_turn(self.agent, self.history, self.inbox) as events:
+        async with open_turn(self.agent, lambda: self.history, self.inbox) as events:
             try:
                 async for event in events:
                     if isinstance(event, TurnEnded):

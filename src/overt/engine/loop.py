@@ -6,14 +6,14 @@ conversation closes.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from msgspec.structs import replace
 
 from overt.core.events import Event, Noticed, PrefixReset, Replied, RequestSent, TurnEnded, UserSpoke
 from overt.core.fragments import HARNESS, STEERED
-from overt.core.history import History, fold
+from overt.core.history import History
 from overt.core.messages import said
 from overt.engine.agent import Agent
 from overt.engine.inbox import Inbox
@@ -31,19 +31,17 @@ CUT = {"length": "turn.cut", "filter": "turn.filtered"}
 
 
 async def run_turn(
-    agent: Agent, history: History, inbox: Inbox, workers: asyncio.TaskGroup
+    agent: Agent, history: Callable[[], History], inbox: Inbox, workers: asyncio.TaskGroup
 ) -> AsyncGenerator[Event, None]:
+    """`history` is asked before each request: by then everything yielded so far has been folded into it."""
     storm = Storm()
     for step in range(1, agent.limits.max_steps + 1):
         for text in inbox.steering() if step > 1 else ():
-            steered = UserSpoke(agent=agent.path, message=said(text, origin=STEERED), steered=True)
-            history = fold(history, steered)
-            yield steered
+            yield UserSpoke(agent=agent.path, message=said(text, origin=STEERED), steered=True)
 
         reply: Replied | None = None
-        async with aclosing(_ask(agent, history)) as events:
+        async with aclosing(_ask(agent, history())) as events:
             async for event in events:
-                history = fold(history, event)
                 reply = event if isinstance(event, Replied) else reply
                 yield event
         assert reply is not None
@@ -52,13 +50,10 @@ async def run_turn(
         if calls:
             async with aclosing(settle(agent, calls, storm, workers=workers, cut=reply.finish == "length")) as events:
                 async for event in events:
-                    history = fold(history, event)
                     yield event
         elif not reply.message.text().strip():
             storm.empty()
-            nudge = UserSpoke(agent=agent.path, message=said(NUDGE, origin=HARNESS))
-            history = fold(history, nudge)
-            yield nudge
+            yield UserSpoke(agent=agent.path, message=said(NUDGE, origin=HARNESS))
         elif not inbox.has_steering():
             if reply.finish in CUT:
                 yield Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning")
@@ -69,10 +64,8 @@ async def run_turn(
             yield TurnEnded(agent=agent.path, reason="storm", text=over, steps=step)
             return
 
-    last = UserSpoke(agent=agent.path, message=said(LIMIT, origin=HARNESS))
-    history = fold(history, last)
-    yield last
-    async with aclosing(_ask(agent, history, forced=True)) as events:
+    yield UserSpoke(agent=agent.path, message=said(LIMIT, origin=HARNESS))
+    async with aclosing(_ask(agent, history(), forced=True)) as events:
         async for event in events:
             yield event
             if isinstance(event, Replied):
