@@ -1,14 +1,26 @@
-"""The model server of the tests with a lighter record: when each request came and how long it was.
+"""The model server of the tests with a lighter record: when each request came, how long it was, and how long the
+client had been busy with itself: from the last byte of the reply before to the first of this request.
 
 Recording whole bodies costs more with each step of a long conversation, and would hide what is measured.
 """
 
 import argparse
 import signal
+import socket
+import time
 from pathlib import Path
 
 import msgspec
 from tests.fakes.model_server import ModelServer, Recorded, Turn, load
+
+
+class Timed(ModelServer):
+    replied = 0.0
+
+    def _answer(self, connection: socket.socket, request: Recorded) -> bool:
+        stays = super()._answer(connection, request)
+        self.replied = time.time()
+        return stays
 
 
 def main() -> None:
@@ -20,12 +32,13 @@ def main() -> None:
     with open(given.record, "wb", buffering=0) as record:
 
         def choose(request: Recorded, number: int) -> Turn:
-            line = {"at": request.at, "method": request.method, "size": len(request.body)}
+            own = request.began - server.replied
+            line = {"at": request.at, "method": request.method, "size": len(request.body), "own": own}
             record.write(msgspec.json.encode(line) + b"\n")
             server.requests.clear()
             return turns[number % len(turns)]
 
-        server = ModelServer(turns, choose=choose)
+        server = Timed(turns, choose=choose)
         with server:
             waiting = Path(f"{given.port_file}.new")
             waiting.write_text(str(server.port))

@@ -18,11 +18,15 @@ class Recorded(Struct, frozen=True):
     method: str
     body: str = ""
     size: int = 0
+    own: float = 0.0
 
 
 class Arrival(Struct, frozen=True):
+    """`own` is how long the client had been busy with itself before it sent this."""
+
     at: float
     size: int
+    own: float
 
 
 class Server:
@@ -73,7 +77,7 @@ class Server:
                 request = json.decode(line, type=Recorded)
                 if request.method == "POST":
                     self.body = request.body.encode()
-                    found.append(Arrival(request.at, request.size or len(self.body)))
+                    found.append(Arrival(request.at, request.size or len(self.body), request.own))
             self._read = file.tell()
         return found
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from bench.runs import Run, Site
 from bench.server import Server, Turn, calls, text, write_files
@@ -65,38 +65,44 @@ def shell(site: Site) -> Iterator[Row]:
 
 
 def growth(site: Site) -> Iterator[Row]:
+    """What a step costs us between the last byte of a reply and the first of the next request: sending is left out.
+
+    The yardstick does nothing in between, so it shows what the server and the memory of 671 KB cost by themselves.
+    """
     workspace = site.fresh("growth")
     names = write_files(workspace, size=1000)
     turns = [calls("read", {"path": names[step % len(names)]}) for step in range(MANY)]
     early: list[float] = []
     late: list[float] = []
-    sending: list[float] = []
+    whole: list[float] = []
+    idle: list[float] = []
     sizes, body = _heard(site, "growth", turns)
     listed = site.sizes("growth.sizes", sizes)
     with Server(site, "growth", [*turns, text()], record="times") as server:
-        for _ in range(site.times(5)):
+        for _ in range(site.times(9)):
             site.overt(server.port, workspace, "--max-turns", "600")
-            gaps = [after.at - before.at for before, after in pairwise(server.arrivals())]
-            sent = json.decode(site.yardstick("exchange.py", server.port, body, listed).out, type=list[float])
-            server.arrivals()
-            early.append(median(gaps[EARLY]))
-            late.append(median(gaps[LATE]))
-            sending.append(median(sent[LATE]) - median(sent[EARLY]))
-    own = [there - bytes_sent for there, bytes_sent in zip(late, sending, strict=True)]
-    ratio = median(own) / median(early)
+            arrivals = server.arrivals()
+            own = [arrival.own for arrival in arrivals]
+            gaps = [after.at - before.at for before, after in pairwise(arrivals)]
+            site.yardstick("exchange.py", server.port, body, listed)
+            bare = [arrival.own for arrival in server.arrivals()]
+            early.append(median(own[EARLY]))
+            late.append(median(own[LATE]))
+            whole.append(median(gaps[LATE]) - median(gaps[EARLY]))
+            idle.append(median(bare[LATE]) - median(bare[EARLY]))
+    ratio = median(late) / median(early)
     yield Row(
-        name=f"step 500 without sending (steps 10-50), {sizes[-1] // 1024} KiB",
-        ours=Series(own).ms(),
+        name=f"step 500, reply to request (10-50), {sizes[-1] // 1024} KiB",
+        ours=Series(late).ms(),
         yardstick=Series(early).ms(),
         ratio=ratio,
         budget=f"{GROWTH:g} x",
         ok=ratio <= GROWTH,
     )
     yield Row(
-        name="step 500 as it is (sending more bytes)",
-        ours=Series(late).ms(),
-        yardstick=f"+ {Series(sending).ms()}",
-        ratio=median(late) / median(early),
+        name="step 500 more than that, sending included (idle)",
+        ours=f"+ {Series(whole).ms()}",
+        yardstick=f"+ {Series(idle).ms()}",
     )
 
 

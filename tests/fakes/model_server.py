@@ -83,6 +83,9 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
+    """`began` is when its first line had come, `at` when all of it had."""
+
+    began: float
     at: float
     method: str
     path: str
@@ -388,6 +391,7 @@ def _read_request(reader: Any) -> Recorded | None:
     first = reader.readline(64 * 1024).split()
     if len(first) < 3:
         return None
+    began = time.time()
     headers: dict[str, str] = {}
     while (line := reader.readline(64 * 1024).strip()) != b"":
         name, _, value = line.decode("latin-1").partition(":")
@@ -396,9 +400,8 @@ def _read_request(reader: Any) -> Recorded | None:
     body = reader.read(length)
     if len(body) < length:
         return None
-    return Recorded(
-        at=time.time(), method=first[0].decode(), path=first[1].decode("latin-1"), headers=headers, body=body
-    )
+    path = first[1].decode("latin-1")
+    return Recorded(at=time.time(), began=began, method=first[0].decode(), path=path, headers=headers, body=body)
 
 
 def _common(one: bytes, other: bytes) -> int:
