@@ -6,7 +6,7 @@ from overt.core.effects import Effect
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.danger import read_command
 from overt.safety.policy import judge, subject_of
-from overt.safety.rules import Subject, speaks_of
+from overt.safety.rules import Subject, normal, speaks_of
 
 RUN: frozenset[Effect] = frozenset({"run"})
 WRITE: frozenset[Effect] = frozenset({"write"})
@@ -156,3 +156,11 @@ def test_always_holds_for_that_very_command_and_no_other(command: str) -> None:
 )
 def test_quoting_hides_no_overwriting_and_no_dangerous_word(command: str) -> None:
     assert read_command(command, lambda path: path == "there").hazard == "dangerous"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [(".", "."), ("/w", "."), ("a/./b", "a/b"), ("/w/a", "a"), ("../x", "/x"), ("/wide/a", "/wide/a"), ("a/", "a")],
+)
+def test_a_path_has_one_spelling(path: str, expected: str) -> None:
+    assert normal(path, "/w") == expected

@@ -25,6 +25,8 @@ class Subject(Struct, frozen=True, kw_only=True):
 def normal(path: str, root: str) -> str:
     """One spelling for each place: relative to the workspace where it lies in it. Links stay as they are."""
     place = posixpath.normpath(posixpath.join(root, path))
+    if place == root:
+        return "."
     return place[len(root.rstrip("/")) + 1 :] if place.startswith(root.rstrip("/") + "/") else place
 
 
