@@ -258,3 +258,14 @@ def test_nothing_is_written_to_a_session_that_is_only_looked_at(place: Place) ->
         assert place.run("run", "--continue", "--no-session-persistence", "again", server=server).out == "two\n"
         assert place.session().read_bytes() == before
         assert b"first" in server.posts[-1].body
+
+
+def test_going_on_in_another_folder_is_a_recorded_reset(place: Place, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    with ModelServer([Turn(text="one"), Turn(text="two")]) as server:
+        place.run("run", "first", server=server)
+        id = place.session().stem.rpartition("-")[2]
+        place.run("run", "-C", str(other), "--resume", id, "again", server=server)
+    kinds = [entry["type"] for entry in entries(place.session())]
+    assert (kinds.count("prefix"), kinds.count("reset")) == (2, 1)

@@ -180,8 +180,10 @@ class Builder:
         options, agent = self._options, self._setting.config.agent
         specs = tuple(tool.spec for tool in tools.values())
         asked = options.system_prompt is not None or options.append_system_prompt
-        if resumed and resumed.prefix and resumed.prefix.prefix.tools == specs and not asked:
-            return resumed.prefix.prefix
+        if resumed and resumed.prefix and not asked and not self._moved(resumed):
+            recorded = resumed.prefix.prefix
+            if recorded.tools == specs:
+                return recorded
         fragments: list[Fragment] = []
         if options.system_prompt is not None:
             origin = Origin(kind="flag", where=options.system_prompt_origin)
@@ -201,6 +203,10 @@ class Builder:
             origin = Origin(kind="file", where=self._setting.config.origin("agent.append_system_prompt"))
             fragments.append(given_prompt("appended", agent.append_system_prompt, origin=origin))
         return Prefix(system=tuple(fragments), tools=specs)
+
+    def _moved(self, resumed: Resumed) -> bool:
+        """The recorded prefix says where the session began, which may not be here."""
+        return resumed.opened is not None and resumed.opened.workspace != self._setting.roots.workspace
 
     def _rules_of_project(self) -> Fragment | None:
         """A link is not followed and a pipe not waited for: the project may be anybody's."""

@@ -75,10 +75,10 @@ def _wanted(options: Options, setting: Setting) -> str | None:
 
 
 def _going_on(log: Recorder, path: str, loaded: Loaded, setting: Setting) -> Recorded:
-    """In another folder, what was read there is not known here, and the prompt must say where it is now."""
+    """In another folder, what was read there is not known here."""
     resumed, notices = resume(loaded.entries), loaded.damage
     there = loaded.opened.workspace
     if there and there != setting.roots.workspace:
-        resumed = replace(resumed, prefix=None, history=replace(resumed.history, seen={}))
+        resumed = replace(resumed, history=replace(resumed.history, seen={}))
         notices = (*notices, say("session.moved", there=there))
     return Recorded(log=log, id=loaded.id, path=path, resumed=resumed, notices=notices)

@@ -17,6 +17,7 @@ from overt.safety.policy import Verdict, harmless, judge, subject_of
 from overt.safety.rules import ALWAYS, Subject
 
 NOBODY = "there is nobody to ask; allow it with --allowedTools or run it in a terminal"
+NEEDS_A_PERSON = "only a person can allow this, and there is nobody to ask; run it in a terminal"
 
 
 class Admission:
@@ -76,7 +77,8 @@ class Gate:
         by = verdict.by
         if verdict.action == "ask" and (self.asker is None or self._terms.unanswered == "deny"):
             allowed = self._terms.unanswered == "allow" and not verdict.dangerous
-            answer = Answer(choice="once" if allowed else "deny", reason="" if allowed else NOBODY)
+            reason = NEEDS_A_PERSON if verdict.dangerous else NOBODY
+            answer = Answer(choice="once" if allowed else "deny", reason="" if allowed else reason)
         elif verdict.action == "ask" and self.asker is not None:
             try:
                 view = await self._preview(admission, hands)
