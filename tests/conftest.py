@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+LONG = ("soak", "local_tasks")
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.option.markexpr:
         return
-    chosen = [item for item in items if item.get_closest_marker("soak") is None]
-    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("soak")])
-    items[:] = chosen
+    long = [item for item in items if any(item.get_closest_marker(name) for name in LONG)]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
 
 
 @pytest.fixture(autouse=True)

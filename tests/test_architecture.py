@@ -136,7 +136,8 @@ def test_every_effect_a_tool_asks_for_has_a_name() -> None:
 
 def test_the_entry_types_are_those_of_the_session_format() -> None:
     expected = (
-        "session prefix user request reply repair call verdict snapshot outcome todo mode model reset note partial end"
+        "session prefix user request reply repair call verdict snapshot outcome todo mode model title reset note "
+        "partial end"
     )
     assert list(ENTRY_TYPES) == expected.split()
 

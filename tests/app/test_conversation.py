@@ -288,8 +288,10 @@ def test_help_and_status_name_what_there_is(opened: Opener) -> None:
             told = await slash(conversation, "/help")
             assert len(told.lines) == 9 and "/retry" in "".join(told.lines)
             await turn(conversation, "hi")
-            (line,) = (await slash(conversation, "/status")).lines
-            assert line.startswith(f"fake-model, mode review; session {conversation.id}, 1 turns, about ")
+            line, offline = (await slash(conversation, "/status")).lines
+            assert offline.startswith("offline: no request leaves this machine")
+            assert line.startswith("fake-model, mode review, sandbox ")
+            assert f"; session {conversation.id}, 1 turns, about " in line
 
     asyncio.run(main())
 

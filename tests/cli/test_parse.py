@@ -73,8 +73,8 @@ def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_flag_of_a_prompt_reaches_the_options() -> None:
     line = (
         "do it -m x/y -c -r ab -C d --add-dir e --add-dir f --output-format json --permission-mode plan "
-        "--allowedTools Edit Bash(git:*) --disallowedTools Read --append-system-prompt more --max-turns 9 "
-        "--no-session-persistence --verbose --system-prompt less"
+        "-s workspace-write --allowedTools Edit Bash(git:*) --disallowedTools Read --append-system-prompt more "
+        "--max-turns 9 --no-session-persistence --verbose --system-prompt less"
     )
     given = parse(PROMPT, line.split())
     assert given is not None and given.words == ("do", "it")
@@ -84,6 +84,7 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "add_dirs": ("e", "f"),
         "model": "x/y",
         "mode": "plan",
+        "sandbox": "workspace-write",
         "allowed": ("Edit", "Bash(git:*)"),
         "disallowed": ("Read",),
         "system_prompt": "less",
@@ -103,3 +104,14 @@ def test_words_after_a_list_of_rules_are_the_prompt() -> None:
     given = parse(PROMPT, ["--allowedTools", "Edit", "Bash(git *)", "mcp__files__read", "fix the test"])
     assert given is not None
     assert (given.texts("allowed"), given.words) == (("Edit", "Bash(git *)", "mcp__files__read"), ("fix the test",))
+
+
+@pytest.mark.parametrize("argv", [["-s", "read-only"], ["--sandbox=read-only"], ["-sread-only"]])
+def test_the_walls_are_chosen_by_the_names_that_users_of_codex_know(argv: list[str]) -> None:
+    given = parse(PROMPT, argv)
+    assert given is not None and options_of(given, interactive=False).sandbox == "read-only"
+
+
+def test_walls_of_another_name_are_refused() -> None:
+    with pytest.raises(UsageError, match="must be one of read-only, workspace-write, danger-full-access, got 'none'"):
+        parse(PROMPT, ["--sandbox", "none"])

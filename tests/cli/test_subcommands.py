@@ -36,7 +36,9 @@ def test_the_version_loads_nothing_of_ours_but_the_version() -> None:
     assert done.stdout == f"overt {__version__}\n['overt', 'overt.__main__']\n"
 
 
-@pytest.mark.parametrize("words", [(), ("run",), ("config",), ("models",), ("sessions",), ("tools",), ("trust",)])
+@pytest.mark.parametrize(
+    "words", [(), ("run",), ("config",), ("models",), ("permissions",), ("sessions",), ("tools",), ("trust",)]
+)
 def test_every_command_has_help(place: Place, words: tuple[str, ...]) -> None:
     short, long = place.run(*words, "-h"), place.run(*words, "--help")
     assert short == long
@@ -75,9 +77,12 @@ def test_config_speaks_of_the_project_of_another_folder(place: Place) -> None:
 def test_models_marks_the_one_that_would_be_used(place: Place) -> None:
     with ModelServer([], models=("big", "small")) as server:
         done = place.run("models", server=server, env={"OVERT_MODEL": "small"})
-        assert done == Ran(0, "* environment/small\n  environment/big\n", "")
+        assert (done.code, [line.split()[:2] for line in done.out.splitlines()[1:3]]) == (
+            0,
+            [["*", "environment/small"], ["environment/big", "unknown"]],
+        )
         rows = json.loads(place.run("models", "--json", server=server, env={"OVERT_MODEL": "small"}).out)
-    assert [(row["model"], row["chosen"]) for row in rows] == [("small", True), ("big", False)]
+    assert [(row["model"], row["chosen"]) for row in rows[:2]] == [("small", True), ("big", False)]
 
 
 def test_without_a_name_the_first_model_of_the_server_is_used(place: Place) -> None:
@@ -123,6 +128,27 @@ def test_trust_lets_the_key_of_a_project_be_used_until_it_is_revoked(place: Plac
         assert sent() == ""
     session = place.sessions()[1].read_bytes()
     assert b"from-dotenv" not in session
+
+
+def test_trust_shows_what_it_is_about_and_what_has_changed_since(place: Place) -> None:
+    (place.work / "overt.toml").write_text("[permissions]\nallow = ['edit']\n")
+    (place.work / ".env").write_text("MINE_KEY=hunter2-hunter2\n")
+    listed = "  overt.toml\n    permissions.allow = edit\n  .env\n    MINE_KEY\n"
+    assert place.run("trust", "--show") == Ran(0, f"{place.work} is not trusted.\n{listed}", "")
+    place.run("trust")
+    assert place.run("trust", "--show") == Ran(0, f"{place.work} is trusted.\n{listed}", "")
+    (place.work / ".env").write_text("OTHER_KEY=hunter2-hunter2\n")
+    assert place.run("trust", "--show").out == (
+        f"{place.work} is not trusted.\nChanged since you last answered: .env\n"
+        "  .env\n    OTHER_KEY\n  overt.toml\n    permissions.allow = edit\n"
+    )
+
+
+def test_a_folder_with_broken_configuration_can_be_trusted_and_mended_later(place: Place) -> None:
+    (place.work / "overt.toml").write_text("[permissions")
+    assert place.run("trust").code == 0
+    done = place.run("config")
+    assert (done.code, done.out) == (1, "") and done.err.startswith("overt: overt.toml:1: not valid TOML")
 
 
 # ── the prompt ───────────────────────────────────────────────────────────────────────────────────────────

@@ -13,17 +13,24 @@ import pytest
 
 from overt.config.load import load
 from overt.config.paths import Environment
-from overt.config.schema import Config
+from overt.config.schema import AgentSettings, Config, Permissions
 from overt.core.effects import Effect
 from overt.core.errors import ConfigError
+from overt.core.settings import Limits
 from overt.safety.policy import judge
 from overt.safety.rules import Subject
 
 TREE: dict[str, Any] = {
     "default_model": "one/m",
     "offline": False,
-    "agent": {"max_steps": 12, "system_prompt": "Be\nbrief."},
-    "permissions": {"deny": ["bash(rm *)", "read(.env)"], "ask": ["bash(git push *)", "edit"], "mode": "review"},
+    "agent": {"max_steps": 12, "system_prompt": "Be\nbrief.", "permission": {"bash": {"git *": "ask"}}},
+    "permissions": {
+        "deny": ["bash(rm *)", "read(.env)"],
+        "ask": ["bash(git push *)", "edit"],
+        "mode": "review",
+        "dangerous": ["terraform"],
+    },
+    "sandbox": {"mode": "auto", "network": False, "write": True},
     "providers": [{"name": "one", "base_url": "http://127.0.0.1:9/v1", "models": ["m"], "timeouts": {"connect": 3}}],
     "tools": {"disabled": ["jobs"]},
     "limits": {"max_parallel": 4},
@@ -38,6 +45,8 @@ offline = false
 max_steps = 12
 system_prompt = '''Be
 brief.'''
+[agent.permission.bash]
+"git *" = "ask"
 [permissions]
 deny = ["bash(rm *)", "read(.env)"]  # never
 ask = [
@@ -45,6 +54,11 @@ ask = [
   "edit",
 ]
 mode = "review"
+dangerous = ["terraform"]
+[sandbox]
+mode = "auto"
+network = false
+write = true
 [[providers]]
 name = "one"
 base_url = "http://127.0.0.1:9/v1"
@@ -161,70 +175,132 @@ def mutations(count: int, seed: int) -> list[tuple[str, bytes]]:
     return found
 
 
-def denied_in(data: bytes, name: str) -> list[str]:
-    """What an independent reader finds under permissions.deny; nothing where it reads less than we do."""
+def parsed(data: bytes, name: str) -> Any:
+    """What an independent reader finds; nothing where it reads less than we do."""
     try:
-        tree = tomllib.loads(data.decode("utf-8-sig")) if name == "overt.toml" else json.loads(data.decode("utf-8-sig"))
-        return [str(rule) for rule in tree["permissions"]["deny"]]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return []
+        text = data.decode("utf-8-sig")
+        return tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def said(data: bytes, name: str, *keys: str) -> Any:
+    value = parsed(data, name)
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def denied_in(data: bytes, name: str) -> set[str]:
+    rules = said(data, name, "permissions", "deny")
+    plain = r"(bash|read)(\((?!\s)[^()]+(?<!\s)\))?"
+    listed = [str(rule) for rule in rules] if isinstance(rules, list) else []
+    return {rule for rule in listed if re.fullmatch(plain, rule)}
 
 
 def assert_not_looser(config: Config) -> None:
-    assert not [rule for rule in config.permissions.rules if rule.action == "allow"]
+    """Every field that a judgement or a box depends on, and the judgement itself."""
+    given, usual = config.permissions, Permissions()
+    assert not [rule for rule in given.rules if rule.action == "allow"]
+    assert given.mode in (usual.mode, "plan") and given.fallback in (None, "ask", "deny")
     for subject, effects in SUBJECTS:
         default = judge(subject, effects, rules=(), mode="review", fallback=None)
-        given = config.permissions
         found = judge(subject, effects, rules=given.rules, mode=given.mode, fallback=given.fallback)
         assert STRICT[found.action] <= STRICT[default.action], (subject, found)
 
 
-def check(folder: Path, name: str, data: bytes) -> bool:
-    """True when the file was refused."""
-    path = folder / name
-    path.write_bytes(data)
-    where = Environment(
+def environment(folder: Path) -> Environment:
+    return Environment(
         home=str(folder),
-        config_dir=str(folder / "none"),
+        config_dir=str(folder / "user"),
         data_dir=str(folder / "none"),
         cache_dir=str(folder / "none"),
-        cwd=str(folder),
+        cwd=str(folder / "project"),
         variables={},
     )
+
+
+def check(folder: Path, name: str, data: bytes, *, user: bool = False) -> bool:
+    """True when the file was refused. In the user's place, or the project's as a folder trusted and not."""
+    place = folder / "user" / name.replace("overt.", "config.") if user else folder / "project" / name
+    shown = f"~/user/{place.name}" if user else name
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(data)
+    where = environment(folder)
     try:
-        config = load(where, project=str(folder), trusted=True)
+        config = load(where, project=where.cwd, trusted=True)
+        strange = load(where, project=where.cwd, trusted=False)
     except ConfigError as error:
-        assert re.match(rf"{re.escape(name)}:[1-9]\d*: \S", error.message), error.message
+        assert re.match(rf"{re.escape(shown)}:[1-9]\d*: \S", error.message), error.message
         assert error.message.isprintable() and len(error.message) < 400, error.message
         return True
     finally:
-        path.unlink()
-    assert_not_looser(config)
-    held = {rule.text() for rule in config.permissions.rules if rule.action == "deny"}
-    assert held >= {
-        rule for rule in denied_in(data, name) if re.fullmatch(r"(bash|read)(\((?!\s)[^()]+(?<!\s)\))?", rule)
-    }
+        place.unlink()
+    for each in (config, strange):
+        assert_not_looser(each)
+        held = {rule.text() for rule in each.permissions.rules if rule.action == "deny"}
+        assert held >= denied_in(data, name)
+        assert set(each.permissions.dangerous) >= set(said(data, name, "permissions", "dangerous") or ())
+    if not user:
+        assert (strange.sandbox.mode, strange.sandbox.network) == ("auto", False)
+        assert (strange.providers, strange.env_pass, strange.allow_read, strange.base_url) == ((), (), (), "")
+    # A file the user answers for may take walls down, in so many words only.
+    assert config.sandbox.mode == "auto" or config.sandbox.mode == said(data, name, "sandbox", "mode")
+    assert not config.sandbox.network or said(data, name, "sandbox", "network") is True
+    assert all(warning.startswith(shown) for warning in config.warnings)
     return False
 
 
+def refusals(folder: Path, count: int, seed: int) -> int:
+    found = mutations(count, seed)
+    return sum(check(folder, name, data, user=number % 6 >= 3) for number, (name, data) in enumerate(found))
+
+
 def test_three_hundred_damaged_files_crash_nothing_and_loosen_nothing(tmp_path: Path) -> None:
-    refused = sum(check(tmp_path, name, data) for name, data in mutations(300, seed=18))
-    assert 100 < refused < 300
+    assert 100 < refusals(tmp_path, 300, seed=18) < 300
+
+
+LOOSE: tuple[tuple[str, str, Any], ...] = (
+    *(("permissions", "mode", mode) for mode in ("yolo", "auto", "bypassPermissions", "acceptEdits")),
+    *(("permissions", key, value) for key, value in (("fallback", "allow"), ("allow", ["*"]), ("bash", "allow"))),
+    *(("sandbox", "mode", mode) for mode in ("none", "landlock", "bubblewrap")),
+    *(("sandbox", "network", True), ("agent", "max_steps", 99_999), ("limits", "max_parallel", 99_999)),
+    *(("agent", "permission", {"bash": action}) for action in ("allow", {"rm *": "ask"})),
+    *(("env", "pass", ["LD_PRELOAD"]), ("workspace", "allow_write", ["/"]), ("tools", "enabled", ["bash"])),
+)
+
+
+def test_three_hundred_files_of_strangers_that_want_more_get_nothing(tmp_path: Path) -> None:
+    chance = random.Random(25)
+    (tmp_path / "project").mkdir()
+    where = environment(tmp_path)
+    for _ in range(300):
+        tree = json.loads(json.dumps(TREE))
+        for section, key, value in chance.sample(LOOSE, 3):
+            tree[section][key] = value
+        (tmp_path / "project" / "overt.json").write_text(json.dumps(tree))
+        config = load(where, project=where.cwd, trusted=False)
+        assert_not_looser(config)
+        assert (config.sandbox.mode, config.sandbox.network) == ("auto", False)
+        assert (config.providers, config.env_pass, config.allow_read, config.allow_write) == ((), (), (), ())
+        assert (config.agent, config.tools.enabled) == (AgentSettings(), None)
+        assert config.limits.max_steps <= Limits().max_steps and config.limits.max_parallel <= Limits().max_parallel
 
 
 @pytest.mark.soak
 def test_thirty_thousand_damaged_files_crash_nothing_and_loosen_nothing(tmp_path: Path) -> None:
-    refused = sum(check(tmp_path, name, data) for name, data in mutations(30_000, seed=81))
-    assert 10_000 < refused < 30_000
+    assert 10_000 < refusals(tmp_path, 30_000, seed=81) < 30_000
 
 
-def test_the_undamaged_files_load_alike_from_both_forms(tmp_path: Path) -> None:
-    assert not check(tmp_path, "overt.toml", TOML.encode())
-    assert not check(tmp_path, "overt.json", json.dumps(TREE).encode())
+@pytest.mark.parametrize("user", [False, True])
+def test_the_undamaged_files_load_from_both_forms(tmp_path: Path, user: bool) -> None:
+    assert not check(tmp_path, "overt.toml", TOML.encode(), user=user)
+    assert not check(tmp_path, "overt.json", json.dumps(TREE).encode(), user=user)
 
 
 def test_one_broken_file_fails_the_load_even_when_another_is_whole(tmp_path: Path) -> None:
-    (tmp_path / "overt.json").write_text('{"permissions": {"allow": ["bash"]}}')
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/overt.json").write_text('{"permissions": {"allow": ["bash"]}}')
     assert check(tmp_path, "overt.toml", b"[permissions\ndeny = ['bash']")
 
 
@@ -232,13 +308,12 @@ def test_one_broken_file_fails_the_load_even_when_another_is_whole(tmp_path: Pat
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "overt.toml"
     if kind == "folder":
-        path.mkdir()
+        (path / "inner").mkdir(parents=True)
+        (path / "inner/file").write_text("")
     elif kind == "pipe":
         os.mkfifo(path)
     else:
         path.symlink_to(tmp_path / "nowhere")
-    where = Environment(
-        home="/", config_dir="/nowhere", data_dir="/nowhere", cache_dir="/nowhere", cwd=str(tmp_path), variables={}
-    )
+    where = environment(tmp_path)
     with pytest.raises(ConfigError, match=r"^overt\.toml: cannot be read: \S"):
         load(where, project=str(tmp_path), trusted=True)

@@ -53,12 +53,16 @@ def environment(home: Path, cwd: Path, **variables: str) -> Environment:
 
 
 @pytest.mark.parametrize("marker", ["overt.toml", ".overt", ".git", "overt.jsonc"])
-def test_the_project_is_the_nearest_marked_ancestor(tmp_path: Path, marker: str) -> None:
+def test_the_project_is_the_nearest_ancestor_with_a_marker_that_holds_something(tmp_path: Path, marker: str) -> None:
     inner = tmp_path / "home/outer/project/src/deep"
     inner.mkdir(parents=True)
     (tmp_path / "home/outer/.git").mkdir()
-    (tmp_path / "home/outer/project" / marker).mkdir()
+    (tmp_path / "home/outer/.git/HEAD").write_text("ref: refs/heads/main")
     where = environment(tmp_path / "home", inner)
+    place = tmp_path / "home/outer/project" / marker
+    (place / "nothing/at/all").mkdir(parents=True)
+    assert roots(where) == Roots(workspace=str(inner), project=str(tmp_path / "home/outer"))
+    (place / "file").write_text("")
     assert roots(where) == Roots(workspace=str(inner), project=str(inner.parent.parent))
 
 

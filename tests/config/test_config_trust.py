@@ -14,7 +14,7 @@ from overt.config.paths import Environment
 from overt.config.schema import Config, Permissions
 from overt.config.trust import Trusted, dotenv, is_trusted, trust, trust_file, trusted, untrust
 from overt.core.errors import ConfigError
-from overt.core.settings import Limits, Rule
+from overt.core.settings import Limits, Rule, Sandbox
 
 
 @pytest.fixture
@@ -48,6 +48,12 @@ LOOSE = [
     ("[agent]\nmax_steps = 100000", "agent.max_steps"),
     ("[limits]\nresult_bytes = 99999999", "limits.result_bytes"),
     ("[tools]\nenabled = ['bash']", "tools.enabled"),
+    ("[sandbox]\nmode = 'none'", "sandbox.mode"),
+    ("[sandbox]\nmode = 'landlock'", "sandbox.mode"),
+    ("[sandbox]\nmode = 'bubblewrap'", "sandbox.mode"),
+    ("[sandbox]\nnetwork = true", "sandbox.network"),
+    ("[agent.permissions]\nallow = ['bash']", "agent.permissions.allow"),
+    ("[agent.permission]\nread = 'ask'", "agent.permissions.ask"),
 ]
 
 
@@ -71,28 +77,37 @@ def test_a_trusted_project_may_set_the_same(where: Environment, text: str, key: 
 def test_what_tightens_holds_in_an_untrusted_project(where: Environment) -> None:
     Path(where.cwd, "overt.toml").write_text(
         "language = 'zh'\nlimits.max_steps = 5\ntools.disabled = ['jobs']\n"
-        "[permissions]\nmode = 'plan'\nfallback = 'deny'\ndeny = ['bash']\nask = ['read']\n"
+        "[permissions]\nfallback = 'deny'\ndeny = ['bash']\nask = ['read']\ndangerous = ['terraform']\n"
+        "[sandbox]\nnetwork = false\nwrite = false\n[agent.permissions]\ndeny = ['jobs']\n"
     )
     config = load(where, project=where.cwd, trusted=False)
     assert config.warnings == ()
     assert config.permissions == Permissions(
         rules=(
-            Rule(action="deny", tool="bash", origin="overt.toml:7"),
-            Rule(action="ask", tool="read", origin="overt.toml:8"),
+            Rule(action="deny", tool="bash", origin="overt.toml:6"),
+            Rule(action="deny", tool="jobs", origin="overt.toml:13"),
+            Rule(action="ask", tool="read", origin="overt.toml:7"),
         ),
-        mode="plan",
         fallback="deny",
+        dangerous=("terraform",),
     )
+    assert config.sandbox == Sandbox(write=False)
     assert (config.language, config.limits, config.tools.disabled) == ("zh", Limits(max_steps=5), ("jobs",))
 
 
 @pytest.mark.parametrize(
     ("user", "project", "mode"),
-    [("plan", "review", "plan"), ("auto", "review", "review"), ("yolo", "auto", "auto"), ("review", "yolo", "review")],
+    [
+        ("plan", "review", "plan"),
+        ("auto", "review", "auto"),
+        ("review", "plan", "review"),
+        ("review", "yolo", "review"),
+    ],
 )
-def test_the_users_mode_is_what_an_untrusted_project_is_measured_by(
+def test_an_untrusted_project_sets_no_mode_not_even_one_that_looks_stricter(
     where: Environment, user: str, project: str, mode: str
 ) -> None:
+    """In `plan`, ordinary commands run unasked in their box."""
     Path(where.config_dir, "config.toml").write_text(f"permissions.mode = '{user}'")
     Path(where.cwd, "overt.toml").write_text(f"permissions.mode = '{project}'")
     assert load(where, project=where.cwd, trusted=False).permissions.mode == mode
@@ -134,7 +149,12 @@ def test_a_folder_whose_name_is_no_utf8_can_be_trusted(where: Environment, tmp_p
         b"[]",
         b"null",
         b'{"v": 1}',
+        b'{"v": 3, "folders": {}}',
         b'{"v": 2, "trusted": ["%s"]}',
+        b'{"v": 2, "folders": {"%s": {"trusted": true}}}',
+        b'{"v": 2, "folders": {"%s": {"trusted": 1, "files": {}}}}',
+        b'{"v": 2, "folders": {"%s": {"trusted": true, "files": {"a": 1}}}}',
+        b'{"v": 2, "folders": {"%s": {"trusted": true, "files": {}}, "/x": {}}}',
         b'{"v": 1, "trusted": {"%s": 1}}',
         b'{"v": 1, "trusted": ["%s", 3]}',
         b"[" * 100_000,
@@ -143,7 +163,7 @@ def test_a_folder_whose_name_is_no_utf8_can_be_trusted(where: Environment, tmp_p
 def test_a_damaged_trust_file_trusts_nothing_and_says_so(where: Environment, damage: bytes) -> None:
     trust(where, where.cwd)
     Path(trust_file(where)).write_bytes(damage.replace(b"%s", where.cwd.encode()))
-    found = trusted(where)
+    found = trusted(where, where.cwd)
     assert found.paths == frozenset()
     assert found.warning == f"{trust_file(where)}: is damaged, so no folder is trusted" or damage == b"null"
     assert not is_trusted(where, where.cwd)
@@ -153,7 +173,7 @@ def test_a_trust_file_others_can_write_is_not_believed(where: Environment) -> No
     trust(where, where.cwd)
     os.chmod(trust_file(where), 0o666)
     assert not is_trusted(where, where.cwd)
-    assert trusted(where).warning.endswith("could have been written by others, so no folder is trusted")
+    assert trusted(where, where.cwd).warning.endswith("could have been written by others, so no folder is trusted")
     trust(where, where.cwd)
     assert is_trusted(where, where.cwd)
     assert stat.S_IMODE(os.stat(trust_file(where)).st_mode) == 0o600
@@ -237,7 +257,7 @@ def test_a_trusted_dotenv_gives_only_keys_that_something_names(where: Environmen
     names = ("TEAM_KEY", "TEAM_URL_KEY")
     assert dotenv(where.cwd, names, trusted=Trusted()) == {}
     trust(where, where.cwd)
-    assert dotenv(where.cwd, names, trusted=trusted(where)) == {
+    assert dotenv(where.cwd, names, trusted=trusted(where, where.cwd)) == {
         "OPENAI_API_KEY": "sk-plain",
         "TEAM_KEY": "with space # kept",
         "DEEPSEEK_API_KEY": "single",
@@ -246,6 +266,6 @@ def test_a_trusted_dotenv_gives_only_keys_that_something_names(where: Environmen
 
 def test_a_missing_or_odd_dotenv_gives_nothing(where: Environment) -> None:
     trust(where, where.cwd)
-    assert dotenv(where.cwd, (), trusted=trusted(where)) == {}
+    assert dotenv(where.cwd, (), trusted=trusted(where, where.cwd)) == {}
     os.mkfifo(Path(where.cwd, ".env"))
-    assert dotenv(where.cwd, (), trusted=trusted(where)) == {}
+    assert dotenv(where.cwd, (), trusted=trusted(where, where.cwd)) == {}

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from overt.context.assemble import Assembler
 from overt.core.events import Event, Replied, ToolFinished, UserSpoke
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment
+from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import History, fold, heal, open_calls
 from overt.core.messages import Call, Image, Message, Part, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.usage import Usage
 from overt.core.views import Plain
+from overt.providers.anthropic import Anthropic
 from overt.providers.openai_chat import OpenAIChat
 
 PREFIX = Prefix(
@@ -111,3 +112,23 @@ def test_a_recorded_reset_is_not_reported_again() -> None:
     made = assembler.assemble(PREFIX, (two,), PARAMS)
     assert made.reset == ""
     assert [m["content"] for m in json.decode(made.request.body())["messages"]][1:] == ["two"]
+
+
+def test_what_only_one_vendor_can_read_goes_to_no_other() -> None:
+    sealed = (Reasoning(text="hm", signature="sealed"), Text(text="hello"))
+    history = (
+        said("hi", origin=USER),
+        Message(role="assistant", parts=sealed, origin=Origin(kind="model", where="one")),
+        said("go on", origin=USER),
+    )
+    bodies = {
+        vendor: Assembler(Anthropic(), vendor=vendor).assemble(PREFIX, history, PARAMS).request.body()
+        for vendor in ("one", "other")
+    }
+    assert {vendor: b'"signature":"sealed"' in body for vendor, body in bodies.items()} == {"one": True, "other": False}
+
+
+def test_examples_stand_before_the_history_in_every_request() -> None:
+    prefix = replace(PREFIX, shots=(said("shot", origin=USER), said("like this", role="assistant", origin=USER)))
+    made = Assembler(OpenAIChat()).assemble(prefix, (said("task", origin=USER),), PARAMS)
+    assert [m["content"] for m in json.decode(made.request.body())["messages"]][-3:] == ["shot", "like this", "task"]

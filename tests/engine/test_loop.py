@@ -10,8 +10,9 @@ import pytest
 from msgspec import json
 from tests.fakes.played import Played, Player, call, says
 
-from overt.app.conversation import Conversation, Standing
+from overt.app.conversation import Conversation
 from overt.app.hands import WorldHands
+from overt.app.house import Standing, Switch
 from overt.app.record import NoLog
 from overt.app.setting import Setting
 from overt.config.paths import Environment, Roots
@@ -30,6 +31,7 @@ from overt.core.events import (
     Repaired,
     Replied,
     TextStreamed,
+    TitleSet,
     ToolFinished,
     ToolStarted,
     TurnEnded,
@@ -42,6 +44,7 @@ from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms
+from overt.safety.policy import Sight
 from overt.tools.registry import tools_for
 
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
@@ -65,7 +68,12 @@ class Bench:
         self.remembered: list[Rule] = []
         setting = Setting(
             environment=Environment(
-                home="/", config_dir="/", data_dir="/", cache_dir="/", cwd="/", variables={"PATH": "/usr/bin:/bin"}
+                home=f"{folder}-home",
+                config_dir=f"{folder}-home/config",
+                data_dir=f"{folder}-home/data",
+                cache_dir=f"{folder}-home/cache",
+                cwd="/",
+                variables={"PATH": "/usr/bin:/bin"},
             ),
             roots=Roots(workspace=str(folder), project=str(folder)),
             trust=Trusted(),
@@ -76,8 +84,8 @@ class Bench:
         gate = Gate(
             Terms(rules=()),
             mode=mode,
-            root=str(folder),
-            exists=lambda path: (folder / path).exists(),
+            sight=Sight(root=str(folder), exists=lambda path: (folder / path).exists(), look=self.hands.look),
+            hands=self.hands,
             remember=self.remembered.append,
         )
         agent = Agent(
@@ -105,11 +113,19 @@ class Bench:
 
     def warm(self, tool: str) -> None: ...
 
+    def rest(self) -> None: ...
+
     def redact(self, text: str) -> str:
         return text
 
     async def choose(self, reference: str) -> tuple[Agent, PrefixSet]:
         raise NotImplementedError
+
+    async def title(self, prompt: str) -> TitleSet | None:
+        return None
+
+    def otherwise(self, error: ProviderError) -> Switch | None:
+        return None
 
     async def finish(self) -> None:
         await self.hands.close()

@@ -17,7 +17,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, Self
@@ -101,7 +101,11 @@ Choose = Callable[[Recorded, int], Turn]
 
 
 class ModelServer:
-    """`connections` counts the TCP connections that were opened."""
+    """`connections` counts the TCP connections that were opened.
+
+    `listing` are the items of the list of models as they stand; `answers` maps the end of a path to what a GET of
+    it is told.
+    """
 
     def __init__(
         self,
@@ -110,6 +114,8 @@ class ModelServer:
         choose: Choose | None = None,
         after: AFTER = "error",
         models: Sequence[str] = ("fake-model",),
+        listing: Sequence[Any] | None = None,
+        answers: Mapping[str, Any] | None = None,
         port: int = 0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -119,7 +125,8 @@ class ModelServer:
         self._turns = tuple(turns)
         self._choose = choose
         self._after = after
-        self._models = tuple(models)
+        self._listing = [{"id": name, "object": "model"} for name in models] if listing is None else list(listing)
+        self._answers = dict(answers or {})
         self._port = port
         self._tls = tls
         self._encoded: dict[int, list[bytes]] = {}
@@ -222,15 +229,21 @@ class ModelServer:
         if self.record:
             self._write_record(request)
         if request.method == "GET":
-            found = request.path.partition("?")[0].endswith("/models")
-            listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in self._models]}
-            connection.sendall(_plain(200, listed) if found else _plain(404, {"detail": "Not Found"}))
+            connection.sendall(self._told(request.path.partition("?")[0]))
             return True
         turn = self._choose(request, number) if self._choose else self._turn(number)
         if turn is None:
             connection.sendall(_plain(400, {"error": {"message": "the script is over", "param": "script"}}))
             return True
         return self._play(connection, turn, request, cached)
+
+    def _told(self, path: str) -> bytes:
+        for end, answer in self._answers.items():
+            if path.endswith(end):
+                return _plain(200, answer)
+        if path.endswith("/models"):
+            return _plain(200, {"object": "list", "data": self._listing})
+        return _plain(404, {"detail": "Not Found"})
 
     def _turn(self, number: int) -> Turn | None:
         if number < len(self._turns):

@@ -54,5 +54,11 @@ class Player:
     async def models(self) -> tuple[str, ...]:
         return ("played-1",)
 
+    async def balance(self) -> str:
+        return ""
+
+    def warm(self, head: bytes = b"") -> None:
+        pass
+
     def close(self) -> None:
         pass

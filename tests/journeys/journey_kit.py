@@ -19,6 +19,9 @@ from typing import Any, NamedTuple
 import pytest
 from tests.fakes.model_server import FakeCall, ModelServer, Turn
 
+from overt.config.material import material
+from overt.config.paths import Environment
+from overt.config.trust import Answer, decide, standing
 from overt.sessions.load import load
 
 OVERT = str(Path(sys.executable).with_name("overt"))
@@ -94,11 +97,27 @@ class Place:
     @contextmanager
     def chat(self, *words: str, server: ModelServer, env: Mapping[str, str] | None = None) -> "Iterator[Terminal]":
         more = {"TERM": "xterm", "NO_COLOR": "1", **(env or {})}
+        self.distrust()
         terminal = Terminal([OVERT, *words], cwd=self.work, env=self.environment(server, more))
         try:
             yield terminal
         finally:
             terminal.close()
+
+    def distrust(self) -> None:
+        """As if the question about this folder had been answered with no, so that it is not in the way."""
+        folders = {name: str(self.home / ".local" / name / "overt") for name in ("config", "share", "cache")}
+        where = Environment(
+            home=str(self.home),
+            config_dir=folders["config"],
+            data_dir=folders["share"],
+            cache_dir=folders["cache"],
+            cwd=str(self.work),
+            variables={},
+        )
+        if standing(where, str(self.work)).answer is not None:
+            return
+        decide(where, str(self.work), Answer(trusted=False, files=material(str(self.work)).files))
 
     def sessions(self) -> list[Path]:
         return sorted(self.home.rglob("sessions/*/*.jsonl"), key=lambda path: path.stat().st_mtime_ns)

@@ -241,7 +241,12 @@ def test_a_full_disk_costs_a_warning_not_the_answer_and_the_session_stays_whole(
     reads = calls(call("read", path="long.txt"))
     (place.work / "long.txt").write_text("a line of text\n" * 500)
     with ModelServer([reads, Turn(text="done"), Turn(text="more")]) as server:
-        done = place.run("run", "hi", server=server, under=("sh", "-c", 'ulimit -f 24; exec "$@"', "sh"))
+        done = place.run(
+            "run",
+            "hi",
+            server=server,
+            under=("sh", "-c", 'ulimit -f 24; export PYTHONDONTWRITEBYTECODE=1; exec "$@"', "sh"),
+        )
         assert (done.code, done.out) == (0, "done\n")
         assert len(done.err.splitlines()) == 1 and "not being saved (No space left" in done.err, done.err
         again = place.run("-c", "go on", server=server)

@@ -148,7 +148,7 @@ EXPECTED_MISTAKES = (
     ("stands 2 times, at lines 2, 3", "replace_all"),
     ("calc/shout.py exists and has not been read", "Read it first"),
     ("calc/cores.py does not exist", "Did you mean calc/core.py"),
-    ("not a JSON object, nothing was run", "old_string: string"),
+    ("The call to edit was cut", "nothing was run", "smaller edits"),
     ("no tool called 'refactor_everything'", "Tools: read, write"),
 )
 

@@ -56,6 +56,28 @@ def test_text_is_extracted_from_any_content(name: str) -> None:
 
 
 PARTS: dict[str, tuple[list[Any], tuple[Part, ...]]] = {
+    "another name begins another call": (
+        [
+            delta(
+                tool_calls=[
+                    {"function": {"name": "todoread", "arguments": ""}},
+                    {"function": {"name": "b", "arguments": "{}"}},
+                ]
+            )
+        ],
+        (call("call_0", "todoread", "{}"), call("call_1", "b", "{}")),
+    ),
+    "what follows the end is not listened to": (
+        [
+            delta(content="Hi"),
+            STOP,
+            b"[DONE]",
+            delta(content=" again"),
+            piece(id="x", name="bash", arguments="{}"),
+            b"junk",
+        ],
+        (Text(text="Hi"),),
+    ),
     "pieces are joined by index": (
         [
             piece(index=0, id="a", name="read", arguments=""),

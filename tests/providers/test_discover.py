@@ -3,18 +3,22 @@
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.fakes.model_server import ModelServer
 from tests.providers.provider_kit import run
+from tests.providers.proxy_kit import FakeProxy
 
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.late import late
 from overt.core.settings import ProviderEntry
 from overt.lib.data import read_text
-from overt.providers.catalog import vendors
-from overt.providers.credentials import find_key
-from overt.providers.discover import Found, LocalServer, discover, is_local
+from overt.providers._address import host_of
+from overt.providers.catalog import local_servers, vendors
+from overt.providers.credentials import VENDOR_KEYS, find_key
+from overt.providers.discover import ALIKE, ONLY_HERE, Found, Surroundings, asked, discover, is_local, kept_here
 from overt.providers.registry import make
 
 MINE = ProviderEntry(name="mine", base_url="http://mine.test/v1", models=("small", "big"), default="big")
@@ -22,15 +26,13 @@ OTHER = ProviderEntry(name="other", base_url="http://other.test/v1", api_key_env
 BASE = {"OVERT_BASE_URL": "http://env.test/v1"}
 
 
-def find(
-    environ: Mapping[str, str],
-    entries: Sequence[ProviderEntry] = (),
-    reference: str = "",
-    *,
-    servers: Sequence[LocalServer] = (),
-    dotenv: Mapping[str, str] | None = None,
-) -> Found:
-    return run(discover(environ, entries, reference=reference, dotenv=dotenv, servers=servers))
+def find(environ: Mapping[str, str], entries: Sequence[ProviderEntry] = (), reference: str = "", **more: Any) -> Found:
+    around = Surroundings(environ=environ, entries=entries, **{"servers": (), **more})
+    return run(discover(around, reference))
+
+
+def server_at(port: int, name: str = "here") -> ProviderEntry:
+    return ProviderEntry(name=name, base_url=f"http://127.0.0.1:{port}/v1")
 
 
 Case = tuple[dict[str, str], tuple[ProviderEntry, ...], str, tuple[str, str, str | None]]
@@ -48,14 +50,14 @@ CASES: dict[str, Case] = {
     "OVERT_MODEL alone is a reference": ({"OVERT_MODEL": "mine/x"}, (MINE,), "", ("mine", "x", None)),
     "the general key": ({**BASE, "OVERT_MODEL": "m", "OVERT_API_KEY": "k"}, (), "", ("environment", "m", "k")),
     "the other general key": ({**BASE, "OVERT_MODEL": "m", "AGENT_API_KEY": "k"}, (), "", ("environment", "m", "k")),
-    "a vendor's key makes the vendor": ({"DEEPSEEK_API_KEY": "k"}, (), "", ("deepseek", "deepseek-chat", "k")),
-    "vendors have an order": ({"DEEPSEEK_API_KEY": "k", "OPENAI_API_KEY": "o"}, (), "", ("openai", "gpt-5", "o")),
-    "a vendor by name": ({"ANTHROPIC_API_KEY": "k"}, (), "anthropic", ("anthropic", "claude-sonnet-4-5", "k")),
+    "a vendor's key makes the vendor": ({"DEEPSEEK_API_KEY": "k"}, (), "", ("deepseek", "deepseek-flash", "k")),
+    "vendors have an order": ({"DEEPSEEK_API_KEY": "k", "OPENAI_API_KEY": "o"}, (), "", ("openai", "gpt-5.6", "o")),
+    "a vendor by name": ({"ANTHROPIC_API_KEY": "k"}, (), "anthropic", ("anthropic", "claude-sonnet-5", "k")),
     "a vendor's model by name": (
         {"DEEPSEEK_API_KEY": "k"},
         (),
-        "deepseek-reasoner",
-        ("deepseek", "deepseek-reasoner", "k"),
+        "deepseek-v4-pro",
+        ("deepseek", "deepseek-v4-pro", "k"),
     ),
     "a vendor's model not in the list": ({"OPENAI_API_KEY": "k"}, (), "openai/gpt-99", ("openai", "gpt-99", "k")),
     "a model nobody lists goes to the vendor with a key": (
@@ -84,8 +86,9 @@ def test_a_base_url_without_a_model_takes_the_first_the_server_has() -> None:
 def test_a_base_url_with_a_model_asks_nobody_and_loads_no_catalog() -> None:
     program = """
 import asyncio, sys
-from overt.providers.discover import discover
-found = asyncio.run(discover({"OVERT_BASE_URL": "http://127.0.0.1:9/v1", "OVERT_MODEL": "m"}, ()))
+from overt.providers.discover import Surroundings, discover
+environ = {"OVERT_BASE_URL": "http://127.0.0.1:9/v1", "OVERT_MODEL": "m"}
+found = asyncio.run(discover(Surroundings(environ=environ, keyring=lambda name: 1 / 0, embedded=lambda: 1 / 0)))
 assert found.model == "m"
 heavy = {"tomllib", "difflib", "http.client", "urllib.parse", "email", "json", "dataclasses", "overt.providers.catalog"}
 print(sorted(heavy & set(sys.modules)))
@@ -101,7 +104,7 @@ print(sorted(heavy & set(sys.modules)))
 
 def test_a_server_on_this_machine_is_found_only_when_nothing_is_configured() -> None:
     with ModelServer(models=("local-model",)) as server:
-        places = (LocalServer(name="nobody", port=9), LocalServer(name="here", port=server.port))
+        places = (server_at(9, "nobody"), server_at(server.port))
         found = find({}, servers=places)
         assert (found.entry.name, found.entry.base_url, found.model) == ("here", server.url, "local-model")
         assert "nobody at http://127.0.0.1:9/v1: no answer" in found.tried
@@ -114,13 +117,13 @@ def test_a_server_on_this_machine_is_found_only_when_nothing_is_configured() -> 
 
 def test_a_reference_may_name_a_model_of_a_server_on_this_machine() -> None:
     with ModelServer(models=("a", "wanted")) as server:
-        found = find({}, (), "wanted", servers=(LocalServer(name="here", port=server.port),))
+        found = find({}, (), "wanted", servers=(server_at(server.port),))
     assert (found.entry.name, found.model, found.key) == ("here", "wanted", None)
 
 
-def test_nothing_found_lists_what_was_looked_for_and_three_remedies() -> None:
+def test_nothing_found_lists_what_was_looked_for_and_every_remedy() -> None:
     with pytest.raises(ConfigError) as caught:
-        find({}, servers=(LocalServer(name="ollama", port=9),))
+        find({}, servers=(server_at(9, "ollama"),))
     expected = (
         "OVERT_BASE_URL",
         "OPENAI_API_KEY",
@@ -129,6 +132,8 @@ def test_nothing_found_lists_what_was_looked_for_and_three_remedies() -> None:
         "1. ",
         "2. ",
         "3. ",
+        "embedded model: not fetched",
+        "4. `overt models fetch`",
     )
     assert [words for words in expected if words not in caught.value.message] == []
 
@@ -136,10 +141,12 @@ def test_nothing_found_lists_what_was_looked_for_and_three_remedies() -> None:
 @pytest.mark.parametrize(
     ("reference", "hint"),
     [
-        ("deepsek-chat", "deepseek-chat"),
+        ("deepsek-v4-pro", "deepseek-v4-pro"),
         ("claude-sonet-4-5", "claude-sonnet-4-5"),
         ("opnai", "openai"),
         ("smal", "small"),
+        ("opnai/gpt-5.5", "openai/gpt-5.5"),
+        ("mine2/small", "mine/small"),
     ],
 )
 def test_a_near_miss_is_answered_with_what_exists(reference: str, hint: str) -> None:
@@ -150,7 +157,7 @@ def test_a_near_miss_is_answered_with_what_exists(reference: str, hint: str) -> 
 
 def test_a_vendor_without_its_key_names_the_variable() -> None:
     with pytest.raises(ConfigError, match="set DEEPSEEK_API_KEY"):
-        find({}, (), "deepseek-chat")
+        find({}, (), "deepseek-v4-pro")
 
 
 def test_a_base_url_that_cannot_work_names_the_variable() -> None:
@@ -188,21 +195,89 @@ def test_no_key_leaves_for_another_host(
     assert find_key(entry, environ, dotenv) == key
 
 
-def test_every_vendor_can_be_made_and_names_its_key() -> None:
+def test_every_vendor_can_be_made_and_names_its_key_and_a_model_it_has() -> None:
     for entry in vendors():
         assert make(entry, "k").name == entry.name
-        assert entry.api_key_env and entry.default in entry.models and entry.base_url.startswith("https://")
-    assert [entry.name for entry in vendors() if entry.name.startswith("dashscope")] == [
-        "dashscope",
-        "dashscope-intl",
-        "dashscope-us",
-    ]
+        if not is_local(entry):
+            assert entry.api_key_env and entry.default in entry.models and entry.base_url.startswith("https://")
+            assert all(facts.window or facts.name.startswith(("qwen", "qwen/")) for facts in entry.known)
+            assert not any(
+                facts.price and (facts.price.input is None or facts.price.input == 0) for facts in entry.known
+            )
+    names = [entry.name for entry in vendors()]
+    assert len(set(names)) == len(names)
+    assert {"openai", "anthropic", "deepseek", "dashscope", "dashscope-intl", "dashscope-us", "mimo"} < set(names)
+    assert {"glm", "glm-cn", "kimi", "kimi-cn", "openrouter", "mistral", "groq", "xai", "gemini"} < set(names)
+    assert [entry.name for entry in local_servers()] == ["vllm", "llama-cpp", "ollama", "lm-studio"]
 
 
-@pytest.mark.parametrize("kind", ["responses", "anthropic", "nonsense"])
-def test_a_kind_this_version_lacks_is_answered_with_those_it_has(kind: str) -> None:
-    with pytest.raises(ConfigError, match=f"openai and scripted, not '{kind}'"):
-        make(ProviderEntry(name="x", kind=kind, base_url="http://h/v1"), None)
+def test_the_light_tables_say_what_the_catalogue_says() -> None:
+    remote = [entry for entry in vendors() if not is_local(entry)]
+    assert {host_of(entry.base_url): entry.api_key_env for entry in remote} == {
+        host: names[0] for host, names in VENDOR_KEYS.items()
+    }
+    assert list(dict.fromkeys(host_of(entry.base_url) for entry in remote)) == list(VENDOR_KEYS)
+    assert {entry.name for entry in local_servers()} == ALIKE
+
+
+def answered(entry: ProviderEntry, **more: Any) -> tuple[tuple[str, ...], list[str]]:
+    """The models an entry has after it was asked through a proxy, and what the proxy saw."""
+    with ModelServer(models=("new",)) as server, FakeProxy(server.port) as proxy:
+        entry = replace(entry, proxy=f"http://127.0.0.1:{proxy.port}")
+        found, _ = run(asked(entry, Surroundings(environ={}, **more)))
+        return found.models, proxy.asked
+
+
+def test_offline_a_server_elsewhere_is_not_even_asked_for_its_models() -> None:
+    far = ProviderEntry(name="far", base_url="http://far.test/v1", models=("old",))
+    assert answered(far) == (("new",), ["GET http://far.test/v1/models"])
+    assert answered(far, offline="OVERT_OFFLINE") == (("old",), [])
+    with ModelServer(models=("new",)) as server:
+        near, _ = run(asked(server_at(server.port), Surroundings(environ={}, offline="OVERT_OFFLINE")))
+    assert near.models == ("new",)
+
+
+HERE = ProviderEntry(name="here", base_url="http://127.0.0.1:9/v1")
+WAYS: list[tuple[dict[str, Any], ProviderEntry | None, bool]] = [
+    ({"environ": {"OVERT_BASE_URL": HERE.base_url}}, None, True),
+    ({"environ": {"OVERT_BASE_URL": HERE.base_url}, "online": True}, None, False),
+    ({"environ": {}, "entries": (HERE,)}, None, True),
+    ({"environ": {}, "entries": (HERE, MINE)}, None, False),
+    ({"environ": {}, "entries": (HERE,)}, MINE, False),
+    ({"environ": {}}, None, False),
+    ({"environ": {}}, HERE, True),
+    ({"environ": {}, "entries": (HERE,), "also": ("deepseek",)}, None, False),
+]
+
+
+@pytest.mark.parametrize(("around", "chosen", "stays"), WAYS)
+def test_whether_anything_leaves_is_known_with_and_without_a_model(
+    around: dict[str, Any], chosen: ProviderEntry | None, stays: bool
+) -> None:
+    assert kept_here(Surroundings(**around), chosen) == (ONLY_HERE if stays else "")
+    assert kept_here(Surroundings(**around, offline="a file"), chosen) == "a file"
+
+
+CLEAR = ProviderEntry(name="o", base_url="http://api.openai.com:8080/v1", api_key_env="OPENAI_API_KEY")
+
+
+def test_a_vendors_key_does_not_travel_in_the_clear() -> None:
+    held = {"OPENAI_API_KEY": "o"}
+    for entry in (CLEAR, replace(CLEAR, api_key_env="")):
+        assert find_key(entry, held, held, held.get) is None
+        assert find_key(entry, {**held, "OVERT_API_KEY": "v"}, held) == "v"
+    assert find_key(replace(CLEAR, base_url="https://api.openai.com:8443/v1"), held, {}) == "o"
+    assert find_key(replace(CLEAR, base_url="http://127.0.0.1:8080/v1"), held, {}) == "o"
+    assert find_key(replace(CLEAR, base_url="http://gateway.test/v1"), held, {}) == "o"  # a person wrote it so
+    found = find({"OVERT_BASE_URL": CLEAR.base_url, "OVERT_MODEL": "m", **held})
+    assert (found.key, found.entry.api_key_env) == (None, "OVERT_API_KEY")
+    found = find(held, (replace(CLEAR, name="openai", api_key_env="", model="m"),))
+    assert found.key is None
+
+
+def test_a_kind_this_version_lacks_is_answered_with_those_it_has() -> None:
+    with pytest.raises(ConfigError, match="anthropic, local, openai, responses, scripted, not 'nonsense'"):
+        make(ProviderEntry(name="x", kind="nonsense", base_url="http://h/v1"), None)
 
 
 def test_data_files_are_read_through_the_loader() -> None:
@@ -219,5 +294,5 @@ def test_what_stays_on_this_machine_is_known() -> None:
 
 
 def test_what_loads_late_exists() -> None:
-    for name in ("email.utils", "json", "ssl", "provider.openai", "provider.scripted", "wire.openai", "catalog"):
+    for name in ("email.utils", "json", "ssl", "provider.http", "provider.scripted", "wire.openai", "catalog"):
         assert late(name) is not None

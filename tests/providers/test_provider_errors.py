@@ -1,6 +1,9 @@
 """Errors in words a person can act on, with the key in none of them."""
 
+import errno
 import json
+import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +13,7 @@ from tests.providers.provider_kit import KEY, ask, failure, request, run
 from overt.core.errors import ProviderError
 from overt.core.settings import ProviderEntry
 from overt.providers._address import parse_address
-from overt.providers._errors import from_event, redacted, unreachable
+from overt.providers._errors import Place, from_event, from_status, redacted, unreachable
 from overt.providers.http_provider import HttpProvider
 from overt.providers.openai_chat import OpenAIChat
 
@@ -68,6 +71,74 @@ CASES: dict[str, tuple[int, Any, str, tuple[str, ...]]] = {
 }
 
 
+LINES = (Path(__file__).parent.parent / "data" / "refusals.jsonl").read_text().splitlines()
+VENDORS: dict[str, tuple[int, Any, str]] = {
+    each["name"]: (each["status"], each["body"], each["kind"]) for each in map(json.loads, LINES)
+}
+"""What servers say when they refuse, and the kind of refusal that it is."""
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_each_vendor_is_understood_in_its_own_words(name: str) -> None:
+    status, body, kind = VENDORS[name]
+    place = Place(provider="v", url="http://h/v1", model="m-1", key_env="V_KEY", has_key=True)
+    raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    error = from_status(status, {}, raw, place=place)
+    assert (error.kind, error.status) == (kind, status)
+    assert error.retryable is (kind in ("rate", "server"))
+    assert error.message.isprintable() and "  " not in error.message
+
+
+def test_a_wrong_key_is_one_clear_line() -> None:
+    for name in ("OpenAI: key", "Anthropic: key", "Gemini: key", "GLM: key", "xAI: key"):
+        status, body, _ = VENDORS[name]
+        place = Place(provider="v", url="http://h/v1", model="m-1", key_env="V_KEY", has_key=True)
+        error = from_status(status, {}, json.dumps(body).encode(), place=place)
+        assert error.message == "v rejected the API key. Check V_KEY."
+
+
+def test_a_parameter_is_named_where_the_vendor_names_it_in_its_words_only() -> None:
+    status, body, _ = VENDORS["Anthropic: parameter"]
+    place = Place(provider="v", url="http://h/v1", model="m-1")
+    error = from_status(status, {}, json.dumps(body).encode(), place=place)
+    assert "rejected the parameter `max_tokens` (400)" in error.message
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"type": "overloaded_error", "message": "Overloaded"}, "rate"),
+        ({"type": "rate_limit_error", "message": "slow"}, "rate"),
+        ({"code": 429, "message": "slow"}, "rate"),
+        ({"type": "authentication_error", "message": "no"}, "key"),
+        ({"message": "prompt is too long"}, "overflow"),
+        ({"code": "1113", "message": "x"}, "balance"),
+        ({"type": "api_error", "message": "Internal server error"}, "server"),
+        ("model does not support tools", "tools"),
+    ],
+)
+def test_an_error_in_the_stream_has_the_same_kinds(error: Any, kind: str) -> None:
+    assert from_event(error).kind == kind
+
+
+REASONS: list[tuple[OSError | UnicodeError, str, tuple[str, ...], bool]] = [
+    (socket.gaierror(-2, "Name or service not known"), "v", ("host name is unknown", "slip"), True),
+    (socket.gaierror(-3, "Temporary failure in name resolution"), "v", ("no name server answered", "network"), True),
+    (OSError(errno.ENETUNREACH, "Network is unreachable"), "v", ("no network that leads to it",), True),
+    (OSError(errno.EHOSTUNREACH, "No route to host"), "v", ("no route to host",), True),
+    (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "v", ("connection refused",), True),
+]
+
+
+@pytest.mark.parametrize(("reason", "host", "words", "passing"), REASONS)
+def test_why_a_server_cannot_be_reached_is_said(
+    reason: OSError, host: str, words: tuple[str, ...], passing: bool
+) -> None:
+    error = unreachable(parse_address(f"https://{host}/v1"), reason)
+    assert (error.kind, error.retryable) == ("down", passing)
+    assert [word for word in words if word not in error.message] == []
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_each_refusal_says_what_to_do(name: str) -> None:
     status, body, kind, words = CASES[name]
@@ -116,6 +187,24 @@ def test_a_key_that_the_server_echoes_is_not_shown(status: int) -> None:
         deltas, error = failure(server.url, attempts=2)
     shown = error.message + repr(deltas) + repr(error)
     assert (KEY in shown, KEY[:12] in shown) == (False, False)
+
+
+def test_a_secret_of_the_entrys_headers_that_the_server_echoes_is_not_shown() -> None:
+    own = {
+        "Authorization": "Bearer gate-way-5f0c2e7a91",
+        "X-Gateway-Token": "tok-88231-abcdefghijkl",
+        "Cookie": "theme=dark; session=c00kie-4711-zz",
+        "CF-Access-Client-Secret": "short7",
+        "X-Feature": "context-1m-2025",
+    }
+    echoed = " and ".join(own.values())
+    again = "gate-way-5f0c2e7a91, tok-88231-abc***, c00kie-4711-zz"
+    text = json.dumps({"error": {"message": f"{echoed}; {again}"}})
+    with ModelServer([Turn(fault=Fault(status=400, body=text))], after="repeat") as server:
+        _, error = failure(server.url, headers=own)
+    for secret in ("gate-way-5", "tok-88231-", "c00kie", "short7"):
+        assert secret not in error.message, error.message
+    assert "context-1m-2025" in error.message
 
 
 def test_a_key_that_the_server_echoes_into_the_stream_is_not_shown() -> None:

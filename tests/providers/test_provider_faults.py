@@ -5,6 +5,8 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.utils import formatdate
 
 import pytest
@@ -266,6 +268,35 @@ def test_what_is_not_an_api_is_said_so_after_one_request(fault: Fault) -> None:
 def test_a_wrong_content_type_over_a_right_stream_is_forgiven() -> None:
     with ModelServer([Turn(text="ok", fault=Fault(content_type="text/plain"))]) as server:
         assert texts(deltas_of(server.url)) == "ok"
+
+
+@pytest.mark.parametrize("start", ["", "\n", "\ufeff", ": hello\n\n", " \r\n"])
+def test_what_kind_of_body_it_is_does_not_depend_on_how_the_bytes_were_cut(start: str) -> None:
+    body = start + 'data: {"choices": [{"delta": {"content": "ok"}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    for size in (1, 3, 1000):
+        with raw_server(body.encode(), size=size) as url:
+            assert texts(deltas_of(url)) == "ok"
+
+
+@contextmanager
+def raw_server(body: bytes, *, size: int) -> Iterator[str]:
+    """Answers one request without saying what the body is, so many bytes at a time."""
+
+    def serve() -> None:
+        peer, _ = listener.accept()
+        with peer:
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            peer.recv(65536)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
+            for at in range(0, len(body), size):
+                peer.sendall(body[at : at + size])
+                time.sleep(0.001)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        thread.join()
 
 
 def test_duplicate_ids_from_a_server_become_unique() -> None:

@@ -1,13 +1,15 @@
 """Streams recorded from real services: no exception, whole calls, the same reply however the bytes were cut."""
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.providers.provider_kit import provider, reply, run
 
-from overt.core.messages import Call, Reasoning
+from overt.core.messages import Call, Reasoning, Text
 from overt.core.requests import Delta, ReasoningDelta, Reply, TextDelta
 from overt.providers._sse import EventStream
 from overt.providers.openai_chat import OpenAIChat
@@ -56,6 +58,36 @@ def test_what_streamed_is_what_the_reply_holds(path: Path) -> None:
     assert all(call.name and call.arguments.startswith("{") for call in calls)
     assert found.usage.input > 0
     assert (found.finish == "calls") == bool(calls)
+
+
+@each_file
+def test_the_reply_says_what_the_events_say(path: Path) -> None:
+    """Read a second time, without any of the decoder's care."""
+    text, thought, ids, arguments = "", "", set(), ""
+    usage: dict[str, Any] = {}
+    for line in payloads(path):
+        event = json.loads(line)
+        usage = event.get("usage") or usage
+        for choice in event.get("choices") or ():
+            delta = choice.get("delta") or {}
+            text += delta.get("content") or ""
+            thought += delta.get("reasoning_content") or delta.get("reasoning") or ""
+            for call in delta.get("tool_calls") or ():
+                ids.add(call.get("id") or "")
+                arguments += call["function"].get("arguments") or ""
+    found, _, _ = played(b"".join(b"data: " + payload.encode() + b"\n\n" for payload in payloads(path)), 10**9)
+    calls = [part for part in found.parts if isinstance(part, Call)]
+    assert "".join(part.text for part in found.parts if isinstance(part, Text)) == text
+    assert "".join(part.text for part in found.parts if isinstance(part, Reasoning)) == thought
+    assert {call.id for call in calls} == ids - {""}
+    assert "".join(call.arguments for call in calls) == arguments
+    assert (found.usage.input, found.usage.input + found.usage.output) == (
+        usage["prompt_tokens"],
+        usage["total_tokens"],
+    )
+    details = usage.get("completion_tokens_details") or {}
+    assert found.usage.reasoning == details.get("reasoning_tokens", 0)
+    assert found.usage.cached == (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
 
 
 @each_file

@@ -36,3 +36,11 @@ def test_the_third_empty_answer_ends_the_turn() -> None:
     assert storm.over() == ""
     storm.empty()
     assert "nothing 3 times" in storm.over()
+
+
+def test_the_same_arguments_written_otherwise_are_the_same_call() -> None:
+    storm = Storm()
+    storm.ran("grep", '{"pattern":"x","path":"a"}', mutating=False, failed=False)
+    storm.ran("grep", '{ "path": "a", "pattern": "x" }', mutating=False, failed=False)
+    assert "third time" in storm.advice("grep", '{"path":"a","pattern":"x"}')
+    assert storm.advice("grep", '{"path":"a","pattern":"x') == ""

@@ -5,7 +5,7 @@ import pytest
 from overt.core.effects import Effect
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.danger import read_command
-from overt.safety.policy import judge, subject_of
+from overt.safety.policy import Sight, judge, subject_of
 from overt.safety.rules import Subject, normal, speaks_of
 
 RUN: frozenset[Effect] = frozenset({"run"})
@@ -15,13 +15,14 @@ MODES: tuple[Mode, ...] = ("review", "auto", "yolo", "plan")
 
 
 def bash(command: str) -> Subject:
-    return subject_of("bash", (command,), root="/w", exists=lambda path: path == "there")
+    return subject_of("bash", (command,), Sight(root="/w", exists=lambda path: path == "there"))
 
 
 @pytest.mark.parametrize(
     "command",
     ["ls -la", "cat a b", "sleep 0.5", "pwd", "git status", "git log --oneline -3", "ls | wc -l", "echo hi", "rg x src",
-     "true && false", "cat x 2>/dev/null", "echo oops >&2", "head -5 a; tail -5 a"],
+     "true && false", "FOO=1 ls", "echo `date`", "cat $FILE", "ls *", "eval ls", "cat x 2>/dev/null",
+     "echo oops >&2", "head -5 a; tail -5 a"],
 )  # fmt: skip
 def test_harmless_commands_are_known(command: str) -> None:
     assert read_command(command).hazard == "harmless"
@@ -32,7 +33,8 @@ def test_harmless_commands_are_known(command: str) -> None:
     ["rm -rf build", "/bin/rm x", "ls; rm x", "echo $(rm x)", "sudo ls", "mv a b", "chmod 777 .",
      "dd if=/dev/zero of=x", "echo x > there", "find . -delete", "find . -name x | xargs rm", "bash -c 'rm x'",
      "'rm' x", "\\rm x", "r''m x",
-     "kill -9 1", "echo x >> .bashrc", "echo hi > $HOME/x", "cat a >| there", "git log; shutdown now", "eval ls"],
+     "kill -9 1", "echo x >> .bashrc", "echo hi > $HOME/x", "cat a >| there", "git log; shutdown now",
+     "git branch -D main", "rg --pre ./x y", "git -c a=b log", "eval $X"],
 )  # fmt: skip
 def test_dangerous_commands_are_known(command: str) -> None:
     assert read_command(command, lambda path: path == "there").hazard == "dangerous"
@@ -40,9 +42,7 @@ def test_dangerous_commands_are_known(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["pytest -q", "make", "python x.py", "echo hi > new", "FOO=1 ls", "git commit -m 'rm old'", "sort -o a b",
-     "npm test",     "git diff --output=x", "git branch -D main", "echo `date`", "cat $FILE", "rg --pre ./x y", "ls *",
-     "git -c a=b log",     ""],
+    ["pytest -q", "make", "python x.py", "echo hi > new", "git commit -m 'rm old'", "sort -o a b", "npm test", ""],
 )  # fmt: skip
 def test_the_rest_is_ordinary(command: str) -> None:
     assert read_command(command, lambda path: path == "there").hazard == "ordinary"
@@ -122,12 +122,12 @@ def test_a_fallback_that_was_set_decides_where_no_rule_speaks() -> None:
     "spelling", ["secrets/k", "./secrets/k", "/w/secrets/k", "x/../secrets/k", "/w/x/..//secrets/k"]
 )
 def test_a_path_rule_holds_however_the_path_is_spelled(spelling: str) -> None:
-    subject = subject_of("read", (spelling,), root="/w", exists=lambda path: True)
+    subject = subject_of("read", (spelling,), Sight(root="/w", exists=lambda path: True))
     assert judge(subject, READ, rules=[rule("deny", "read(secrets/**)")], mode="review").action == "deny"
 
 
 def test_an_allowed_folder_is_not_left_by_going_up() -> None:
-    subject = subject_of("write", ("src/../Makefile",), root="/w", exists=lambda path: True)
+    subject = subject_of("write", ("src/../Makefile",), Sight(root="/w", exists=lambda path: True))
     assert judge(subject, WRITE, rules=[rule("allow", "edit(src/**)")], mode="review").action == "ask"
 
 

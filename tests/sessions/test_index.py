@@ -8,8 +8,9 @@ import pytest
 from tests.sessions.samples import PREFIX, facts, prompt, reply, run_writer, thirty, write
 
 from overt.core.errors import SessionError
-from overt.core.events import Noticed, Replied
-from overt.core.messages import Text
+from overt.core.events import Noticed, Replied, UserSpoke
+from overt.core.fragments import Origin
+from overt.core.messages import Text, said
 from overt.lib.paths import slug
 from overt.sessions.index import Summary, delete, find, latest, list_sessions
 from overt.sessions.load import load
@@ -38,6 +39,12 @@ def test_a_slug_is_a_safe_name_of_its_own_for_every_path() -> None:
     assert folder_of("/d", "/a/b/../c") == folder_of("/d", "/a/c")
 
 
+def test_without_a_title_a_session_is_called_by_its_first_prompt_not_by_what_went_along(tmp_path: Path) -> None:
+    along = UserSpoke(message=said("[a.py]\nx = 1", origin=Origin(kind="file", where="a.py")))
+    write(tmp_path, [along, prompt("Fix the naïve 名前 parser.\nThen run the tests.")])
+    assert [each.title for each in list_sessions(str(tmp_path))] == ["Fix the naïve 名前 parser. Then run the tests."]
+
+
 def test_a_summary_says_what_a_list_shows(tmp_path: Path) -> None:
     path = write(tmp_path, thirty())
     (found,) = list_sessions(str(tmp_path))
@@ -47,7 +54,7 @@ def test_a_summary_says_what_a_list_shows(tmp_path: Path) -> None:
         path=path,
         project="/tmp/project",
         workspace="/tmp/project",
-        title="Fix the naïve 名前 parser. Then run the tests.",
+        title="Fix the login test",
         created=loaded.opened.created,
         changed=Path(path).stat().st_mtime,
         turns=1,

@@ -11,14 +11,25 @@ from overt.core.effects import Change
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
 from overt.core.views import FileDiff
+from overt.world._contain import Forbid
 from overt.world.files import Files, Workspace, find_rg
 
 T = TypeVar("T")
+Roots = tuple[str, ...]
 RG = find_rg(os.environ["PATH"])
 
 
-def files(root: Path, *, preview: bool = False, **extra: tuple[str, ...]) -> Files:
-    workspace = Workspace(root=os.path.realpath(root), **extra)
+def files(
+    root: Path,
+    *,
+    preview: bool = False,
+    forbid: Forbid | None = None,
+    home: str = "",
+    own: Roots = (),
+    write: Roots = (),
+    read: Roots = (),
+) -> Files:
+    workspace = Workspace(root=os.path.realpath(root), write=write, read=read, home=home, own=own, forbid=forbid)
     return Files(workspace, call_id="c1", journal=Journal(), seen={}, rg=RG, preview=preview)
 
 

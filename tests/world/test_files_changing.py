@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import stat
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,22 @@ def test_the_mode_of_a_file_is_kept(tmp_path: Path, mode: int) -> None:
     os.chmod(tmp_path / "f", mode)
     put(files(tmp_path), "f", "b")
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == mode
+
+
+def test_attributes_and_the_access_list_of_a_file_are_kept(tmp_path: Path) -> None:
+    entries = [(1, 6, -1), (2, 4, 65534), (4, 4, -1), (0x10, 4, -1), (0x20, 0, -1)]  # one more reader by name
+    access = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    (tmp_path / "f").write_text("a")
+    try:
+        os.setxattr(tmp_path / "f", "user.colour", b"red")
+        os.setxattr(tmp_path / "f", "system.posix_acl_access", access)
+    except OSError:
+        pytest.skip("this file system keeps no attributes")
+    mode = (tmp_path / "f").stat().st_mode
+    put(files(tmp_path), "f", "b")
+    kept = {name: os.getxattr(tmp_path / "f", name) for name in os.listxattr(tmp_path / "f")}
+    assert kept == {"user.colour": b"red", "system.posix_acl_access": access}
+    assert ((tmp_path / "f").stat().st_mode, (tmp_path / "f").read_text()) == (mode, "b")
 
 
 def test_an_unchanged_file_is_not_touched(tmp_path: Path) -> None:

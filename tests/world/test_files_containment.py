@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.world.files_kit import done, files, names, put, refused
 
-from overt.core.effects import Change
+from overt.core.effects import Change, Query
 from overt.core.errors import ToolError
 from overt.world.files import Files
 
@@ -135,8 +135,9 @@ async def edit_many(hands: Files, count: int) -> int:
     for number in range(count):
         try:
             if number % 2:
-                base = (await hands.text("sub/a.txt")).hash
-                await hands.change([Change(path="sub/a.txt", content=f"{number}\n", base=base)])
+                found = await hands.text("sub/a.txt")
+                assert found.text != "untouched"
+                await hands.change([Change(path="sub/a.txt", content=f"{number}\n", base=found.hash)])
             else:
                 await hands.change([Change(path=f"sub/new-{number}", content=f"{number}\n", base="absent")])
         except ToolError:
@@ -147,25 +148,86 @@ async def edit_many(hands: Files, count: int) -> int:
     return went
 
 
-def race(root: Path, outside: Path, count: int) -> None:
-    before = {path: path.read_bytes() for path in outside.iterdir()}
-    (root / "other").symlink_to(outside)
+def race(hands: Files, root: Path, target: Path, count: int) -> None:
+    """Edit below `sub` while it is exchanged with a link to `target`, of which nothing may be read or changed."""
+    (target / "a.txt").write_text("untouched")
+    before = {path: path.read_bytes() for path in target.iterdir()}
+    (root / "other").symlink_to(target)
     with swapped(root / "sub", root / "other"):
-        went = asyncio.run(asyncio.wait_for(edit_many(files(root), count), 1800))
-    assert {path: path.read_bytes() for path in outside.iterdir()} == before
+        went = asyncio.run(asyncio.wait_for(edit_many(hands, count), 1800))
+    assert {path: path.read_bytes() for path in target.iterdir()} == before
     assert 0 < went < count, "the swapper must have met some edits and missed others"
 
 
+def secret_is_denied(effect: str, real: str) -> str:
+    return f"{effect}(secret/**)" if real.startswith("secret/") else ""
+
+
 def test_no_edit_lands_outside_while_a_parent_is_swapped_for_a_link(root: Path, outside: Path) -> None:
-    (outside / "a.txt").write_text("untouched")
-    race(root, outside, 1500)
+    race(files(root), root, outside, 1500)
+
+
+def test_no_edit_lands_in_a_forbidden_folder_while_a_parent_is_swapped_for_a_link(root: Path) -> None:
+    (root / "secret").mkdir()
+    race(files(root, forbid=secret_is_denied), root, root / "secret", 1500)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1900)
 def test_no_edit_of_twenty_thousand_lands_outside(root: Path, outside: Path) -> None:
-    (outside / "a.txt").write_text("untouched")
-    race(root, outside, 20_000)
+    race(files(root), root, outside, 20_000)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1900)
+def test_no_edit_of_twenty_thousand_lands_in_a_forbidden_folder(root: Path) -> None:
+    (root / "secret").mkdir()
+    race(files(root, forbid=secret_is_denied), root, root / "secret", 20_000)
+
+
+async def search_many(hands: Files, count: int) -> tuple[int, int]:
+    """How many searches showed the line of the workspace, and how many the one that it must not see."""
+    fine = leaked = 0
+    for _ in range(count):
+        found = await hands.search(Query(pattern="token"))
+        fine += "token of the workspace" in found.text
+        leaked += "token of others" in found.text
+    return fine, leaked
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("count", [60, pytest.param(3000, marks=[pytest.mark.soak, pytest.mark.timeout(600)])])
+def test_no_search_reads_through_a_link_that_was_put_there_while_it_walks(
+    root: Path, outside: Path, inside: bool, count: int
+) -> None:
+    target = root / "secret" if inside else outside
+    target.mkdir(exist_ok=True)
+    (target / "a.txt").write_text("token of others\n")
+    (root / "sub/a.txt").write_text("token of the workspace\n")
+    (root / "other").symlink_to(target)
+    with swapped(root / "sub", root / "other"):
+        fine, leaked = done(search_many(files(root, forbid=secret_is_denied), count))
+    assert leaked == 0
+    assert 0 < fine < count
+
+
+def test_a_root_that_was_replaced_leads_nowhere(root: Path, outside: Path) -> None:
+    hands = files(root)
+    root.rename(root.parent / "moved")
+    root.symlink_to(outside)
+    assert refused(hands.text("secret.txt")).code == "outside"
+    assert refused(hands.change([Change(path="new", content="x", base="absent")])).code == "outside"
+    assert refused(hands.search(Query(pattern="secret"))).code == "outside"
+    assert names(outside) == ["secret.txt"]
+    root.unlink()
+    (root.parent / "moved").rename(root)
+    assert done(hands.text("sub/a.txt")).text == "a\n"
+
+
+def test_one_file_has_one_path_whichever_root_it_is_reached_from(root: Path, tmp_path: Path) -> None:
+    hands = files(root, write=(str(tmp_path),))
+    paths = ("sub/a.txt", "../root/sub/a.txt", f"{tmp_path}/root/sub/a.txt", f"{tmp_path}/outside/../root/sub/a.txt")
+    assert {done(hands.text(path)).path for path in paths} == {"sub/a.txt"}
 
 
 def test_descriptors_do_not_pile_up(root: Path) -> None:
@@ -176,6 +238,8 @@ def test_descriptors_do_not_pile_up(root: Path) -> None:
         put(hands, f"fresh/{number}/deep/x", "x", base="absent")
         refused(hands.text("leak/secret.txt"))
         refused(hands.text("nothing"))
+        refused(hands.text("..\\x2foutside"))
+        done(hands.search(Query(pattern="a")))
     assert len(os.listdir("/proc/self/fd")) == before
 
 

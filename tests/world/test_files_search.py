@@ -11,6 +11,7 @@ from tests.world.files_kit import RG, done, files, put, refused
 from overt.core.effects import Found, Listed, Matches, Query
 from overt.world._globs import compile_glob, literal
 from overt.world._search import Rg, find_rg
+from overt.world.files import Files
 
 ODD = [
     b"new\nline",
@@ -243,11 +244,66 @@ def test_without_ripgrep_the_message_says_how_to_get_it(tmp_path: Path) -> None:
     assert refused(hands.search(Query(pattern="x"))).code == "missing_program"
 
 
-def test_the_systems_ripgrep_comes_before_the_one_beside_python(tmp_path: Path) -> None:
-    (tmp_path / "rg").write_text("#!/bin/sh\n")
-    (tmp_path / "rg").chmod(0o755)
-    assert find_rg(f"relative:{tmp_path}") == str(tmp_path / "rg")
-    assert os.path.basename(find_rg("/nowhere")) in ("rg", "")
+def program(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing beside Python and nothing of the system."""
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    monkeypatch.setattr("overt.world._search.OF_THE_SYSTEM", ())
+
+
+def test_the_ripgrep_that_came_with_overt_comes_before_the_one_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, other = program(tmp_path / "own" / "rg"), program(tmp_path / "other" / "rg")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "own" / "python"))
+
+    assert find_rg(os.path.dirname(other)) == own
+    assert find_rg(os.path.dirname(other), writable=[str(tmp_path)]) == own
+
+
+@pytest.mark.usefixtures("alone")
+def test_no_ripgrep_is_taken_that_a_box_or_another_user_could_have_put_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    work = tmp_path / "work"
+    inside = os.path.dirname(program(work / "bin" / "rg"))
+    (tmp_path / "linked").symlink_to(work / "bin")
+    open_ = Path(program(tmp_path / "open" / "rg")).parent
+    open_.chmod(0o777)
+    (tmp_path / "shims").mkdir()
+    (tmp_path / "shims" / "rg").symlink_to("/bin/sh")
+    kept = program(tmp_path / "kept" / "rg")
+    folders = [inside, str(tmp_path / "linked"), "work/bin", "", str(open_), str(tmp_path / "shims")]
+
+    assert [find_rg(folder, writable=[str(work)]) for folder in folders] == [""] * 6
+    assert find_rg(os.pathsep.join([*folders, os.path.dirname(kept)]), writable=[str(work)]) == kept
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving a file away takes root")
+@pytest.mark.usefixtures("alone")
+def test_the_program_of_another_user_is_not_run(tmp_path: Path) -> None:
+    path = program(tmp_path / "theirs" / "rg")
+    os.chown(path, 12345, 12345)
+
+    assert find_rg(os.path.dirname(path)) == ""
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_ripgrep_inside_the_workspace_is_never_run(tmp_path: Path) -> None:
+    planted = program(tmp_path / ".venv" / "bin" / "rg")
+    hands = files(tmp_path)
+
+    found = Files(hands.workspace, call_id="c1", journal=hands.journal, seen={}, rg=planted)
+
+    assert refused(found.search(Query(pattern="x"))).code == "missing_program"
 
 
 @pytest.mark.parametrize(

@@ -216,13 +216,13 @@ except OSError as error:
 def test_walls_are_put_around_the_supervisor_of_their_profile(tmp_path: Path) -> None:
     async def main() -> list[str]:
         bench = Bench(str(tmp_path))
-        spawner = Supervised(walls=lambda profile: ("nice", "-n", "3") if profile.name == "walled" else ())
-        spawner.warm(Profile(name="walled"))
+        spawner = Supervised(walls=lambda profile: ("nice", "-n", "3") if profile.network else ())
+        spawner.warm(Profile(network=True))
         found = []
         try:
             async with asyncio.timeout(60):
                 for name in ("command", "walled"):
-                    profile = Profile(name=name)
+                    profile = Profile(network=name == "walled")
                     programs = Programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=profile)
                     found.append((await programs.run("nice", timeout_ms=30_000)).text)
         finally:

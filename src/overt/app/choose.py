@@ -3,9 +3,12 @@
 from msgspec.structs import replace
 
 from overt.app.setting import Setting
+from overt.config.profiles import ModelProfile, load_profile, with_profile
 from overt.config.trust import dotenv
-from overt.core.settings import Timeouts
-from overt.providers.discover import Found, discover
+from overt.core.late import late
+from overt.core.settings import ProviderEntry, Timeouts
+from overt.providers.credentials import VENDOR_KEYS
+from overt.providers.discover import Found, Surroundings, discover
 
 STRONGER = ("--model", "OVERT_MODEL")
 """Who may name a model of the server in OVERT_BASE_URL; what a file names belongs to another one."""
@@ -14,16 +17,58 @@ STRONGER = ("--model", "OVERT_MODEL")
 async def choose_model(setting: Setting, reference: str) -> Found:
     """The endpoint, model and key for a reference; the configured one for an empty reference."""
     config = setting.config
-    names = [entry.api_key_env for entry in config.providers if entry.api_key_env]
     if not reference and not (config.base_url and config.origin("default_model") not in STRONGER):
         reference = config.default_model
-    found = await discover(
-        setting.environment.variables,
-        config.providers,
-        reference=reference,
-        dotenv=dotenv(setting.roots.project, names, trusted=setting.trust),
-        offline=config.origin("offline") if config.offline else "",
-    )
+    found = await discover(surroundings(setting), reference)
     if found.entry.timeouts == Timeouts():
         found = replace(found, entry=replace(found.entry, timeouts=config.timeouts))
+    return _as_tried(found, load_profile(setting.environment.data_dir, found.entry.base_url, found.model))
+
+
+def _as_tried(found: Found, profile: ModelProfile | None) -> Found:
+    """With what trying the server has shown, where nobody has said otherwise."""
+    if profile is None:
+        return found
+    about = with_profile(found.about, profile)
+    others = (each for each in found.entry.known if each.name != about.name)
+    return replace(found, about=about, entry=replace(found.entry, known=(about, *others)))
+
+
+def surroundings(setting: Setting) -> Surroundings:
+    """What the search for a model may depend on, taken from a setting."""
+    config = setting.config
+    names = [entry.api_key_env for entry in config.providers if entry.api_key_env]
+    names += [variable for variables in VENDOR_KEYS.values() for variable in variables]
+    said = config.origin("offline")
+
+    def embedded() -> ProviderEntry | None:
+        entry: ProviderEntry | None = late("embedded")(setting.environment.cache_dir)
+        return entry
+
+    return Surroundings(
+        environ=setting.environment.variables,
+        entries=config.providers,
+        dotenv=dotenv(setting.roots.project, names, trusted=setting.trust),
+        keyring=_kept,
+        stated=_stated(setting),
+        embedded=embedded,
+        offline=said if config.offline else "",
+        online=said != "default" and not config.offline,
+        also=tuple(filter(None, (config.small_model,))),
+    )
+
+
+def _kept(name: str) -> str | None:
+    found: str | None = late("keyring.lookup")(name)
     return found
+
+
+def _stated(setting: Setting) -> dict[str, frozenset[str]]:
+    """The fields a person set in each provider, by its name."""
+    found: dict[str, set[str]] = {}
+    for each in setting.config.settings:
+        family, _, rest = each.key.partition(".")
+        if family == "providers":
+            name, _, field = rest.partition(".")
+            found.setdefault(name, set()).add(field)
+    return {name: frozenset(fields) for name, fields in found.items()}

@@ -6,16 +6,15 @@ answered, and the end is recorded.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from time import monotonic
-from typing import Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.app.house import Denial, House, Recorder, Standing
 from overt.app.mailbox import Mailbox
+from overt.app.scrub import Scrub
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import (
     TYPE_OF,
@@ -32,67 +31,30 @@ from overt.core.events import (
     Replied,
     RequestSent,
     TextStreamed,
+    TitleSet,
     ToolFinished,
+    ToolProgressed,
     ToolStarted,
     TurnEnded,
     TurnStarted,
     UserSpoke,
 )
 from overt.core.fragments import MODEL, USER
-from overt.core.history import History, fold, heal, last_exchange
+from overt.core.history import fold, heal, last_exchange
 from overt.core.messages import Call, Message, Text, said
 from overt.core.ports import Answer
 from overt.core.settings import Mode
 from overt.core.usage import Usage
 from overt.engine.agent import Agent
 from overt.engine.inbox import Inbox
+from overt.engine.shell import TYPED, run_command
 from overt.engine.turn import open_turn
+from overt.lib.redact import Redactor
+from overt.tools.registry import BUILT_IN
 
+Consume = Callable[[], Awaitable[TurnEnded]]
 PARTIAL_EVERY = 1.0
 CLOSE_WITHIN = 2.0
-
-
-class Recorder(Protocol):
-    """Where facts go. `append` never raises for a full disk: it keeps trying and tells of it beside."""
-
-    def append(self, event: Event, *, turn: int, step: int) -> None: ...
-    def sync(self) -> None: ...
-    def close(self) -> None: ...
-
-
-class House(Protocol):
-    """What a conversation needs of whoever built it.
-
-    `troubles` is where the recorder tells of its own: a full disk, say. `choose` finds the agent for another
-    model; `warm` gets a tool ready while its call still streams, `finish` ends what was started for them.
-    """
-
-    troubles: deque[Noticed]
-
-    def warm(self, tool: str) -> None: ...
-    def redact(self, text: str) -> str: ...
-    async def choose(self, reference: str) -> tuple[Agent, PrefixSet]: ...
-    async def finish(self) -> None: ...
-
-
-class Standing(Struct, frozen=True, kw_only=True):
-    """Where a conversation stands when it is opened, new or resumed."""
-
-    id: str
-    workspace: str
-    path: str = ""
-    history: History = History()
-    healing: tuple[ToolFinished, ...] = ()
-    turn: int = 0
-    window: int = 0
-    mode: str = ""
-    fingerprint: str = ""
-    notices: tuple[str, ...] = ()
-
-
-class Denial(Struct, frozen=True, kw_only=True):
-    call: Call
-    reason: str
 
 
 class Conversation:
@@ -104,11 +66,13 @@ class Conversation:
         standing: Standing,
         opening: PrefixSet,
         house: House,
+        redactor: Redactor | None = None,
     ) -> None:
         self.agent = agent
         self.id = standing.id
         self.workspace = standing.workspace
         self.window = standing.window
+        self.offline = standing.offline
         self.path = standing.path
         self.history = standing.history
         self.turn = standing.turn
@@ -118,7 +82,8 @@ class Conversation:
         self.last_denied = False
         self.inbox = Inbox()
         self.mailbox = Mailbox()
-        self.notices = list(standing.notices)
+        self._scrub = Scrub(redactor or Redactor())
+        self.notices = [self._scrub.clean(notice) for notice in standing.notices]
         self._log = log
         self._recorded_prefix = standing.fingerprint
         self._opening = opening
@@ -133,19 +98,32 @@ class Conversation:
         self._streamed: list[str] = []
         self._saved = 0
         self._saved_at = 0.0
+        self._titling: asyncio.Task[None] | None = None
         self._started: dict[str, Call] = {}
 
     # ── what faces call ──────────────────────────────────────────────────────────────────────────────────
 
     async def prompt(self, text: str) -> AsyncGenerator[Event, None]:
         """One turn, from a prompt to rest. Closing the generator early interrupts the turn."""
+        async with aclosing(self._play(said(text, origin=USER), self._consume_turn)) as events:
+            async for event in events:
+                yield event
+
+    async def command(self, text: str) -> AsyncGenerator[Event, None]:
+        """A command that the person typed: it runs at once, and what came of it joins the history."""
+        spoken = said(f"!{text}", origin=TYPED)
+        async with aclosing(self._play(spoken, lambda: self._consume_command(text))) as events:
+            async for event in events:
+                yield event
+
+    async def _play(self, spoken: Message, consume: Consume) -> AsyncGenerator[Event, None]:
         self._shown = asyncio.Queue()
         for earlier in self._between:
             self._shown.put_nowait(earlier)
         self._between = []
         self._end_reason = "interrupted"
         self._begun = self._stopped = False
-        self._pump = asyncio.create_task(self._run(text))
+        self._pump = asyncio.create_task(self._run(spoken, consume))
         try:
             while (event := await self._shown.get()) is not None:
                 yield event
@@ -176,6 +154,10 @@ class Conversation:
             self._pump.cancel()
         return True
 
+    def redact(self, text: str) -> str:
+        """For what a face keeps itself: a history of prompts, a title."""
+        return self._scrub.clean(text)
+
     def answer(self, question: str, answer: Answer) -> bool:
         return self.mailbox.answer(question, answer)
 
@@ -191,6 +173,8 @@ class Conversation:
         """Holds from the next request, is recorded, and is a reset point."""
         self.agent, self._opening = await self._house.choose(reference)
         self._happened(ModelSet(provider=self._opening.provider, model=self._opening.model, by="user"))
+        if self._pump is None or self._pump.done():
+            self._house.rest()
 
     async def next_prompt(self) -> str | None:
         """What was typed too late for the last turn, or queued behind it."""
@@ -200,18 +184,21 @@ class Conversation:
         """A turn that still runs is ended and recorded first."""
         if self.interrupt(reason) and self._pump is not None:
             await asyncio.wait([self._pump], timeout=CLOSE_WITHIN)
+        if self._titling is not None:
+            self._titling.cancel()
+            await asyncio.wait([self._titling])
         await self._house.finish()
         self._log.close()
 
     # ── the turn ─────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _run(self, text: str) -> None:
+    async def _run(self, spoken: Message, consume: Consume) -> None:
         try:
-            await self._run_turn(text)
+            await self._run_turn(spoken, consume)
         finally:
             self._shown.put_nowait(None)
 
-    async def _run_turn(self, text: str) -> None:
+    async def _run_turn(self, spoken: Message, consume: Consume) -> None:
         self._begun = True
         started = monotonic()
         self.turn += 1
@@ -226,15 +213,43 @@ class Conversation:
         self._record_prefix()
         if self._recorded_mode != self.mode:
             self._happened(ModeSet(mode=self.mode, by="start"))
-        self._happened(UserSpoke(message=said(text, origin=USER)))
         try:
-            end = TurnEnded(reason=self._end_reason) if self._stopped else await self._consume_turn()
+            await self._speak(spoken)
+            end = TurnEnded(reason=self._end_reason) if self._stopped else await consume()
         except asyncio.CancelledError:
             end = TurnEnded(reason=self._end_reason)
         finally:
             self._close_turn(end, spent, started)
 
+    async def _speak(self, spoken: Message) -> None:
+        """The prompt after what goes along with it; recorded whatever happens to the rest."""
+        along: tuple[Message, ...] = ()
+        try:
+            if self.agent.lead and spoken.origin == USER:
+                along = await self.agent.lead.accompany(spoken.text())
+        finally:
+            for message in (*along, spoken):
+                self._happened(UserSpoke(message=message))
+        if self.turn == 1 and spoken.origin == USER:
+            self._titling = asyncio.create_task(self._give_title(spoken.text()))
+
+    async def _give_title(self, prompt: str) -> None:
+        if found := await self._house.title(prompt):
+            self._happened(found)
+
     async def _consume_turn(self) -> TurnEnded:
+        while True:
+            end = await self._consume_events()
+            if not isinstance(end, ProviderError):
+                return end
+            switch = self._house.otherwise(end)
+            if switch is None:
+                return TurnEnded(reason="error", text=self._house.redact(end.message), kind=end.kind)
+            self.agent, self._opening = switch.agent, switch.opening
+            self._happened(Noticed(text=switch.said, level="warning"))
+            self._record_prefix()
+
+    async def _consume_events(self) -> TurnEnded | ProviderError:
         end = TurnEnded(reason="error", text="the turn ended without a word")
         async with open_turn(self.agent, lambda: self.history, self.inbox) as events:
             try:
@@ -244,28 +259,38 @@ class Conversation:
                     else:
                         self._happened(event)
             except ProviderError as error:
-                end = TurnEnded(reason="error", text=self._house.redact(error.message), kind=error.kind)
+                return error
         return end
+
+    async def _consume_command(self, text: str) -> TurnEnded:
+        end = TurnEnded(reason="error", text="the command ended without a word")
+        bash = next(tool for tool in BUILT_IN if tool.name == "bash")
+        async with aclosing(run_command(self.agent, text, bash, self._report)) as events:
+            async for event in events:
+                if isinstance(event, TurnEnded):
+                    end = event
+                else:
+                    self._happened(event)
+        return end
+
+    def _report(self, text: str) -> None:
+        self._happened(ToolProgressed(call_id="", text=text))
 
     def _close_turn(self, end: TurnEnded, spent: Usage, started: float) -> None:
         """Leave a history that is valid whatever ended the turn."""
+        for waiting in self._scrub.rest(broken=True):
+            self._take(waiting)
         if self._streamed:
             kept = Message(role="assistant", parts=(Text(text="".join(self._streamed)),), origin=MODEL)
             self._save_partial()
             self._happened(Replied(message=kept, finish="interrupted", usage=Usage()))
         for outcome in heal(self.history):
             self._happened(outcome)
-        used = Usage(
-            input=self.usage.input - spent.input,
-            output=self.usage.output - spent.output,
-            cached=self.usage.cached - spent.cached,
-            cache_write=self.usage.cache_write - spent.cache_write,
-            reasoning=self.usage.reasoning - spent.reasoning,
-        )
         ms = round((monotonic() - started) * 1000)
-        self._happened(replace(end, steps=end.steps or self.step, usage=used, ms=ms))
+        self._happened(replace(end, steps=end.steps or self.step, usage=self.usage - spent, ms=ms))
         self._log.sync()
         self._tell_troubles()
+        self._house.rest()
         if end.reason in ("interrupted", "terminated"):
             self.inbox.steering()  # what was said to this turn is not a prompt of its own
 
@@ -281,6 +306,11 @@ class Conversation:
     # ── one event: recorded, folded, shown ───────────────────────────────────────────────────────────────
 
     def _happened(self, event: Event) -> None:
+        """Without secrets from here on, so that the record, the next request and the screen say the same."""
+        for scrubbed in self._scrub.events(event):
+            self._take(scrubbed)
+
+    def _take(self, event: Event) -> None:
         if type(event) in TYPE_OF:
             self._log.append(event, turn=self.turn, step=self.step + isinstance(event, RequestSent))
             self.history = fold(self.history, event)
@@ -310,6 +340,8 @@ class Conversation:
                     self._save_partial()
             case CallStreamed(name=name):
                 self._house.warm(name)
+            case TitleSet(usage=usage):
+                self.usage = self.usage + usage
             case Replied(usage=usage):
                 self._streamed, self._saved = [], 0
                 self.usage = self.usage + usage
@@ -317,8 +349,9 @@ class Conversation:
                 self._recorded_mode = mode
             case ToolStarted(call=call):
                 self._started[call.id] = call
-            case PermissionDecided(verdict="deny", call_id=call_id, reason=reason):
-                self.denials.append(Denial(call=self._started[call_id], reason=reason))
+            case PermissionDecided(verdict="deny", call_id=call_id, reason=reason, rule=rule) if rule != "sandbox":
+                if denied := self._started.get(call_id):  # a command the person typed is no call
+                    self.denials.append(Denial(call=denied, reason=reason))
             case ToolFinished(code=code):
                 self.last_denied = code == "denied"
             case _:

@@ -1,20 +1,71 @@
 """The real hands: capabilities made for one call, with the walls of the workspace built in."""
 
+import asyncio
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
+from overt.app.secrets import known_secrets
 from overt.app.setting import Setting
 from overt.core.effects import Effect
 from overt.core.errors import ToolError
 from overt.core.events import TodoSet
 from overt.core.history import History
-from overt.core.ports import Journal, Loan, Profile
+from overt.core.ports import BOXED, Journal, Loan, Looked, Profile, SandboxState
+from overt.core.settings import Rule
 from overt.core.views import Todo
+from overt.safety.rules import Subject, matching
 from overt.world.environment import child_environment
 from overt.world.files import Files, Workspace, find_rg
+from overt.world.impact import weigh
 from overt.world.jobs import Jobs
 from overt.world.programs import NoPrograms, Programs, Supervised
+from overt.world.sandbox.profile import Place, cache_folders, own_code, writable
+from overt.world.sight import look
+
+WEIGHED = 8
+REST = 3.0
+
+
+def place_of(setting: Setting) -> Place:
+    """Where a conversation is, as its boxes need to know it."""
+    environment, config = setting.environment, setting.config
+    return Place(
+        workspace=setting.roots.workspace,
+        project=setting.roots.project,
+        home=os.path.realpath(environment.home),
+        config_dir=os.path.realpath(environment.config_dir),
+        data_dir=os.path.realpath(environment.data_dir),
+        cache_dir=os.path.realpath(environment.cache_dir),
+        write=tuple(os.path.realpath(path) for path in config.allow_write),
+        read=tuple(os.path.realpath(path) for path in config.allow_read),
+        caches=cache_folders(os.path.realpath(environment.home), environment.variables),
+    )
+
+
+def _trust_no_module_of(roots: Sequence[str]) -> None:
+    """A command could lay a module there, which would be loaded outside of its box."""
+    ours = own_code(roots)
+    sys.path[:] = [path for path in sys.path if path and (_lies_in(path, ours) or not _lies_in(path, roots))]
+
+
+def _lies_in(path: str, places: Sequence[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real == place or real.startswith(place.rstrip("/") + "/") for place in places)
+
+
+def forbidding(rules: Sequence[Rule]) -> Callable[[str, str], str] | None:
+    """Which rule denies a place once its links are resolved; None when none denies any."""
+    denials = [rule for rule in rules if rule.action == "deny" and rule.pattern]
+    if not denials:
+        return None
+
+    def forbid(effect: str, path: str) -> str:
+        rule = matching(denials, Subject(tool=effect, values=(path,)), "deny")
+        return rule.text() if rule else ""
+
+    return forbid
 
 
 class TodoNotes:
@@ -36,24 +87,62 @@ class WorldHands:
     """`history` is asked at the moment of lending, so a call sees what the calls before it saw and wrote."""
 
     def __init__(self, setting: Setting, *, history: Callable[[], History]) -> None:
-        config, places = setting.config, setting.roots
+        config, place = setting.config, place_of(setting)
         self._workspace = Workspace(
-            root=places.workspace,
-            write=tuple(os.path.realpath(path) for path in config.allow_write),
-            read=tuple(os.path.realpath(path) for path in config.allow_read),
+            root=place.workspace,
+            write=place.write,
+            read=place.read,
+            home=place.home,
+            own=(place.config_dir, place.data_dir, place.cache_dir, *own_code((place.workspace, *place.write))),
+            forbid=forbidding(config.permissions.rules),
         )
-        self._environment = child_environment(setting.environment.variables, config.env_pass)
+        self._environment = child_environment(
+            setting.environment.variables, config.env_pass, secrets=known_secrets(setting)
+        )
         self._history = history
-        self._spawner = Supervised()
+        self._spawner = Supervised(place=place, mode=config.sandbox.mode)
+        self._usual = Profile(write=config.sandbox.write, network=config.sandbox.network)
         self._jobs = Jobs()
         self._rg = ""
+        self._writable = writable(place)
+        _trust_no_module_of(self._writable)
+        self._resting: asyncio.TimerHandle | None = None
 
     def warm(self) -> None:
         """Start the supervisor of programs before the first command is known in full."""
-        self._spawner.warm(Profile())
+        self._stay()
+        self._spawner.warm(self._usual)
+
+    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
+        found = (look(self._workspace, path) for path in paths)
+        return tuple(Looked(spelled=sight.spelled, real=sight.real, links=sight.links) for sight in found)
+
+    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
+        return tuple(weigh(os.path.join(self._workspace.root, path), path) for path in paths[:WEIGHED])
+
+    def guess(self) -> SandboxState:
+        return self._spawner.guess(self._usual)
+
+    async def standing(self) -> SandboxState:
+        self._stay()
+        return await self._spawner.standing(self._usual)
+
+    def rest(self) -> None:
+        """The turn is over: what runs nothing is taken down, unless the next turn comes soon."""
+        self._resting = self._resting or asyncio.get_running_loop().call_later(REST, self._take_down)
+
+    def _take_down(self) -> None:
+        self._resting = None
+        self._spawner.rest()
+
+    def _stay(self) -> None:
+        if self._resting:
+            self._resting.cancel()
+            self._resting = None
 
     async def close(self) -> None:
         """End every program that was started."""
+        self._stay()
         await self._jobs.close()
         await self._spawner.close()
 
@@ -64,10 +153,13 @@ class WorldHands:
         *,
         preview: bool = False,
         report: Callable[[str], None] | None = None,
+        box: Profile = BOXED,
     ) -> Loan:
         journal = Journal()
         capabilities = {
-            parameter: self._make(effect, call_id, journal=journal, preview=preview, report=report)
+            parameter: NoPrograms()
+            if preview and effect == "run"
+            else self._make(effect, call_id, journal=journal, preview=preview, report=report, box=box)
             for parameter, effect in needs.items()
         }
         return Loan(capabilities=capabilities, journal=journal)
@@ -80,22 +172,22 @@ class WorldHands:
         journal: Journal,
         preview: bool,
         report: Callable[[str], None] | None,
+        box: Profile,
     ) -> Any:
         match effect:
             case "read" | "write":
-                self._rg = self._rg or find_rg(self._environment.get("PATH", ""))
+                self._rg = self._rg or find_rg(self._environment.get("PATH", ""), writable=self._writable)
                 seen = self._history().seen
                 return Files(self._workspace, call_id=call_id, journal=journal, seen=seen, rg=self._rg, preview=preview)
             case "run":
-                if preview:
-                    return NoPrograms()
+                self._stay()
                 return Programs(
                     self._spawner,
                     self._jobs,
                     cwd=self._workspace.root,
                     env=self._environment,
                     report=report,
-                    profile=Profile(),
+                    profile=box,
                 )
             case "notes":
                 return TodoNotes(self._history().todos, journal)

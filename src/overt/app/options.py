@@ -14,6 +14,7 @@ class Options(Struct, frozen=True, kw_only=True):
     add_dirs: tuple[str, ...] = ()
     model: str = ""
     mode: str = ""
+    sandbox: str = ""
     allowed: tuple[str, ...] = ()
     disallowed: tuple[str, ...] = ()
     system_prompt: str | None = None

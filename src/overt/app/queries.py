@@ -7,17 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from overt.app.choose import choose_model
 from overt.app.options import Options
 from overt.app.setting import read_setting
-from overt.config.always import load_always, remove_always
 from overt.config.origin import explain
 from overt.config.paths import read_environment
-from overt.config.trust import trust, untrust
-from overt.core.errors import ConfigError
 from overt.core.events import Event
-from overt.core.settings import Rule
-from overt.providers.registry import make
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find, list_sessions
 from overt.sessions.load import load
@@ -39,14 +33,6 @@ class ToolRow(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class ModelRow(Struct, frozen=True, kw_only=True):
-    """`chosen` is the one that would be used now."""
-
-    provider: str
-    model: str
-    chosen: bool
-
-
 def configuration(directory: str) -> tuple[tuple[Row, ...], tuple[str, ...]]:
     """Every value with its origin, and the warnings."""
     config = read_setting(Options(directory=directory)).config
@@ -65,21 +51,6 @@ def tool_rows() -> tuple[ToolRow, ...]:
     )
 
 
-async def model_rows(directory: str) -> tuple[ModelRow, ...]:
-    """The model that would be used, and the others its server offers."""
-    setting = read_setting(Options(directory=directory))
-    found = await choose_model(setting, "")
-    provider = make(found.entry, found.key)
-    listed = await provider.models()
-    provider.close()
-    rows = [ModelRow(provider=found.entry.name, model=found.model, chosen=True)]
-    rows += [ModelRow(provider=found.entry.name, model=name, chosen=False) for name in listed if name != found.model]
-    for entry in setting.config.providers:
-        known = entry.models or ((entry.model,) if entry.model else ())
-        rows += [ModelRow(provider=entry.name, model=name, chosen=False) for name in known]
-    return tuple({(row.provider, row.model): row for row in reversed(rows)}.values())[::-1]
-
-
 def sessions(directory: str, *, everywhere: bool) -> tuple[Summary, ...]:
     setting = read_setting(Options(directory=directory))
     return list_sessions(setting.environment.data_dir, None if everywhere else setting.roots.project)
@@ -96,12 +67,6 @@ def delete_session(reference: str) -> str:
     path = find(read_environment().data_dir, reference, None)
     delete(path)
     return path
-
-
-def set_trust(directory: str, *, trusting: bool) -> str:
-    setting = read_setting(Options(directory=directory))
-    (trust if trusting else untrust)(setting.environment, setting.roots.project)
-    return setting.roots.project
 
 
 def colour_wanted() -> bool:
@@ -129,23 +94,3 @@ def prompt_history(readline: Any) -> Iterator[None]:
             os.chmod(path, 0o600)
         except OSError:
             pass  # a history that cannot be kept must not spoil leaving
-
-
-def always_rules(directory: str) -> tuple[Rule, ...]:
-    setting = read_setting(Options(directory=directory))
-    found = load_always(setting.environment, setting.roots.project)
-    if found.warning:
-        raise ConfigError(found.warning)
-    return found.rules
-
-
-def revoke(directory: str, text: str) -> str:
-    """Take back the rule that reads like this."""
-    setting = read_setting(Options(directory=directory))
-    rules = always_rules(directory)
-    wanted = next((rule for rule in rules if rule.text() == text), None)
-    if wanted is None:
-        listed = ", ".join(rule.text() for rule in rules) or "none"
-        raise ConfigError(f"No stored rule reads {text!r}. Stored: {listed}.")
-    remove_always(setting.environment, setting.roots.project, wanted)
-    return wanted.text()

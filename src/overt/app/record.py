@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt import __version__
-from overt.app.conversation import Recorder
+from overt.app.house import Recorder
 from overt.app.options import Options
 from overt.app.setting import Setting
 from overt.core.errors import SessionError

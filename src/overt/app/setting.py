@@ -13,6 +13,13 @@ from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
 
+SANDBOX_FLAG: dict[str, dict[str, str | bool]] = {
+    "read-only": {"sandbox.mode": "auto", "sandbox.write": False},
+    "workspace-write": {"sandbox.mode": "auto", "sandbox.write": True},
+    "danger-full-access": {"sandbox.mode": "none", "sandbox.write": True},
+}
+"""What the flag takes, as users of codex know it → the settings it stands for."""
+
 
 class Setting(Struct, frozen=True, kw_only=True):
     environment: Environment
@@ -24,7 +31,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 def read_setting(options: Options) -> Setting:
     environment = read_environment()
     places = roots(environment, options.directory)
-    trust = trusted(environment)
+    trust = trusted(environment, places.project)
     config = load(environment, project=places.project, trusted=trust.has(places.project), flags=tuple(_flags(options)))
     for key, paths in (("allow_write", config.allow_write), ("allow_read", config.allow_read)):
         for path in paths:
@@ -46,6 +53,8 @@ def _flags(options: Options) -> list[Flag]:
         given.append(Flag(flag="--disallowedTools", key="permissions.deny", value=_rules(options.disallowed)))
     if options.max_steps is not None:
         given.append(Flag(flag="--max-turns", key="agent.max_steps", value=options.max_steps))
+    for key, value in SANDBOX_FLAG.get(options.sandbox, {}).items():
+        given.append(Flag(flag="--sandbox", key=key, value=value))
     if options.add_dirs:
         given.append(Flag(flag="--add-dir", key="workspace.allow_write", value=list(options.add_dirs)))
     if options.model:

@@ -10,6 +10,7 @@ from overt.app.options import CLAUDE_MODES
 from overt.core.errors import OvertError
 from overt.core.late import late
 from overt.core.settings import Mode
+from overt.engine.gate import told_of_sandbox
 from overt.lib.catalogue import say
 from overt.lib.tokens import estimate
 
@@ -52,7 +53,14 @@ async def slash(conversation: Conversation, text: str) -> Done:
             items = tuple(f"{MARKS[item.status]} {item.content}" for item in conversation.history.todos)
             return Done(lines=items or (say("chat.no_todos"),))
         case "status":
-            return Done(lines=(_status(conversation),))
+            told = told_of_sandbox(conversation.agent.hands.guess())
+            balance = await conversation.agent.provider.balance()
+            beside = (
+                told,
+                say("chat.offline", why=conversation.offline) if conversation.offline else "",
+                say("chat.balance", balance=balance) if balance else "",
+            )
+            return Done(lines=(_status(conversation), *filter(None, beside)))
         case _:
             near = late("difflib").get_close_matches(name, NAMES, n=1)
             raise OvertError(say("chat.unknown", name=f"/{name}") + (f" (/{near[0]}?)" if near else ""))
@@ -79,11 +87,14 @@ async def _model(conversation: Conversation, wanted: str) -> Done:
 def _status(conversation: Conversation) -> str:
     agent = conversation.agent
     system = agent.prefix.system_text()
-    used = estimate(system) + sum(estimate(str(message)) for message in conversation.history.messages)
+    used = estimate(system) + sum(
+        estimate(str(message)) for message in (*agent.prefix.shots, *conversation.history.messages)
+    )
     return say(
         "chat.status",
         model=agent.params.model,
         mode=conversation.mode,
+        sandbox=agent.hands.guess().kind,
         id=conversation.id,
         turns=conversation.turn,
         used=used,

@@ -5,13 +5,14 @@ from overt.cli.parse import Command, Flag, Given
 from overt.core.errors import UsageError
 from overt.core.foreign import TOOLS, our_tool
 
+SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 FORMATS: dict[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
 
 ABOUT = """A coding agent for the terminal with nothing hidden.
 
   overt                    open the chat            overt "task"        chat, with a first prompt
   overt run "task"         one task, no chat        overt -p "task"     the same
-  overt config | models | permissions | sessions | tools | trust  (each with --help)"""
+  overt auth | config | doctor | models | permissions | sessions | tools | trust  (each with --help)"""
 
 
 def _is_rule(word: str) -> bool:
@@ -30,7 +31,7 @@ PROMPT = Command(
         Flag(names=("-c", "--continue"), key="continue", help="continue the newest session of this project"),
         Flag(names=("-r", "--resume"), key="resume", value="ID", help="continue a session by its id"),
         Flag(names=("-C", "--cd", "--dir"), key="directory", value="DIR", help="work in this folder"),
-        Flag(names=("--add-dir",), key="add_dirs", value="DIR", many=True, help="a further folder for the file tools"),
+        Flag(names=("--add-dir",), key="add_dirs", value="DIR", many=True, help="a further folder to read and write"),
         Flag(names=("--output-format",), key="output", value="FORMAT", choices=tuple(FORMATS), help=", ".join(FORMATS)),
         Flag(
             names=("--permission-mode",),
@@ -38,6 +39,13 @@ PROMPT = Command(
             value="MODE",
             choices=tuple(CLAUDE_MODES),
             help=", ".join(CLAUDE_MODES),
+        ),
+        Flag(
+            names=("-s", "--sandbox"),
+            key="sandbox",
+            value="WALLS",
+            choices=SANDBOXES,
+            help="what commands may reach: " + ", ".join(SANDBOXES),
         ),
         Flag(names=("--dangerously-skip-permissions", "--yolo"), key="yolo", help="the mode yolo"),
         Flag(
@@ -80,6 +88,7 @@ def options_of(given: Given, *, interactive: bool) -> Options:
         add_dirs=given.texts("add_dirs"),
         model=given.text("model"),
         mode="yolo" if given.switch("yolo") else given.text("mode"),
+        sandbox=given.text("sandbox"),
         allowed=given.texts("allowed"),
         disallowed=given.texts("disallowed"),
         system_prompt=text,

@@ -25,12 +25,13 @@ def _run(argv: list[str]) -> int:
     except BrokenPipeError:
         return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
-        print(f"overt: {late('visible')(error.message)}", file=sys.stderr)
+        print(f"overt: {late('harmless')(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except Exception as error:
         if late("environment")().get("OVERT_DEBUG"):
             raise
-        print(f"overt: internal error: {type(error).__name__}: {error} (OVERT_DEBUG=1 shows where)", file=sys.stderr)
+        told = late("harmless")(f"{type(error).__name__}: {error}")
+        print(f"overt: internal error: {told} (OVERT_DEBUG=1 shows where)", file=sys.stderr)
         return 1
 
 
@@ -66,11 +67,14 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
     if given.switch("version"):
         print(f"overt {late('version')}")
         return 0
+    words = given.words
+    if not headless and words[:1] == ("run",) and "--" not in argv:
+        headless, words = True, words[1:]  # flags may stand before the subcommand
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     headless = headless or given.switch("headless") or not terminal or given.switch("output")
-    prompt = " ".join(word for word in given.words if word != "-")
+    prompt = " ".join(word for word in words if word != "-")
     if headless:
-        prompt = _with_stdin(prompt, demanded="-" in given.words)
+        prompt = _with_stdin(prompt, demanded="-" in words)
         if not prompt.strip():
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
     options = options_of(given, interactive=not headless)

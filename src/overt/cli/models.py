@@ -1,17 +1,23 @@
 """`overt models`: the model that would be used, and what else is there."""
 
 import asyncio
+import sys
+from collections.abc import Iterator, Sequence
 
-from overt.app.queries import model_rows
+from overt.app.listing import Listing, ModelRow, list_models
 from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import printable
+from overt.core.late import late
+from overt.core.settings import Price
+from overt.lib.catalogue import say
 from overt.lib.text import visible
 
 COMMAND = Command(
     name="overt models",
-    about="List the models of the configured or discovered server.",
-    words="",
-    most=0,
+    about="List the models there are: configured, on this machine, and known; * is the one in use.\n"
+    "`overt models fetch` gets the embedded model.",
+    words="[provider]",
+    most=1,
     flags=(
         Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
         Flag(names=("--json",), key="json", help="machine-readable"),
@@ -20,13 +26,77 @@ COMMAND = Command(
 
 
 def run(argv: list[str]) -> int:
+    if argv[:1] == ["fetch"]:
+        code: int = late("cli.models_fetch")(argv[1:])
+        return code
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    rows = asyncio.run(model_rows(given.text("directory")))
+    found = asyncio.run(list_models(given.text("directory"), given.words[0] if given.words else ""))
     if given.switch("json"):
-        print(printable(rows))
-        return 0
-    for row in rows:
-        print(visible(f"{'*' if row.chosen else ' '} {row.provider}/{row.model}"))
+        print(printable(found.rows))
+    else:
+        for line in _lines(found):
+            print(visible(line))
+    for line in f"overt: {found.problem}".splitlines() if found.problem else ():
+        print(visible(line), file=sys.stderr)
     return 0
+
+
+def _lines(found: Listing) -> Iterator[str]:
+    head = ("  " + say("models.model"), say("models.window"), say("models.price"), say("models.can"), "")
+    rows = [head, *map(_cells, found.rows)]
+    widths = [max(map(_wide, column)) for column in zip(*rows, strict=True)]
+    for cells in rows:
+        padded = (cell + " " * (width - _wide(cell)) for cell, width in zip(cells, widths, strict=True))
+        yield "  ".join(padded).rstrip()
+    for row in found.rows:
+        if row.balance:
+            yield say("models.balance", provider=row.provider, left=row.balance)
+    if not found.fetched:
+        yield say("models.not_fetched")
+
+
+def _cells(row: ModelRow) -> tuple[str, str, str, str, str]:
+    name = f"{'*' if row.chosen else ' '} {row.provider}/{row.model}"
+    state = say("models.wants", variable=row.wants) if row.wants else say(f"models.{row.source}")
+    return visible(name), _window(row.window), _price(row.price, local=row.local), _abilities(row), state
+
+
+def _wide(text: str) -> int:
+    """Columns on a screen, where a Chinese character takes two."""
+    if text.isascii():
+        return len(text)
+    east_asian_width = late("unicodedata").east_asian_width
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _window(tokens: int) -> str:
+    if not tokens:
+        return say("models.unknown")
+    if tokens < 1_000_000:
+        return f"{round(tokens / 1000)}k"
+    return f"{tokens / 1_000_000:.2f}".rstrip("0").rstrip(".") + "M"
+
+
+def _price(price: Price | None, *, local: bool) -> str:
+    """For a million tokens in and out. What nobody told is not zero."""
+    if local:
+        return say("models.local")
+    if price is None or price.input is None or price.output is None:
+        return say("models.unknown")
+    return f"${_dollars(price.input)} / ${_dollars(price.output)}"
+
+
+def _dollars(amount: float) -> str:
+    return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:.6f}".rstrip("0")
+
+
+def _abilities(row: ModelRow) -> str:
+    named: Sequence[tuple[str, bool | None]] = (
+        ("tools", row.tools),
+        ("images", row.images),
+        ("reasoning", row.reasoning),
+    )
+    able = [say(f"models.{name}") for name, can in named if can]
+    return ", ".join(able) or say("models.unknown")

@@ -6,12 +6,14 @@ from overt.config._keys import (
     ACTIONS,
     CHECKS,
     PROVIDER,
+    QUIRKS,
     TIMEOUTS,
     described,
     did_you_mean,
     read_rule,
     read_value,
 )
+from overt.config._models import Models
 from overt.config._toml import parse as parse_toml
 from overt.config.regular import read_regular
 from overt.config.rules import nearest, printable, stranger
@@ -24,18 +26,18 @@ from overt.lib.jsonc import Located, Malformed, Path
 LARGEST_FILE = 1024 * 1024
 MOST_WARNINGS = 20
 
-LATER = frozenset(
-    "sandbox compaction skills mcp hooks ui logs cache small_model plugins mcpServers instructions".split()
-)
+LATER = frozenset("compaction skills mcp hooks ui logs cache plugins mcpServers instructions".split())
 """Keys of the whole tree that this version does not use yet."""
 
 ALIASES = {"permission": "permissions", "provider": "providers"}
+BASELINE, OWN = "permissions", "agent.permissions"
 SAME = {"limits.max_steps": "agent.max_steps", "permissions.defaultMode": "permissions.mode"}
 PROVIDER_SAME = {"baseURL": "base_url", "baseUrl": "base_url", "apiKeyEnv": "api_key_env"}
 KEYS = frozenset({"api_key", "apiKey", "apikey", "key", "token", "secret", "password"})
 SECTIONS = tuple(dict.fromkeys(key.partition(".")[0] for key in CHECKS if "." in key))
 TOP = (*(key for key in CHECKS if "." not in key), *SECTIONS, "providers", *ALIASES, *sorted(LATER))
-PERMISSION_KEYS = (*ACTIONS, "mode", "fallback")
+NESTED: dict[str, tuple[str, ...]] = {"timeouts": TIMEOUTS, "quirks": tuple(QUIRKS)}
+PERMISSION_KEYS = (*ACTIONS, "mode", "fallback", "dangerous")
 RULE_WORDS = frozenset({*ACTIONS, "permission", "permissions"})
 
 
@@ -113,11 +115,14 @@ class _Walk:
         for inner, item in self.table(path, value).items():
             here = (*path, inner)
             key = SAME.get(f"{section}.{inner}", f"{section}.{inner}")
-            if key in CHECKS:
+            if section == "agent" and ALIASES.get(inner, inner) == "permissions":
+                self.permissions(here, item, into=OWN)
+            elif key in CHECKS:
                 self.put(key, here, read_value(CHECKS[key], item, name=inner, place=self.place(here)))
             else:
-                known = tuple(each.partition(".")[2] for each in (*CHECKS, *SAME) if each.startswith(f"{section}."))
-                self.unknown(here, item, known, strict=section == "tools")
+                every = (*CHECKS, *SAME, OWN)
+                known = tuple(each.partition(".")[2] for each in every if each.startswith(f"{section}."))
+                self.unknown(here, item, known, strict=section in ("tools", "sandbox"))
 
     def table(self, path: Path, value: Any) -> dict[str, Any]:
         if isinstance(value, dict):
@@ -136,28 +141,32 @@ class _Walk:
         near = nearest(key, known)
         where = f" in [{printable('.'.join(map(str, path[:-1])))}]" if path[:-1] else ""
         text = f"{self.place(path)}: unknown key `{printable(key)}`{where}{did_you_mean(near)}"
-        if strict or near in ("permission", "permissions", "tools") or _speaks_of_rules(key, value):
+        if strict or near in ("permission", "permissions", "tools", "sandbox") or _speaks_of_rules(key, value):
             raise ConfigError(text if near else f"{text}; permission rules belong under [permissions]")
         self.warnings.append(text)
 
     # ── permissions ──────────────────────────────────────────────────────────────────────────────────────
 
-    def permissions(self, path: Path, value: Any) -> None:
+    def permissions(self, path: Path, value: Any, *, into: str = BASELINE) -> None:
+        """Rules for everybody, or `into` those of the agent, which has no mode or fallback of its own."""
         if isinstance(value, str):
-            self.rule("*", self.action(path, value), path)
+            self.rule("*", self.action(path, value), path, into=into)
             return
         for key, item in self.table(path, value).items():
             here = (*path, key)
             name = SAME.get(f"permissions.{key}", f"permissions.{key}")
+            if name in CHECKS and into != BASELINE:
+                raise ConfigError(f"{self.place(here)}: `{printable(key)}` belongs under [permissions]")
             if name in CHECKS:
                 self.put(name, here, read_value(CHECKS[name], item, name=key, place=self.place(here)))
             elif key in ACTIONS:
-                self.rules(here, key, item)
+                self.rules(here, key, item, into=into)
             elif isinstance(item, str) and not _slip(key):
-                self.rule(key, self.action(here, item), here)
+                self.rule(key, self.action(here, item), here, into=into)
             elif isinstance(item, dict) and "(" not in key:
                 for pattern, action in item.items():
-                    self.rule(f"{key}({pattern})", self.action((*here, pattern), action), (*here, pattern))
+                    at = (*here, pattern)
+                    self.rule(f"{key}({pattern})", self.action(at, action), at, into=into)
             else:
                 raise ConfigError(f"{self.place(here)}: {self.no_permission(key, item)}")
 
@@ -173,17 +182,17 @@ class _Walk:
         name = printable(str(path[-1]))
         raise ConfigError(f"{self.place(path)}: `{name}` must be 'allow', 'ask' or 'deny', got {described(value)}")
 
-    def rules(self, path: Path, action: Action, value: Any) -> None:
+    def rules(self, path: Path, action: Action, value: Any, *, into: str) -> None:
         if not isinstance(value, list):
             raise ConfigError(f"{self.place(path)}: `{action}` must be a list of rules, got {described(value)}")
         for index, item in enumerate(value):
-            self.rule(item, action, (*path, index))
+            self.rule(item, action, (*path, index), into=into)
 
-    def rule(self, text: Any, action: Action, path: Path) -> None:
+    def rule(self, text: Any, action: Action, path: Path, *, into: str) -> None:
         rule, warning = read_rule(text, action, self.place(path))
         if warning:
             self.warnings.append(warning)
-        key = f"permissions.{action}"
+        key = f"{into}.{action}"
         before = self.settings.get(key)
         found: tuple[Rule, ...] = (*before.value, rule) if before else (rule,)
         self.settings[key] = Setting(key=key, value=found, origin=before.origin if before else rule.origin)
@@ -216,6 +225,14 @@ class _Walk:
             if key == "name":
                 if value != name:
                     self.warnings.append(f"{self.place(here)}: `name` is not used here; the key `{name}` is the name")
+            elif key == "models":
+                names, facts = Models(self.place, self.unknown).read(here, value)
+                self.put(f"providers.{name}.models", here, names)
+                if facts:
+                    self.put(f"providers.{name}.known", here, facts)
+            elif key == "quirks":
+                for inner, item in self.table(here, value).items():
+                    self.provider_value(name, (*here, inner), item, nested=key)
             elif key in ("timeouts", "options") and isinstance(value, dict):
                 for inner, item in value.items():
                     self.provider_value(name, (*here, inner), item, nested=key)
@@ -225,15 +242,15 @@ class _Walk:
     def provider_value(self, name: str, path: Path, value: Any, *, nested: str = "") -> None:
         written = str(path[-1])
         key = PROVIDER_SAME.get(written, written)
-        if written in KEYS:
+        if written in KEYS and nested != "quirks":
             key, value = "api_key_env", self.variable(path, value)
-        if nested == "timeouts":
-            key = f"timeouts.{written}"
+        if nested in NESTED:
+            key = f"{nested}.{written}"
         if key in PROVIDER:
             found = read_value(PROVIDER[key], value, name=written, place=self.place(path))
             self.put(f"providers.{name}.{key}", path, found)
         else:
-            names = TIMEOUTS if nested == "timeouts" else ("name", *PROVIDER)
+            names = NESTED.get(nested, ("name", *PROVIDER))
             self.unknown(path, value, names)
 
     def variable(self, path: Path, value: Any) -> str:

@@ -1,13 +1,13 @@
 """What each key takes: one table, one way to say that a value does not fit."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 
 from overt.config.rules import parse_rule, printable, split_rules, stranger, tool_name
 from overt.core.errors import ConfigError
-from overt.core.settings import Action, Rule
+from overt.core.settings import Action, Calls, Quirks, Rule
 
 MODES: dict[str, str] = {
     "review": "review",
@@ -23,7 +23,9 @@ MODES: dict[str, str] = {
 """Our modes and Claude Code's names for them; `dontAsk` is review with every question denied."""
 
 ACTIONS: tuple[Action, ...] = ("allow", "ask", "deny")
-KINDS = ("openai", "responses", "anthropic", "scripted")
+KINDS = ("openai", "responses", "anthropic", "local", "scripted")
+SANDBOXES = ("auto", "bubblewrap", "landlock", "none")
+FILES = ("ca_file", "client_cert", "client_key")
 LARGEST = 10**9
 
 
@@ -72,6 +74,14 @@ def _tools(value: Any) -> tuple[str, ...]:
     return tuple(tool_name(name) for name in _texts(value))
 
 
+def _programs(value: Any) -> tuple[str, ...]:
+    """Names as they are typed, not paths and not patterns: a program is known by its last part."""
+    names = _texts(value)
+    if not all(name.isprintable() and not set(name) & set(" /*?[]$`\"'\\;|&()<>") for name in names):
+        raise ValueError
+    return names
+
+
 def _model_names(value: Any) -> tuple[str, ...]:
     return _texts(list(value) if isinstance(value, dict) else value)
 
@@ -99,6 +109,43 @@ def _address(value: Any) -> str:
     if scheme.lower() not in ("http", "https") or not host or "@" in host or not text.isprintable() or " " in text:
         raise ValueError
     return text
+
+
+def _proxy(value: Any) -> str:
+    """The address of a proxy; a password in it is never shown. `none` is for no proxy."""
+    text = _text(value).strip()
+    if not text or not text.isprintable() or " " in text:
+        raise ValueError
+    return text
+
+
+def _below(value: Any) -> str:
+    path = _text(value).strip()
+    if not path.startswith("/") or not path.isprintable():
+        raise ValueError
+    return path
+
+
+def _dollars(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
+        raise ValueError
+    return float(value)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """A table of what JSON can carry."""
+    if not isinstance(value, dict):
+        raise ValueError
+    left: list[Any] = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            left.extend(item.values())
+        elif isinstance(item, list):
+            left.extend(item)
+        elif not isinstance(item, str | int | float | bool | None):
+            raise ValueError
+    return value
 
 
 def _headers(value: Any) -> dict[str, str]:
@@ -135,10 +182,14 @@ TEXTS = Check("a list of texts", _texts)
 TOOLS = Check("a list of tool names", _tools)
 ADDRESS = Check("an address that begins with http:// or https:// and holds no password", _address, secret=True)
 
+CALLS = _choice(*get_args(Calls))
+DOLLARS = Check("a number of dollars, 0 or more", _dollars)
+
 TIMEOUTS = ("connect", "headers", "between", "total", "notice")
 
 CHECKS: dict[str, Check] = {
     "default_model": TEXT,
+    "small_model": TEXT,
     "language": _choice("auto", "en", "zh"),
     "offline": FLAG,
     "agent.system_prompt": TEXT,
@@ -146,6 +197,10 @@ CHECKS: dict[str, Check] = {
     "agent.max_steps": WHOLE,
     "permissions.mode": _choice("review", "auto", "plan", "yolo", also=MODES),
     "permissions.fallback": _choice(*ACTIONS),
+    "permissions.dangerous": Check("a list of names of programs", _programs),
+    "sandbox.mode": _choice(*SANDBOXES),
+    "sandbox.network": FLAG,
+    "sandbox.write": FLAG,
     "tools.enabled": TOOLS,
     "tools.disabled": TOOLS,
     "limits.max_parallel": WHOLE,
@@ -157,6 +212,28 @@ CHECKS: dict[str, Check] = {
     "workspace.allow_read": TEXTS,
     "workspace.allow_write": TEXTS,
 }
+
+QUIRKS: dict[str, Check] = {
+    **{
+        name: _choice(*get_args(Quirks.__annotations__[name]))
+        for name in ("limit", "system", "reasoning", "effort", "thinking")
+    },
+    **dict.fromkeys(("usage", "temperature", "cache_marks", "flatten"), FLAG),
+    "balance": Check("a path below the address, as in '/user/balance'", _below),
+    "extra": Check("a table of fields for every request", _fields, secret=True),
+}
+
+FACTS: dict[str, Check] = {
+    "window": WHOLE,
+    "output": WHOLE,
+    "images": FLAG,
+    "documents": FLAG,
+    "reasons": FLAG,
+    "efforts": TEXTS,
+    "calls": CALLS,
+    "compact": FLAG,
+}
+"""What a person may say of one model, its price and quirks apart."""
 
 PROVIDER: dict[str, Check] = {
     "kind": _choice(*KINDS),
@@ -171,6 +248,13 @@ PROVIDER: dict[str, Check] = {
     "attempts": WHOLE,
     "max_answer": WHOLE,
     "max_event": WHOLE,
+    "calls": CALLS,
+    "compact": FLAG,
+    "effort": TEXT,
+    "thinking": FLAG,
+    "proxy": Check("an address like http://host:3128 or socks5://host:1080, or 'none'", _proxy, secret=True),
+    **{name: Check("the path of a file", _text) for name in FILES},
+    **{f"quirks.{name}": check for name, check in QUIRKS.items()},
     **{f"timeouts.{name}": SECONDS for name in TIMEOUTS},
 }
 

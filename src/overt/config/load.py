@@ -1,16 +1,18 @@
 """Files, variables and flags become one Config: flag > variable > project > user > default."""
 
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from overt.config.paths import Environment
+from overt.config.regular import hollow
 from overt.config.schema import AgentSettings, Config, Permissions, Setting, ToolSettings
 from overt.core.errors import ConfigError
 from overt.core.late import late
-from overt.core.settings import Limits, ProviderEntry, Timeouts
+from overt.core.settings import Limits, ProviderEntry, Quirks, Rule, Sandbox, Timeouts
 from overt.lib.paths import shown
 
 USER_FILES = ("config.json", "config.jsonc", "config.toml")
@@ -31,26 +33,41 @@ TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": 
 
 JOINED = frozenset(
     {
-        *("permissions.allow", "permissions.ask", "permissions.deny", "tools.disabled"),
+        *("permissions.allow", "permissions.ask", "permissions.deny", "permissions.dangerous", "tools.disabled"),
+        *("agent.permissions.allow", "agent.permissions.ask", "agent.permissions.deny"),
         *("env.pass", "workspace.allow_read", "workspace.allow_write"),
     }
 )
 """Lists to which each layer adds; every other value is replaced by the stronger layer."""
 
 STRICTNESS = {
-    "permissions.mode": ("plan", "dontAsk", "review", "auto", "yolo"),
     "permissions.fallback": ("deny", "ask", "allow"),
     "offline": (True, False),
+    "sandbox.network": (False, True),
+    "sandbox.write": (False, True),
 }
-UNSET = {"permissions.mode": "review", "permissions.fallback": "ask", "offline": False}
+"""The strictest first."""
+
+UNSET = {
+    "permissions.fallback": "ask",
+    "offline": False,
+    "sandbox.network": False,
+    "sandbox.write": True,
+}
 
 ALWAYS_LOOSE = frozenset(
     {
         *("permissions.allow", "tools.enabled", "env.pass", "workspace.allow_read", "workspace.allow_write"),
-        *("agent.system_prompt", "agent.append_system_prompt", "default_model"),
+        *("agent.system_prompt", "agent.append_system_prompt", "default_model", "small_model"),
+        *("agent.permissions.allow", "agent.permissions.ask"),  # either may stand in for a denial
+        # No mode and no kind of wall is stricter than every other: in `plan`, commands run unasked in their box.
+        *("permissions.mode", "sandbox.mode"),
     }
 )
 LOWER_ONLY = frozenset({"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens"})
+
+
+FILES = (".ca_file", ".client_cert", ".client_key")
 
 
 class Flag(Struct, frozen=True, kw_only=True):
@@ -62,9 +79,12 @@ class Flag(Struct, frozen=True, kw_only=True):
 
 
 def load(environment: Environment, *, project: str, trusted: bool, flags: Sequence[Flag] = ()) -> Config:
-    """The whole configuration, or a ConfigError: what cannot be read is never guessed."""
+    """The whole configuration, or a ConfigError: what cannot be read is never guessed.
+
+    An empty `project` leaves out what a project says.
+    """
     user = _present(environment.config_dir, USER_FILES)
-    own = _present(project, PROJECT_FILES)
+    own = _present(project, PROJECT_FILES) if project else ()
     extra = _named_file(environment)
     variables = {name: environment.variables[name] for name in VARIABLES if environment.variables.get(name)}
     if not (user or own or extra or variables or flags):
@@ -91,12 +111,12 @@ def _present(folder: str, names: Iterable[str]) -> tuple[str, ...]:
 def _exists(path: str) -> bool:
     """A file that may be there but cannot be looked at is not taken for absent: it may hold restrictions."""
     try:
-        os.lstat(path)
+        found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    return True
+    return not (stat.S_ISDIR(found.st_mode) and hollow(path))
 
 
 def _named_file(environment: Environment) -> str:
@@ -179,7 +199,9 @@ def _family(key: str) -> str:
 
 
 def _resolved(setting: Setting, base: str, home: str) -> Setting:
-    """Paths of `workspace` are relative to the folder that names them."""
+    """Paths are relative to the folder whose file names them."""
+    if setting.key.startswith("providers.") and setting.key.endswith(FILES) and setting.value:
+        return Setting(key=setting.key, value=_absolute(setting.value, base, home), origin=setting.origin)
     if not setting.key.startswith("workspace."):
         return setting
     paths = tuple(_absolute(path, base, home) for path in setting.value)
@@ -201,6 +223,7 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
     warnings = merged.warnings
     return Config(
         default_model=get("default_model", ""),
+        small_model=get("small_model", ""),
         language=get("language", "auto"),
         offline=get("offline", False),
         base_url=get("base_url", ""),
@@ -211,10 +234,14 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
         ),
         providers=_providers(merged, timeouts),
         permissions=Permissions(
-            rules=tuple(rule for action in ("deny", "ask", "allow") for rule in get(f"permissions.{action}", ())),
+            rules=_rules(merged),
             fallback=get("permissions.fallback"),
             mode="review" if mode == "dontAsk" else mode,
             dont_ask=merged.dont_ask,
+            dangerous=tuple(dict.fromkeys(get("permissions.dangerous", ()))),
+        ),
+        sandbox=Sandbox(
+            **{name: get(f"sandbox.{name}", getattr(Sandbox(), name)) for name in Sandbox.__struct_fields__}
         ),
         tools=ToolSettings(enabled=get("tools.enabled"), disabled=get("tools.disabled", ())),
         limits=Limits(**limits),
@@ -229,20 +256,32 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
     )
 
 
+def _rules(merged: _Merged) -> tuple[Rule, ...]:
+    """The baseline, and the agent's own rules over it: where both speak of the same thing, the agent's stands."""
+    baseline, own = (
+        [rule for action in ("deny", "ask", "allow") for rule in merged.value(f"{where}.{action}", ())]
+        for where in ("permissions", "agent.permissions")
+    )
+    replaced = {rule.text() for rule in own}
+    found = [*(rule for rule in baseline if rule.text() not in replaced), *own]
+    return tuple(rule for action in ("deny", "ask", "allow") for rule in found if rule.action == action)
+
+
 def _providers(merged: _Merged, timeouts: dict[str, float]) -> tuple[ProviderEntry, ...]:
     """Entries of one name in several files are one entry; the general time-outs hold where it sets none."""
     entries: dict[str, dict[str, Any]] = {}
-    waits: dict[str, dict[str, float]] = {}
     for key in merged.settings:
         family, _, rest = key.partition(".")
         if family != "providers":
             continue
         name, _, field = rest.partition(".")
-        entry = entries.setdefault(name, {})
-        if field.startswith("timeouts."):
-            waits.setdefault(name, {})[field.partition(".")[2]] = merged.value(key)
+        entry = entries.setdefault(name, {"timeouts": dict(timeouts), "quirks": {}})
+        group, _, inner = field.partition(".")
+        if inner:
+            entry[group][inner] = merged.value(key)
         else:
             entry[field] = merged.value(key)
     return tuple(
-        ProviderEntry(**entry, timeouts=Timeouts(**(timeouts | waits.get(name, {})))) for name, entry in entries.items()
+        ProviderEntry(**(entry | {"timeouts": Timeouts(**entry["timeouts"]), "quirks": Quirks(**entry["quirks"])}))
+        for entry in entries.values()
     )

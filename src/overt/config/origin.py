@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from msgspec import to_builtins
+
 from overt.config.schema import Config, Setting
-from overt.core.settings import Limits, Rule, Timeouts
+from overt.core.settings import Limits, ModelFacts, Rule, Sandbox, Timeouts
 
 DEFAULTS: dict[str, Any] = {
     "default_model": "",
+    "small_model": "",
     "language": "auto",
     "offline": False,
     "base_url": "",
@@ -19,6 +22,13 @@ DEFAULTS: dict[str, Any] = {
     "permissions.allow": (),
     "permissions.ask": (),
     "permissions.deny": (),
+    "permissions.dangerous": (),
+    "agent.permissions.allow": (),
+    "agent.permissions.ask": (),
+    "agent.permissions.deny": (),
+    "sandbox.mode": Sandbox().mode,
+    "sandbox.network": Sandbox().network,
+    "sandbox.write": Sandbox().write,
     "tools.enabled": None,
     "tools.disabled": (),
     "limits.max_parallel": Limits().max_parallel,
@@ -39,20 +49,22 @@ DEFAULTS: dict[str, Any] = {
 
 def explain(config: Config) -> tuple[Setting, ...]:
     """Every setting in a fixed order, one row for each item of a list, the defaults included."""
-    rows: list[Setting] = []
+    found: list[Setting] = []
     for key, default in DEFAULTS.items():
-        set_here = [row for each in config.settings if each.key == key for row in _rows(each)]
-        rows.extend(set_here or [Setting(key=key, value=default, origin="default")])
+        set_here = [row for each in config.settings if each.key == key for row in rows(each)]
+        found.extend(set_here or [Setting(key=key, value=default, origin="default")])
     for each in config.settings:
         if each.key.startswith("providers.") and not each.key.endswith(".name"):
-            rows.extend(_rows(each))
-    return tuple(rows)
+            found.extend(rows(each))
+    return tuple(found)
 
 
-def _rows(setting: Setting) -> list[Setting]:
+def rows(setting: Setting) -> list[Setting]:
+    """One row for each item of a list; what a header or a proxy's address carries is not shown."""
     value: Any = setting.value
+    if setting.key.endswith(".proxy") and "@" in str(value):
+        return [Setting(key=setting.key, value="[hidden]", origin=setting.origin)]
     if isinstance(value, dict):
-        # The name of a header is a setting; what it carries may be a secret.
         return [Setting(key=f"{setting.key}.{name}", value="[hidden]", origin=setting.origin) for name in value]
     if not isinstance(value, tuple) or not value:
         return [setting]
@@ -62,4 +74,16 @@ def _rows(setting: Setting) -> list[Setting]:
 def _item(setting: Setting, item: Any) -> Setting:
     if isinstance(item, Rule):
         return Setting(key=setting.key, value=item.text(), origin=item.origin)
+    if isinstance(item, ModelFacts):
+        return Setting(key=f"{setting.key}.{item.name}", value=_known(item), origin=setting.origin)
     return Setting(key=setting.key, value=item, origin=setting.origin)
+
+
+def _known(facts: ModelFacts) -> str:
+    """What is said of a model, in one line; what goes into its requests is not shown."""
+    plain = {key: value for key, value in to_builtins(facts).items() if key not in ("name", "price", "quirks")}
+    words = [f"{key} {'/'.join(value) if isinstance(value, tuple | list) else value}" for key, value in plain.items()]
+    if facts.price is not None:
+        prices = to_builtins(facts.price).items()
+        words.append("price " + " ".join(f"{key} {value}" for key, value in prices if value is not None))
+    return ", ".join(words + (["quirks"] if facts.quirks else []))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from overt.config.regular import hollow
 from overt.core.errors import ConfigError
 
 MARKERS = ("overt.toml", ".overt", ".git", "overt.json", "overt.jsonc")
@@ -76,6 +77,10 @@ def _own(variables: dict[str, str], name: str, cwd: str) -> str:
     return os.path.join(cwd, os.path.expanduser(given)) if given else ""
 
 
+def _stands(path: str) -> bool:
+    return os.path.lexists(path) and not hollow(path)
+
+
 def roots(environment: Environment, directory: str = "") -> Roots:
     """`directory` is the value of -C; the project is the nearest marked ancestor below the home folder."""
     workspace = os.path.realpath(os.path.join(environment.cwd, os.path.expanduser(directory)))
@@ -84,7 +89,7 @@ def roots(environment: Environment, directory: str = "") -> Roots:
     home = os.path.realpath(environment.home)
     folder = workspace
     while folder not in (home, "/"):
-        if any(os.path.lexists(os.path.join(folder, marker)) for marker in MARKERS):
+        if any(_stands(os.path.join(folder, marker)) for marker in MARKERS):
             return Roots(workspace=workspace, project=folder)
         folder = os.path.dirname(folder)
     return Roots(workspace=workspace, project=workspace)

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from overt.core.settings import Action, Limits, Mode, ProviderEntry, Rule, Timeouts
+from overt.core.settings import Action, Limits, Mode, ProviderEntry, Rule, Sandbox, Timeouts
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -23,12 +23,16 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
 
 
 class Permissions(Struct, frozen=True, kw_only=True):
-    """`fallback` None leaves it to the mode; with `dont_ask`, what would ask is denied."""
+    """`fallback` None leaves it to the mode; with `dont_ask`, what would ask is denied.
+
+    `dangerous` are names of programs that join the dangerous class. `rules` hold the agent's own already.
+    """
 
     rules: tuple[Rule, ...] = ()
     fallback: Action | None = None
     mode: Mode = "review"
     dont_ask: bool = False
+    dangerous: tuple[str, ...] = ()
 
 
 class ToolSettings(Struct, frozen=True, kw_only=True):
@@ -42,6 +46,7 @@ class Config(Struct, frozen=True, kw_only=True):
     """The whole configuration, checked. `settings` holds what was set and by whom; the rest is default."""
 
     default_model: str = ""
+    small_model: str = ""
     language: str = "auto"
     offline: bool = False
     base_url: str = ""
@@ -49,6 +54,7 @@ class Config(Struct, frozen=True, kw_only=True):
     agent: AgentSettings = AgentSettings()
     providers: tuple[ProviderEntry, ...] = ()
     permissions: Permissions = Permissions()
+    sandbox: Sandbox = Sandbox()
     tools: ToolSettings = ToolSettings()
     limits: Limits = Limits()
     timeouts: Timeouts = Timeouts()

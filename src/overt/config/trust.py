@@ -1,66 +1,181 @@
-"""Which folders the user vouches for, and what of their `.env` may be used then."""
+"""Which folders the user vouches for, with the content they had then, and what of their `.env` may be used.
+
+An answer is kept with the hash of every file it was given for. When one of them changes, appears or goes, the
+answer no longer stands: what was read is what is trusted.
+"""
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from overt.config._store import plain, read, update
+from overt.config.material import CONFIGURATION, Material, material, present
 from overt.config.paths import KEY_VARIABLES, Environment
 from overt.config.regular import read_regular
+from overt.core.errors import ConfigError
 
 LARGEST_DOTENV = 256 * 1024
+MOST_NAMES = 5
+ADVICE = "read it, then run `overt trust` in this folder"
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What was said of a folder and of which files; None when an earlier version kept no record of them."""
+
+    trusted: bool
+    files: dict[str, str] | None
+
+
+class _File(Struct, frozen=True, kw_only=True):
+    v: Literal[2]
+    folders: dict[str, Answer]
+
+
+class _Paths(Struct, frozen=True, kw_only=True):
+    """The file as version 1 wrote it."""
+
+    v: Literal[1]
+    trusted: tuple[str, ...]
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """The last answer for a folder, held against what it holds now. `stands` is False when a question is due."""
+
+    project: str
+    answer: Answer | None = None
+    now: Material = Material()
+    changed: tuple[str, ...] = ()
+    stands: bool = False
+    warning: str = ""
 
 
 class Trusted(Struct, frozen=True, kw_only=True):
-    """The folders trusted now; `warning` says why a trust file was not believed."""
+    """The folders trusted now; `warning` says what is not obeyed and why."""
 
     paths: frozenset[str] = frozenset()
     warning: str = ""
 
     def has(self, project: str) -> bool:
-        return plain(os.path.realpath(project)) in self.paths
+        return _name(project) in self.paths
 
 
 def trust_file(environment: Environment) -> str:
     return os.path.join(environment.data_dir, "trust.json")
 
 
-def trusted(environment: Environment) -> Trusted:
-    path = trust_file(environment)
-    content, reason = read(path)
-    paths = _paths(content)
-    if content is not None and paths is None:
-        reason = "is damaged"
-    if reason:
-        return Trusted(warning=f"{path}: {reason}, so no folder is trusted")
-    return Trusted(paths=paths or frozenset())
+def standing(environment: Environment, project: str) -> Standing:
+    """Everything a question needs: the answer, the files, and which of them are not as they were."""
+    answer, warning = _answer(environment, project)
+    return _held(answer, project, warning)
+
+
+def _held(answer: Answer | None, project: str, warning: str = "") -> Standing:
+    now = material(project)
+    changed = _changed(answer, now)
+    stands = answer is not None and answer.files is not None and not changed and not (answer.trusted and now.problem)
+    return Standing(project=project, answer=answer, now=now, changed=changed, stands=stands, warning=warning)
+
+
+def trusted(environment: Environment, project: str) -> Trusted:
+    """For the way to the first request: a folder nobody spoke of is not read at all, its files only named."""
+    answer, warning = _answer(environment, project)
+    if answer is None or not answer.trusted:
+        return Trusted(warning=warning or _ignored(project))
+    found = _held(answer, project)
+    if found.stands:
+        return Trusted(paths=frozenset({_name(project)}))
+    if found.now.problem:
+        return Trusted(warning=f"this folder cannot be trusted: {found.now.problem}; nothing of it is obeyed")
+    if answer.files is None:
+        return Trusted(
+            warning="this folder was trusted by a version that kept no record of its files, so nothing of it is "
+            f"obeyed; {ADVICE}"
+        )
+    return Trusted(
+        warning=f"{_listed(found.changed)} changed since this folder was trusted, so nothing of it is obeyed; {ADVICE}"
+    )
 
 
 def is_trusted(environment: Environment, project: str) -> bool:
-    return trusted(environment).has(project)
+    return trusted(environment, project).has(project)
 
 
 def trust(environment: Environment, project: str) -> None:
-    name = plain(os.path.realpath(project))
-    update(trust_file(environment), _paths, lambda paths: _content((paths or frozenset()) | {name}))
+    """Vouch for a folder as it is now."""
+    found = material(project)
+    if found.problem:
+        raise ConfigError(f"{project} cannot be trusted: {found.problem}")
+    decide(environment, project, Answer(trusted=True, files=found.files))
 
 
 def untrust(environment: Environment, project: str) -> None:
-    name = plain(os.path.realpath(project))
-    update(trust_file(environment), _paths, lambda paths: _content((paths or frozenset()) - {name}))
+    """Forget what was said of a folder, so that it is asked about again."""
+    name = _name(project)
+    update(
+        trust_file(environment),
+        _read_answers,
+        lambda answers: _content({each: answer for each, answer in (answers or {}).items() if each != name}),
+    )
 
 
-def _paths(content: Any) -> frozenset[str] | None:
-    listed = content.get("trusted") if isinstance(content, dict) and content.get("v") == 1 else None
-    if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
+def decide(environment: Environment, project: str, answer: Answer) -> None:
+    name = _name(project)
+    update(trust_file(environment), _read_answers, lambda answers: _content((answers or {}) | {name: answer}))
+
+
+def _name(project: str) -> str:
+    return plain(os.path.realpath(project))
+
+
+def _changed(answer: Answer | None, now: Material) -> tuple[str, ...]:
+    if answer is None or answer.files is None:
+        return ()
+    before = answer.files
+    return tuple(name for name in sorted({*before, *now.files}) if before.get(name) != now.files.get(name))
+
+
+def _ignored(project: str) -> str:
+    """What an untrusted folder holds besides configuration, of which the loader speaks line by line."""
+    others = [plain(name) for name in present(project) if name not in CONFIGURATION]
+    return f"{_listed(others)} ignored, because this folder is not trusted; {ADVICE}" if others else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names)
+    more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
+    return ", ".join(found[:MOST_NAMES]) + more
+
+
+# ── the file ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _answer(environment: Environment, project: str) -> tuple[Answer | None, str]:
+    path = trust_file(environment)
+    content, reason = read(path)
+    answers = _read_answers(content)
+    if content is not None and answers is None:
+        reason = "is damaged"
+    warning = f"{path}: {reason}, so no folder is trusted" if reason else ""
+    return (answers or {}).get(_name(project)), warning
+
+
+def _read_answers(content: Any) -> dict[str, Answer] | None:
+    """None when anything is not as it was written. Version 1 was a list of paths without their content."""
+    try:
+        if isinstance(content, dict) and content.get("v") == 1:
+            return {path: Answer(trusted=True, files=None) for path in convert(content, _Paths).trusted}
+        return convert(content, _File).folders
+    except ValidationError:
         return None
-    return frozenset(listed)
 
 
-def _content(paths: frozenset[str]) -> dict[str, Any]:
-    return {"v": 1, "trusted": sorted(paths)}
+def _content(answers: dict[str, Answer]) -> _File:
+    return _File(v=2, folders={path: answers[path] for path in sorted(answers)})
+
+
+# ── .env ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def dotenv(project: str, names: Iterable[str], *, trusted: Trusted) -> dict[str, str]:
@@ -68,23 +183,27 @@ def dotenv(project: str, names: Iterable[str], *, trusted: Trusted) -> dict[str,
     if not trusted.has(project):
         return {}
     wanted = {*names, *KEY_VARIABLES}
-    found = (_assignment(line) for line in _lines(os.path.join(project, ".env")))
+    found = assignments(os.path.join(project, ".env"))
     return {name: value for name, value in found if name in wanted and value and "://" not in value}
 
 
-def _lines(path: str) -> list[str]:
+def assignments(path: str) -> Iterator[tuple[str, str]]:
+    """Every variable a file of this kind sets, with its value."""
     try:
         data, _ = read_regular(path, LARGEST_DOTENV)
     except OSError:
-        return []
-    return data.decode("utf-8-sig", "replace").splitlines()
+        return
+    for line in data.decode("utf-8-sig", "replace").splitlines():
+        name, value = _assignment(line)
+        if name:
+            yield name, value
 
 
 def _assignment(line: str) -> tuple[str, str]:
     """`export NAME="value"  # comment`, in any of its shorter forms."""
-    name, _, value = line.strip().removeprefix("export ").partition("=")
+    name, equals, value = line.strip().removeprefix("export ").partition("=")
     name, value = name.strip(), value.strip()
-    if name.startswith("#"):
+    if name.startswith("#") or not equals:
         return "", ""
     if value[:1] in ("'", '"') and (end := value.find(value[0], 1)) > 0:
         return name, value[1:end]

@@ -10,8 +10,9 @@ or another head, the body starts anew and the cause is reported, so that no rese
 from hashlib import sha256
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from overt.core.messages import Message
+from overt.core.messages import Message, Part, Reasoning
 from overt.core.ports import Wire
 from overt.core.requests import Params, Prefix, Request
 
@@ -29,29 +30,37 @@ class Assembled(Struct, frozen=True, kw_only=True):
 
 
 class Assembler:
-    """The encoded body of one conversation on one wire."""
+    """The encoded body of one conversation on one wire. What only `vendor` can read goes to nobody else."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, *, vendor: str = "") -> None:
         self._wire = wire
+        self._vendor = vendor
         self._head = b""
         self._blocks: list[bytes] = []
         self._messages: tuple[Message, ...] = ()
         self._hash = sha256()
         self._length = 0
 
+    def opening(self, prefix: Prefix, params: Params) -> bytes:
+        """What the first request will begin with."""
+        return opening(self._wire, prefix, params)
+
     def forget(self) -> None:
         """Start anew at the next request without reporting it: the caller has recorded the reset itself."""
         self._head = b""
 
     def assemble(self, prefix: Prefix, messages: tuple[Message, ...], params: Params) -> Assembled:
-        head = self._wire.head(prefix, params)
+        head = opening(self._wire, prefix, params)
         reset = self._why_anew(head, messages)
         if reset or not self._head:
             self._start(head)
-        for message in messages[len(self._messages) :]:
-            self._grow(message)
-        self._messages = messages
-        closing = self._wire.tail(params)
+        # A marked message is not what the next request will hold in its place, so it counts as closing bytes.
+        settled = messages[:-1] if self._wire.marks else messages
+        for message in settled[len(self._messages) :]:
+            self._take(self._joined(self._wire.message(self._readable(message))))
+        self._messages = settled
+        marked = self._joined(self._wire.marked(self._readable(messages[-1]))) if len(settled) < len(messages) else b""
+        closing = marked + self._wire.tail(params)
         whole = self._hash.copy()
         whole.update(closing)
         request = Request(
@@ -82,14 +91,19 @@ class Assembler:
         self._length = 0
         self._take(head)
 
-    def _grow(self, message: Message) -> None:
-        encoded = self._wire.message(message)
-        if not encoded:
-            return
+    def _readable(self, message: Message) -> Message:
+        """Without the sealed reasoning of another vendor, which this one would refuse."""
+        if message.role != "assistant" or message.origin.where in ("", self._vendor):
+            return message
+        return replace(message, parts=tuple(map(_unsealed, message.parts)))
+
+    def _joined(self, encoded: bytes) -> bytes:
         first = self._length == len(self._head) and self._head.endswith(b"[")
-        self._take(encoded if first else b"," + encoded)
+        return b"," + encoded if encoded and not first else encoded
 
     def _take(self, piece: bytes) -> None:
+        if not piece:
+            return
         if self._blocks and len(self._blocks[-1]) + len(piece) <= BLOCK:
             self._blocks[-1] += piece
         else:
@@ -98,6 +112,17 @@ class Assembler:
         self._length += len(piece)
 
 
+def _unsealed(part: Part) -> Part:
+    return replace(part, signature="", opaque="") if isinstance(part, Reasoning) else part
+
+
+def opening(wire: Wire, prefix: Prefix, params: Params) -> bytes:
+    """The bytes every request of the session begins with, the examples included."""
+    found = wire.head(prefix, params)
+    for encoded in filter(None, map(wire.message, prefix.shots)):
+        found += (b"" if found.endswith(b"[") else b",") + encoded
+    return found
+
+
 def fingerprint(wire: Wire, prefix: Prefix, params: Params) -> str:
-    """SHA-256 of the bytes every request of the session begins with."""
-    return sha256(wire.head(prefix, params)).hexdigest()
+    return sha256(opening(wire, prefix, params)).hexdigest()

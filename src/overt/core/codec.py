@@ -9,11 +9,23 @@ decode = json.decode
 
 
 def printable(value: Any) -> str:
-    """JSON for people and programs that read our output; half characters, which JSON cannot hold, are replaced."""
+    """JSON for people and programs that read our output; half characters, which JSON cannot hold, are replaced.
+
+    What could drive a terminal is escaped, all of it, so that the same JSON is harmless on a screen.
+    """
     try:
-        return encode(value).decode()
+        text = encode(value).decode()
     except UnicodeEncodeError:
-        return encode(_whole(to_builtins(value))).decode()
+        text = encode(_whole(to_builtins(value))).decode()
+    if text.isprintable():
+        return text
+    return text.translate({ord(char): _escape(char) for char in set(text) if not char.isprintable()})
+
+
+def _escape(char: str) -> str:
+    """Unprintable characters stand inside strings only, where JSON lets every character be written so."""
+    raw = char.encode("utf-16-be")
+    return "".join(f"\\u{raw[at] << 8 | raw[at + 1]:04x}" for at in range(0, len(raw), 2))
 
 
 def _whole(value: Any) -> Any:

@@ -112,13 +112,19 @@ class WriteFiles(Protocol):
 
 
 class Ran(Struct, frozen=True, kw_only=True):
-    """A finished command. `text` is bounded head and tail; `code` is None when it was killed."""
+    """A finished command. `text` is bounded head and tail; `code` is None when it was killed.
+
+    `blocked` names what the sandbox refused it, as in: write to /etc/x was blocked by the sandbox.
+    `found` is what has to be said beside it: a repository that was moved aside, a program that was ended.
+    """
 
     text: str
     code: int | None
     size: int
     timed_out: bool
     ms: int
+    blocked: str = ""
+    found: str = ""
 
 
 class JobState(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -28,7 +28,8 @@ class ToolError(OvertError):
 
 
 class ProviderError(OvertError):
-    """`kind` is a stable word: key, balance, overflow, parameter, model, down, not_api, cut, stalled, server …"""
+    """`kind` is a stable word: key, balance, overflow, parameter, model, down, not_api, cut, stalled, server,
+    tools, form and image (what this one cannot take), proxy, tls …"""
 
     def __init__(
         self,
@@ -47,7 +48,11 @@ class ProviderError(OvertError):
 
 
 class ConfigError(OvertError):
-    """The message begins with the place: ``overt.toml:12: …``."""
+    """The message begins with the place: ``overt.toml:12: …``. `code` is no_model when there is none to talk to."""
+
+    def __init__(self, message: str, *, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class UsageError(OvertError):

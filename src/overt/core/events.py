@@ -78,8 +78,11 @@ class Replied(Event, frozen=True, kw_only=True):
 
 
 class Repaired(Event, frozen=True, kw_only=True):
+    """`before` is what the model wrote, where the reply does not hold it any more."""
+
     call_id: str
     note: str
+    before: str = ""
 
 
 class ToolStarted(Event, frozen=True, kw_only=True):
@@ -135,6 +138,14 @@ class ModelSet(Event, frozen=True, kw_only=True):
     provider: str
     model: str
     by: str
+
+
+class TitleSet(Event, frozen=True, kw_only=True):
+    """What a list of sessions calls this one; `usage` is what asking the model for it cost."""
+
+    title: str
+    model: str
+    usage: Usage = Usage()
 
 
 class PrefixReset(Event, frozen=True, kw_only=True):
@@ -194,7 +205,10 @@ class CallStreamed(Event, frozen=True, kw_only=True):
 
 
 class PermissionAsked(Event, frozen=True, kw_only=True):
-    """A question for a person. `always` is the rule that `always` would store; empty: only once or deny."""
+    """A question for a person. `always` is the rule that `always` would store; empty: only once or deny.
+
+    `affects` are the things the call would change, each with what stands there now.
+    """
 
     id: str
     call: Call
@@ -203,6 +217,7 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     view: View
     always: str = ""
     dangerous: bool = False
+    affects: tuple[str, ...] = ()
 
 
 class ToolProgressed(Event, frozen=True, kw_only=True):
@@ -230,6 +245,7 @@ ENTRY_TYPES: dict[str, type[Event]] = {
     "todo": TodoSet,
     "mode": ModeSet,
     "model": ModelSet,
+    "title": TitleSet,
     "reset": PrefixReset,
     "note": Noticed,
     "partial": PartialSaved,

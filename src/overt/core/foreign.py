@@ -1,117 +1,136 @@
 """Names of other agents' tools and arguments, in one table that serves both directions."""
 
+
+def _names(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
 TOOLS: dict[str, tuple[str, ...]] = {
-    "read": (
-        "Read",
-        "read_file",
-        "view",
-        "cat",
-        "open_file",
-        "view_file",
-        "readFile",
-        "ReadFile",
-        "file_read",
+    "read": _names(
+        "Read read_file view cat open_file view_file readFile ReadFile file_read read_files readfile "
+        "get_file_contents read_text_file fs_read file_view show_file open_files read_many_files NotebookRead "
+        "view_line_range"
     ),
-    "write": (
-        "Write",
-        "write_file",
-        "create_file",
-        "create",
-        "writeFile",
-        "WriteFile",
-        "file_write",
-        "save_file",
+    "write": _names(
+        "Write write_file create_file create writeFile WriteFile file_write save_file write_to_file create_new_file "
+        "write_text_file fs_write overwrite_file new_file put_file"
     ),
-    "edit": (
-        "Edit",
-        "str_replace",
-        "edit_file",
-        "replace",
-        "search_replace",
-        "str_replace_editor",
-        "str_replace_based_edit_tool",
-        "replace_in_file",
-        "editFile",
-        "file_edit",
+    "edit": _names(
+        "Edit str_replace edit_file replace search_replace str_replace_editor str_replace_based_edit_tool "
+        "replace_in_file editFile file_edit StrReplace strReplace edit_block replace_string_in_file find_and_replace "
+        "search_and_replace replace_text modify_file update_file text_editor"
     ),
-    "multiedit": ("MultiEdit", "multi_edit", "multi_edit_file"),
-    "patch": ("Patch", "apply_patch", "applypatch", "apply_diff"),
-    "list": ("LS", "List", "ls", "list_dir", "list_directory", "list_files", "listFiles", "directory_tree"),
-    "glob": ("Glob", "find_files", "glob_search", "file_search", "search_files", "find_path"),
-    "grep": (
-        "Grep",
-        "search",
-        "ripgrep",
-        "rg",
-        "grep_search",
-        "search_file_content",
-        "search_content",
-        "search_code",
-        "code_search",
+    "multiedit": _names(
+        "MultiEdit multi_edit multi_edit_file multi_replace_string_in_file multi_str_replace batch_edit"
     ),
-    "bash": (
-        "Bash",
-        "shell",
-        "run_command",
-        "run_shell_command",
-        "execute_command",
-        "run_terminal_cmd",
-        "exec",
-        "exec_command",
-        "terminal",
-        "local_shell",
-        "execute_bash",
-        "run_bash",
+    "patch": _names("Patch apply_patch applypatch apply_diff ApplyPatch git_apply apply_unified_diff"),
+    "list": _names(
+        "LS List ls list_dir list_directory list_files listFiles directory_tree listDirectory read_folder ReadFolder "
+        "list_folder fs_list listdir"
     ),
-    "jobs": ("BashOutput", "KillShell", "KillBash", "job_output", "list_jobs", "stop_job"),
-    "todoread": ("TodoRead", "todo_read", "read_todos"),
-    "todowrite": ("TodoWrite", "todo_write", "update_plan", "write_todos", "todo"),
+    "glob": _names(
+        "Glob find_files glob_search file_search search_files find_path FindFiles find_file glob_files find_by_name "
+        "match_files fileSearch"
+    ),
+    "grep": _names(
+        "Grep search ripgrep rg grep_search search_file_content search_content search_code code_search SearchText "
+        "grep_files content_search codebase_search search_text searchContent text_search regex_search find_in_files "
+        "grep_code textSearch"
+    ),
+    "bash": _names(
+        "Bash shell run_command run_shell_command execute_command run_terminal_cmd exec exec_command terminal "
+        "local_shell execute_bash run_bash Shell run_in_terminal execute_shell shell_exec shell_command bash_command "
+        "run_shell runCommand run_terminal_command command container.exec exec_shell sh cmd execute run_commands"
+    ),
+    "jobs": _names(
+        "BashOutput KillShell KillBash job_output list_jobs stop_job TaskOutput get_terminal_output command_status "
+        "bash_output kill_shell kill_bash KillTask TaskStop write_stdin"
+    ),
+    "todoread": _names("TodoRead todo_read read_todos get_todos list_todos"),
+    "todowrite": _names(
+        "TodoWrite todo_write update_plan write_todos todo manage_todo_list set_todos set_todo_list update_todo_list"
+    ),
 }
 """Our name → foreign names; the first is Claude Code's and is what stream-json shows."""
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "path": (
-        "file_path",
-        "filename",
-        "file",
-        "filepath",
-        "filePath",
-        "target_file",
-        "relative_path",
-        "absolute_path",
-        "relative_workspace_path",
-        "dir_path",
-        "directory",
-        "dir",
-        "notebook_path",
-        "target_directory",
-        "DirectoryPath",
-        "AbsolutePath",
+    "path": _names(
+        "file_path filename file filepath filePath target_file relative_path absolute_path relative_workspace_path "
+        "dir_path directory dir notebook_path target_directory DirectoryPath AbsolutePath TargetFile SearchPath "
+        "SearchDirectory folder pathname file_name fileName filename_path absolute_file_path path_to_file location"
     ),
-    "content": ("contents", "text", "file_text", "new_content", "file_content", "code", "code_edit"),
-    "old_string": ("old_str", "old_text", "old", "search", "oldString", "oldText", "find", "original"),
-    "new_string": ("new_str", "new_text", "new", "replace", "newString", "newText", "replacement"),
-    "replace_all": ("replaceAll", "all", "global"),
-    "edits": ("changes", "replacements"),
-    "pattern": ("query", "regex", "glob_pattern", "search_term", "regexp", "search_query"),
-    "glob": ("include", "file_pattern", "include_pattern", "includes"),
-    "command": ("cmd", "commands", "script", "bash", "shell_command", "command_line", "CommandLine"),
-    "timeout": ("timeout_ms", "timeoutMs", "block_until_ms"),
-    "run_in_background": ("background", "is_background", "isBackground"),
-    "description": ("explanation", "reason", "justification"),
-    "offset": ("start_line", "start", "line", "startLine", "from_line"),
-    "limit": ("max_results", "num_lines", "head_limit", "max_count", "maxResults", "line_count"),
-    "patch": ("patchText", "diff", "input", "patch_text"),
-    "todos": ("items", "plan", "todo_list"),
-    "ignore_case": ("-i", "case_insensitive", "ignoreCase"),
-    "before": ("-B",),
-    "after": ("-A",),
-    "context": ("-C", "context_lines"),
-    "mode": ("output_mode",),
-    "id": ("job_id", "bash_id", "shell_id", "task_id", "jobId"),
-    "active_form": ("activeForm",),
+    "content": _names(
+        "contents text file_text new_content file_content code code_edit file_contents fileContent body data "
+        "new_contents CodeContent CodeMarkdown fileText"
+    ),
+    "old_string": _names(
+        "old_str old_text old search oldString oldText find original search_string find_text old_content oldStr "
+        "before_text search_text original_text SEARCH"
+    ),
+    "new_string": _names(
+        "new_str new_text new replace newString newText replacement replace_string replace_with new_content_string "
+        "newStr replacement_text replace_text updated_text replaceWith REPLACE"
+    ),
+    "replace_all": _names("replaceAll all global"),
+    "edits": _names("changes replacements edit_list operations modifications"),
+    "pattern": _names(
+        "query regex glob_pattern search_term regexp search_query Query regex_pattern Pattern search_pattern "
+        "searchTerm globPattern glob text_pattern expression"
+    ),
+    "glob": _names("include file_pattern include_pattern includes Includes includePattern file_glob include_files"),
+    "command": _names(
+        "cmd commands script bash shell_command command_line CommandLine shell_cmd commandLine command_string cmdline "
+        "code_to_run"
+    ),
+    "timeout": _names("timeout_ms timeoutMs block_until_ms"),
+    "run_in_background": _names("background is_background isBackground run_async detached"),
+    "description": _names("explanation reason justification"),
+    "offset": _names(
+        "start_line start line startLine from_line from StartLine line_start first_line begin start_line_one_indexed "
+        "offset_line"
+    ),
+    "limit": _names(
+        "max_results num_lines head_limit max_count maxResults line_count maxLines max_lines lines count "
+        "number_of_lines headLimit"
+    ),
+    "patch": _names("patchText diff input patch_text unified_diff patch_content patchContent"),
+    "todos": _names("items plan todo_list todoList tasks"),
+    "ignore_case": _names("-i case_insensitive ignoreCase"),
+    "before": _names("-B"),
+    "after": _names("-A"),
+    "context": _names("-C context_lines"),
+    "mode": _names("output_mode"),
+    "id": _names("job_id bash_id shell_id task_id jobId terminal_id terminalId session_id handle process_id pid"),
+    "active_form": _names("activeForm"),
+    "depth": _names("max_depth maxDepth levels"),
+    "type": _names("file_type fileType"),
+    "multiline": _names("multi_line -U"),
 }
 """Our argument name → foreign names for the same thing, tried only where the schema has ours."""
+
+IMPLIED: dict[str, dict[str, str]] = {
+    "BashOutput": {"action": "output"},
+    "bash_output": {"action": "output"},
+    "TaskOutput": {"action": "output"},
+    "job_output": {"action": "output"},
+    "get_terminal_output": {"action": "output"},
+    "command_status": {"action": "output"},
+    "KillShell": {"action": "stop"},
+    "KillBash": {"action": "stop"},
+    "kill_shell": {"action": "stop"},
+    "kill_bash": {"action": "stop"},
+    "KillTask": {"action": "stop"},
+    "TaskStop": {"action": "stop"},
+    "stop_job": {"action": "stop"},
+    "list_jobs": {"action": "list"},
+}
+"""What the name of a foreign tool says that ours takes as an argument."""
+
+COMMANDED: dict[str, dict[str, str]] = {
+    name: {"view": "read", "read": "read", "create": "write", "write": "write", "str_replace": "edit"}
+    for name in ("str_replace_editor", "str_replace_based_edit_tool", "text_editor", "fs_read", "fs_write")
+}
+"""Foreign tools that are several of ours: the value of their `command` says which."""
 
 OURS: dict[str, str] = {foreign: ours for ours, names in TOOLS.items() for foreign in names}
 OUR_ARGUMENTS: dict[str, str] = {foreign: ours for ours, names in ARGUMENTS.items() for foreign in names}

@@ -16,6 +16,9 @@ from overt.core.views import Failure, Todo
 
 INTERRUPTED = "Interrupted before it finished: the call may or may not have taken effect. Check before relying on it."
 
+ALONG = ("file", "environment")
+"""Origins of what the program put before a prompt."""
+
 
 class History(Struct, frozen=True, kw_only=True):
     """`seen`: path → hash of the content the model last saw; it guards against blind overwriting."""
@@ -37,7 +40,10 @@ def open_calls(history: History) -> tuple[Call, ...]:
 def fold(history: History, event: Event) -> History:
     match event:
         case UserSpoke(message=message):
-            return _append(history, message)
+            history = _append(history, message)
+            origin = message.origin  # a file that was put before a prompt has been seen
+            pasted = origin.kind == "file" and origin.hash
+            return replace(history, seen=history.seen | {origin.where: origin.hash}) if pasted else history
         case Replied(message=message, forced=False) if message.parts:
             return _append(history, message)
         case ToolFinished(result=result, seen=seen):
@@ -83,10 +89,12 @@ def heal(history: History) -> tuple[ToolFinished, ...]:
 
 
 def last_exchange(history: History) -> tuple[int, Message] | None:
-    """Where the last prompt stands and what it was, for `/retry`."""
+    """Where the last prompt and what went along with it begin, and what it was, for `/retry`."""
     for index in range(len(history.messages) - 1, -1, -1):
         message = history.messages[index]
         if message.role == "user" and message.origin == USER:
+            while index and history.messages[index - 1].origin.kind in ALONG:
+                index -= 1
             return index, message
     return None
 

@@ -28,13 +28,19 @@ class Decoder(Protocol):
 
 
 class Wire(Protocol):
-    """Pure encode and decode of one wire. The body is head + messages joined by commas + tail."""
+    """Pure encode and decode of one wire. The body is head + messages joined by commas + tail.
+
+    A wire with `marks` says where the server should cache up to: the last message of a request goes out as
+    `marked` gives it, and as `message` gives it from the next request on.
+    """
 
     name: str
     version: int
+    marks: bool
 
     def head(self, prefix: Prefix, params: Params) -> bytes: ...
     def message(self, message: Message) -> bytes: ...
+    def marked(self, message: Message) -> bytes: ...
     def tail(self, params: Params) -> bytes: ...
     def decoder(self) -> Decoder: ...
 
@@ -47,6 +53,15 @@ class Provider(Protocol):
 
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]: ...
     async def models(self) -> tuple[str, ...]: ...
+
+    async def balance(self) -> str:
+        """What is left on the account, as its vendor words it; empty where nobody tells."""
+        ...
+
+    def warm(self, head: bytes = b"") -> None:
+        """Get ready while the person still types, for requests that begin with `head`; nobody waits for it."""
+        ...
+
     def close(self) -> None:
         """Let go of what waits for the next request."""
         ...
@@ -78,6 +93,41 @@ class Loan(Struct, frozen=True, kw_only=True):
     journal: Journal
 
 
+class Profile(Struct, frozen=True, kw_only=True):
+    """Which box a program runs in: `write` to the workspace, `network`, or `outside` of every wall.
+
+    `reading`: in the same box, but bound so that it cannot write, because it was read as harmless.
+    """
+
+    write: bool = True
+    network: bool = False
+    outside: bool = False
+    reading: bool = False
+
+
+BOXED = Profile()
+
+
+class SandboxState(Struct, frozen=True, kw_only=True):
+    """Which sandbox holds the programs, the walls it lacks, and why it is not a better one."""
+
+    kind: Literal["bubblewrap", "landlock", "seatbelt", "none"] = "none"
+    missing: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def boxed(self) -> bool:
+        return self.kind != "none"
+
+
+class Looked(Struct, frozen=True, kw_only=True):
+    """A path as it was spelled and where it really lies, both below the workspace where they can be."""
+
+    spelled: str
+    real: str
+    links: int = 1
+
+
 class Hands(Protocol):
     def lend(
         self,
@@ -86,17 +136,24 @@ class Hands(Protocol):
         *,
         preview: bool = False,
         report: Callable[[str], None] | None = None,
+        box: Profile = BOXED,
     ) -> Loan:
-        """With `preview`, writing only collects what would change; running is refused."""
+        """With `preview`, writing only collects what would change; running is refused. `box` holds what is run."""
         ...
 
+    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]: ...
 
-class Profile(Struct, frozen=True, kw_only=True):
-    """What a program may touch. Until a sandbox stands, every profile runs without walls and says so."""
+    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """What stands at each path now, in a few words, for a person who is asked about it."""
+        ...
 
-    name: str = "command"
-    writable: tuple[str, ...] = ()
-    network: bool = True
+    def guess(self) -> SandboxState:
+        """Which sandbox will hold programs, as far as it can be told without starting one."""
+        ...
+
+    async def standing(self) -> SandboxState:
+        """Which sandbox really does: it has been started."""
+        ...
 
 
 class Child(Protocol):

@@ -8,7 +8,7 @@ from overt.core.fragments import Fragment
 from overt.core.messages import Message, Part
 from overt.core.usage import Usage
 
-ToolChoice = Literal["auto", "none"]
+ToolChoice = Literal["auto", "none", "required"]
 Finish = Literal["stop", "calls", "length", "filter", "interrupted"]
 
 
@@ -21,23 +21,29 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
 
 
 class Prefix(Struct, frozen=True, kw_only=True):
-    """The immutable head of every request of a session."""
+    """The immutable head of every request of a session. `shots` are examples, sent as the first messages."""
 
     system: tuple[Fragment, ...]
     tools: tuple[ToolSpec, ...]
+    shots: tuple[Message, ...] = ()
 
     def system_text(self) -> str:
         return "\n\n".join(fragment.text for fragment in self.system if fragment.text)
 
 
 class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Parameters of one request; None is not sent. `tool_choice` travels in the closing bytes."""
+    """Parameters of one request; None is not sent. `tool_choice` and `form` travel in the closing bytes.
+
+    `form` is a JSON schema that the text of the reply must fit.
+    """
 
     model: str
     max_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
     effort: str | None = None
+    thinking: bool | None = None
+    form: Raw | None = None
     tool_choice: ToolChoice = "auto"
 
 

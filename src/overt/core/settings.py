@@ -1,11 +1,15 @@
 """Settings that several rooms share, already checked: where they came from is `config`'s business."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Mode = Literal["review", "auto", "plan", "yolo"]
 Action = Literal["allow", "ask", "deny"]
+SandboxMode = Literal["auto", "bubblewrap", "landlock", "none"]
+Calls = Literal["native", "schema", "text"]
+"""How a model calls tools: through its server, as one JSON object a reply, or written out in its text."""
 
 
 class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -18,8 +22,59 @@ class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     notice: float = 10.0
 
 
+class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """US dollars for a million tokens; None is unknown, which is not the same as free."""
+
+    input: float | None = None
+    output: float | None = None
+    cached: float | None = None
+    cache_write: float | None = None
+
+
+class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where an endpoint or a model differs from the usual on its wire.
+
+    `limit` names the field for the most tokens of a reply; `system` the role of the system text; `reasoning` the
+    field in which a thinking model's reasoning goes back (empty: it does not). `effort` says how an effort is
+    asked for (empty: it is not understood, and not sent); `thinking` how thinking is switched on and off.
+    `usage`: the server takes `stream_options`. `cache_marks`: it takes Anthropic's marks for its cache.
+    `flatten`: deep or wide schemas are sent with dotted names. `extra` goes into every request as it stands.
+    """
+
+    limit: Literal["max_tokens", "max_completion_tokens", "max_output_tokens", ""] = "max_tokens"
+    system: Literal["system", "developer", "user"] = "system"
+    reasoning: Literal["", "reasoning_content", "reasoning", "reasoning_details"] = "reasoning_content"
+    effort: Literal["", "reasoning_effort", "reasoning", "output_config"] = "reasoning_effort"
+    thinking: Literal["", "thinking", "enable_thinking", "chat_template_kwargs", "reasoning", "budget", "adaptive"] = ""
+    usage: bool = True
+    temperature: bool = True
+    cache_marks: bool = True
+    flatten: bool = False
+    balance: str = ""
+    extra: dict[str, Any] = {}
+
+
+class ModelFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is known of one model; 0, None and empty mean unknown. `quirks` takes the place of its endpoint's."""
+
+    name: str
+    window: int = 0
+    output: int = 0
+    price: Price | None = None
+    images: bool | None = None
+    documents: bool | None = None
+    reasons: bool | None = None
+    efforts: tuple[str, ...] = ()
+    calls: Calls | None = None
+    compact: bool | None = None
+    quirks: Quirks | None = None
+
+
 class ProviderEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One vendor endpoint: data, never code. `api_key_env` names the variable, never the key."""
+    """One vendor endpoint: data, never code. `api_key_env` names the variable, never the key.
+
+    `calls`, `compact`, `effort` and `thinking` are what a person set, and win over what is known of a model.
+    """
 
     name: str
     kind: str = "openai"
@@ -35,6 +90,28 @@ class ProviderEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     attempts: int = 4
     max_answer: int = 8 * 1024 * 1024
     max_event: int = 16 * 1024 * 1024
+    quirks: Quirks = Quirks()
+    known: tuple[ModelFacts, ...] = ()
+    calls: Calls | None = None
+    compact: bool | None = None
+    effort: str = ""
+    thinking: bool | None = None
+    proxy: str = ""
+    ca_file: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+
+    def facts(self, model: str) -> ModelFacts:
+        """What is known of a model here, the endpoint's own quirks and window filled in."""
+        about = next((each for each in self.known if each.name == model), ModelFacts(name=model))
+        return replace(
+            about,
+            window=about.window or self.context_window,
+            output=self.max_tokens or about.output,
+            calls=self.calls or about.calls,
+            compact=self.compact if self.compact is not None else about.compact,
+            quirks=about.quirks or self.quirks,
+        )
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -47,6 +124,14 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     def text(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+
+
+class Sandbox(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which walls programs run behind: `auto` takes the best there is; `write` is to the workspace."""
+
+    mode: SandboxMode = "auto"
+    network: bool = False
+    write: bool = True
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

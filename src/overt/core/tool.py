@@ -13,11 +13,17 @@ from overt.core.views import View
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """The model's text and the person's view, together. `parts` are images or documents for the model."""
+    """The model's text and the person's view, together. `parts` are images or documents for the model.
+
+    `blocked` names what the box refused a program, so that running it with less of a box can be offered.
+    `repaired` says what the tool had to put right in what the model asked for.
+    """
 
     text: str
     view: View
     parts: tuple[Image | Document, ...] = ()
+    blocked: str = ""
+    repaired: str = ""
 
 
 class Arguments(Protocol):

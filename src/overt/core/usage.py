@@ -13,10 +13,16 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasoning: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
+        return self._joined(other, 1)
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return self._joined(other, -1)
+
+    def _joined(self, other: "Usage", sign: int) -> "Usage":
         return Usage(
-            input=self.input + other.input,
-            output=self.output + other.output,
-            cached=self.cached + other.cached,
-            cache_write=self.cache_write + other.cache_write,
-            reasoning=self.reasoning + other.reasoning,
+            input=self.input + sign * other.input,
+            output=self.output + sign * other.output,
+            cached=self.cached + sign * other.cached,
+            cache_write=self.cache_write + sign * other.cache_write,
+            reasoning=self.reasoning + sign * other.reasoning,
         )

@@ -5,56 +5,79 @@ from collections.abc import AsyncGenerator, Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.effects import Effect
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided
 from overt.core.ids import new_id
-from overt.core.ports import Answer, Asker, Hands
+from overt.core.late import late
+from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
 from overt.core.settings import Action, Mode, Rule
-from overt.core.views import Diffs, Plain, View
+from overt.core.tool import Outcome
+from overt.core.views import Diffs, Output, Plain, View
 from overt.engine.attempt import attempt
+from overt.lib.catalogue import say
 from overt.repair.mend import Mended
-from overt.safety.policy import Verdict, harmless, judge, subject_of
-from overt.safety.rules import ALWAYS, Subject
+from overt.safety.policy import Sight, Verdict, harmless, judge, subject_of
+from overt.safety.rules import ALWAYS, Subject, lasting
 
 NOBODY = "there is nobody to ask; allow it with --allowedTools or run it in a terminal"
+NO_BOX = (
+    "there is nobody to ask and no sandbox; allow it with --allowedTools or --permission-mode, install bubblewrap, "
+    'or set sandbox.mode = "none" to do without one'
+)
+UNWANTED = "sandbox.mode is none"
 NEEDS_A_PERSON = "only a person can allow this, and there is nobody to ask; run it in a terminal"
 
 
 class Admission:
-    """One call on its way through the gate. `refusal` is what the model is told when it may not run."""
+    """One call on its way through the gate. `refusal` is what the model is told when it may not run; `box` is
+    where its programs run when it may, `note` what the person said to running it with less of a box."""
 
     def __init__(self, mended: Mended, subject: Subject) -> None:
         self.mended = mended
         self.subject = subject
         self.refusal = ""
         self.failure: ToolError | None = None
+        self.box = Profile()
+        self.note = ""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """`fallback` holds where no rule speaks (None: the mode decides), `unanswered` where nobody can be asked."""
+    """`fallback` holds where no rule speaks (None: the mode decides); `dont_ask` denies whatever would be asked.
+
+    `bare`: a person has said that no sandbox is wanted. `write` and `network` are what every box lets through.
+    """
 
     rules: tuple[Rule, ...]
     fallback: Action | None = None
-    unanswered: Action = "allow"
+    dont_ask: bool = False
+    bare: bool = False
+    write: bool = True
+    network: bool = False
 
 
 class Gate:
     """Terms, mode and asker of one conversation; the mode may change while a turn runs."""
 
     def __init__(
-        self, terms: Terms, *, mode: Mode, root: str, exists: Callable[[str], bool], remember: Callable[[Rule], None]
+        self, terms: Terms, *, mode: Mode, sight: Sight, hands: Hands, remember: Callable[[Rule], None]
     ) -> None:
         self.mode = mode
         self.asker: Asker | None = None
         self._terms = terms
-        self._root = root
-        self._exists = exists
+        self._sight = sight
+        self._hands = hands
         self._remember = remember
 
     def receive(self, mended: Mended) -> Admission:
-        return Admission(
-            mended, subject_of(mended.call.name, mended.args.subjects(), root=self._root, exists=self._exists)
-        )
+        return Admission(mended, subject_of(mended.call.name, mended.args.subjects(), self._sight))
+
+    def may_read(self, path: str) -> bool:
+        """Whether a file may be shown to the model without asking anybody."""
+        effects: frozenset[Effect] = frozenset({"read"})
+        subject = subject_of("read", (path,), self._sight)
+        verdict = judge(subject, effects, rules=self._terms.rules, mode=self.mode, fallback=self._terms.fallback)
+        return verdict.action == "allow"
 
     def changes(self, admission: Admission) -> bool:
         """Whether the call may change something outside the conversation."""
@@ -66,22 +89,36 @@ class Gate:
         tool = admission.mended.tool
         return tool is not None and not self.changes(admission) and "notes" not in tool.effects
 
-    async def admit(self, admission: Admission, hands: Hands, agent: str) -> AsyncGenerator[Event, None]:
-        """Judge one call; afterwards the admission holds a refusal, a failure, or nothing: then it may run."""
+    async def admit(self, admission: Admission, agent: str, *, mode: Mode | None = None) -> AsyncGenerator[Event, None]:
+        """Judge one call; afterwards the admission holds a refusal, a failure, or nothing: then it may run.
+
+        `mode` stands in for the conversation's own where a person speaks, not the model.
+        """
         tool = admission.mended.tool
         assert tool is not None
+        runs = "run" in tool.effects and self.changes(admission) and mode is None
+        expected = self._hands.guess()
+        standing = await self._hands.standing() if runs else expected
+        if standing.kind != expected.kind:
+            yield Noticed(agent=agent, text=told_of_sandbox(standing), level="warning")
         verdict = judge(
-            admission.subject, tool.effects, rules=self._terms.rules, mode=self.mode, fallback=self._terms.fallback
+            admission.subject,
+            tool.effects,
+            rules=self._terms.rules,
+            mode=mode or (self.mode if self._terms.write else "plan"),
+            fallback=self._terms.fallback,
+            boxed=standing.boxed,
         )
+        if verdict.rule == "plan" and not self._terms.write:
+            why = f"the sandbox is read-only, so {tool.name} was refused"
+            verdict = replace(verdict, rule="read-only", origin="sandbox", why=why)
         answer = Answer(choice="once" if verdict.action == "allow" else "deny")
         by = verdict.by
-        if verdict.action == "ask" and (self.asker is None or self._terms.unanswered == "deny"):
-            allowed = self._terms.unanswered == "allow" and not verdict.dangerous
-            reason = NEEDS_A_PERSON if verdict.dangerous else NOBODY
-            answer = Answer(choice="once" if allowed else "deny", reason="" if allowed else reason)
+        if verdict.action == "ask" and (self.asker is None or self._terms.dont_ask):
+            answer = self._unanswered(verdict, standing)
         elif verdict.action == "ask" and self.asker is not None:
             try:
-                view = await self._preview(admission, hands)
+                view = await self._preview(admission)
             except ToolError as error:
                 admission.failure = error
                 return
@@ -90,8 +127,8 @@ class Gate:
             answer = await self.asker.ask(question)
             by = "person"
         remembered = ""
-        if answer.choice == "always" and not verdict.dangerous:
-            rule = self._always(admission)
+        rule = self._always(admission) if answer.choice == "always" and not verdict.dangerous else None
+        if rule:
             self._terms = replace(self._terms, rules=(*self._terms.rules, rule))
             remembered = rule.text()
             try:
@@ -100,6 +137,7 @@ class Gate:
                 yield Noticed(agent=agent, text=error.message, level="warning")
         if answer.choice == "deny":
             admission.refusal = _refusal(verdict, answer, by)
+        admission.box = self._box(admission, by_person=by == "person" or verdict.origin == ALWAYS)
         yield PermissionDecided(
             agent=agent,
             call_id=admission.mended.call.id,
@@ -111,38 +149,124 @@ class Gate:
             remembered=remembered,
         )
 
-    async def _preview(self, admission: Admission, hands: Hands) -> View:
+    async def widen(self, admission: Admission, blocked: str, tell: Callable[[Event], None], agent: str) -> bool:
+        """Offer to run again what the box has stopped: with the network, or outside of every wall."""
+        if self.asker is None or self._terms.dont_ask or self.mode == "plan" or not self._terms.write:
+            return False
+        wider = _wider(admission.box, blocked)
+        where = _where(admission.box, wider)
+        why = f"it has run: {blocked}; run it again {where}?"
+        verdict = Verdict(action="ask", rule="sandbox", origin="guard", by="guard", why=why, dangerous=wider.outside)
+        question = self._question(admission, verdict, Plain(text="\n".join(admission.subject.values)), agent)
+        question = replace(question, why=why, always="")
+        tell(question)
+        answer = await self.asker.ask(question)
+        if answer.choice != "deny":
+            admission.box = wider
+        elif answer.reason:
+            admission.note = f"The user did not want it to run {where}: {answer.reason}"
+        tell(
+            PermissionDecided(
+                agent=agent,
+                call_id=admission.mended.call.id,
+                verdict="deny" if answer.choice == "deny" else "allow",
+                rule=verdict.rule,
+                origin=verdict.origin,
+                by="person",
+                reason=answer.reason or why,
+            )
+        )
+        return answer.choice != "deny"
+
+    def blocked(self, admission: Admission, outcome: Outcome) -> str:
+        """What the box refused: as it was named, or the network where a command that needs it did without."""
+        box, view = admission.box, outcome.view
+        if outcome.blocked or box.network or box.outside or not admission.subject.reading.network:
+            return outcome.blocked
+        if not isinstance(view, Output) or not self._hands.guess().boxed:
+            return ""
+        return late("denial.network") if view.code or late("denial.offline").search(outcome.text) else ""
+
+    def _unanswered(self, verdict: Verdict, standing: SandboxState) -> Answer:
+        """Nobody can be asked: inside a sandbox that stands, or where none is wanted, the work goes on."""
+        if verdict.dangerous:
+            return Answer(choice="deny", reason=NEEDS_A_PERSON)
+        if self._terms.dont_ask:
+            return Answer(choice="deny", reason=NOBODY)
+        if standing.boxed or self._terms.bare:
+            return Answer(choice="once")
+        return Answer(choice="deny", reason=NO_BOX)
+
+    def _box(self, admission: Admission, *, by_person: bool) -> Profile:
+        asked_for_network = by_person and admission.subject.reading.network
+        return Profile(
+            write=self._terms.write and self.mode != "plan",
+            network=self._terms.network or asked_for_network,
+            reading=not self.changes(admission),
+        )
+
+    async def _preview(self, admission: Admission) -> View:
         """What the call would change, found by running it with hands that only pretend to write."""
         tool = admission.mended.tool
         assert tool is not None
         if "write" not in tool.effects:
             return Plain(text="\n".join(admission.subject.values))
-        outcome, _ = await attempt(admission.mended, hands, preview=True)
+        outcome, _ = await attempt(admission.mended, self._hands, preview=True)
         return outcome.view if isinstance(outcome.view, Diffs) else Plain(text=outcome.text)
 
     def _question(self, admission: Admission, verdict: Verdict, view: View, agent: str) -> PermissionAsked:
         described = getattr(admission.mended.args, "description", "")
+        reading = admission.subject.reading
+        network = "with the network" if reading.network and not self._terms.network else ""
+        touched = tuple(dict.fromkeys(path for cause in reading.causes for path in cause.touches))
+        rule = None if verdict.dangerous or verdict.by == "rule" else self._always(admission)
         return PermissionAsked(
             agent=agent,
             id=new_id(),
             call=admission.mended.call,
             headline=", ".join(admission.subject.values),
-            why=" · ".join(part for part in (described, verdict.why) if part),
+            why=" · ".join(part for part in (described, verdict.why, network) if part),
             view=view,
-            always="" if verdict.dangerous or verdict.by == "rule" else self._always(admission).text(),
+            always=rule.text() if rule else "",
             dangerous=verdict.dangerous,
+            affects=self._hands.weigh(touched),
         )
 
-    def _always(self, admission: Admission) -> Rule:
-        """What `always` stores: this very command, all edits in the workspace, or this one tool."""
+    def _always(self, admission: Admission) -> Rule | None:
+        """What `always` stores: commands that begin alike, all edits in the workspace, or this one tool."""
         tool, subject = admission.mended.tool, admission.subject
         if subject.tool == "bash":
-            return Rule(action="allow", tool="bash", pattern=subject.values[0], origin=ALWAYS)
+            pattern = lasting(subject)
+            return Rule(action="allow", tool="bash", pattern=pattern, origin=ALWAYS) if pattern else None
         edits = tool is not None and "write" in tool.effects
         return Rule(action="allow", tool="edit" if edits else subject.tool, origin=ALWAYS)
+
+
+def told_of_sandbox(state: SandboxState) -> str:
+    """What a person should know about it, or nothing where every wall stands."""
+    if not state.boxed:
+        return say("sandbox.off" if state.why == UNWANTED else "sandbox.none", why=state.why)
+    return (
+        say("sandbox.partly", kind=state.kind, missing=", ".join(state.missing), why=state.why) if state.missing else ""
+    )
+
+
+def _wider(box: Profile, blocked: str) -> Profile:
+    if box.reading and not blocked.startswith("network"):
+        return replace(box, reading=False)
+    if blocked.startswith("network") and not box.network:
+        return replace(box, network=True)
+    return replace(box, outside=True)
+
+
+def _where(box: Profile, wider: Profile) -> str:
+    if wider.outside:
+        return "outside of the sandbox, with all your rights"
+    return "with the network" if wider.network != box.network else "and let it write"
 
 
 def _refusal(verdict: Verdict, answer: Answer, by: str) -> str:
     if by == "person":
         return f"The user denied this call{f': {answer.reason}' if answer.reason else '.'}"
-    return f"Denied ({verdict.rule}, {verdict.origin}): {answer.reason or verdict.why}"
+    reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)
+    return f"Denied ({verdict.rule}, {verdict.origin}): {'; '.join(reasons)}"

@@ -54,6 +54,8 @@ async def run_turn(
         elif not reply.message.text().strip():
             storm.empty()
             yield UserSpoke(agent=agent.path, message=said(NUDGE, origin=HARNESS))
+        elif doubt := await agent.lead.doubt(history()) if agent.lead else "":
+            yield UserSpoke(agent=agent.path, message=said(doubt, origin=HARNESS))
         elif not inbox.has_steering():
             if reply.finish in CUT:
                 yield Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning")
@@ -75,7 +77,9 @@ async def run_turn(
 
 async def _ask(agent: Agent, history: History, *, forced: bool = False) -> AsyncGenerator[Event, None]:
     """One request and its reply. `forced` keeps the same tools, so the cache holds, but forbids calling them."""
-    params = replace(agent.params, tool_choice="none") if forced and agent.tools else agent.params
+    params = replace(agent.params, tool_choice="none") if forced and agent.prefix.tools else agent.params
+    if agent.lead:
+        params = replace(params, form=await agent.lead.form(history, forced=forced))
     made = agent.assembler.assemble(agent.prefix, history.messages, params)
     if made.reset:
         yield PrefixReset(agent=agent.path, cause=made.reset)
@@ -90,6 +94,6 @@ async def _ask(agent: Agent, history: History, *, forced: bool = False) -> Async
         encoder=agent.provider.wire.version,
         forced=forced,
     )
-    async with aclosing(sample(agent.provider, made.request, agent=agent.path, forced=forced)) as events:
+    async with aclosing(sample(agent, made.request, forced=forced)) as events:
         async for event in events:
             yield event

@@ -9,8 +9,10 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from time import monotonic
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
+from overt.core.codec import compact
 from overt.core.errors import ToolError
 from overt.core.events import Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
 from overt.core.messages import Call, Result, Text
@@ -19,8 +21,9 @@ from overt.core.views import Failure, Output, Plain
 from overt.engine.agent import Agent
 from overt.engine.attempt import attempt
 from overt.engine.gate import Admission
+from overt.lib.redact import HIDDEN
 from overt.lib.text import clip
-from overt.repair.mend import mend
+from overt.repair.mend import Mended, mend
 from overt.repair.storm import Storm
 
 Emit = Callable[[Event], None]
@@ -32,12 +35,12 @@ async def settle(
     """With `cut` the reply ended at its token limit."""
     together: list[Admission] = []
     for call in calls:
-        mended = mend(call, agent.tools, cut=cut)
+        mended = mend(call, agent.tools, cut=cut, flatten=agent.flatten)
         if mended.notes:
             yield Repaired(agent=agent.path, call_id=call.id, note="; ".join(mended.notes))
-        problem = mended.error or storm.advice(mended.call.name, mended.call.arguments)
+        problem = mended.error or _hidden(mended) or storm.advice(mended.call.name, _meant(mended))
         if problem:
-            storm.ran(mended.call.name, mended.call.arguments, mutating=False, failed=True)
+            storm.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
             yield ToolStarted(agent=agent.path, call=mended.call)
             yield _failed(agent, call.id, problem, code="invalid")
             continue
@@ -62,13 +65,13 @@ async def _admit_and_run(
     for admission in batch:
         call = admission.mended.call
         yield ToolStarted(agent=agent.path, call=call, effects=_effects(admission), headline=_headline(admission))
-        async with aclosing(agent.gate.admit(admission, agent.hands, agent.path)) as events:
+        async with aclosing(agent.gate.admit(admission, agent.path)) as events:
             async for event in events:
                 yield event
         if admission.refusal:
             yield _failed(agent, call.id, admission.refusal, code="denied")
         elif admission.failure:
-            storm.ran(call.name, call.arguments, mutating=False, failed=True)
+            storm.ran(call.name, _meant(admission.mended), mutating=False, failed=True)
             yield _failed(agent, call.id, admission.failure.message, code=admission.failure.code)
         else:
             ready.append(admission)
@@ -85,7 +88,7 @@ async def _admit_and_run(
             waiting -= 1
             done = next(one for one in ready if one.mended.call.id == event.result.call_id)
             call, changes = done.mended.call, agent.gate.changes(done)
-            storm.ran(call.name, call.arguments, mutating=changes, failed=event.result.error)
+            storm.ran(call.name, _meant(done.mended), mutating=changes, failed=event.result.error)
         yield event
 
 
@@ -99,13 +102,26 @@ async def _perform(agent: Agent, admission: Admission, emit: Emit, places: async
     async with places:
         started = monotonic()
         try:
-            outcome, journal = await attempt(admission.mended, agent.hands, report=report)
+            outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box)
+            if blocked := agent.gate.blocked(admission, outcome):
+                if await agent.gate.widen(admission, blocked, emit, agent.path):
+                    outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box)
+                else:
+                    outcome = _noted(outcome, blocked, admission.note)
         except ToolError as error:
             emit(_failed(agent, call_id, error.message, code=error.code))
             return
+    if outcome.repaired:
+        emit(Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired))
     for fact in journal.facts:
         emit(fact)
     emit(_finished(agent, call_id, outcome, journal.seen, round((monotonic() - started) * 1000)))
+
+
+def _noted(outcome: Outcome, *notes: str) -> Outcome:
+    """With what the model has to know beside what the tool said."""
+    fresh = [f"[{note}]" for note in notes if note and note not in outcome.text]
+    return replace(outcome, text="\n".join([outcome.text, *fresh])) if fresh else outcome
 
 
 def _finished(agent: Agent, call_id: str, outcome: Outcome, seen: dict[str, str], ms: int) -> ToolFinished:
@@ -124,6 +140,22 @@ def _failed(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinis
         result=Result(call_id=call_id, parts=(Text(text=text),), error=True),
         view=Failure(text=text),
         code=code,
+    )
+
+
+def _meant(mended: Mended) -> str:
+    """The arguments as they were understood: what was ignored does not make another call of it."""
+    return mended.call.arguments if mended.args is None else compact(to_builtins(mended.args, order="sorted"))
+
+
+def _hidden(mended: Mended) -> str:
+    """What the model was not shown it cannot write: the mark would take the place of the secret."""
+    if mended.tool is None or not mended.tool.effects & {"write", "run"} or HIDDEN not in mended.call.arguments:
+        return ""
+    return (
+        f"{HIDDEN} stands for a secret that was taken out of what you saw; it is still in its place, and this call "
+        "would not work or would overwrite it. Nothing was run. Leave it out: change only the text around it, or let "
+        "the program read the secret from its file or variable."
     )
 
 

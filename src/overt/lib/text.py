@@ -5,10 +5,18 @@ import re
 from overt.lib.tokens import estimate
 
 # Patterns stay text: compiling these classes costs milliseconds, which start-up would pay.
-UNSAFE = (
-    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
+CONTROL = "\0-\x08\x0b-\x1f\x7f-\x9f"
+DIRECTION = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+INVISIBLE = (
+    "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+"""What Unicode lets a terminal draw as nothing; tags and variation selectors can carry whole messages."""
+BROKEN = "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+"""Half characters and code points that are none."""
+UNSAFE = f"[{CONTROL}{DIRECTION}{INVISIBLE}{BROKEN}]"
+ODD_SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
+"""They look like a space and are none to a shell."""
 
 
 def size(text: str) -> int:
@@ -50,10 +58,39 @@ def cut_line(line: str, width: int) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with control, direction and invisible characters shown instead of obeyed."""
+    """The text with control, direction and invisible characters shown instead of obeyed.
+
+    Every character is judged by itself, or with its neighbours where an emoji asks for it: nothing that is cut
+    in two, as a stream may be, becomes a control sequence again.
+    """
     return re.sub(UNSAFE, _show, text)
 
 
+def exact(text: str) -> str:
+    """As `visible`, and spaces that only look like one are shown too: for what a person is to approve."""
+    return re.sub(f"{UNSAFE}|[{ODD_SPACES}]", _show, text)
+
+
 def _show(found: re.Match[str]) -> str:
-    code = ord(found[0])
+    char = found[0]
+    if char in "\ufe0f\u200d" and _in_emoji(found.string, found.start()):
+        return char
+    code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"<U+{code:04X}>"
+
+
+def _in_emoji(text: str, at: int) -> bool:
+    """Emoji need two invisible characters, which are left alone only where they do their work: one that asks for
+    the picture, right behind its sign, and one that joins two pictures."""
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if text[at] == "\ufe0f":
+        return _picture(before) or before in ("\xa9", "\xae") or (after == "\u20e3" and before in tuple("#*0123456789"))
+    return _picture(after) and (_picture(before) or before == "\ufe0f")
+
+
+def _picture(char: str) -> bool:
+    return (
+        "\u2190" <= char <= "\u2bff"
+        or "\U0001f000" <= char <= "\U0001faff"
+        or char in ("\u3030", "\u303d", "\u3297", "\u3299")
+    )

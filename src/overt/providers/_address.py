@@ -45,7 +45,7 @@ def parse_address(url: str, *, place: str = "base_url") -> Address:
     authority, _, path = rest.partition("/")
     if "@" in authority:
         raise ConfigError(f"{place}: a URL may not carry a user or a password; put the key in a variable instead")
-    host, port = _split_port(authority, 443 if secure else 80, place=place)
+    host, port = split_port(authority, 443 if secure else 80, place=place)
     path = "/" + path.strip("/") if path.strip("/") else ""
     if not host or any(character <= " " or character == "\x7f" for character in host + path + query):
         raise ConfigError(f"{place}: {url!r} is not a usable URL; expected something like https://host/v1")
@@ -60,7 +60,8 @@ def host_of(url: str) -> str:
         return ""
 
 
-def _split_port(authority: str, default: int, *, place: str) -> tuple[str, int]:
+def split_port(authority: str, default: int, *, place: str) -> tuple[str, int]:
+    """Host, without the brackets of IPv6 and in small letters, and port."""
     if authority.startswith("["):
         host, _, port = authority[1:].partition("]")
         port = port.removeprefix(":")

@@ -36,9 +36,15 @@ class StreamDecoder(Decoder, Protocol):
 
 
 class HttpWire(Wire, Protocol):
-    """A wire whose requests are posted to `path` below the base URL."""
+    """A wire whose requests are posted to `path` below the base URL; `headers` are its own, the key among them."""
 
     path: str
+
+    def headers(self, key: str | None) -> dict[str, str]: ...
+
+    def whole(self, body: dict[str, Any]) -> bool:
+        """Whether a body in plain JSON, from a server that does not stream, is a reply; `feed` takes it then."""
+        ...
 
     def decoder(self) -> StreamDecoder: ...
 
@@ -84,15 +90,17 @@ def limits_of(timeouts: Timeouts, patience: Patience, *, loopback: bool, until: 
 class Attempt:
     """`heard` is set by the first event: from then on there is no other attempt."""
 
-    def __init__(self, server: Server, outgoing: Outgoing, *, decoder: StreamDecoder, limits: Limits) -> None:
+    def __init__(self, server: Server, outgoing: Outgoing, *, wire: HttpWire, limits: Limits) -> None:
         self.heard = False
         self._server = server
         self._outgoing = outgoing
-        self._decoder = decoder
+        self._wire = wire
+        self._decoder = wire.decoder()
         self._limits = limits
         self._events = EventStream(max_event=server.max_event)
         self._content_type = ""
         self._form = ""
+        self._start = b""
         self._json = bytearray()
         self._skipped = 0
         self._malformed = 0
@@ -184,7 +192,11 @@ class Attempt:
     def _take(self, data: bytes, exchange: Exchange) -> bool:
         """Whether these bytes completed an event."""
         if not self._form:
+            self._start, data = b"", self._start + data
             self._form = self._form_of(data, exchange)
+        if not self._form:
+            self._start = data
+            return False
         if self._form == "json":
             self._json += data
             if len(self._json) > self._server.max_event:
@@ -192,7 +204,7 @@ class Attempt:
             return True
         payloads = self._events.feed(data)
         for payload in payloads:
-            if payload:
+            if payload and not self._decoder.done:
                 self._feed(payload)
         return bool(payloads)
 
@@ -212,6 +224,7 @@ class Attempt:
                 ) from None
 
     def _form_of(self, data: bytes, exchange: Exchange) -> str:
+        """Events or JSON; empty as long as it could still become either."""
         start = data.removeprefix(BOM).lstrip()
         if start.startswith(b"<"):
             raise self._foreign(exchange.status)
@@ -219,6 +232,8 @@ class Attempt:
             return "events"
         if start.startswith((b"{", b"[")):
             return "json"
+        if BOM.startswith(data) or any(field.startswith(start) for field in EVENT_FIELDS):
+            return ""
         raise self._foreign(exchange.status)
 
     def _finish_json(self, exchange: Exchange) -> None:
@@ -230,7 +245,7 @@ class Attempt:
             body: Any = decode(self._json)
         except (ValueError, RecursionError):
             body = None
-        if not isinstance(body, dict) or not (body.get("choices") or body.get("error")):
+        if not isinstance(body, dict) or not (body.get("error") or self._wire.whole(body)):
             raise self._foreign(exchange.status)
         if body.get("error"):
             raise from_event(body["error"])

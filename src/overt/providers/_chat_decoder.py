@@ -8,13 +8,14 @@ a cut, and no call of a cut reply ever leaves.
 
 from typing import Any
 
-from overt.core.codec import compact, decode
+from overt.core.codec import compact
 from overt.core.errors import ProviderError
-from overt.core.late import late
 from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply, TextDelta
 from overt.core.usage import Usage
+from overt.providers._chat_values import Details, split, timed, usage_of
 from overt.providers._errors import from_event
+from overt.providers._events import cut, is_object, read_event, too_large, unique_ids, word
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -24,12 +25,24 @@ FINISHES: dict[str, Finish] = {
     "tool_use": "calls",
     "length": "length",
     "max_tokens": "length",
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "repetition_truncation": "length",
     "content_filter": "filter",
+    "sensitive": "filter",
+    "safety": "filter",
+    "refusal": "filter",
 }
+"""Reasons in lower case; any other one ends a reply as `stop` does."""
+
 FAILURES = {
     "error": "The server ended its reply with an error and gave no reason.",
+    "abort": "The server gave up in the middle of its reply. Try again.",
+    "network_error": "The server lost its own connection in the middle of its reply. Try again.",
     "insufficient_system_resource": "The server ran out of resources in the middle of its reply. Try again.",
 }
+DETAILS, EXTRAS = "reasoning_details", "extra_content"
+"""What vendors want back as it came: blocks of reasoning, and what hangs on a call (by the call's id)."""
 
 
 class _OpenCall:
@@ -38,6 +51,7 @@ class _OpenCall:
     def __init__(self) -> None:
         self.id = ""
         self.name = ""
+        self.extra: Any = None
         self.pieces: list[str] = []
         self.characters = 0
         self.changed = True
@@ -46,7 +60,7 @@ class _OpenCall:
         return "".join(self.pieces)
 
     def whole(self) -> bool:
-        return bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and _is_object(self.arguments())
+        return bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and is_object(self.arguments())
 
 
 class ChatDecoder:
@@ -59,6 +73,7 @@ class ChatDecoder:
         self._size = 0
         self._text: list[str] = []
         self._reasoning: list[str] = []
+        self._details = Details()
         self._reasoned = False
         self._text_taken = 0
         self._reasoning_taken = 0
@@ -70,15 +85,12 @@ class ChatDecoder:
         self._model = ""
 
     def feed(self, payload: bytes) -> None:
+        if self.done:
+            return
         if not payload.startswith(b"{") and payload.strip() == b"[DONE]":
             self.done = True
             return
-        try:
-            chunk = decode(payload)
-        except ValueError:
-            chunk = _decode_broken(payload)
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
+        chunk = read_event(payload)
         if type(chunk) is not dict:
             return
         if chunk.get("error"):
@@ -88,7 +100,9 @@ class ChatDecoder:
             self._take_choice(choices[0])
         usage = chunk.get("usage")
         if usage:
-            self._usage = _usage(usage) or self._usage
+            self._usage = usage_of(usage) or self._usage
+        if "timings" in chunk or "x_groq" in chunk:
+            self._take_rest(chunk)
         if not self._model:
             model = chunk.get("model")
             self._model = model if isinstance(model, str) else ""
@@ -114,12 +128,7 @@ class ChatDecoder:
         calls = [call for call in self._calls if call.name or call.characters]
         ended = self._reason or (self.done and self._chosen and all(call.whole() or not call.pieces for call in calls))
         if not ended:
-            raise ProviderError(
-                "The connection ended in the middle of the reply: what came so far is incomplete, and nothing "
-                "in it was run. Try again.",
-                kind="cut",
-                retryable=True,
-            )
+            raise cut()
         finish = FINISHES.get(self._reason, "stop")
         if finish in ("stop", "calls"):
             finish = "calls" if calls else "stop"
@@ -127,20 +136,18 @@ class ChatDecoder:
 
     def _parts(self, calls: list[_OpenCall]) -> tuple[Part, ...]:
         parts: list[Part] = []
-        if self._reasoned:
-            parts.append(Reasoning(text="".join(self._reasoning)))
         text = "".join(self._text)
         if text:
             parts.append(Text(text=text))
-        taken = {call.id for call in calls}
-        seen: set[str] = set()
-        for number, call in enumerate(calls):
-            id = call.id
-            if not id or id in seen:
-                id = _fresh(number, taken)
-                taken.add(id)
-            seen.add(id)
+        extras: dict[str, Any] = {}
+        for call, id in zip(calls, unique_ids([call.id for call in calls]), strict=True):
+            if call.extra is not None:
+                extras[id] = call.extra
             parts.append(Call(id=id, name=call.name, arguments=call.arguments().strip() or "{}"))
+        kept = {name: value for name, value in ((DETAILS, self._details.whole()), (EXTRAS, extras)) if value}
+        if self._reasoned or kept:
+            opaque = compact(kept) if kept else ""
+            parts.insert(0, Reasoning(text="".join(self._reasoning), opaque=opaque))
         return tuple(parts)
 
     def _take_choice(self, choice: dict[str, Any]) -> None:
@@ -149,35 +156,71 @@ class ChatDecoder:
         if type(delta) is dict:
             content = delta.get("content")
             if content:
-                self._say(content if type(content) is str else _text_of(content))
+                self._take_content(content)
             reasoning = delta.get("reasoning_content")
             if reasoning is None:
                 reasoning = delta.get("reasoning")
             if type(reasoning) is str:
                 self._think(reasoning)
-            calls = delta.get("tool_calls")
+            if details := delta.get(DETAILS):
+                self._take_details(details, shown=type(reasoning) is str)
+            calls = delta.get("tool_calls") or delta.get("function_call")
             if calls:
                 self._take_calls(calls)
+            elif not content and type(delta.get("refusal")) is str:
+                self._say(delta["refusal"])
         elif type(choice.get("message")) is dict:
             self._take_message(choice["message"])
         elif type(choice.get("text")) is str:
             self._say(choice["text"])
         reason = choice.get("finish_reason")
         if reason and type(reason) is str:
-            self._reason = reason
+            self._reason = reason.lower()
             self.finished = True
+            if usage := choice.get("usage"):  # Moonshot's place for it
+                self._usage = usage_of(usage) or self._usage
+
+    def _take_rest(self, chunk: dict[str, Any]) -> None:
+        """Counts in places of their own: Groq's `x_groq`, and what llama.cpp took from its cache."""
+        groq, timings = chunk.get("x_groq"), chunk.get("timings")
+        if isinstance(groq, dict) and groq.get("usage") and not chunk.get("usage"):
+            self._usage = usage_of(groq["usage"]) or self._usage
+        if isinstance(timings, dict):
+            self._usage = timed(self._usage, timings)
 
     def _take_message(self, message: dict[str, Any]) -> None:
         """A whole message, alone or after its pieces: only what has not come yet is added."""
         reasoning = message.get("reasoning_content") or message.get("reasoning")
-        if isinstance(reasoning, str) and not self._reasoning:
-            self._think(reasoning)
-        text = _text_of(message.get("content"))
+        spoken, thought = split(message.get("content"))
+        if not self._reasoning and (isinstance(reasoning, str) or thought):
+            self._think(reasoning if isinstance(reasoning, str) else thought)
+        if message.get(DETAILS) and not self._details:
+            self._take_details(message[DETAILS], shown=bool(self._reasoning))
         so_far = "".join(self._text)
-        if text.startswith(so_far):
-            self._say(text[len(so_far) :])
-        if message.get("tool_calls") and not self._calls:
-            self._take_calls(message["tool_calls"])
+        if spoken.startswith(so_far):
+            self._say(spoken[len(so_far) :])
+        calls = message.get("tool_calls") or message.get("function_call")
+        if calls and not self._calls:
+            self._take_calls(calls)
+
+    def _take_content(self, content: Any) -> None:
+        if type(content) is str:
+            self._say(content)
+            return
+        spoken, thought = split(content)
+        if thought:
+            self._think(thought)
+        self._say(spoken)
+
+    def _take_details(self, details: Any, *, shown: bool) -> None:
+        """Blocks of reasoning, kept as they came; their text is shown unless it came in plain words as well."""
+        for detail in details if isinstance(details, list) else [details]:
+            if isinstance(detail, dict):
+                text = self._details.take(detail)
+                if text and not shown:
+                    self._think(text)
+                else:
+                    self._grow(len(text or str(detail.get("data", ""))))
 
     def _say(self, text: str) -> None:
         if text:
@@ -199,11 +242,13 @@ class ChatDecoder:
     def _take_call(self, item: dict[str, Any]) -> None:
         function = item.get("function")
         inner = function if isinstance(function, dict) else item
-        id, name, arguments = _string(item.get("id")), _string(inner.get("name")), inner.get("arguments")
+        id, name, arguments = word(item.get("id")), word(inner.get("name")), inner.get("arguments")
         call = self._find(item.get("index"), id, name)
         call.changed = True
         call.id = call.id or id
         call.name = call.name or name
+        if call.extra is None:
+            call.extra = item.get(EXTRAS)
         if isinstance(arguments, str):
             piece = arguments
         elif arguments is None:
@@ -236,11 +281,7 @@ class ChatDecoder:
     def _grow(self, characters: int) -> None:
         self._size += characters
         if self._size > self._max_answer:
-            raise ProviderError(
-                f"The reply grew beyond {self._max_answer / 1024 / 1024:.3g} MB and was abandoned. "
-                "If that is intended, raise `max_answer` of this provider.",
-                kind="too_large",
-            )
+            raise too_large(self._max_answer)
 
 
 def _begins_another(known: _OpenCall, id: str, name: str) -> bool:
@@ -249,71 +290,4 @@ def _begins_another(known: _OpenCall, id: str, name: str) -> bool:
         return False
     if id and known.id:
         return id != known.id
-    return known.whole()
-
-
-def _fresh(number: int, taken: set[str]) -> str:
-    while f"call_{number}" in taken:
-        number += 1
-    return f"call_{number}"
-
-
-def _text_of(content: Any, depth: int = 8) -> str:
-    """Text from a string, a list of typed parts or an object; compact JSON when nothing says what it is."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list) and depth:
-        return "".join(_text_of(part, depth - 1) for part in content)
-    if isinstance(content, dict) and depth:
-        for key in ("text", "content", "value", "output_text", "refusal"):
-            if isinstance(content.get(key), str | list):
-                return _text_of(content[key], depth - 1)
-    return compact(content)
-
-
-def _usage(usage: Any) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    prompt, completion = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
-    prompt = prompt if isinstance(prompt, dict) else {}
-    completion = completion if isinstance(completion, dict) else {}
-    return Usage(
-        input=_count(usage.get("prompt_tokens")),
-        output=_count(usage.get("completion_tokens")),
-        cached=_count(prompt.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens")),
-        cache_write=_count(prompt.get("cache_creation_tokens")) or _count(usage.get("cache_creation_input_tokens")),
-        reasoning=_count(completion.get("reasoning_tokens")),
-    )
-
-
-def _count(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) and 0 <= value < 1e15 else 0
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(decode(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _decode_broken(payload: bytes) -> Any:
-    """Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD; ValueError when it is not JSON."""
-    text = payload.decode("utf-8", "replace")
-    try:
-        return decode(text)
-    except ValueError:
-        if "\\u" not in text:
-            raise
-    json = late("json")
-    try:
-        paired = json.dumps(json.loads(text), ensure_ascii=False)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    return decode(paired.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return name != known.name or known.whole()

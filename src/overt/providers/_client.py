@@ -13,8 +13,9 @@ from msgspec import Struct
 from overt.core.errors import ProviderError
 from overt.providers._address import Address
 from overt.providers._errors import not_http, stalled, unreachable
-from overt.providers._framing import Framing, framing_of
+from overt.providers._framing import Framing, framing_of, persistent
 from overt.providers._pipe import Pipe, connect
+from overt.providers._tls import SYSTEM, Tls
 
 MAX_HEAD = 256 * 1024
 MAX_DRAIN = 16
@@ -50,6 +51,10 @@ class Exchange(Protocol):
 
 
 class Transport(Protocol):
+    """`resent` counts the requests that went out twice because a kept connection had died."""
+
+    resent: int
+
     async def send(self, request: Outgoing, *, connect_within: float, answer_within: float) -> Exchange:
         """Seconds in both limits. A ProviderError says which one passed or why nobody answered."""
         ...
@@ -60,9 +65,11 @@ class Transport(Protocol):
 class Client:
     """One server, one connection at most that waits for its next use."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, tls: Tls = SYSTEM) -> None:
         self._address = address
+        self._tls = tls
         self._idle: Response | None = None
+        self.resent = 0
 
     async def send(self, request: Outgoing, *, connect_within: float, answer_within: float) -> "Response":
         head = self._head(request)
@@ -72,10 +79,12 @@ class Client:
             if response is not None:
                 return response
             # A kept connection may have died while it lay idle; that is nobody's failure.
+            self.resent += 1
         pipe = await self._connect(connect_within)
         response = await self._ask(pipe, (head, *request.body), answer_within)
         if response is None:
-            raise unreachable(self._address, "it closed the connection without an answer")
+            told = pipe.trouble if self._address.secure else None
+            raise unreachable(self._address, told or "it closed the connection without an answer")
         return response
 
     def keep(self, response: "Response") -> None:
@@ -98,7 +107,7 @@ class Client:
 
     async def _connect(self, within: float) -> Pipe:
         try:
-            pipe = await connect(self._address, asyncio.get_running_loop().time() + within)
+            pipe = await connect(self._address, asyncio.get_running_loop().time() + within, self._tls)
         except (OSError, UnicodeError) as error:
             raise unreachable(self._address, error) from None
         if pipe is None:
@@ -128,22 +137,24 @@ class Client:
 
     async def _deliver(self, pipe: Pipe, message: tuple[bytes, ...], until: float) -> bool:
         try:
-            return await pipe.send(message, until)
+            return await pipe.send(message, until, _refuses)
         except OSError:
             return True  # the server may have answered before it stopped listening: what it said comes first
 
     async def _read_head(self, pipe: Pipe, until: float) -> tuple[bytes, bytes] | None:
         """Head and what followed it; an empty head when the server closed at once; None when time ran out."""
         data = b""
+        searched = 0
         while True:
-            end = data.find(b"\r\n\r\n")
+            end, after = _end_of_head(data, searched)
             if end >= 0:
-                head, data = data[:end], data[end + 4 :]
-                if not head.startswith((b"HTTP/1.1 1", b"HTTP/1.0 1")):
+                head, data, searched = data[:end], data[after:], 0
+                if not _interim(head):
                     return head, data
                 continue
-            if len(data) > MAX_HEAD or (data and not b"HTTP/".startswith(data[:5])):
-                raise not_http(self._address)
+            searched = max(0, len(data) - 2)
+            if len(data) > MAX_HEAD or (data and not data.startswith(b"HTTP/"[: len(data)])):
+                raise not_http(self._address, data)
             more = await pipe.receive(until)
             if more is None:
                 return None
@@ -169,7 +180,7 @@ class Response:
         self.headers = head.headers
         self.pipe = pipe
         self._client = client
-        self._persistent = head.version == "HTTP/1.1" and "close" not in head.headers.get("connection", "").lower()
+        self._persistent = persistent(head.version, head.headers) and not pipe.partial
         self._framing: Framing = framing_of(head.status, head.headers)
         self._start = start
 
@@ -219,15 +230,44 @@ class Head(Struct, frozen=True, kw_only=True):
     headers: dict[str, str]
 
 
+def _end_of_head(data: bytes, start: int) -> tuple[int, int]:
+    """Where the head ends and the body begins: at the first empty line, also where lines end with a bare LF."""
+    bare, full = data.find(b"\n\n", start), data.find(b"\n\r\n", start)
+    if full >= 0 and (bare < 0 or full < bare):
+        return full, full + 3
+    return bare, bare + 2
+
+
+def _interim(head: bytes) -> bool:
+    """Whether the real answer is still to come; 101 is one, of a kind nobody asked for."""
+    _, _, code = head[:12].partition(b" ")
+    return code.startswith(b"1") and code != b"101"
+
+
+def _refuses(said: bytes) -> bool:
+    """Whether an answer that comes before the request was all sent makes the rest of it pointless."""
+    while _interim(said):
+        end, after = _end_of_head(said, 0)
+        if end < 0:
+            return False
+        said = said[after:]
+    return len(said) >= 12 and not said[:12].partition(b" ")[2].startswith(b"2")
+
+
 def _parse_head(head: bytes, address: Address) -> Head:
-    first, *lines = head.decode("latin-1").split("\r\n")
+    first, *lines = head.decode("latin-1").split("\n")
     version, _, rest = first.partition(" ")
     code = rest[:3]
     if not (version.startswith("HTTP/") and code.isascii() and code.isdigit()):
-        raise not_http(address)
+        raise not_http(address, head)
     headers: dict[str, str] = {}
+    name = ""
     for line in lines:
-        name, _, value = line.partition(":")
-        name, value = name.strip().lower(), value.strip()
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        if line[:1] in (" ", "\t") and name:
+            headers[name] = f"{headers[name]} {line.strip()}".strip()
+            continue
+        name, colon, value = line.partition(":")
+        name, value = name.strip().lower() if colon else "", value.strip()
+        if name:
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return Head(version=version, status=int(code), headers=headers)

@@ -5,35 +5,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from overt.core.codec import decode
 from overt.core.errors import ProviderError
 from overt.core.late import late
 from overt.providers._address import Address
 
 RETRIED = frozenset({408, 429})
-MODEL_WORDS = ("not found", "not exist", "does not exist", "no such model", "unknown model", "not supported")
-OVERFLOW_WORDS = (
-    "context length",
-    "context_length",
-    "context size",
-    "context window",
-    "maximum context",
-    "exceed_context",
-    "prompt is too long",
-    "input is too long",
-    "too many tokens",
-    "range of input length",
-)
-BALANCE_WORDS = (
-    "insufficient_quota",
-    "insufficient_balance",
-    "insufficient balance",
-    "insufficient credit",
-    "credit balance",
-    "arrearage",
-    "billing",
-    "exceeded your current quota",
-)
+HTTPS_WANTED = ("http request to an https server", "plain http request was sent to https port")
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -51,33 +28,34 @@ class Said(Struct, frozen=True, kw_only=True):
 
     message: str = ""
     code: str = ""
+    type: str = ""
     param: str = ""
 
     def words(self) -> str:
-        return f"{self.code} {self.message}".lower()
+        return f"{self.code} {self.type} {self.message}".lower()
 
 
 def from_status(status: int, headers: dict[str, str], body: bytes, *, place: Place) -> ProviderError:
     """The error for a response that is not 2xx."""
-    said = _read(body)
+    refusal = late("refusal")
+    said: Said = refusal.read(body)
     kind, text = _judge(status, said, headers, place=place)
     return ProviderError(
-        text,
+        " ".join(text.split()),
         kind=kind,
         status=status,
         retryable=(status in RETRIED or status >= 500) and kind in ("rate", "server"),
-        retry_after=retry_after(headers),
+        retry_after=retry_after(headers) or refusal.asked_wait(said.words()),
     )
 
 
 def from_event(error: Any) -> ProviderError:
     """The error a server put into the stream after it had already answered 200."""
-    said = _said({"error": error})
-    words = said.words()
+    refusal = late("refusal")
+    said: Said = refusal.said_in({"error": error})
     status = int(said.code) if said.code.isascii() and said.code.isdigit() and len(said.code) == 3 else 0
-    kind = "overflow" if _any(OVERFLOW_WORDS, words) else "balance" if _any(BALANCE_WORDS, words) else "server"
-    kind = "rate" if kind == "server" and status == 429 else kind
-    detail = said.message or said.code or "no reason given"
+    kind = refusal.kind_of(status, said) or "server"
+    detail = said.message or said.code or said.type or "no reason given"
     return ProviderError(f"The server broke off its reply with an error: {clean(detail)}", kind=kind, status=status)
 
 
@@ -93,9 +71,9 @@ def not_api(status: int, content_type: str, *, place: Place) -> ProviderError:
 
 def unreachable(address: Address, reason: OSError | UnicodeError | str) -> ProviderError:
     url = f"{'https' if address.secure else 'http'}://{address.authority}"
-    text, retry = _why(reason)
-    advice = "Is the server running?" if address.loopback else "Check the address and the network."
-    return ProviderError(f"No answer from {url}: {text}. {advice}", kind="down", retryable=retry)
+    why = late("unreached").reasoned(reason)
+    usual = "Is the server running?" if address.loopback else "Check the address and the network."
+    return ProviderError(f"No answer from {url}: {why.text}. {why.advice or usual}", kind="down", retryable=why.passing)
 
 
 def stalled(address: Address, seconds: float, *, waiting_for: str) -> ProviderError:
@@ -107,20 +85,24 @@ def stalled(address: Address, seconds: float, *, waiting_for: str) -> ProviderEr
     )
 
 
-def not_http(address: Address) -> ProviderError:
+def not_http(address: Address, answer: bytes = b"") -> ProviderError:
+    """A TLS record begins with its type (21: an alert) and version 3."""
+    if answer[:2] == b"\x15\x03" and not address.secure:
+        words = f"{address.authority} speaks TLS: begin its URL with https:// instead of http://."
+        return ProviderError(words, kind="not_api")
     hint = "" if address.secure else " If it speaks TLS, the URL begins with https://."
     return ProviderError(
         f"{address.authority} is not an API endpoint: it does not answer in HTTP.{hint}", kind="not_api"
     )
 
 
-def redacted(error: ProviderError, key: str | None) -> ProviderError:
-    """The same error without the key, should a server have echoed it."""
-    if not key:
-        return error
-    text = error.message.replace(key, "[key]")
-    if len(key) >= 16:
-        text = text.replace(key[:10], "[key]")
+def redacted(error: ProviderError, *secrets: str) -> ProviderError:
+    """The same error without the key and other secrets, should a server have echoed them, whole or how they begin."""
+    text = error.message
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "[key]")
+        if len(secret) >= 16:
+            text = text.replace(secret[:10], "[key]")
     if text == error.message:
         return error
     return ProviderError(
@@ -131,10 +113,14 @@ def redacted(error: ProviderError, key: str | None) -> ProviderError:
 def retry_after(headers: dict[str, str]) -> float | None:
     """Seconds the server asks to wait, from a number or a date."""
     value = headers.get("retry-after", "").strip()
+    exact = headers.get("retry-after-ms", "").strip()
+    if exact.isascii() and exact.isdigit():
+        return int(exact[:12]) / 1000
     if not value:
         return None
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
+        return max(0.0, seconds) if seconds == seconds else None  # `nan` is a float too
     except ValueError:
         pass
     utils = late("email.utils")
@@ -157,47 +143,57 @@ def clean(text: str, *, limit: int = 400) -> str:
 
 
 def _judge(status: int, said: Said, headers: dict[str, str], *, place: Place) -> tuple[str, str]:
-    words = said.words()
     if 300 <= status < 400:
         to = clean(headers.get("location", ""), limit=200) or "another address"
         return "redirect", f"{place.url} redirects to {to}. Set base_url to the final address; requests do not follow."
-    if status == 402 or _any(BALANCE_WORDS, words):
-        return "balance", f"{place.provider} refused: no balance or quota left. {_quote(said)}".strip()
-    if status in (401, 403):
-        return "key", _key_words(status, said, place=place)
-    if status == 413 or _any(OVERFLOW_WORDS, words):
-        return "overflow", (
-            f"The conversation is too long for {place.model}. {_quote(said)} "
-            "Start a new session or use a model with a larger context."
-        )
-    if status in (400, 404, 422) and _is_about_model(said):
-        return "model", f"{place.provider} has no model {place.model!r}."
-    if status in (404, 405, 501):
+    if status == 407:
+        return "proxy", f"The proxy wants a name and a password (407). {late('unreached').PROXY_LOGIN}"
+    if any(words in said.message.lower() for words in HTTPS_WANTED):
+        return "not_api", f"{place.url} speaks TLS: begin base_url with https:// instead of http://."
+    kind: str = late("refusal").kind_of(status, said)
+    if kind:
+        return kind, _words(kind, status, said, place=place)
+    if status < 200 or status in (404, 405, 501):
         return "not_api", (
             f"{place.url} is not an API endpoint: it answered {status}. {_quote(said)} {_version_hint(place.url)}"
         )
-    if status == 429:
-        return "rate", f"{place.provider} limits the rate of requests (429). {_quote(said)}".strip()
     if status >= 500 or status in RETRIED:
-        return "server", f"{place.url} failed with status {status}. {_quote(said)}".strip()
-    what = f"the parameter `{said.param}`" if said.param else "the request"
-    return "parameter", f"{place.provider} rejected {what} ({status}). {_quote(said)}".strip()
+        return "server", f"{place.url} failed with status {status}. {_quote(said)}"
+    what = f"the parameter `{clean(said.param, limit=80)}`" if said.param else "the request"
+    return "parameter", f"{place.provider} rejected {what} ({status}). {_quote(said)}"
+
+
+def _words(kind: str, status: int, said: Said, *, place: Place) -> str:
+    model = place.model or "this model"
+    match kind:
+        case "key":
+            return _key_words(status, said, place=place)
+        case "balance":
+            return f"{place.provider} refused: no balance or quota left. {_quote(said)}"
+        case "model":
+            return f"{place.provider} has no model {place.model!r}."
+        case "rate":
+            return f"{place.provider} limits the rate of requests ({status}). {_quote(said)}"
+        case "overflow":
+            return (
+                f"The conversation is too long for {model}. {_quote(said)} "
+                "Start a new session or use a model with a larger context."
+            )
+        case "tools":
+            return f"{place.provider} takes no tools for {model}. {_quote(said)}"
+        case "form":
+            return f"{place.provider} does not hold the replies of {model} to a JSON schema. {_quote(said)}"
+        case _:
+            return f"{model} at {place.provider} takes no images. {_quote(said)}"
 
 
 def _key_words(status: int, said: Said, *, place: Place) -> str:
     variable = place.key_env or "OVERT_API_KEY"
     if not place.has_key:
         return f"{place.provider} wants an API key, and none was found. Set {variable}."
-    if status == 401:
+    if status != 403:
         return f"{place.provider} rejected the API key. Check {variable}."
     return f"{place.provider} refused access (403). {_quote(said)} Check {variable} and what its account may use."
-
-
-def _is_about_model(said: Said) -> bool:
-    words = said.words()
-    return said.code in ("model_not_found", "ModelNotFound") or (
-        ("model" in words) and _any(MODEL_WORDS, words) and (said.param in ("", "model"))
-    )
 
 
 def _quote(said: Said) -> str:
@@ -212,54 +208,3 @@ def _version_hint(url: str) -> str:
     if "/v1/" in f"/{path}/" or "/v2/" in f"/{path}/" or "/v3/" in f"/{path}/":
         return "Check base_url."
     return "base_url usually ends in /v1, and this one does not."
-
-
-def _why(reason: OSError | UnicodeError | str) -> tuple[str, bool]:
-    if isinstance(reason, str):
-        return reason, True
-    name = type(reason).__name__
-    if name == "SSLCertVerificationError":
-        return f"its certificate is not trusted ({getattr(reason, 'verify_message', '') or reason})", False
-    if name.startswith("SSL"):
-        return f"TLS failed ({getattr(reason, 'reason', None) or reason})", False
-    if name in ("gaierror", "UnicodeError", "UnicodeEncodeError"):
-        return "the host name is unknown", name == "gaierror"
-    return (getattr(reason, "strerror", None) or str(reason) or name).lower(), True
-
-
-def _read(body: bytes) -> Said:
-    try:
-        return _said(decode(body))
-    except (ValueError, RecursionError):
-        text = body[:2000].decode("utf-8", "replace").strip()
-        return Said() if text.startswith("<") else Said(message=text)
-
-
-def _said(body: Any) -> Said:
-    if isinstance(body, list) and body:
-        body = body[0]
-    if not isinstance(body, dict):
-        return Said(message=body) if isinstance(body, str) else Said()
-    error = body.get("error", body)
-    if isinstance(error, str):
-        return Said(message=error, code=_word(body.get("code")))
-    if not isinstance(error, dict):
-        return Said(message=_word(body.get("message")), code=_word(body.get("code")))
-    detail = error.get("detail")
-    if isinstance(detail, list) and detail and isinstance(detail[0], dict):
-        where = detail[0].get("loc")
-        param = ".".join(str(part) for part in where if part != "body") if isinstance(where, list) else ""
-        return Said(message=_word(detail[0].get("msg")), param=param)
-    return Said(
-        message=_word(error.get("message")) or _word(detail),
-        code=_word(error.get("code")) or _word(error.get("type")),
-        param=_word(error.get("param")),
-    )
-
-
-def _word(value: Any) -> str:
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
-
-
-def _any(needles: tuple[str, ...], text: str) -> bool:
-    return any(needle in text for needle in needles)

@@ -8,13 +8,14 @@ idle pipe belongs to no loop and can serve the next one.
 import asyncio
 import errno
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import strerror
 from threading import Thread
 from typing import Any, Protocol
 
 from overt.core.late import late
-from overt.providers._address import Address
+from overt.providers._address import Address, is_loopback
+from overt.providers._tls import SYSTEM, Tls, context_for
 
 READ = 64 * 1024
 AT_ONCE = 256
@@ -24,7 +25,22 @@ Resolved = tuple[int, tuple[Any, ...]]
 """A family of addresses and an address of it, as `connect` takes it."""
 
 
+Heed = Callable[[bytes], bool]
+"""Given all that the other side has said while we were still sending: whether to stop sending."""
+
+ELSEWHERE = (errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+"""What an address of a family says that this machine does not use: nothing about the server."""
+
+
 class Pipe(Protocol):
+    """`partial`: sending was stopped half-way. `trouble`: why reading ended, if nobody wished it to."""
+
+    @property
+    def partial(self) -> bool: ...
+
+    @property
+    def trouble(self) -> OSError | None: ...
+
     async def receive(self, until: float) -> bytes | None:
         """What has come, empty when the other side has closed, None when nothing came before `until`."""
         ...
@@ -33,8 +49,8 @@ class Pipe(Protocol):
         """What is here now; None when nothing is."""
         ...
 
-    async def send(self, pieces: Sequence[bytes], until: float) -> bool:
-        """Whether all of them went out before `until`. OSError when the other side has closed."""
+    async def send(self, pieces: Sequence[bytes], until: float, heed: Heed | None = None) -> bool:
+        """Whether they went out before `until`, or `heed` stopped them. OSError when the other side has closed."""
         ...
 
     def close(self) -> None: ...
@@ -44,41 +60,62 @@ class PlainPipe:
     """A connected TCP socket."""
 
     def __init__(self, sock: socket.socket) -> None:
+        self.partial = False
+        self.trouble: OSError | None = None
         self._sock = sock
+        self._early = b""
 
     async def receive(self, until: float) -> bytes | None:
         data = self.poll()
         if data is not None:
             await asyncio.sleep(0)  # a server that never pauses must not keep the loop to itself
             return data
-        while await _ready(self._sock, until, writing=False):
+        while await _ready(self._sock, until, reading=True):
             data = self.poll()
             if data is not None:
                 return data
         return None
 
     def poll(self) -> bytes | None:
+        if self._early:
+            data, self._early = self._early, b""
+            return data
         try:
             return self._sock.recv(READ)
         except (BlockingIOError, InterruptedError):
             return None
-        except OSError:
+        except OSError as error:
+            self.trouble = error
             return b""
 
-    async def send(self, pieces: Sequence[bytes], until: float) -> bool:
+    async def send(self, pieces: Sequence[bytes], until: float, heed: Heed | None = None) -> bool:
         left = [memoryview(piece) for piece in pieces if piece]
         while left:
             try:
                 sent = self._sock.sendmsg(left[:AT_ONCE])
             except (BlockingIOError, InterruptedError):
-                if not await _ready(self._sock, until, writing=True):
+                ready = await _ready(self._sock, until, reading=heed is not None, writing=True)
+                if not ready:
                     return False
+                if heed is not None and ready == READABLE and self._stopped(heed):
+                    self.partial = True
+                    return True
                 continue
             while left and sent >= len(left[0]):
                 sent -= len(left.pop(0))
             if sent:
                 left[0] = left[0][sent:]
         return True
+
+    def _stopped(self, heed: Heed) -> bool:
+        """A server may answer before it has read everything, and read no further."""
+        before, self._early = self._early, b""
+        data = self.poll()
+        if data == b"":
+            self._early = before
+            raise ConnectionResetError(errno.ECONNRESET, "the server closed the connection")
+        self._early = before + (data or b"")
+        return bool(data) and heed(self._early)
 
     def close(self) -> None:
         self._sock.close()
@@ -90,12 +127,18 @@ class PlainPipe:
 class SecurePipe:
     """The same with TLS on top, spoken through memory so that the waits stay ours."""
 
-    def __init__(self, raw: PlainPipe, host: str) -> None:
+    def __init__(self, raw: PlainPipe, host: str, tls: Tls = SYSTEM) -> None:
+        self.trouble: OSError | None = None
         self._raw = raw
+        self._early = b""
         ssl = late("ssl")
         self._want, self._closed = ssl.SSLWantReadError, (ssl.SSLZeroReturnError, ssl.SSLEOFError)
         self._inward, self._outward = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = _context().wrap_bio(self._inward, self._outward, server_hostname=host)
+        self._tls = context_for(tls).wrap_bio(self._inward, self._outward, server_hostname=host)
+
+    @property
+    def partial(self) -> bool:
+        return self._raw.partial
 
     async def shake_hands(self, until: float) -> bool:
         """Whether the two sides agreed before `until`. OSError says why they could not."""
@@ -109,7 +152,8 @@ class SecurePipe:
                 if data is None:
                     return False
                 if not data:
-                    raise ConnectionResetError("the server closed the connection while TLS was being set up") from None
+                    words = "the server closed the connection while TLS was being set up"
+                    raise ConnectionResetError(errno.ECONNRESET, words) from None
                 self._inward.write(data)
                 continue
             return await self._raw.send((self._outward.read(),), until)
@@ -134,10 +178,18 @@ class SecurePipe:
                 return None
             self._take(data)
 
-    async def send(self, pieces: Sequence[bytes], until: float) -> bool:
+    async def send(self, pieces: Sequence[bytes], until: float, heed: Heed | None = None) -> bool:
         for piece in filter(None, pieces):
             self._tls.write(piece)
-        return await self._raw.send((self._outward.read(),), until)
+
+        def stopped(_: bytes) -> bool:
+            while data := self._raw.poll():
+                self._take(data)
+            clear = self._decrypted()
+            self._early += clear or b""
+            return clear == b"" or (clear is not None and heed is not None and heed(self._early))
+
+        return await self._raw.send((self._outward.read(),), until, stopped if heed else None)
 
     def close(self) -> None:
         self._raw.close()
@@ -149,43 +201,52 @@ class SecurePipe:
             self._inward.write_eof()
 
     def _read(self) -> bytes | None:
+        if self._early:
+            data, self._early = self._early, b""
+            return data
+        return self._decrypted()
+
+    def _decrypted(self) -> bytes | None:
         try:
             data: bytes = self._tls.read(READ)
         except self._want:
             return None
-        except (*self._closed, OSError):
+        except self._closed:
+            return b""
+        except OSError as error:
+            self.trouble = error
             return b""
         return data
 
 
-async def connect(address: Address, until: float) -> Pipe | None:
+async def connect(address: Address, until: float, tls: Tls = SYSTEM) -> Pipe | None:
     """A pipe to the first address of the host that answers; None when time ran out; OSError when all refuse."""
     loop = asyncio.get_running_loop()
-    places = await _resolve(address, until)
-    failure = OSError(f"{address.host} has no address")
+    places = await resolve(address, until)
+    failure: OSError | None = None
     for left, place in zip(range(len(places), 0, -1), places, strict=True):
         # A silent first address (IPv6 without a route, mostly) must leave time for the others.
         share = loop.time() + (until - loop.time()) / left
         try:
             sock = await _open(place, share)
         except OSError as error:
-            failure = error
+            failure = error if failure is None or failure.errno in ELSEWHERE else failure
             continue
         if sock is None:
             continue
-        return await _dress(sock, address, until)
+        return await _dress(sock, address, until, tls)
     if loop.time() >= until:
         return None
-    raise failure
+    raise failure or OSError(f"{address.host} has no address")
 
 
-async def _dress(sock: socket.socket, address: Address, until: float) -> Pipe | None:
+async def _dress(sock: socket.socket, address: Address, until: float, tls: Tls) -> Pipe | None:
     raw = PlainPipe(sock)
     if not address.secure:
         return raw
     shaken = False
     try:
-        pipe = SecurePipe(raw, address.host)
+        pipe = SecurePipe(raw, address.host, tls)
         shaken = await pipe.shake_hands(until)
     finally:
         if not shaken:
@@ -213,22 +274,26 @@ async def _open(place: Resolved, until: float) -> socket.socket | None:
     return sock
 
 
-async def _ready(sock: socket.socket, until: float, *, writing: bool) -> bool:
+NOTHING, READABLE, WRITABLE = 0, 1, 2
+
+
+async def _ready(sock: socket.socket, until: float, *, reading: bool = False, writing: bool = False) -> int:
+    """What the socket was first ready for; NOTHING when the time was over before."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[bool] = loop.create_future()
+    future: asyncio.Future[int] = loop.create_future()
     number = sock.fileno()  # asyncio asks a socket for its whole description at every call
     if writing:
-        loop.add_writer(number, _settle, future, True)
-    else:
-        loop.add_reader(number, _settle, future, True)
-    timer = loop.call_at(until, _settle, future, False)
+        loop.add_writer(number, _settle, future, WRITABLE)
+    if reading:
+        loop.add_reader(number, _settle, future, READABLE)
+    timer = loop.call_at(until, _settle, future, NOTHING)
     try:
         return await future
     finally:
         timer.cancel()
         if writing:
             loop.remove_writer(number)
-        else:
+        if reading:
             loop.remove_reader(number)
 
 
@@ -237,13 +302,17 @@ def _settle(future: asyncio.Future[Any], value: Any) -> None:
         future.set_result(value)
 
 
-async def _resolve(address: Address, until: float) -> list[Resolved]:
+async def resolve(address: Address, until: float) -> list[Resolved]:
+    """Where a host may be found, none when the time is over first; OSError when nobody knows it."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, address.host)
         except OSError:
             continue
         return [(family, (address.host, address.port))]
+    if is_loopback(address.host):
+        # This name means this machine, whatever a name server says: none is asked.
+        return [(socket.AF_INET, ("127.0.0.1", address.port)), (socket.AF_INET6, ("::1", address.port))]
     return await _look_up(address, until)
 
 
@@ -275,12 +344,3 @@ async def _look_up(address: Address, until: float) -> list[Resolved]:
     if isinstance(found, OSError):
         raise found
     return found
-
-
-_contexts: list[Any] = []
-
-
-def _context() -> Any:
-    if not _contexts:
-        _contexts.append(late("ssl").create_default_context())
-    return _contexts[0]

@@ -5,126 +5,130 @@
 3. the first configured provider
 4. a vendor whose key is in the environment
 5. a server on this machine, asked only when nothing above exists
+6. the embedded model, if its weights are here
 
 A reference is looked up in the configured providers, then taken as a model of OVERT_BASE_URL, then looked up in
-the vendors that ship with Overt.
+the vendors that ship with Overt and in what is on this machine. The catalogue of vendors is read only when an
+endpoint is one of theirs: whoever names a server of their own does not wait for it.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.errors import ConfigError, ProviderError
+from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.late import late
-from overt.core.settings import ProviderEntry
+from overt.core.settings import ModelFacts, ProviderEntry
 from overt.providers._address import parse_address
-from overt.providers.credentials import find_key, vendor_variable
-from overt.providers.http_provider import HttpProvider
-from overt.providers.suggest import nearest
+from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_variables
+from overt.providers.http_provider import HttpProvider, make
+from overt.providers.suggest import nearest, nearest_pair
 
-VENDORS_BY_KEY = (
-    ("OPENAI_API_KEY", "openai"),
-    ("DEEPSEEK_API_KEY", "deepseek"),
-    ("ANTHROPIC_API_KEY", "anthropic"),
-    ("DASHSCOPE_API_KEY", "dashscope"),
-    ("OPENROUTER_API_KEY", "openrouter"),
-)
+EMBEDDED, ENVIRONMENT = "local", "environment"
+ALIKE = frozenset({"vllm", "llama-cpp", "ollama", "lm-studio"})
+"""Programs people run themselves: a provider of this name is one, wherever it runs."""
 
-
-class LocalServer(Struct, frozen=True, kw_only=True):
-    name: str
-    port: int
-
-
-LOCAL_SERVERS = (
-    LocalServer(name="vllm", port=8000),
-    LocalServer(name="llama.cpp", port=8080),
-    LocalServer(name="ollama", port=11434),
-    LocalServer(name="lm-studio", port=1234),
-)
-LOCAL_LIMIT = 0.3
-REMEDIES = """Three ways to go on:
-  1. export OPENAI_API_KEY=… (or DEEPSEEK_API_KEY, ANTHROPIC_API_KEY, DASHSCOPE_API_KEY)
+LOCAL_LIMIT, ASKED_WITHIN = 0.3, 5.0
+ONLY_HERE = "only servers on this machine are configured"
+REMEDIES = """Ways to go on:
+  1. export OPENAI_API_KEY=… (or DEEPSEEK_API_KEY, ANTHROPIC_API_KEY, DASHSCOPE_API_KEY, …)
   2. export OVERT_BASE_URL=http://host:port/v1 for any OpenAI-compatible server, OVERT_MODEL for its model
-  3. start a local server, for example `ollama serve`"""
+  3. start a local server, for example `ollama serve`
+  4. `overt models fetch` gets a small model that runs inside Overt, without a key and without a server"""
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """`tried` is what was looked at before, in words, for whoever asks why this one."""
+    """`tried` is what was looked at before, in words, for whoever asks why this one.
+
+    `offline` says why nothing may leave this machine; empty: it may.
+    """
 
     entry: ProviderEntry
     model: str
     key: str | None
     tried: tuple[str, ...] = ()
+    about: ModelFacts
+    offline: str = ""
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """Everything a decision may depend on."""
+    """Everything a decision may depend on.
+
+    `stated` are the fields a person set in each entry, by its name. `offline` is the place that set it; with
+    `online`, a person has said that requests may leave. `also` are further references in use. `embedded` tells
+    whether a model is here to run without a server, `servers` who is asked on this machine.
+    """
 
     environ: Mapping[str, str]
-    entries: Sequence[ProviderEntry]
-    dotenv: Mapping[str, str]
-    servers: Sequence[LocalServer]
+    entries: Sequence[ProviderEntry] = ()
+    dotenv: Mapping[str, str] = {}
+    keyring: Lookup | None = None
+    stated: Mapping[str, Collection[str]] = {}
+    servers: Sequence[ProviderEntry] | None = None
+    embedded: Callable[[], ProviderEntry | None] | None = None
     offline: str = ""
+    online: bool = False
+    also: tuple[str, ...] = ()
 
     def holds(self, variable: str) -> bool:
         """Whether a key of this name is at hand, in the environment or a trusted `.env`."""
         return bool(self.get(variable) or self.dotenv.get(variable))
 
+    def keeps(self, variable: str) -> bool:
+        """Whether the keyring has one, which takes a while to tell."""
+        return bool(self.keyring and self.keyring(variable))
+
     def get(self, variable: str) -> str:
         return self.environ.get(variable, "").strip()
 
     def key(self, entry: ProviderEntry) -> str | None:
-        return find_key(entry, self.environ, self.dotenv)
+        return find_key(entry, self.environ, self.dotenv, self.keyring)
+
+    def weights(self) -> ProviderEntry | None:
+        return self.embedded() if self.embedded else None
 
 
 def is_local(entry: ProviderEntry) -> bool:
     """Whether nothing leaves this machine when this entry is used."""
-    return entry.kind == "scripted" or parse_address(entry.base_url).loopback
+    return entry.kind in ("scripted", EMBEDDED) or parse_address(entry.base_url).loopback
 
 
-async def discover(
-    environ: Mapping[str, str],
-    entries: Sequence[ProviderEntry],
-    *,
-    reference: str = "",
-    dotenv: Mapping[str, str] | None = None,
-    servers: Sequence[LocalServer] = LOCAL_SERVERS,
-    offline: str = "",
-) -> Found:
+async def discover(around: Surroundings, reference: str = "") -> Found:
     """The endpoint to use, or a ConfigError that lists what was looked for and what to do.
 
-    With `offline`, which names the place that set it, nothing beyond this machine is asked or chosen.
+    Offline, nothing beyond this machine is asked or chosen.
     """
-    around = Surroundings(environ=environ, entries=entries, dotenv=dotenv or {}, servers=servers, offline=offline)
     reference = reference.strip() or ("" if around.get("OVERT_BASE_URL") else around.get("OVERT_MODEL"))
     if reference:
         return await _by_reference(reference, around)
     tried: list[str] = []
-    base = around.get("OVERT_BASE_URL")
-    if base:
+    if around.get("OVERT_BASE_URL"):
         return await _complete(_from_environment(around), around.get("OVERT_MODEL"), around, tried)
     tried.append("OVERT_BASE_URL: not set")
-    if entries:
-        return await _complete(entries[0], "", around, tried)
+    if around.entries:
+        return await _complete(around.entries[0], "", around, tried)
     tried.append("providers in the configuration: none")
-    for variable, name in VENDORS_BY_KEY:
-        if around.holds(variable):
-            return await _complete(_vendor(name), "", around, tried)
-    tried.append("keys in the environment: none of " + ", ".join(variable for variable, _ in VENDORS_BY_KEY))
+    if entry := _with_key(around):
+        return await _complete(entry, "", around, tried)
+    tried.append("keys in the environment: none of " + ", ".join(_variables()))
     found = await _on_this_machine(around, wanted="", tried=tried)
     if found is not None:
         return found
+    if entry := around.weights():
+        return await _complete(entry, "", around, tried)
+    tried.append("embedded model: not fetched")
     looked = "\n".join(f"  - {line}" for line in tried)
-    raise ConfigError(f"No model found. Looked for:\n{looked}\n{REMEDIES}")
+    raise ConfigError(f"No model found. Looked for:\n{looked}\n{REMEDIES}", code="no_model")
 
 
 async def _by_reference(reference: str, around: Surroundings) -> Found:
     found = _match(reference, around.entries)
     if found is not None:
         return await _complete(*found, around, [])
+    if reference == EMBEDDED or reference.startswith(f"{EMBEDDED}/"):
+        return await _complete(_need_weights(around), reference.partition("/")[2], around, [])
     if around.get("OVERT_BASE_URL"):
         return await _complete(_from_environment(around), reference, around, [])
     if around.entries and (spare := _takes_any_model(around.entries)):
@@ -132,20 +136,17 @@ async def _by_reference(reference: str, around: Surroundings) -> Found:
     vendors: tuple[ProviderEntry, ...] = late("catalog")()
     found = _match(reference, vendors)
     if found is not None:
-        entry, model = found
-        if around.key(entry) is None:
-            raise ConfigError(
-                f"model {reference!r} is served by {entry.name}, which wants a key: set {entry.api_key_env}."
-            )
-        return await _complete(entry, model, around, [])
-    for variable, name in VENDORS_BY_KEY:
-        if around.holds(variable) and not _resembles(reference, vendors):
-            return await _complete(_vendor(name), reference, around, [])
+        return await _complete(*_with_its_key(reference, found, vendors, around), around, [])
+    weights = around.weights()
+    if weights is not None and reference in weights.models:
+        return await _complete(weights, reference, around, [])
+    if not around.entries and (entry := _with_key(around)) and not _resembles(reference, vendors):
+        return await _complete(entry, reference, around, [])
     tried: list[str] = []
     local = None if around.entries else await _on_this_machine(around, wanted=reference, tried=tried)
     if local is not None:
         return local
-    raise _unknown(reference, (*around.entries, *vendors), tried)
+    raise _unknown(reference, (*around.entries, *vendors, *((weights,) if weights else ())), tried)
 
 
 def _match(reference: str, entries: Sequence[ProviderEntry]) -> tuple[ProviderEntry, str] | None:
@@ -163,9 +164,23 @@ def _match(reference: str, entries: Sequence[ProviderEntry]) -> tuple[ProviderEn
     return None
 
 
+def _with_its_key(
+    reference: str, found: tuple[ProviderEntry, str], vendors: Sequence[ProviderEntry], around: Surroundings
+) -> tuple[ProviderEntry, str]:
+    """The vendor that was meant: of those with the model, the first whose key is at hand."""
+    entry, model = found
+    if not entry.api_key_env or around.key(entry) is not None:
+        return found
+    for other in vendors:
+        also = next((name for name in (reference, model) if name in other.models), "")
+        if also and around.key(other) is not None:
+            return other, also
+    raise ConfigError(f"model {reference!r} is served by {entry.name}, which wants a key: set {entry.api_key_env}.")
+
+
 def _takes_any_model(entries: Sequence[ProviderEntry]) -> ProviderEntry | None:
     """The first provider that does not say which models it has."""
-    return next((entry for entry in entries if not entry.models and entry.kind != "scripted"), None)
+    return next((entry for entry in entries if not entry.models and entry.kind not in ("scripted", EMBEDDED)), None)
 
 
 def _resembles(reference: str, vendors: Sequence[ProviderEntry]) -> bool:
@@ -174,8 +189,9 @@ def _resembles(reference: str, vendors: Sequence[ProviderEntry]) -> bool:
 
 
 def _unknown(reference: str, entries: Sequence[ProviderEntry], tried: Sequence[str]) -> ConfigError:
+    pairs = [f"{entry.name}/{model}" for entry in entries for model in (*entry.models, entry.model) if model]
     known = [name for entry in entries for name in (entry.name, *entry.models, entry.model) if name]
-    close = nearest(reference, list(dict.fromkeys(known)))
+    close = nearest_pair(reference, pairs) or nearest(reference, list(dict.fromkeys(known)))
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     looked = "".join(f"\n  - {line}" for line in tried)
     return ConfigError(
@@ -186,7 +202,8 @@ def _unknown(reference: str, entries: Sequence[ProviderEntry], tried: Sequence[s
 
 
 async def _complete(entry: ProviderEntry, model: str, around: Surroundings, tried: Sequence[str]) -> Found:
-    """Fill in the model (the server is asked only when nobody named one) and the key."""
+    """Fill in what is known of the vendor, the key, and the model: the server is asked only when nobody named one."""
+    entry = informed(entry, around)
     if around.offline and not is_local(entry):
         raise ConfigError(
             f"{around.offline}: `offline` is set, and {entry.name} is at {entry.base_url}. "
@@ -197,45 +214,142 @@ async def _complete(entry: ProviderEntry, model: str, around: Surroundings, trie
     if not model and entry.kind == "scripted":
         model = "scripted"
     if not model:
-        model = await _first_offered(entry, key)
-    return Found(entry=entry, model=model, key=key, tried=tuple(tried))
+        entry = await _asked(entry, key, around)
+        model = entry.models[0]
+    return _found(entry, model, key, around=around, tried=tried)
 
 
-async def _first_offered(entry: ProviderEntry, key: str | None) -> str:
-    provider = HttpProvider(entry, late("wire.openai")(), key=key)
+def _found(entry: ProviderEntry, model: str, key: str | None, *, around: Surroundings, tried: Sequence[str]) -> Found:
+    offline = kept_here(around, entry)
+    return Found(entry=entry, model=model, key=key, tried=tuple(tried), about=entry.facts(model), offline=offline)
+
+
+def kept_here(around: Surroundings, chosen: ProviderEntry | None) -> str:
+    """Why nothing may leave this machine; empty: it may.
+
+    It may not when everything a person has configured is here; keys that merely lie about are not configured.
+    """
+    if around.offline or around.online:
+        return around.offline
+    base = around.get("OVERT_BASE_URL")
+    entries = (*((chosen,) if chosen else ()), *around.entries)
+    stated = ProviderEntry(name=ENVIRONMENT, kind=around.get("OVERT_KIND") or "openai", base_url=base)
+    configured = (*entries, stated) if base else entries
+    if not configured or not all(map(_stays, configured)):
+        return ""
+    here = bool(base) or all(_match(each, entries) is not None for each in around.also)
+    return ONLY_HERE if here else ""
+
+
+def _stays(entry: ProviderEntry) -> bool:
     try:
-        offered = await provider.offered(within=10.0)
+        return is_local(entry) if entry.base_url or entry.kind == EMBEDDED else entry.name in ALIKE
+    except ConfigError:
+        return True  # what has no usable address sends nothing
+
+
+def informed(entry: ProviderEntry, around: Surroundings) -> ProviderEntry:
+    """The entry with what the catalogue knows of its vendor, or the weights that are here."""
+    if entry.kind == EMBEDDED and not entry.base_url:
+        weights = _need_weights(around)
+        models = entry.models or ((entry.model,) if entry.model else weights.models)
+        return replace(entry, base_url=weights.base_url, models=models, known=(*entry.known, *weights.known))
+    shipped = bool(entry.known) and entry.name not in around.stated
+    if entry.kind in (EMBEDDED, "scripted") or shipped:
+        return entry
+    if not entry.base_url or entry.name in ALIKE or vendor_variables(entry.base_url):
+        entry = late("catalog.inherited")(entry, around.stated.get(entry.name) or _differing(entry))
+    if not entry.base_url:
+        raise ConfigError(
+            f"provider {entry.name}: `base_url` is missing, and no vendor of this name is known; "
+            "set it, or take a name that `overt models` lists"
+        )
+    return entry
+
+
+def _differing(entry: ProviderEntry) -> frozenset[str]:
+    """What an entry states, as far as it shows. The environment always says which wire it means."""
+    usual = ProviderEntry(name=entry.name)
+    found = {name for name in entry.__struct_fields__ if getattr(entry, name) != getattr(usual, name)}
+    return frozenset(found | {"kind"} if entry.name == ENVIRONMENT else found)
+
+
+def _need_weights(around: Surroundings) -> ProviderEntry:
+    if weights := around.weights():
+        return weights
+    raise ConfigError("the embedded model is not here yet: `overt models fetch` gets it (it asks first)")
+
+
+async def _asked(entry: ProviderEntry, key: str | None, around: Surroundings) -> ProviderEntry:
+    """The entry with the models its server lists."""
+    provider = make(entry, key, environ=around.environ)
+    try:
+        listed = await provider.listed(within=10.0)
     except ProviderError as error:
         words = f"{error.message} No model was named either: set OVERT_MODEL or --model."
         raise ProviderError(words, kind=error.kind, status=error.status) from None
     finally:
         provider.close()
-    if not offered:
+    if not listed:
         raise ConfigError(f"{entry.base_url} lists no models: set OVERT_MODEL or --model.")
-    return offered[0]
+    return with_models(entry, listed)
+
+
+async def asked(entry: ProviderEntry, around: Surroundings) -> tuple[ProviderEntry, str]:
+    """The entry with the models its server lists, and what is left on the account; as it was when nobody answers."""
+    if entry.kind in (EMBEDDED, "scripted") or (around.offline and not is_local(entry)):
+        return entry, ""
+    provider = make(entry, around.key(entry), environ=around.environ)
+    listed: tuple[ModelFacts, ...] = ()
+    left = ""
+    try:
+        async with asyncio.timeout(ASKED_WITHIN):
+            listed = await _listed(provider)  # one after the other: a transport is for one reply at a time
+            left = await provider.balance()
+    except TimeoutError:
+        pass
+    finally:
+        provider.close()
+    return (with_models(entry, listed) if listed else entry), left
+
+
+async def _listed(provider: HttpProvider) -> tuple[ModelFacts, ...]:
+    try:
+        return await provider.listed(within=ASKED_WITHIN)
+    except OvertError:
+        return ()
+
+
+def with_models(entry: ProviderEntry, listed: Sequence[ModelFacts]) -> ProviderEntry:
+    """The entry with the models its server listed, and what it told of them where nothing else is known."""
+    own = {facts.name for facts in entry.known}
+    told = tuple(facts for facts in listed if facts.name not in own)
+    return replace(entry, models=tuple(facts.name for facts in listed), known=(*entry.known, *told))
 
 
 async def _on_this_machine(around: Surroundings, *, wanted: str, tried: list[str]) -> Found | None:
     """The first well-known local server that answers (and has the wanted model), all asked at once."""
-    entries = [
-        ProviderEntry(name=server.name, base_url=f"http://127.0.0.1:{server.port}/v1") for server in around.servers
-    ]
-    answers = await asyncio.gather(*(_offers(entry) for entry in entries))
-    for entry, offered in zip(entries, answers, strict=True):
-        model = wanted if wanted in offered else "" if wanted else next(iter(offered), "")
+    for entry in await answering(around):
+        model = wanted if wanted in entry.models else "" if wanted else next(iter(entry.models), "")
         if model:
-            return Found(entry=replace(entry, models=offered), model=model, key=None, tried=tuple(tried))
-        state = f"has {', '.join(offered[:6])}" if offered else "no answer"
+            return _found(entry, model, None, around=around, tried=tried)
+        state = f"has {', '.join(entry.models[:6])}" if entry.models else "no answer"
         tried.append(f"{entry.name} at {entry.base_url}: {state}")
     return None
 
 
-async def _offers(entry: ProviderEntry) -> tuple[str, ...]:
-    provider = HttpProvider(entry, late("wire.openai")(), key=None)
+async def answering(around: Surroundings) -> tuple[ProviderEntry, ...]:
+    """The well-known servers of this machine with the models each lists; none from one that does not answer."""
+    servers = around.servers if around.servers is not None else late("catalog.local_servers")()
+    return tuple(await asyncio.gather(*(_offering(entry) for entry in servers)))
+
+
+async def _offering(entry: ProviderEntry) -> ProviderEntry:
+    provider = make(entry, None)
     try:
-        return await asyncio.wait_for(provider.offered(within=LOCAL_LIMIT), LOCAL_LIMIT)
-    except (ProviderError, TimeoutError):
-        return ()
+        return with_models(entry, await asyncio.wait_for(provider.listed(within=LOCAL_LIMIT), LOCAL_LIMIT))
+    except (OvertError, TimeoutError):
+        return replace(entry, models=())
     finally:
         provider.close()
 
@@ -245,15 +359,26 @@ def _from_environment(around: Surroundings) -> ProviderEntry:
     kind = around.get("OVERT_KIND") or "openai"
     if kind != "scripted":
         parse_address(base, place="OVERT_BASE_URL")
+    own = sorted(vendor_variables(base), key=lambda name: not around.holds(name))
     return ProviderEntry(
-        name="environment",
+        name=ENVIRONMENT,
         kind=kind,
         base_url=base,
         model=around.get("OVERT_MODEL"),
-        api_key_env="OVERT_API_KEY" if around.get("OVERT_API_KEY") else vendor_variable(base) or "OVERT_API_KEY",
+        api_key_env=own[0] if own and not around.get("OVERT_API_KEY") else "OVERT_API_KEY",
     )
 
 
-def _vendor(name: str) -> ProviderEntry:
-    vendors: tuple[ProviderEntry, ...] = late("catalog")()
-    return next(entry for entry in vendors if entry.name == name)
+def _variables() -> tuple[str, ...]:
+    """The variables of the vendors, the most usual of each."""
+    return tuple(dict.fromkeys(names[0] for names in VENDOR_KEYS.values()))
+
+
+def _with_key(around: Surroundings) -> ProviderEntry | None:
+    """The first vendor whose key is at hand; the keyring is asked only when no variable holds one."""
+    for has in (around.holds, around.keeps) if around.keyring else (around.holds,):
+        host = next((host for host, names in VENDOR_KEYS.items() if any(map(has, names))), "")
+        if host:
+            vendors: tuple[ProviderEntry, ...] = late("catalog")()
+            return next(entry for entry in vendors if parse_address(entry.base_url).host == host)
+    return None

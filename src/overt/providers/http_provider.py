@@ -5,29 +5,31 @@ whatever breaks it is reported after what has already been shown.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from os import urandom
-from typing import Any
+
+from msgspec.structs import replace
 
 from overt import __version__
-from overt.core.codec import decode
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.late import late
 from overt.core.requests import Delta, Request, RetryDelta
-from overt.core.settings import ProviderEntry
+from overt.core.settings import ModelFacts, ProviderEntry
 from overt.providers._address import parse_address
 from overt.providers._attempt import Attempt, HttpWire, Server, limits_of, read_all
-from overt.providers._client import Client, Outgoing, Transport
+from overt.providers._client import Exchange, Outgoing, Transport
 from overt.providers._errors import Place, from_status, not_api, redacted
 from overt.providers._retry import History, Patience, final, next_wait
+from overt.providers._route import transport_for
+from overt.providers.credentials import secrets_in
 from overt.providers.suggest import exists_instead
 
 MAX_LIST = 8 * 1024 * 1024
 
 
 class HttpProvider:
-    """A Provider over HTTP. `key` goes out as a bearer token and is never shown."""
+    """A Provider over HTTP. `key` goes out as the wire wants it and is never shown."""
 
     def __init__(
         self,
@@ -37,15 +39,17 @@ class HttpProvider:
         key: str | None,
         transport: Transport | None = None,
         patience: Patience | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.name = entry.name
         self.wire: HttpWire = wire
         self._entry = entry
         self._key = key.strip() if key else None
         self._address = parse_address(entry.base_url, place=f"provider {entry.name}: base_url")
-        self._transport: Transport = transport or Client(self._address)
+        self._transport: Transport = transport or transport_for(entry, self._address, environ or {})
         self._patience = patience or Patience()
-        self._headers = _headers(entry, self._key)
+        self._headers = _headers(entry, self._key, wire)
+        self._secrets = (*((self._key,) if self._key else ()), *secrets_in(entry.headers))
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         loop = asyncio.get_running_loop()
@@ -57,13 +61,15 @@ class HttpProvider:
         history = History()
         while True:
             attempt = self._attempt(outgoing, model=model, until=until)
+            before = self._transport.resent
             try:
                 async with aclosing(attempt.run()) as deltas:
                     async for delta in deltas:
                         yield delta
                 return
             except ProviderError as error:
-                problem = redacted(error, self._key)
+                problem = redacted(error, *self._secrets)
+            history = replace(history, made=history.made + self._transport.resent - before)
             wait = None if attempt.heard else self._wait(problem, history)
             if wait is None or loop.time() + wait >= until:
                 raise await self._explained(problem, attempt, history, model=model) from None
@@ -80,26 +86,49 @@ class HttpProvider:
             return ()
 
     async def offered(self, *, within: float) -> tuple[str, ...]:
-        """The models the server offers, or the error that stands in the way."""
-        until = asyncio.get_running_loop().time() + within
-        outgoing = Outgoing(method="GET", target=self._address.target("/models"), headers=self._headers)
-        place = self._place("", "/models")
+        return tuple(facts.name for facts in await self.listed(within=within))
+
+    async def listed(self, *, within: float) -> tuple[ModelFacts, ...]:
+        """The models the server offers and what it tells of them, or the error that stands in the way."""
         try:
-            exchange = await self._transport.send(outgoing, connect_within=within, answer_within=within)
-            try:
-                body = await read_all(exchange, until, limit=MAX_LIST)
-            except BaseException:
-                exchange.close()
-                raise
-            exchange.finish()
+            exchange, body = await self._get("/models", within=within)
+            place = self._place("", "/models")
             if exchange.status != 200:
                 raise from_status(exchange.status, exchange.headers, body, place=place)
-            found = _ids(body)
+            found: tuple[ModelFacts, ...] | None = late("listed")(body)
             if found is None:
                 raise not_api(exchange.status, exchange.headers.get("content-type", ""), place=place)
             return found
         except ProviderError as error:
-            raise redacted(error, self._key) from None
+            raise redacted(error, *self._secrets) from None
+
+    async def balance(self) -> str:
+        """What is left on the account, as its vendor words it; empty where nobody tells, or something fails."""
+        path, _, currency = self._entry.quirks.balance.partition(" ")
+        if not path:
+            return ""
+        try:
+            exchange, body = await self._get(path, within=5.0)
+        except OvertError:
+            return ""
+        left: str = late("balance")(body, currency) if exchange.status == 200 else ""
+        return left
+
+    async def _get(self, below: str, *, within: float) -> tuple[Exchange, bytes]:
+        """The answer to a question about the account or the server, whatever its status."""
+        until = asyncio.get_running_loop().time() + within
+        outgoing = Outgoing(method="GET", target=self._address.target(below), headers=self._headers)
+        exchange = await self._transport.send(outgoing, connect_within=within, answer_within=within)
+        try:
+            body = await read_all(exchange, until, limit=MAX_LIST)
+        except BaseException:
+            exchange.close()
+            raise
+        exchange.finish()
+        return exchange, body
+
+    def warm(self, head: bytes = b"") -> None:
+        """A server elsewhere is ready."""
 
     def close(self) -> None:
         """Let go of the connection that waits for the next request."""
@@ -113,7 +142,7 @@ class HttpProvider:
             max_event=self._entry.max_event,
         )
         limits = limits_of(self._entry.timeouts, self._patience, loopback=self._address.loopback, until=until)
-        return Attempt(server, outgoing, decoder=self.wire.decoder(), limits=limits)
+        return Attempt(server, outgoing, wire=self.wire, limits=limits)
 
     def _wait(self, problem: ProviderError, history: History) -> float | None:
         chance = urandom(1)[0] / 255
@@ -146,23 +175,25 @@ class HttpProvider:
         return ProviderError(words, kind=problem.kind, status=problem.status)
 
 
-def make(entry: ProviderEntry, key: str | None) -> HttpProvider:
-    """A provider that speaks chat completions."""
-    return HttpProvider(entry, late("wire.openai")(max_answer=entry.max_answer), key=key)
+def make(
+    entry: ProviderEntry, key: str | None, model: str = "", environ: Mapping[str, str] | None = None
+) -> HttpProvider:
+    """A provider that speaks the wire of the entry's kind, as this model wants it; `environ` may name a proxy."""
+    wire: HttpWire = late(f"wire.{entry.kind}")(entry.facts(model), max_answer=entry.max_answer)
+    return HttpProvider(entry, wire, key=key, environ=environ)
 
 
-def _headers(entry: ProviderEntry, key: str | None) -> dict[str, str]:
+def _headers(entry: ProviderEntry, key: str | None, wire: HttpWire) -> dict[str, str]:
     headers = {
         "User-Agent": f"overt/{__version__}",
         "Accept": "text/event-stream, application/json",
         "Accept-Encoding": "identity",
         "Content-Type": "application/json",
     }
-    if key:
-        if not _fits_header(key):
-            where = entry.api_key_env or "the environment"
-            raise ConfigError(f"{where}: the API key holds characters that no key has (line break, accent, space)")
-        headers["Authorization"] = f"Bearer {key}"
+    if key and not _fits_header(key):
+        where = entry.api_key_env or "the environment"
+        raise ConfigError(f"{where}: the API key holds characters that no key has (line break, accent, space)")
+    headers |= wire.headers(key)
     for name, value in entry.headers.items():
         if not (_fits_header(name) and ":" not in name and _fits_header(value.replace(" ", "_"))):
             raise ConfigError(f"provider {entry.name}: the header {name!r} has characters that HTTP does not allow")
@@ -172,24 +203,3 @@ def _headers(entry: ProviderEntry, key: str | None) -> dict[str, str]:
 
 def _fits_header(text: str) -> bool:
     return bool(text) and text.isascii() and text.isprintable() and " " not in text
-
-
-def _ids(body: bytes) -> tuple[str, ...] | None:
-    """Model names from any of the shapes in use; None when it is none of them."""
-    try:
-        listed: Any = decode(body)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(listed, dict):
-        listed = listed.get("data", listed.get("models"))
-    if not isinstance(listed, list):
-        return None
-    names = (item if isinstance(item, str) else _name(item) for item in listed)
-    return tuple(name for name in names if name)
-
-
-def _name(item: Any) -> str:
-    if not isinstance(item, dict):
-        return ""
-    found = (item.get(key) for key in ("id", "name", "model"))
-    return next((name for name in found if isinstance(name, str)), "")

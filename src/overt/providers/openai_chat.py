@@ -5,21 +5,27 @@ message) with the messages last, so what follows only ever appends:
 
     {"model":…,"stream":true,"stream_options":{…},…,"tools":[…],"messages":[{system}   head
     ,{user},{assistant},{tool}…                                                        each message after a comma
-    ]}   or   ],"tool_choice":"none"}                                                  tail
+    ]}   or   ],"tool_choice":"none"}   or   ],"response_format":{…}}                  tail
 
 Without a system text the head ends in `[`, and the first message follows without a comma. One Message may become
-several objects of the wire (a result for each call), already joined by commas.
+several objects of the wire (a result for each call), already joined by commas. Where vendors differ, `Quirks` say
+how: this file knows the ways there are, never who goes which.
 """
 
-from base64 import b64encode
 from typing import Any
+
+from msgspec import Raw
 
 from overt.core.codec import decode, encode
 from overt.core.messages import Call, Document, Image, Message, Reasoning, Result, Text
 from overt.core.requests import Params, Prefix
-from overt.providers._chat_decoder import ChatDecoder
+from overt.core.settings import ModelFacts, Quirks
+from overt.providers._chat_decoder import DETAILS, EXTRAS, ChatDecoder
+from overt.providers._encoding import added, arguments_text, clean, data_uri, file_name, left_out, tool_name, understood
 
-NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+CLOSING = ("tool_choice", "response_format")
+"""Fields of the tail, which `extra` does not touch either."""
+
 MB = 1024 * 1024
 
 
@@ -29,42 +35,42 @@ class OpenAIChat:
     name = "openai"
     version = 1
     path = "/chat/completions"
+    marks = False
 
-    def __init__(self, *, max_answer: int = 8 * MB) -> None:
+    def __init__(self, about: ModelFacts | None = None, *, max_answer: int = 8 * MB) -> None:
+        self._about = about or ModelFacts(name="")
+        self._quirks = self._about.quirks or Quirks()
         self._max_answer = max_answer
 
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def whole(self, body: dict[str, Any]) -> bool:
+        """Whether a body in plain JSON is a reply of this wire."""
+        return bool(body.get("choices"))
+
     def head(self, prefix: Prefix, params: Params) -> bytes:
-        fields: dict[str, Any] = {
-            "model": _clean(params.model),
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        optional = {
-            "max_tokens": params.max_tokens,
-            "temperature": params.temperature,
-            "top_p": params.top_p,
-            "reasoning_effort": params.effort,
-        }
-        fields |= {key: value for key, value in optional.items() if value is not None}
+        fields: dict[str, Any] = {"model": clean(params.model), "stream": True}
+        if self._quirks.usage:
+            fields["stream_options"] = {"include_usage": True}
+        fields |= self._parameters(params)
         if prefix.tools:
             fields["tools"] = [
                 {
                     "type": "function",
                     "function": {
                         "name": tool.name,
-                        "description": _clean(tool.description),
+                        "description": clean(tool.description),
                         "parameters": tool.schema,
                     },
                 }
                 for tool in prefix.tools
             ]
-        system = prefix.system_text()
-        first = encode({"role": "system", "content": _clean(system)}) if system else b""
-        return encode(fields)[:-1] + b',"messages":[' + first
+        return encode(fields)[:-1] + b',"messages":[' + self._system(prefix.system_text())
 
     def message(self, message: Message) -> bytes:
         if message.role == "assistant":
-            return encode(_assistant(message))
+            return encode(self._assistant(message))
         objects: list[dict[str, Any]] = []
         shown: list[Image | Document] = []
         for part in message.parts:
@@ -73,75 +79,152 @@ class OpenAIChat:
                 shown += [inner for inner in part.parts if not isinstance(inner, Text)]
         if shown:
             # Results carry text only on this wire: what the tools showed follows in the user's name.
-            note = {"type": "text", "text": "Shown by the tool results above:"}
-            objects.append({"role": "user", "content": [note, *map(_attachment, shown)]})
+            note = Text(text="Shown by the tool results above:")
+            objects.append({"role": "user", "content": self._content([note, *shown])})
         spoken = [part for part in message.parts if isinstance(part, Text | Image | Document)]
         if spoken:
-            objects.append({"role": "user", "content": _content(spoken)})
+            objects.append({"role": "user", "content": self._content(spoken)})
         return b",".join(encode(item) for item in objects)
 
+    def marked(self, message: Message) -> bytes:
+        return self.message(message)
+
     def tail(self, params: Params) -> bytes:
-        return b"]}" if params.tool_choice == "auto" else b'],"tool_choice":"none"}'
+        closing = b"]"
+        if params.tool_choice != "auto":
+            closing += b',"tool_choice":"%b"' % params.tool_choice.encode()
+        if params.form is not None:
+            form = {"name": "reply", "schema": Raw(bytes(params.form)), "strict": True}
+            closing += b',"response_format":' + encode({"type": "json_schema", "json_schema": form})
+        return closing + b"}"
 
     def decoder(self) -> ChatDecoder:
         return ChatDecoder(max_answer=self._max_answer)
 
+    def _parameters(self, params: Params) -> dict[str, Any]:
+        """What was asked for, in the words this server understands; the rest is left out."""
+        quirks = self._quirks
+        found: dict[str, Any] = {}
+        if params.max_tokens is not None and quirks.limit:
+            found[quirks.limit] = params.max_tokens
+        if quirks.temperature:
+            found |= {
+                name: value
+                for name, value in (("temperature", params.temperature), ("top_p", params.top_p))
+                if value is not None
+            }
+        for more in (self._effort(params.effort), self._thinking(params.thinking)):
+            _merge(found, more)
+        _merge(found, added(quirks.extra, but=CLOSING))
+        return found
 
-def _assistant(message: Message) -> dict[str, Any]:
-    found: dict[str, Any] = {"role": "assistant", "content": _clean(message.text())}
-    reasoning = [part.text for part in message.parts if isinstance(part, Reasoning)]
-    if reasoning:
-        found["reasoning_content"] = _clean("".join(reasoning))
-    calls = message.calls()
-    if calls:
-        found["content"] = found["content"] or None
-        found["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": _name(call), "arguments": _arguments(call)}}
-            for call in calls
+    def _effort(self, effort: str | None) -> dict[str, Any]:
+        effort = understood(effort, self._about)
+        if not effort:
+            return {}
+        match self._quirks.effort:
+            case "reasoning_effort":
+                return {"reasoning_effort": effort}
+            case "reasoning" | "output_config" as name:
+                return {name: {"effort": effort}}
+            case "":
+                return {}
+
+    def _thinking(self, thinking: bool | None) -> dict[str, Any]:
+        if thinking is None:
+            return {}
+        match self._quirks.thinking:
+            case "thinking":
+                return {"thinking": {"type": "enabled" if thinking else "disabled"}}
+            case "enable_thinking":
+                return {"enable_thinking": thinking}
+            case "chat_template_kwargs":
+                return {"chat_template_kwargs": {"enable_thinking": thinking}}
+            case "reasoning":
+                return {"reasoning": {"enabled": thinking}}
+            case "" | "budget" | "adaptive":
+                return {}
+
+    def _system(self, text: str) -> bytes:
+        if not text:
+            return b""
+        first = encode({"role": self._quirks.system, "content": clean(text)})
+        if self._quirks.system != "user":
+            return first
+        # Templates without a system role mostly insist on turns that alternate.
+        return first + b"," + encode({"role": "assistant", "content": "Understood."})
+
+    def _assistant(self, message: Message) -> dict[str, Any]:
+        found: dict[str, Any] = {"role": "assistant", "content": clean(message.text())}
+        reasoning = [part for part in message.parts if isinstance(part, Reasoning)]
+        opaque = _opaque(reasoning)
+        field = self._quirks.reasoning
+        if field == "reasoning_details":
+            if details := opaque.get(DETAILS):
+                found[DETAILS] = details
+            elif any(part.text for part in reasoning):
+                found["reasoning"] = clean("".join(part.text for part in reasoning))
+        elif field and (reasoning or self._about.reasons):
+            found[field] = clean("".join(part.text for part in reasoning))
+        calls = message.calls()
+        if calls:
+            extras = opaque.get(EXTRAS) or {}
+            found["content"] = found["content"] or None
+            found["tool_calls"] = [_call(call, extras.get(call.id)) for call in calls]
+        return found
+
+    def _content(self, parts: list[Text | Image | Document]) -> str | list[dict[str, Any]]:
+        readable = [self._readable(part) for part in parts]
+        if all(isinstance(part, Text) for part in readable):
+            between = "\n" if any(not isinstance(part, Text) for part in parts) else ""
+            return clean(between.join(part.text for part in readable if isinstance(part, Text)))
+        return [
+            {"type": "text", "text": clean(part.text)} if isinstance(part, Text) else _attachment(part)
+            for part in readable
         ]
+
+    def _readable(self, part: Text | Image | Document) -> Text | Image | Document:
+        """A note stands in for what this model cannot take: a server would reject the whole request."""
+        taken = self._about.images if isinstance(part, Image) else self._about.documents
+        if isinstance(part, Text) or taken is not False:
+            return part
+        return Text(text=left_out(part))
+
+
+def _merge(fields: dict[str, Any], more: dict[str, Any]) -> None:
+    """Two ways to set one object (an effort and a switch, say) meet in one object."""
+    for name, value in more.items():
+        before = fields.get(name)
+        fields[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+
+
+def _opaque(reasoning: list[Reasoning]) -> dict[str, Any]:
+    """What this wire's decoder put aside; another wire's is not ours to send."""
+    for part in reasoning:
+        if part.opaque.startswith(('{"' + DETAILS, '{"' + EXTRAS)):
+            try:
+                kept = decode(part.opaque)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(kept, dict):
+                return kept
+    return {}
+
+
+def _call(call: Call, extra: Any) -> dict[str, Any]:
+    function = {"name": tool_name(call), "arguments": arguments_text(call)}
+    found: dict[str, Any] = {"id": call.id, "type": "function", "function": function}
+    if extra is not None:
+        found["extra_content"] = extra
     return found
 
 
 def _result(result: Result) -> dict[str, Any]:
     text = "".join(part.text for part in result.parts if isinstance(part, Text))
-    return {"role": "tool", "tool_call_id": result.call_id, "content": _clean(text)}
-
-
-def _content(parts: list[Text | Image | Document]) -> str | list[dict[str, Any]]:
-    if all(isinstance(part, Text) for part in parts):
-        return _clean("".join(part.text for part in parts if isinstance(part, Text)))
-    return [
-        {"type": "text", "text": _clean(part.text)} if isinstance(part, Text) else _attachment(part) for part in parts
-    ]
+    return {"role": "tool", "tool_call_id": result.call_id, "content": clean(text)}
 
 
 def _attachment(part: Image | Document) -> dict[str, Any]:
-    uri = f"data:{part.media};base64,{b64encode(part.data).decode()}"
     if isinstance(part, Image):
-        return {"type": "image_url", "image_url": {"url": uri}}
-    return {"type": "file", "file": {"filename": _clean(part.name) or "document", "file_data": uri}}
-
-
-def _name(call: Call) -> str:
-    """Servers reject a whole conversation for one name outside their alphabet, whoever made it up."""
-    if call.name and len(call.name) <= 64 and NAME_CHARACTERS.issuperset(call.name):
-        return call.name
-    return "".join(c if c in NAME_CHARACTERS else "_" for c in call.name)[:64] or "unknown"
-
-
-def _arguments(call: Call) -> str:
-    """The arguments as the model wrote them, or an empty object when a server would choke on them."""
-    text = _clean(call.arguments)
-    try:
-        return text if isinstance(decode(text), dict) else "{}"
-    except (ValueError, RecursionError):
-        return "{}"
-
-
-def _clean(text: str) -> str:
-    """Text that UTF-8 can carry: half a surrogate pair becomes U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+        return {"type": "image_url", "image_url": {"url": data_uri(part)}}
+    return {"type": "file", "file": {"filename": file_name(part), "file_data": data_uri(part)}}

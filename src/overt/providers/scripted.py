@@ -77,11 +77,17 @@ class ScriptedProvider:
     async def models(self) -> tuple[str, ...]:
         return ("scripted",)
 
+    async def balance(self) -> str:
+        return ""
+
+    def warm(self, head: bytes = b"") -> None:
+        """Nothing is to be got ready."""
+
     def close(self) -> None:
         """Nothing is held."""
 
 
-def make(entry: ProviderEntry, key: str | None) -> ScriptedProvider:
+def make(entry: ProviderEntry, key: str | None, model: str = "") -> ScriptedProvider:
     """`base_url` is the path of the script, plain or as `file:…`; no key is needed."""
     path = entry.base_url.removeprefix("file://").removeprefix("file:")
     place = f"provider {entry.name}: script {path or '(none)'}"

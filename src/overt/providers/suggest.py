@@ -15,6 +15,13 @@ def nearest(name: str, known: Sequence[str], *, count: int = 3) -> tuple[str, ..
     return tuple(dict.fromkeys(short[match] for match in close))
 
 
+def nearest_pair(name: str, pairs: Sequence[str], *, count: int = 3) -> tuple[str, ...]:
+    """The pairs `provider/model` most like this one, when it is a pair."""
+    if "/" not in name:
+        return ()
+    return tuple(late("difflib").get_close_matches(name, pairs, n=count, cutoff=0.75))
+
+
 def exists_instead(name: str, known: Sequence[str]) -> str:
     """A sentence that names what exists."""
     if not known:

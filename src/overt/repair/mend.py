@@ -1,4 +1,8 @@
-"""One call as the model wrote it becomes a call that can be judged and run, or an answer that says why not."""
+"""One call as the model wrote it becomes a call that can be judged and run, or an answer that says why not.
+
+What was cut is closed, and what is broken guessed at, only for a tool that does nothing but read: half a file
+written, or half a command run, is worse than a call that has to be made again.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +10,23 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.effects import Effect
 from overt.core.late import late
 from overt.core.messages import Call
 from overt.core.tool import Tool
-from overt.repair.arguments import check, parse, shape
-from overt.repair.names import tool_name
+from overt.repair._hunt import Hunt
+from overt.repair.arguments import Parsed, check, guessed, parse, shape
+from overt.repair.flatten import nested
+from overt.repair.names import implied, tool_name
+
+READING: frozenset[Effect] = frozenset({"read"})
+ADVICE = {
+    "write": "write a first part of the file, then add the rest with edit",
+    "edit": "make several smaller edits",
+    "multiedit": "make fewer or smaller edits at a time",
+    "patch": "patch fewer hunks at a time",
+    "bash": "put a long script into a file with write, then run it",
+}
 
 
 class Mended(Struct, frozen=True, kw_only=True):
@@ -23,28 +39,65 @@ class Mended(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False) -> Mended:
-    """With `cut` the reply ended at the token limit, so unreadable arguments are a truncation."""
-    name = tool_name(call.name, tools)
+def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False, flatten: bool = False) -> Mended:
+    """With `cut` the reply ended at its token limit; with `flatten` the model was shown dotted names."""
+    if "<arg_key>" in call.name:
+        call = _spelled(call, tools, cut=cut)
+    parsed = parse(call.arguments)
+    name, given = implied(call.name, parsed.value or {}, tools)
+    name = tool_name(name, tools)
     notes = (f"{call.name} → {name}",) if name != call.name else ()
     call = replace(call, name=name)
     tool = tools.get(name)
     if tool is None:
         return Mended(call=call, error=_no_such_tool(call.name, tools))
-    given, note = parse(call.arguments)
-    if given is None:
-        why = "The reply was cut at its token limit, so the arguments are incomplete and nothing was run. "
-        plain = f"Arguments are not a JSON object, nothing was run: {call.arguments[:200]!r}. "
-        again = "Send it again in smaller pieces." if cut else f"Expected {shape(tool)}"
-        return Mended(call=call, error=(why if cut else plain) + again)
+    if tool.effects <= READING and parsed.broken:
+        parsed = guessed(parsed)
+        given = implied(call.name, parsed.value or {}, tools)[1]
+    if error := _unfit(tool, parsed, call.arguments, at_limit=cut):
+        return Mended(call=call, error=error)
     try:
-        args, more = check(tool, given)
+        args, more = check(tool, nested(given) if flatten else given)
     except ValueError as error:
         return Mended(call=call, error=f"Invalid arguments for {name}: {error}")
-    return Mended(call=call, tool=tool, args=args, notes=(*notes, *((note,) if note else ()), *more))
+    return Mended(call=call, tool=tool, args=args, notes=(*notes, *parsed.notes, *more))
+
+
+def _spelled(call: Call, tools: Mapping[str, Tool], *, cut: bool) -> Call:
+    """A call whose name the server read too far, over the markup of its arguments."""
+    found, _ = late("repair.leaks")(f"<tool_call>{call.name}{'' if cut else '</tool_call>'}", Hunt(tools))
+    if call.arguments.strip(" {}\n") or not found or len(found[0].calls) != 1:
+        return call
+    name, arguments = found[0].calls[0]
+    return replace(call, name=name, arguments=arguments)
+
+
+def _unfit(tool: Tool, parsed: Parsed, text: str, *, at_limit: bool) -> str:
+    """Why arguments in this state are not used at all, or nothing."""
+    readable = parsed.value is not None
+    if readable and not parsed.cut and not parsed.unsure:
+        return ""
+    if readable and tool.effects <= READING:
+        return ""
+    if at_limit or (parsed.cut and not tool.effects <= READING):
+        where = "The reply was cut at its token limit" if at_limit else f"The call to {tool.name} was cut"
+        advice = ADVICE.get(tool.name, "send it again in smaller pieces")
+        why = f"{where}, so the arguments are incomplete and nothing was run."
+        return f"{why} Send it again whole; if it is long, {advice}."
+    if readable or parsed.broken:
+        return (
+            f"The arguments of {tool.name} are broken JSON that can be read in more than one way, so nothing was run: "
+            f'{_near(text)}. Escape quotes and backslashes inside strings (\\" and \\\\) and send it again. '
+            f"Expected {shape(tool)}"
+        )
+    return f"Arguments are not a JSON object, nothing was run: {_near(text)}. Expected {shape(tool)}"
+
+
+def _near(text: str) -> str:
+    return repr(text if len(text) <= 200 else text[:150] + " … " + text[-40:])
 
 
 def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> str:
-    near = late("difflib").get_close_matches(name, tools, n=1)
+    near = late("difflib").get_close_matches(name[:100], tools, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
-    return f"There is no tool called {name!r}.{hint} Tools: {', '.join(tools)}."
+    return f"There is no tool called {_near(name)}.{hint} Tools: {', '.join(tools)}."

@@ -6,6 +6,8 @@ the fifth equal failure, or the third empty answer, ends the turn.
 
 from collections import Counter, deque
 
+from msgspec import DecodeError, json
+
 WINDOW, REPEATS, FAILURES, EMPTY = 6, 3, 5, 3
 
 
@@ -45,6 +47,11 @@ class Storm:
 
 
 def _key(name: str, arguments: str) -> str:
+    """The same arguments are the same, however they are spaced and ordered."""
+    try:
+        arguments = json.encode(json.decode(arguments), order="sorted").decode()
+    except (DecodeError, UnicodeError, RecursionError):
+        pass
     return f"{name}\0{arguments}"
 
 

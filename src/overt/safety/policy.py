@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.core.effects import WRITING, Effect
+from overt.core.ports import Looked
 from overt.core.settings import Action, Mode, Rule
+from overt.lib.protected import protected_name
 from overt.safety.danger import read_command
-from overt.safety.rules import Subject, matching, normal
+from overt.safety.rules import Subject, matching, normal, operands
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -23,65 +26,111 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 BY_MODE: dict[Mode, dict[str, Action]] = {
-    "review": {"edit": "ask", "command": "ask", "other": "ask"},
-    "auto": {"edit": "allow", "command": "ask", "other": "ask"},  # allowed once a sandbox stands
-    "yolo": {"edit": "allow", "command": "allow", "other": "allow"},
-    "plan": {"edit": "deny", "command": "deny", "other": "deny"},
+    "review": {"edit": "ask", "command": "ask", "boxed": "ask", "other": "ask"},
+    "auto": {"edit": "allow", "command": "ask", "boxed": "allow", "other": "ask"},
+    "yolo": {"edit": "allow", "command": "allow", "boxed": "allow", "other": "allow"},
+    "plan": {"edit": "deny", "command": "deny", "boxed": "allow", "other": "deny"},
 }
+"""`boxed` is a command while a sandbox stands; in `plan` its box cannot write to the workspace."""
 
 
-def subject_of(tool: str, values: tuple[str, ...], *, root: str, exists: Callable[[str], bool]) -> Subject:
-    """`exists` tells whether a redirection would overwrite something."""
+class Sight(Struct, frozen=True, kw_only=True):
+    """What the judgement needs to know of the world: `exists` tells whether a redirection would overwrite
+    something, `look` where a path really lies and how many names it has, `also` which programs count as dangerous."""
+
+    root: str
+    exists: Callable[[str], bool]
+    look: Callable[[tuple[str, ...]], Iterable[Looked]] | None = None
+    also: frozenset[str] = frozenset()
+
+
+def subject_of(tool: str, values: tuple[str, ...], sight: Sight) -> Subject:
     if tool == "jobs":
         return Subject(tool=tool, values=values)
-    if tool != "bash" or not values:
-        return Subject(tool=tool, values=tuple(normal(value, root) for value in values))
-    return Subject(tool=tool, values=values, reading=read_command(values[0], exists))
+    if tool == "bash" and values:
+        reading = read_command(values[0], sight.exists, also=sight.also)
+        return Subject(
+            tool=tool,
+            values=values,
+            reading=replace(reading, writes=tuple(normal(path, sight.root) for path in reading.writes)),
+            reads=tuple(dict.fromkeys(normal(path, sight.root) for path in operands(values[0], reading))),
+        )
+    places = tuple(normal(value, sight.root) for value in values)
+    looked = tuple(sight.look(values)) if sight.look else ()
+    real = tuple(normal(each.real, sight.root) for each in looked)
+    linked = tuple(each.spelled for each in looked if each.links > 1)
+    return Subject(tool=tool, values=tuple(dict.fromkeys((*places, *real))), linked=linked)
 
 
 def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
     """Calls that may run beside others: readers, and commands known to change nothing."""
     if subject.tool == "jobs":
         return bool(subject.values) and subject.values[0] != "stop"
-    return not effects & WRITING or subject.reading.hazard == "harmless"
+    return not effects & WRITING or (subject.tool == "bash" and subject.reading.hazard == "harmless")
 
 
 def judge(
-    subject: Subject, effects: frozenset[Effect], *, rules: Iterable[Rule], mode: Mode, fallback: Action | None = None
+    subject: Subject,
+    effects: frozenset[Effect],
+    *,
+    rules: Iterable[Rule],
+    mode: Mode,
+    fallback: Action | None = None,
+    boxed: bool = False,
 ) -> Verdict:
+    """`boxed`: a sandbox stands, so that a command cannot reach beyond the workspace."""
     rules = tuple(rules)
     if rule := matching(rules, subject, "deny"):
         return _by(rule, "deny", f"denied by the rule {rule.text()}")
-    reading = subject.reading
-    if reading.hazard == "dangerous":
-        if mode == "plan":
-            return Verdict(action="deny", rule="plan", origin="mode", by="mode", why=_plan_refuses(subject.tool))
-        words = ", ".join(dict.fromkeys(reading.words))
-        why = f"dangerous: {words}"
-        return Verdict(action="ask", rule="dangerous", origin="guard", by="guard", why=why, dangerous=True)
+    if "write" in effects and (kept := next(filter(None, map(_protected, subject.values)), "")):
+        return Verdict(
+            action="deny", rule="protected", origin="guard", by="guard", why=f"file tools do not change {kept}"
+        )
+    kind = _class_of(subject, effects, boxed=boxed)
     easy = harmless(subject, effects)
-    if mode == "plan" and not easy:
-        return Verdict(action="deny", rule="plan", origin="mode", by="mode", why=_plan_refuses(subject.tool))
+    dangerous = subject.reading.hazard == "dangerous"
+    if mode == "plan" and not easy and (dangerous or BY_MODE[mode][kind] == "deny"):
+        return Verdict(action="deny", rule="plan", origin="mode", by="mode", why=_plan_refuses(subject, kind))
+    if dangerous:
+        return _dangerous(subject)
     if rule := matching(rules, subject, "ask"):
         return _by(rule, "ask", f"asked by the rule {rule.text()}")
     if rule := matching(rules, subject, "allow"):
         return _by(rule, "allow", "")
     if easy:
         return Verdict(action="allow", rule="harmless", origin="default", by="mode")
-    if fallback is not None:
+    if subject.linked and "write" in effects:
+        why = f"{', '.join(subject.linked)} has another name elsewhere on the disk (a hard link)"
+        return Verdict(action="ask", rule="hard link", origin="guard", by="guard", why=why)
+    if fallback is not None and (mode != "plan" or fallback != "allow"):
         return Verdict(action=fallback, rule="fallback", origin="permissions.fallback", by="rule", why="no rule speaks")
-    action = BY_MODE[mode][_class_of(subject, effects)]
-    return Verdict(action=action, rule=mode, origin="mode", by="mode", why=f"{mode} mode")
+    return Verdict(action=BY_MODE[mode][kind], rule=mode, origin="mode", by="mode", why=f"{mode} mode")
 
 
-def _class_of(subject: Subject, effects: frozenset[Effect]) -> str:
-    if subject.tool in ("bash", "jobs"):
+def _protected(path: str) -> str:
+    """Start files of a home count only there, which `world` knows."""
+    return protected_name(path, home="elsewhere")
+
+
+def _class_of(subject: Subject, effects: frozenset[Effect], *, boxed: bool) -> str:
+    if subject.tool == "bash":
+        return "boxed" if boxed else "command"
+    if subject.tool == "jobs":
         return "command"
     return "edit" if "write" in effects else "other"
 
 
-def _plan_refuses(tool: str) -> str:
-    return f"plan mode changes nothing, so {tool} was refused; finish the plan and ask the user to leave plan mode"
+def _dangerous(subject: Subject) -> Verdict:
+    causes = [cause for cause in subject.reading.causes if cause.dangerous]
+    told = "; ".join(dict.fromkeys(f"{cause.words} ({cause.why})" if cause.why else cause.words for cause in causes))
+    return Verdict(action="ask", rule="dangerous", origin="guard", by="guard", why=f"dangerous: {told}", dangerous=True)
+
+
+def _plan_refuses(subject: Subject, kind: str) -> str:
+    if kind == "command" and subject.reading.hazard == "ordinary":
+        return "plan mode runs such a command only in a read-only sandbox, and there is none here (see overt doctor)"
+    refused = f"plan mode changes nothing, so {subject.tool} was refused"
+    return f"{refused}; finish the plan and ask the user to leave plan mode"
 
 
 def _by(rule: Rule, action: Action, why: str) -> Verdict:

@@ -1,24 +1,43 @@
 """Does a rule speak of this call? Patterns are globs over paths, or over each simple command of a shell line."""
 
+import itertools
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from overt.core.foreign import our_tool
 from overt.core.settings import Rule
-from overt.safety.danger import Reading, segments_of
+from overt.lib.protected import folded
+from overt.safety.danger import Reading
 
 ALWAYS = "always"
+PREFIX = ":*"
+INTERPRETERS = frozenset(
+    """python python2 python3 node deno bun ruby perl php lua bash sh zsh dash ksh npx bunx pnpx uvx pipx uv
+    env xargs ssh docker podman kubectl sudo time timeout nice nohup watch eval exec command""".split()
+)
+"""What these are given to run decides, so one approval says nothing about the next."""
+NAMES = {"pip2": "pip", "pip3": "pip", "python3": "python", "nodejs": "node", "py.test": "pytest", "podman": "docker"}
+WITH_SUBCOMMANDS = frozenset(
+    """git npm yarn pnpm cargo go make just task pip pip3 poetry dotnet mvn gradle bundle rake composer terraform
+    helm gh apt apt-get brew conda rustup nox tox hatch pdm""".split()
+)
 EDITS = frozenset({"write", "edit", "multiedit", "patch"})
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """What a call is about: paths for file tools, one command line for `bash` with what it was read as."""
+    """What a call is about: paths for file tools, one command line for `bash` with what it was read as.
+
+    `values` of a file tool hold each path as it was spelled and, where a link leads elsewhere, where it really lies.
+    `reads` are what the words of a command may name. `linked` are those with more than one name on the disk.
+    """
 
     tool: str
     values: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
     reading: Reading = Reading(hazard="ordinary")
 
 
@@ -37,34 +56,105 @@ def matching(rules: Iterable[Rule], subject: Subject, action: str) -> Rule | Non
 
 def speaks_of(rule: Rule, subject: Subject) -> bool:
     name = our_tool(rule.tool)
+    if subject.tool == "bash" and name in EDITS and rule.action != "allow":
+        return _speaks_of_paths(rule, subject.reading.writes)  # what a command writes is an edit too
+    if subject.tool == "bash" and name == "read" and rule.action != "allow":
+        within = tuple(f"{path}/x" for path in subject.reads)  # a folder that is searched
+        return bool(rule.pattern) and _speaks_of_paths(rule, (*subject.reads, *within))
     same = name in (subject.tool, "*") or (name == "edit" and subject.tool in EDITS)
     if not same or not rule.pattern:
         return same
     if subject.tool == "bash":
-        return _speaks_of_command(rule, subject.values[0] if subject.values else "")
-    hits = [_path_pattern(rule.pattern).fullmatch(value) is not None for value in subject.values]
-    return bool(hits) and (all(hits) if rule.action == "allow" else any(hits))
+        return _speaks_of_command(rule, subject)
+    return _speaks_of_paths(rule, subject.values)
 
 
-def _speaks_of_command(rule: Rule, command: str) -> bool:
-    """Allowing needs every simple command to match; refusing or asking needs only one, or the raw text.
+def _speaks_of_paths(rule: Rule, paths: tuple[str, ...]) -> bool:
+    """A denial also holds for names that some file systems take for the same: other letters' case, other forms."""
+    if not rule.pattern:
+        return bool(paths)
+    pattern = _path_pattern(rule.pattern)
+    if rule.action == "allow":
+        return bool(paths) and all(pattern.fullmatch(path) for path in paths)
+    alike = _path_pattern(folded(rule.pattern))
+    return any(pattern.fullmatch(path) or alike.fullmatch(folded(path)) for path in paths)
 
-    What a person answered with `always` holds for that very text.
+
+def operands(command: str, reading: Reading) -> Iterator[str]:
+    """Words that may name a file: `cat .env` reads it as much as a tool does. A courtesy: names can be computed."""
+    words = [word for part in reading.commands for word in part.split(" ")[1:]]
+    words += re.findall(r"<\s*([^\s<>|&;()]+)", command)
+    words += [found[1] or found[2] for found in re.finditer(r"'([^']+)'|\"([^\"]+)\"", command)]
+    folders = [part.split(" ")[1] for part in reading.commands if part.startswith("cd ")]
+    for word in words:
+        for path in (word, word.partition("=")[2], word[2:] if word[:1] == "-" else "", word.lstrip("<@")):
+            if path:
+                yield path
+                yield from (posixpath.join(folder, path) for folder in folders)
+
+
+def lasting(subject: Subject) -> str:
+    """The pattern that `always` stores for a command, or nothing where none may be stored.
+
+    One plain command stands for those that begin alike; of a program that runs whatever it is given, and of
+    anything less plain, the very text is kept.
     """
-    if rule.origin == ALWAYS:
+    command, reading = subject.values[0], subject.reading
+    if command.endswith(PREFIX):
+        return ""  # as a pattern it would mean more than it says
+    plain = reading.commands == (command,)
+    words = command.split(" ")
+    if not plain or reading.opaque or reading.redirects or not re.fullmatch(r"[\w.+-]+", words[0]):
+        return command
+    if words[0] in INTERPRETERS:
+        return command
+    kept = 1
+    if words[0] in WITH_SUBCOMMANDS:
+        kept += sum(1 for _ in itertools.takewhile(lambda word: re.fullmatch(r"[a-z][\w:-]*", word), words[1:3]))
+        kept = min(kept, 3 if words[1:2] in (["run"], ["run-script"], ["compose"]) else 2)
+    return " ".join(words[:kept]) + PREFIX
+
+
+def _speaks_of_command(rule: Rule, subject: Subject) -> bool:
+    """Allowing needs every simple command to match, and nothing beside them: no redirection, nothing unclear.
+
+    Refusing or asking needs one of them, or the text without its quotes. What a person answered with `always`
+    holds for that very text, or for a command that begins so.
+    """
+    command = subject.values[0] if subject.values else ""
+    if rule.origin == ALWAYS and not rule.pattern.endswith(PREFIX):
         return rule.pattern == command
     pattern = _command_pattern(rule.pattern)
-    parts = segments_of(command)
+    reading = subject.reading
     if rule.action == "allow":
-        return bool(parts) and all(pattern.fullmatch(part) for part in parts or ())
-    return pattern.fullmatch(command.strip()) is not None or any(
-        pattern.fullmatch(part.strip()) for part in re.split(r"[\n;|&(){}`]+", command)
-    )
+        plain = not reading.opaque and not reading.redirects
+        return plain and bool(reading.commands) and all(pattern.fullmatch(part) for part in reading.commands)
+    bare = re.sub(r"[\"'\\]", "", command).strip()
+    spelled = (variant for part in reading.commands for variant in _spellings(part))
+    return any(pattern.fullmatch(part) for part in (command.strip(), bare, *spelled))
+
+
+def _spellings(command: str) -> Iterator[str]:
+    """Other ways to say the same to a program: by its path, with options before the subcommand, by another name."""
+    program, *rest = command.split(" ")
+    name = posixpath.basename(program)
+    plain = re.sub(r"(?<=[a-z])[\d.]+$", "", name)  # pip3.11
+    names = [name, plain, NAMES.get(name, name)]
+    options = next((place for place, word in enumerate(rest) if not word.startswith("-")), len(rest))
+    tails = [rest, rest[options:]]
+    # An option may take the next word with it: `git -C . push`, `pip --log x install`.
+    tails += [rest[place + 1 :] for place, word in enumerate(rest[:6]) if place and rest[place - 1][:1] == "-"]
+    if rest[:1] == ["pip"]:  # uv pip
+        tails, names = [rest[1:]], ["pip"]
+    yield command
+    for each in dict.fromkeys(names):
+        for tail in tails:
+            yield " ".join((each, *tail))
 
 
 def _command_pattern(pattern: str) -> re.Pattern[str]:
     """`git status *` also matches `git status`; `npm run:*` is Claude Code's way of writing the same."""
-    if pattern.endswith(":*"):
+    if pattern.endswith(PREFIX):
         pattern = pattern[:-2] + " *"
     tail = "(?: .*)?" if pattern.endswith(" *") else ""
     body = pattern[:-2] if tail else pattern

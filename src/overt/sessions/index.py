@@ -7,7 +7,8 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from overt.core.errors import OvertError, SessionError
-from overt.core.events import Event, ModelSet, PrefixSet, Replied, SessionOpened, UserSpoke
+from overt.core.events import Event, ModelSet, PrefixSet, Replied, SessionOpened, TitleSet, UserSpoke
+from overt.core.history import ALONG
 from overt.sessions._lock import Lock
 from overt.sessions.entries import Entry, decode_line
 from overt.sessions.load import open_regular, rebuilt
@@ -16,6 +17,8 @@ from overt.sessions.names import SUFFIX, created_of, folder_of, id_of, sessions_
 _HEAD_MOST = 1024 * 1024
 _TAIL = 32 * 1024
 _TITLE = 120
+_TITLE_WITHIN = 64 * 1024
+"""How far behind the first prompt its title is looked for."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -106,7 +109,7 @@ def summary(path: str) -> Summary:
         path=path,
         project=opened.project,
         workspace=opened.workspace,
-        title=next((_title(e.data) for e in head if isinstance(e.data, UserSpoke)), ""),
+        title=next((title for kind in (TitleSet, UserSpoke) for e in head if (title := _title(e.data, kind))), ""),
         created=created_of(path),
         changed=facts.st_mtime,
         turns=max((e.turn for e in (*head, *tail)), default=0),
@@ -116,12 +119,16 @@ def summary(path: str) -> Summary:
 
 
 def _head(file: BinaryIO) -> list[Entry[Event]]:
-    """Entries up to and with the first prompt, as far as that lies near the beginning."""
+    """Entries up to the first prompt and the title that was found for it, as far as they lie near the beginning."""
     found: list[Entry[Event]] = []
-    while file.tell() < _HEAD_MOST and (line := file.readline(_HEAD_MOST)):
+    most = _HEAD_MOST
+    while file.tell() < most and (line := file.readline(_HEAD_MOST)):
         found += _entries((line,))
-        if found and isinstance(found[-1].data, UserSpoke):
+        last = found[-1].data if found else None
+        if isinstance(last, TitleSet):
             break
+        if most == _HEAD_MOST and last and _title(last, UserSpoke):
+            most = file.tell() + _TITLE_WITHIN
     return found
 
 
@@ -141,8 +148,15 @@ def _entries(lines: Iterable[bytes]) -> list[Entry[Event]]:
     return found
 
 
-def _title(event: UserSpoke) -> str:
-    text = " ".join(event.message.text()[: 10 * _TITLE].split())
+def _title(event: Event, kind: type[Event]) -> str:
+    """What this event calls the session, when it is of the kind; what went along with a prompt is none."""
+    match event:
+        case TitleSet(title=title) if kind is TitleSet:
+            return title
+        case UserSpoke(message=message) if kind is UserSpoke and message.origin.kind not in ALONG:
+            text = " ".join(message.text()[: 10 * _TITLE].split())
+        case _:
+            return ""
     return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
 
 

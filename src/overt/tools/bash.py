@@ -40,10 +40,13 @@ def _finished(args: Args, ran: Ran) -> Outcome:
     elif ran.code:
         note = f"exit code {ran.code}"
     text = ran.text.rstrip("\n")
-    lines = [line for line in (text, f"[{note}]" if note else "") if line]
+    blocked = f"[{ran.blocked}]" if ran.blocked else ""
+    found = f"[{ran.found}]" if ran.found else ""
+    lines = [line for line in (text, f"[{note}]" if note else "", blocked, found) if line]
     return Outcome(
         text="\n".join(lines) or "(no output)",
-        view=Output(command=args.command, text=text, code=ran.code, note=note),
+        view=Output(command=args.command, text=text, code=ran.code, note=ran.blocked or note),
+        blocked=ran.blocked,
     )
 
 

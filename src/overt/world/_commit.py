@@ -7,6 +7,7 @@ what was done, newest first; old content waits under a second name until all ren
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
@@ -18,11 +19,12 @@ from overt.core.views import FileDiff
 from overt.lib.atomic import discard, new_name, stage
 from overt.lib.diff import file_diff
 from overt.lib.encoding import Form, NotText, decode, encode
-from overt.world._contain import Spot, Workspace, failed, reach
-from overt.world._reading import MAX_TEXT, digest, read_raw
+from overt.world._contain import Spot, Workspace, failed, reach, require_allowed
+from overt.world._protect import require_unprotected
+from overt.world._reading import MAX_TEXT, OPEN, digest, read_raw
 
 MAX_FILES = 300
-OWN_FILES = (["overt.toml"], ["overt.json"], ["overt.jsonc"])
+ACCESS_LIST = "system.posix_acl_access"
 
 Snapshot = Callable[[str, os.stat_result | None, str], None]
 
@@ -76,17 +78,9 @@ def plan(workspace: Workspace, changes: Sequence[Change], *, seen: Mapping[str, 
 
 def _reach(workspace: Workspace, path: str, held: ExitStack) -> Spot:
     spot = held.enter_context(reach(workspace, path, writing=True))
-    if any(part.casefold() == ".git" for part in spot.parts):
-        raise ToolError(
-            f"{spot.path} belongs to git's own data, which file tools never change; use git commands through bash.",
-            code="protected",
-        )
-    names = [part.casefold() for part in spot.parts]
-    if ".overt" in names or names[-1:] in OWN_FILES:
-        raise ToolError(
-            f"{spot.path} is Overt's own configuration, which only the user changes; tell them what to write.",
-            code="protected",
-        )
+    require_unprotected(workspace, spot)
+    if spot.stat is not None:
+        require_allowed(workspace, spot, "read")  # the difference shows what was there
     if spot.stat is not None and stat.S_ISDIR(spot.stat.st_mode):
         raise ToolError(f"{spot.path} is a folder; name a file.", code="folder")
     return spot
@@ -199,7 +193,25 @@ def _stage(item: Planned, undo: ExitStack, held: ExitStack) -> str:
     mode = stat.S_IMODE(found.st_mode) if found else None
     name = stage(place.fd, item.data, mode=mode, owner=(found.st_uid, found.st_gid) if found else None)
     undo.callback(discard, place.fd, name)
+    if found is not None and sys.platform == "linux":
+        _keep_attributes(item.source, place.fd, name)
     return name
+
+
+def _keep_attributes(source: Spot, folder: int, name: str) -> None:
+    """Carry over what a person attached to the file: its own attributes and its access list, as far as possible."""
+    with ExitStack() as held:
+        try:
+            old = os.open(source.name, OPEN, dir_fd=source.fd)
+            held.callback(os.close, old)
+            kept = [each for each in os.listxattr(old) if each.startswith("user.") or each == ACCESS_LIST]
+            if kept:
+                new = os.open(name, OPEN, dir_fd=folder)
+                held.callback(os.close, new)
+                for each in kept:
+                    os.setxattr(new, each, os.getxattr(old, each))
+        except OSError:  # the file system has none, or they are not ours to set: the content matters more
+            pass
 
 
 def _make_folder(place: Spot, name: str, *, parent: int, undo: ExitStack) -> None:

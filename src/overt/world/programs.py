@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 
 from overt.core.effects import JobOutput, JobState, Ran
 from overt.core.errors import ToolError
+from overt.core.late import late
 from overt.core.ports import Child, Profile, Spawner
+from overt.world._child import PIPE, Started
 from overt.world._output import STEP, Spool, plain, pour, rendered
-from overt.world._spawner import PIPE, Supervised
+from overt.world._spawner import Supervised
 from overt.world.jobs import Jobs
 
 __all__ = ["NoPrograms", "Programs", "Supervised"]
@@ -59,6 +61,7 @@ class Programs:
             raise
         finally:
             reading.end()
+            found = self._found(child)
             child.close()
         text = rendered(spool, hint=HINT)
         if code is not None and child.left:
@@ -69,7 +72,25 @@ class Programs:
             size=spool.size,
             timed_out=code is None,
             ms=round((time.monotonic() - begun) * 1000),
+            blocked=self._blocked(child, code, text),
+            found=found,
         )
+
+    def _found(self, child: Child) -> str:
+        """What the command left that its box had to put away."""
+        return (
+            self._spawner.findings(child)
+            if isinstance(self._spawner, Supervised) and isinstance(child, Started)
+            else ""
+        )
+
+    def _blocked(self, child: Child, code: int | None, text: str) -> str:
+        """What its box refused a command that failed."""
+        walls = child.walls if isinstance(child, Started) else None
+        if walls is None or code == 0:
+            return ""
+        found: str = late("denial")(text, walls, cwd=self._cwd)
+        return found
 
     async def start(self, command: str, *, wait_ms: int) -> JobOutput:
         self._jobs.check_room()
@@ -138,9 +159,17 @@ class Reading:
 
 
 def shell(command: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    folders = env.get("PATH", os.defpath).split(":")
-    name = "bash" if any(os.access(f"{folder}/bash", os.X_OK) for folder in folders) else "sh"
-    return (name, "-c", command)
+    """Looked for every time, first in the folder that had it the last time."""
+    path = env.get("PATH", os.defpath)
+    last = _had_bash.get(path)
+    for folder in path.split(":") if last is None else (last, *path.split(":")):
+        if os.access(f"{folder}/bash", os.X_OK):
+            _had_bash[path] = folder
+            return ("bash", "-c", command)
+    return ("sh", "-c", command)
+
+
+_had_bash: dict[str, str] = {}
 
 
 def _newline(text: str) -> str:

@@ -24,17 +24,20 @@ from overt.app.build import open_conversation
 from overt.app.options import Options
 from overt.app.queries import colour_wanted, prompt_history
 from overt.app.slash import Action, slash
-from overt.core.errors import OvertError
-from overt.core.events import EndReason, Event, PermissionAsked
+from overt.core.errors import ConfigError, OvertError
+from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.late import late
 from overt.core.ports import Answer
-from overt.faces.plain.draw import Ink, draw
+from overt.faces.plain.draw import Ink, draw_question
 from overt.faces.plain.screen import Screen, reduce
+from overt.faces.plain.trusting import ask_trust
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
 T = TypeVar("T")
 PROMPT = "› "
+SETTLING = 0.3
+"""Seconds."""
 
 
 class Engine:
@@ -84,10 +87,17 @@ class Chat:
         self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
         self._screen = Screen(ink=self._ink)
         self._listening = True
+        self._in_turn = False
+        self._settling = False
         self.ending: EndReason = "interrupted"
-        self._conversation = self._engine.call(open_conversation(options))
+        try:
+            self._conversation = self._engine.call(open_conversation(options))
+        except BaseException:
+            self._engine.stop()
+            raise
 
     def run(self, first: str) -> int:
+        signal.signal(signal.SIGINT, self._interrupted)
         conversation = self._conversation
         model, mode = conversation.agent.params.model, conversation.mode
         self._print(say("chat.welcome", version=late("version"), model=visible(model), mode=mode))
@@ -108,6 +118,13 @@ class Chat:
         self._engine.call(self._conversation.close(self.ending))
         self._engine.stop()
 
+    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
+        """Ctrl-C. In a turn nothing is raised: a second press while the first is dealt with would end the chat."""
+        if self._in_turn:
+            self._engine.soon(self._conversation.interrupt)
+        elif not self._settling:
+            raise KeyboardInterrupt
+
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _read(self) -> str | None:
@@ -115,7 +132,7 @@ class Chat:
         warned = False
         while True:
             try:
-                text = input(PROMPT)
+                text = self._typed()
             except EOFError:
                 self._print("")
                 return None
@@ -127,9 +144,33 @@ class Chat:
                 self._print(say("chat.again"))
                 continue
             if text.strip():
+                self._remember(text)
                 return text
 
+    def _typed(self) -> str:
+        """After an interrupted turn the presses that follow at once still mean that turn, not this prompt."""
+        readline = late("readline")
+        readline.set_pre_input_hook(self._settle if self._settling else None)
+        try:
+            return input(PROMPT)
+        finally:
+            readline.set_pre_input_hook(None)
+
+    def _settle(self) -> None:
+        select.select([sys.stdin], [], [], SETTLING)
+        self._settling = False
+
+    def _remember(self, text: str) -> None:
+        """The history of prompts is a file: no secret goes there."""
+        kept = self._conversation.redact(text)
+        if kept != text:
+            readline = late("readline")
+            readline.replace_history_item(readline.get_current_history_length() - 1, kept)
+
     def _handle(self, text: str) -> bool:
+        if text.startswith("!") and text[1:].strip():
+            self._turn(lambda: self._conversation.command(text[1:].strip()))
+            return True
         if not text.startswith("/"):
             self._turn(lambda: self._conversation.prompt(text))
             return True
@@ -164,20 +205,21 @@ class Chat:
     # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _turn(self, start: Callable[[], Any]) -> None:
-        """Ctrl-C may strike between any two lines here: what has not been shown stays in the queue, its end too."""
+        self._in_turn = True
         self._engine.events.clear()
         self._listening = True
         following = asyncio.run_coroutine_threadsafe(self._follow(start), self._engine.loop)
-        while True:
-            try:
-                if not self._engine.events:
-                    self._wait()
-                elif self._engine.events[0] is None:
-                    return following.result()
-                else:
-                    self._show(self._engine.events.popleft())
-            except KeyboardInterrupt:
-                self._engine.soon(self._conversation.interrupt)
+        try:
+            while (event := self._next()) is not None:
+                self._show(event)
+            following.result()
+        finally:
+            self._in_turn = False
+
+    def _next(self) -> "Event | OvertError | None":
+        while not self._engine.events:
+            self._wait()
+        return self._engine.events.popleft()
 
     async def _follow(self, start: Callable[[], Any]) -> None:
         try:
@@ -202,9 +244,7 @@ class Chat:
             if text:
                 self._engine.soon(inbox.queue if later else inbox.steer, text)
 
-    def _show(self, event: "Event | OvertError | None") -> None:
-        if event is None:
-            return
+    def _show(self, event: "Event | OvertError") -> None:
         if isinstance(event, OvertError):
             self._print(self._ink.red(say("prefix.error", text=visible(event.message))))
             return
@@ -212,39 +252,45 @@ class Chat:
         sys.stdout.write(self._screen.out)
         sys.stdout.flush()
         if isinstance(event, PermissionAsked):
-            self._engine.soon(self._conversation.answer, event.id, self._ask(event))
+            try:
+                self._engine.soon(self._conversation.answer, event.id, self._ask(event))
+            except KeyboardInterrupt:
+                self._engine.soon(self._conversation.interrupt)
+        elif isinstance(event, TurnEnded):
+            self._settling = event.reason == "interrupted"
 
     def _ask(self, question: PermissionAsked) -> Answer:
-        ink = self._ink
-        self._print(ink.bold(say("ask.headline", tool=visible(question.call.name), what=visible(question.headline))))
-        self._print(draw(question.view, ink, whole=True))
-        if question.why:
-            self._print(ink.dim(say("ask.why", why=visible(question.why))))
-        if question.dangerous:
-            self._print(ink.red(say("ask.dangerous")))
+        self._print(draw_question(question, self._ink, width=os.get_terminal_size(sys.stdout.fileno()).columns))
         choices = say("ask.choices", rule=visible(question.always)) if question.always else say("ask.choices_once")
         termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys pressed before the question are no answer to it
         while True:
             self._print(choices)
-            match self._answered(say("ask.prompt"), at_end="no").strip().lower():
-                case "y" | "yes":
+            typed = self._answered(say("ask.prompt"))
+            if typed is None:
+                return Answer(choice="deny")
+            word, _, reason = typed.strip().partition(" ")
+            match word.lower():
+                case "y" | "yes" if not reason:
                     return Answer(choice="once")
-                case "a" | "always" if question.always:
+                case "a" | "always" if question.always and not reason:
                     return Answer(choice="always")
                 case "n" | "no":
-                    return Answer(choice="deny", reason=self._answered(say("ask.reason")).strip())
+                    reason = reason or self._answered(say("ask.reason")) or ""
+                    return Answer(choice="deny", reason=reason.strip())
                 case _:
                     continue
 
-    def _answered(self, prompt: str, *, at_end: str = "") -> str:
-        """A line that does not join the history of prompts; `at_end` when there is no more input."""
+    def _answered(self, prompt: str) -> str | None:
+        """A line that does not join the history of prompts; None where there is no more input."""
         readline = late("readline")
         readline.set_auto_history(False)
         try:
+            self._in_turn = False
             return input(prompt)
         except EOFError:
-            return at_end
+            return None
         finally:
+            self._in_turn = True
             readline.set_auto_history(True)
 
     def _print(self, text: str) -> None:
@@ -261,7 +307,14 @@ def run(options: Options, first: str) -> int:
             signal.signal(number, _terminated)  # leave through the finally below: the terminal is put in order
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    chat = Chat(options)
+    if not ask_trust(options):
+        return 0
+    try:
+        chat = Chat(options)
+    except ConfigError as error:
+        if error.code != "no_model" or not late("face.offer")(options):
+            raise
+        chat = Chat(options)
     try:
         return chat.run(first)
     except SystemExit:

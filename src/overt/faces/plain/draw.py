@@ -1,14 +1,19 @@
 """Views as lines of text for any terminal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
+from overt.core.events import PermissionAsked
+from overt.core.late import late
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, View
 from overt.lib.catalogue import say
-from overt.lib.text import visible
+from overt.lib.text import exact, visible
 
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 SHOWN = 12
+NARROWEST = 20
+LINE, WRAPPED, INDENT = "  │ ", "  ┆ ", "    "
+"""The edge of what is approved. No row of it begins at the margin, so nothing in it can pass for our own words."""
 
 
 class Ink:
@@ -58,19 +63,103 @@ def draw(view: View, ink: Ink, *, whole: bool = False) -> str:
             assert_never(view)
 
 
+def draw_question(asked: PermissionAsked, ink: Ink, *, width: int = 80) -> str:
+    """Everything a person should know before the answer: what exactly would run, what it changes, and why."""
+    command = isinstance(asked.view, Plain) and asked.view.text == asked.headline
+    what = "" if command else visible(asked.headline)
+    lines = [ink.bold(say("ask.headline", tool=visible(asked.call.name), what=what).rstrip())]
+    room = max(width - len(LINE), NARROWEST)
+    lines += _edged(asked.view, ink, room)
+    if _told(asked.view) != exact(_told(asked.view)):
+        lines.append(ink.red(say("ask.codes")))
+    lines += [ink.red(row) for item in asked.affects for row in _indented(say("ask.affects", what=item), room)]
+    if asked.why:
+        lines += [ink.dim(row) for row in _indented(say("ask.why", why=asked.why), room)]
+    if asked.dangerous:
+        lines.append(ink.red(say("ask.dangerous")))
+    return "\n".join(lines)
+
+
+def hanging(text: str) -> str:
+    """Words of others below their first line stay away from the margin."""
+    return visible(text).replace("\n", f"\n{INDENT}")
+
+
+def _edged(view: View, ink: Ink, width: int) -> Iterator[str]:
+    if not isinstance(view, Diffs):
+        text = view.text if isinstance(view, Plain) else draw(view, Ink(colour=False), whole=True)
+        yield from (row for line in text.split("\n") for row in _rows(line, width))
+        return
+    for file in view.files:
+        yield ink.bold(f"{LINE}{visible(file.path)} ({file.change}, +{file.added} -{file.removed})")
+        for line in _lines(file.diff):
+            paint = _paint(line, ink)
+            yield from (paint(row) for row in _rows(line, width))
+
+
+def _rows(line: str, width: int) -> Iterator[str]:
+    """One line, broken where the terminal would break it, with a mark that says so."""
+    first, *rest = _broken(exact(line).expandtabs(4), width)
+    yield LINE + first
+    yield from (WRAPPED + row for row in rest)
+
+
+def _indented(text: str, width: int) -> Iterator[str]:
+    """Our own words with others' behind them: only the first row begins at the margin."""
+    first, *rest = (row for line in visible(text).expandtabs(4).split("\n") for row in _broken(line, width))
+    yield first
+    yield from (INDENT + row for row in rest)
+
+
+def _broken(line: str, width: int) -> Iterator[str]:
+    row, cells = "", 0
+    for char in line:
+        wide = _cells(char)
+        if cells + wide > width:
+            yield row
+            row, cells = "", 0
+        row, cells = row + char, cells + wide
+    yield row
+
+
+def _cells(char: str) -> int:
+    if char.isascii():
+        return 1
+    unicodedata = late("unicodedata")
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _told(view: View) -> str:
+    """What of a view was made by others and must be shown to the letter."""
+    match view:
+        case Plain(text=text):
+            return text
+        case Diffs(files=files):
+            return "".join(line for file in files for line in (file.path, *_lines(file.diff)))
+        case _:
+            return ""
+
+
 def _diff(file: FileDiff, ink: Ink, *, whole: bool) -> str:
     head = ink.bold(f"{visible(file.path)} ({file.change}, +{file.added} -{file.removed})")
-    lines = [_diff_line(visible(line), ink) for line in file.diff.splitlines()]
+    lines = [_paint(line, ink)(visible(line)) for line in _lines(file.diff)]
     return "\n".join([head, *_clipped(lines, 40, whole=whole)])
 
 
-def _diff_line(line: str, ink: Ink) -> str:
-    paint: dict[str, Callable[[str], str]] = {"+": ink.green, "-": ink.red, "@": ink.cyan}
-    return paint.get(line[:1], ink.dim)(line)
+def _paint(line: str, ink: Ink) -> Callable[[str], str]:
+    paints: dict[str, Callable[[str], str]] = {"+": ink.green, "-": ink.red, "@": ink.cyan}
+    return paints.get(line[:1], ink.dim)
 
 
 def _some(text: str, *, whole: bool) -> str:
-    return "\n".join(_clipped([visible(line) for line in text.splitlines()], SHOWN, whole=whole))
+    return "\n".join(_clipped([visible(line) for line in _lines(text.replace("\r\n", "\n"))], SHOWN, whole=whole))
+
+
+def _lines(text: str) -> list[str]:
+    """At line feeds only: `splitlines` would swallow the separators that are to be shown."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _clipped(lines: list[str], most: int, *, whole: bool) -> list[str]:

@@ -22,7 +22,7 @@ from overt.core.events import (
 )
 from overt.core.usage import Usage
 from overt.core.views import Diffs
-from overt.faces.plain.draw import Ink, draw
+from overt.faces.plain.draw import Ink, draw, hanging
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -53,7 +53,7 @@ def reduce(screen: Screen, event: Event) -> Screen:
         case Replied(usage=usage):
             return replace(_line(screen, ""), thinking=False, usage=screen.usage + usage)
         case ToolStarted(call=call, headline=headline):
-            return _line(screen, f"{ink.cyan('●')} {ink.bold(visible(call.name))} {visible(headline)}")
+            return _line(screen, f"{ink.cyan('●')} {ink.bold(visible(call.name))} {hanging(headline)}")
         case PermissionAsked(call=call):
             return replace(screen, out="", asked=call.id)
         case ToolFinished(result=result, view=Diffs(files=files)) if result.call_id == screen.asked:
@@ -61,22 +61,22 @@ def reduce(screen: Screen, event: Event) -> Screen:
             return _line(screen, ink.green(f"  ✓ {names}"))
         case ToolFinished(view=view):
             drawn = draw(view, ink)
-            return _line(screen, "\n".join(f"  {line}" for line in drawn.splitlines()))
+            return _line(screen, "\n".join(f"  {line}" for line in drawn.split("\n") if drawn))
         case PermissionDecided(verdict="allow", remembered=rule) if rule:
             return _line(screen, ink.dim("  " + say("ask.remembered", rule=visible(rule))))
         case Repaired(note=note):
             return _line(screen, ink.dim("  " + say("turn.repaired", note=visible(note))))
         case UserSpoke(message=message, steered=True):
-            return _line(screen, ink.dim("> " + visible(message.text())))
+            return _line(screen, ink.dim("> " + hanging(message.text())))
         case UserSpoke(message=message) if message.origin.kind == "harness":
-            return _line(screen, ink.dim(visible(message.text())))
+            return _line(screen, ink.dim(hanging(message.text())))
         case Retried(attempt=attempt, wait=wait, reason=reason):
-            told = say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=visible(reason))
+            told = say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=hanging(reason))
             return _line(screen, ink.dim(told))
         case Noticed(text=text):
-            return _line(screen, ink.dim(visible(text)))
+            return _line(screen, ink.dim(hanging(text)))
         case PrefixReset(cause=cause):
-            return _line(screen, ink.dim(say("turn.reset", cause=visible(cause))))
+            return _line(screen, ink.dim(say("turn.reset", cause=hanging(cause))))
         case TurnEnded():
             return _line(screen, _ending(event, ink))
         case CallStreamed():
@@ -97,11 +97,13 @@ def _ending(end: TurnEnded, ink: Ink) -> str:
     )
     match end.reason:
         case "error" | "storm":
-            return f"{ink.red(say('prefix.error', text=visible(end.text)))}\n{used}"
+            return f"{ink.red(say('prefix.error', text=hanging(end.text)))}\n{used}"
         case "limit":
             return f"{say('turn.limit', steps=end.steps)}\n{used}"
         case "interrupted" | "terminated":
             return say("turn.interrupted")
+        case "done" | "denied" if not end.steps and end.usage == Usage():
+            return ""  # a command the person typed: nothing was spent
         case _:
             return used
 

@@ -1,4 +1,5 @@
-"""At most so many processes for everything the supervisor starts: a control group where one can be made."""
+"""At most so many processes and so much memory for everything a supervisor starts, by control groups where some
+can be made."""
 
 import os
 import resource
@@ -6,60 +7,69 @@ import resource
 from overt.world.sandbox.tree import stat_of
 
 GROUP = "overt-"
+SHARE_OF_MEMORY = 0.8
 
 
-def write(path: str, text: str) -> None:
-    with open(path, "r+b", buffering=0) as file:  # never creates: a folder that is no control group must fail
-        file.write(text.encode())
+class Group:
+    """One control group of ours, and the one we came from."""
+
+    def __init__(self, home: str, origin: str) -> None:
+        self.folder = f"{home}/{GROUP}{os.urandom(6).hex()}"
+        self._home = home
+        self._origin = origin
+
+    def enter(self, limits: dict[str, int]) -> bool:
+        """Make it and move in; False, and nothing is left, where that cannot be or none of the limits is known."""
+        try:
+            for stale in os.listdir(self._home):
+                if stale.startswith(GROUP):
+                    sweep(f"{self._home}/{stale}")
+            os.mkdir(self.folder)
+        except OSError:
+            return False
+        held = [name for name, value in limits.items() if _tried(f"{self.folder}/{name}", str(value))]
+        if held and _tried(f"{self.folder}/cgroup.procs", str(os.getpid())):
+            return True
+        sweep(self.folder)
+        return False
+
+    def leave(self) -> None:
+        _tried(f"{self._origin}/cgroup.procs", str(os.getpid()))
+        sweep(self.folder)
 
 
-def limit(most: int) -> str:
-    """At most `most` processes: by a control group where one can be made, whose folder is returned, else
-    by the limit on a user's processes, which does not bind root."""
+def limit(most: int) -> list[Group]:
+    """At most `most` processes and most of the memory: by control groups, which are returned, else by the limit
+    on a user's processes, which does not bind root."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        write("/proc/self/oom_score_adj", "500")  # when memory runs out, a command goes before Overt does
-    except OSError:
-        pass  # a courtesy, not a wall
-    for home in homes() * 2:  # once more, should another one have swept ours before we were in it
-        if folder := enter(home, most):
-            return folder
-    stats = [stat_of(name) for name in os.listdir("/proc") if name.isdigit()]
-    wanted = most + sum(int(stat[17]) for stat in stats if stat)
-    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    if hard == resource.RLIM_INFINITY or wanted < hard:
+    _tried("/proc/self/oom_score_adj", "500")  # when memory runs out, a command goes before Overt does
+    memory = _memory()
+    wanted = {
+        "pids": {"pids.max": most},
+        "memory": {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
+        "": {"pids.max": most, "memory.max": memory, "memory.swap.max": 0},
+    }
+    groups: list[Group] = []
+    for controller, point, path in _memberships():
+        origin = (point + path).rstrip("/")
+        homes = [origin] if controller or path == "/" else [origin, os.path.dirname(origin)]
+        for home in homes * 2:  # once more, should another one have swept ours before we were in it
+            group = Group(home, origin)
+            if group.enter(wanted[controller]):
+                groups.append(group)
+                break
+    if not any(os.path.exists(f"{group.folder}/pids.max") for group in groups):
+        _limit_user(most)
+    return groups
+
+
+def limit_here(most: int) -> None:
+    """Inside a user namespace of our own, where newer kernels count its processes apart from all others."""
+    release = os.uname().release.split(".")
+    if tuple(int(part) if part.isdigit() else 0 for part in release[:2]) >= (5, 14):
+        _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(resource.RLIMIT_NPROC, (wanted, wanted))
-    return ""
-
-
-def homes() -> list[str]:
-    """Control groups that could hold ours: the one we are in, and its parent."""
-    try:
-        with open("/proc/self/cgroup") as file:
-            lines = [line.rstrip("\n").split(":", 2) for line in file]
-    except OSError:
-        return []
-    roots = {"pids": "/sys/fs/cgroup/pids", "": "/sys/fs/cgroup"}
-    found = [(roots[names] + path).rstrip("/") for _, names, path in lines if names in roots]
-    return [home for path in found for home in (path, os.path.dirname(path))]
-
-
-def enter(home: str, most: int) -> str:
-    folder = f"{home}/{GROUP}{os.urandom(6).hex()}"
-    try:
-        for stale in os.listdir(home):
-            if stale.startswith(GROUP):
-                sweep(f"{home}/{stale}")
-        os.mkdir(folder)
-    except OSError:
-        return ""
-    try:
-        write(f"{folder}/pids.max", str(most))
-        write(f"{folder}/cgroup.procs", str(os.getpid()))
-    except OSError:
-        sweep(folder)
-        return ""
-    return folder
 
 
 def sweep(folder: str) -> None:
@@ -69,9 +79,48 @@ def sweep(folder: str) -> None:
         pass  # in use, or gone already
 
 
-def leave(folder: str) -> None:
+def _limit_user(most: int) -> None:
+    stats = [stat_of(name) for name in os.listdir("/proc") if name.isdigit()]
+    wanted = most + sum(int(stat[17]) for stat in stats if stat)
+    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    if hard == resource.RLIM_INFINITY or wanted < hard:
+        resource.setrlimit(resource.RLIMIT_NPROC, (wanted, wanted))
+
+
+def _memberships() -> list[tuple[str, str, str]]:
+    """Controller (empty for version 2), mount point and path of the control groups we are in.
+
+    Mount points come from the kernel: a folder that merely lies where one is expected is no control group.
+    """
     try:
-        write(os.path.dirname(folder) + "/cgroup.procs", str(os.getpid()))
+        with open("/proc/self/cgroup") as file:
+            lines = [line.rstrip("\n").split(":", 2) for line in file]
+        with open("/proc/self/mounts") as file:
+            mounts = [line.split() for line in file]
     except OSError:
-        return  # there was none; or the next supervisor sweeps it
-    sweep(folder)
+        return []
+    points: dict[str, str] = {}
+    for _, point, kind, options, *_ in mounts:
+        if kind == "cgroup2":
+            points.setdefault("", point)
+        elif kind == "cgroup":
+            points |= dict.fromkeys({"pids", "memory"} & set(options.split(",")), point)
+    return [
+        (controller, points[controller], path)
+        for _, names, path in lines
+        for controller in names.split(",")
+        if controller in points
+    ]
+
+
+def _memory() -> int:
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE_OF_MEMORY)
+
+
+def _tried(path: str, text: str) -> bool:
+    try:
+        with open(path, "r+b", buffering=0) as file:  # never creates: what is no control group must fail
+            file.write(text.encode())
+    except OSError:
+        return False
+    return True

@@ -1,21 +1,23 @@
 """Starts every command of a conversation, and sees to it that none of them outlives Overt.
 
 A program of its own that loads nothing but the standard library and its neighbours here, so that a sandbox can
-hold it: `_spawner.py` starts it with the folder of the package as its only word besides the limit.
+hold it: `_station.py` starts it with the folder of the package as its only word besides the limit, or lets
+`boxed.py` do so behind walls.
 
     Overt ── link (fd 0) ──> keepers, forked by the supervisor ── spawn ──> the command, in its own session
       └── control, one per command ──┘
 
 A spare keeper always waits on the link, so that no command waits for a fork, and one whose command is gone with
-everything it started waits again: forking an interpreter costs more than most commands. An order carries two
-descriptors: the control of this command and the pipe for its output. A keeper is a subreaper: whatever the
+everything it started waits again: forking an interpreter costs more than most commands. An order carries three
+descriptors: the control of this command, the pipe for its output, and the ledger, where the place of the order is
+marked before anything is started: what was taken is not given to somebody else. A keeper is a subreaper: whatever the
 command starts, however it detaches itself (`setsid`, `nohup &`, a double fork), ends up below its own keeper,
 so a command is killed whole, its neighbours are left alone, and "nothing is left" is one system call (no
 child to wait for). Lifetimes are descriptors: when Overt goes, in whatever way, every control and the link
 read end-of-file, and the keepers kill what they keep. Strays of a killed keeper come to the supervisor, which
 is a subreaper too.
 
-On a control the keeper says `taken`, `pid N`, then `exit CODE KILLED`, or `failed ERRNO`; it is told `kill GRACE`.
+On a control the keeper says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`; it is told `kill GRACE`.
 """
 
 import ctypes
@@ -27,27 +29,38 @@ import socket
 import sys
 import time
 
-from overt.world.sandbox.limits import leave, limit
+from overt.world.sandbox.limits import limit
+from overt.world.sandbox.reading import start_reading
 from overt.world.sandbox.tree import Reaped, below, destroy, tell
 
 LEFT_OVER = 0.1
 """Seconds a command's background processes get to finish by themselves (`> >(tee log)`) once it has ended."""
 FAREWELL = 0.5
+FIRST = os.getpid() == 1
+"""In a namespace of our own, which ends with us at once: what cannot be killed one by one goes so."""
+WITHIN = 0.4 if FIRST else 3.0
+MOST_KEEPERS = 65536
+"""More than any limit on processes lets there be."""
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 DEFAULTED = tuple(signal.Signals["SIG" + name] for name in "INT HUP TERM QUIT PIPE TSTP TTIN TTOU XFSZ".split())
-"""Ignored here, where the terminal and the commands must not reach; as usual again in a command."""
+"""Ignored here, where the terminal and the commands must not reach."""
+USUAL = tuple(sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}))
+"""As usual again in a command. All of them, because the C library asks the kernel about each that is not named."""
 
 
 class Order:
-    """One program to start: `linger` lets what it leaves behind live on, as a declared background job."""
+    """One program to start: `linger` lets what it leaves behind live on, as a declared background job; with
+    `reading` it may write only to `places`."""
 
     def __init__(self, payload: bytes, descriptors: list[int]) -> None:
-        flag, cwd, count, *words = payload.split(b"\0")
-        self.linger = flag == b"linger"
-        self.cwd = cwd
+        place, flags, self.cwd, count, *words = payload.split(b"\0")
+        self.place = int(place)
+        self.linger, self.reading = b"linger" in flags, b"reading" in flags
+        self.places = [os.fsdecode(word) for word in words[: int(count)]]
+        count, *words = words[int(count) :]
         self.argv = words[: int(count)]
-        self.env = dict(pair.split(b"=", 1) for pair in words[int(count) :])
-        self.control, self.output = descriptors
+        self.env = dict([pair.split(b"=", 1) for pair in words[int(count) :]])
+        self.control, self.output, self.ledger = descriptors
 
 
 def become_subreaper() -> None:
@@ -71,7 +84,9 @@ def drain(wake: int) -> None:
 
 def start(order: Order) -> int:
     os.chdir(order.cwd)
-    os.environb[b"PATH"] = order.env.get(b"PATH", b"/usr/local/bin:/usr/bin:/bin")
+    path = order.env.get(b"PATH", b"/usr/local/bin:/usr/bin:/bin")
+    if os.environb.get(b"PATH") != path:
+        os.environb[b"PATH"] = path
     return os.posix_spawnp(
         order.argv[0],
         order.argv,
@@ -79,7 +94,7 @@ def start(order: Order) -> int:
         file_actions=[(os.POSIX_SPAWN_DUP2, order.output, 1), (os.POSIX_SPAWN_DUP2, order.output, 2)],
         setsid=True,
         setsigmask=(),
-        setsigdef=DEFAULTED,
+        setsigdef=USUAL,
     )
 
 
@@ -98,14 +113,13 @@ class Keeper:
 
     def run(self, order: Order) -> bool:
         """Keep it until nothing of it is left; False when something could not be killed."""
-        self.say(b"taken\n")
+        os.pwrite(order.ledger, b"\1", order.place)
+        os.close(order.ledger)
         try:
-            root = start(order)
+            root = start_reading(lambda: start(order), order.places) if order.reading else start(order)
         except OSError as error:
             self.say(b"failed %d\n" % (error.errno or 0))
             return True
-        finally:
-            os.close(order.output)
         self.say(b"pid %d\n" % root)
         self.poller.register(self.control, select.POLLIN)
         while not self.ended(root) and time.monotonic() < self.deadline:
@@ -118,7 +132,7 @@ class Keeper:
         gone = True
         if not self.ended(root):
             self.killed = len(below(os.getpid()))
-            gone = destroy()
+            gone = destroy(within=WITHIN)
             self.ended(root)
         code = -signal.SIGKILL if self.status is None else os.waitstatus_to_exitcode(self.status)
         self.say(b"exit %d %d\n" % (code, self.killed))
@@ -156,13 +170,13 @@ class Keeper:
 def receive(link: socket.socket) -> Order | None:
     """The next order, or None when Overt is gone."""
     try:
-        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(8), socket.MSG_CMSG_CLOEXEC)
+        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(12), socket.MSG_CMSG_CLOEXEC)
     except OSError:
         return None
     descriptors = [
         int.from_bytes(data[at : at + 4], sys.byteorder) for _, _, data in ancillary for at in range(0, len(data), 4)
     ]
-    if not head or len(descriptors) != 2:
+    if not head or len(descriptors) != 3:
         return None
     data = bytearray(head)
     while len(data) < 8 or len(data) < 8 + int(data[:8], 16):
@@ -175,14 +189,14 @@ def receive(link: socket.socket) -> Order | None:
 
 
 class Supervisor:
-    """`idle` are the keepers that wait for an order. They tell by their pid that they took one, and by its
-    negative that they wait again. Only who holds the lock on `turn` reads from the link."""
+    """`keepers` are all of them, each with its place in `turn`: a file in memory that they share, with a byte for each,
+    set while it waits for an order. Only who holds the lock on `turn` reads from the link. Who then sees nobody else
+    waiting asks for a spare; with one there, an order wakes nobody but the keeper that takes it."""
 
     def __init__(self, link: socket.socket) -> None:
         self.link = link
         self.pid = os.getpid()
-        self.keepers: set[int] = set()
-        self.idle: set[int] = set()
+        self.keepers: dict[int, int] = {}
         self.heard, self.tell = os.pipe()
         self.turn = os.memfd_create("turn")
 
@@ -194,36 +208,44 @@ class Supervisor:
         poller.register(self.link, 0)  # its end only: what comes on it is for the keepers
         ready: set[int] = set()
         while self.link.fileno() not in ready:
-            if not self.idle:
-                self.fork()
-            ready = {file for file, _ in poller.poll(None if self.idle else 50)}
+            ready = {file for file, _ in poller.poll(None if self.waiting() or self.fork() else 50)}
             if self.heard in ready:
-                pid = int.from_bytes(os.read(self.heard, 4), sys.byteorder, signed=True)
-                (self.idle.discard if pid > 0 else self.idle.add)(abs(pid))
+                os.read(self.heard, 4096)
             if wake in ready:
                 drain(wake)
                 self.reap()
-        Reaped().collect(until=time.monotonic() + FAREWELL)
-        destroy()
+        if not FIRST:
+            Reaped().collect(until=time.monotonic() + FAREWELL)
+            destroy()
 
-    def fork(self) -> None:
-        """Make a spare keeper; where no process can be made now, the next round tries again."""
+    def waiting(self) -> bool:
+        """Whether somebody would take an order."""
+        return b"\1" in os.pread(self.turn, MOST_KEEPERS, 0)
+
+    def waits(self, place: int, waits: bool) -> None:
+        os.pwrite(self.turn, b"\1" if waits else b"\0", place)
+
+    def fork(self) -> bool:
+        """Make a spare keeper; False where no process can be made now."""
+        taken = set(self.keepers.values())
+        place = next(number for number in range(len(taken) + 1) if number not in taken)
+        self.waits(place, True)  # before it can have taken an order
         try:
             pid = os.fork()
         except OSError:
-            return
+            self.waits(place, False)
+            return False
         if pid:
-            self.keepers.add(pid)
-            self.idle.add(pid)
-            return
+            self.keepers[pid] = place
+            return True
         gone = False
         try:
             os.close(self.heard)
-            gone = self.keep()
+            gone = self.keep(place)
         finally:
             os._exit(0 if gone else 1)
 
-    def keep(self) -> bool:
+    def keep(self, place: int) -> bool:
         """Take orders until there are no more; a keeper outlives its supervisor by its command only."""
         signal.signal(signal.SIGUSR1, lambda number, frame: self.link.close())
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGUSR1, 0, 0, 0)
@@ -231,39 +253,48 @@ class Supervisor:
             return True  # it was gone before it could be waited for
         become_subreaper()
         wake = wake_on_child()
-        while order := self.next_order():
-            told = self.say(os.getpid())
+        while order := self.next_order(place):
             keeper = Keeper(order, wake)
             gone = keeper.run(order)
             keeper.control.close()
-            if not gone or not told or not self.say(-os.getpid()):
+            os.close(order.output)  # not before it was told: the end of the output would only wake Overt once more
+            if not gone or os.getppid() != self.pid:
                 return gone
+            self.waits(place, True)
         return True
 
-    def next_order(self) -> Order | None:
+    def next_order(self, place: int) -> Order | None:
         fcntl.lockf(self.turn, fcntl.LOCK_EX)
         try:
-            return receive(self.link)
+            order = receive(self.link)
+            self.waits(place, False)
+            last = not self.waiting()
         finally:
             fcntl.lockf(self.turn, fcntl.LOCK_UN)
+        if last:
+            self.ask_for_spare()
+        return order
 
-    def say(self, number: int) -> bool:
+    def ask_for_spare(self) -> None:
         try:
-            return os.write(self.tell, number.to_bytes(4, sys.byteorder, signed=True)) == 4
+            os.write(self.tell, b"\0")
         except BrokenPipeError:
-            return False  # the supervisor was killed; the order can be carried out without it
+            pass  # the supervisor was killed; the order can be carried out without it
 
     def reap(self) -> None:
         reaped = Reaped()
         reaped.collect()
-        ended = self.keepers & reaped.status.keys()
-        self.keepers -= ended
-        self.idle -= ended
+        ended = self.keepers.keys() & reaped.status.keys()
+        for keeper in ended:
+            self.waits(self.keepers.pop(keeper), False)
         if any(reaped.status[keeper] for keeper in ended):
-            destroy(frozenset(self.keepers))
+            gone = destroy(frozenset(self.keepers), within=WITHIN)
+            if FIRST and not gone:
+                os._exit(1)
 
 
-def main() -> None:
+def take_link() -> socket.socket:
+    """Make this process fit to supervise, and find the way to Overt."""
     for number in DEFAULTED:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
@@ -273,8 +304,23 @@ def main() -> None:
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
     become_subreaper()
-    folder = limit(int(sys.argv[2]))
+    return link
+
+
+def supervise(link: socket.socket, lacking: tuple[str, ...] = ()) -> None:
+    """Say that we are up, and which walls are lacking; then take orders until the link ends."""
     try:
-        Supervisor(link).run()
+        link.sendall(b"up\0" + "\0".join(lacking).encode() + b"\n")
+    except OSError:
+        return  # Overt is gone already
+    Supervisor(link).run()
+
+
+def main() -> None:
+    link = take_link()
+    groups = limit(int(sys.argv[2]))
+    try:
+        supervise(link)
     finally:
-        leave(folder)
+        for group in groups:
+            group.leave()

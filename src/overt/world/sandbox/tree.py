@@ -4,8 +4,6 @@ import os
 import signal
 import time
 
-DESTROY = 3.0
-
 
 def stat_of(pid: str) -> list[bytes]:
     """State, parent, group, … of a process, or nothing when it is gone."""
@@ -47,10 +45,10 @@ def tell(number: int, processes: dict[int, int]) -> None:
             pass  # gone meanwhile, or not ours to signal
 
 
-def destroy(spare: frozenset[int] = frozenset()) -> bool:
+def destroy(spare: frozenset[int] = frozenset(), *, within: float = 3.0) -> bool:
     """Freeze everything below this process, then kill it. Frozen processes still count against a limit on
     processes, so what forks without end runs into the limit instead of away from us."""
-    deadline = time.monotonic() + DESTROY
+    deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         frozen: dict[int, int] = {}
         while fresh := {pid: group for pid, group in below(os.getpid(), spare).items() if pid not in frozen}:

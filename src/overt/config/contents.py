@@ -1,0 +1,96 @@
+"""What the files of a project would bring about, in short lines for the person who is asked to trust it.
+
+The files may be anybody's: they are parsed, never obeyed; values of variables and headers are not shown.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from overt.config._files import read_settings
+from overt.config.material import CONFIGURATION
+from overt.config.origin import rows
+from overt.config.regular import read_regular
+from overt.config.trust import assignments
+from overt.core.errors import ConfigError
+from overt.lib import jsonc
+from overt.lib.redact import Redactor
+
+LARGEST = 256 * 1024
+MOST_LINES = 12
+WIDEST = 100
+
+
+def contents(project: str, name: str) -> tuple[str, ...]:
+    path = os.path.join(project, name)
+    if name in CONFIGURATION:
+        return _bounded(_settings(path, name))
+    if name == ".env":
+        return _bounded(iter([", ".join(dict.fromkeys(variable for variable, _ in assignments(path)))]))
+    if name.endswith((".json", ".jsonc")):
+        return _bounded(_programs(path))
+    return ()
+
+
+def _settings(path: str, name: str) -> Iterator[str]:
+    try:
+        settings, warnings = read_settings(path, name)
+    except ConfigError as error:
+        yield error.message
+        return
+    grouped: dict[str, list[str]] = {}
+    for setting in settings:
+        if not (setting.key.startswith("providers.") and setting.key.endswith(".name")):
+            for row in rows(setting):
+                grouped.setdefault(row.key, []).append(_text(row.value))
+    for key, values in grouped.items():
+        yield f"{key} = {', '.join(values)}"
+    yield from warnings
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _programs(path: str) -> Iterator[str]:
+    """Servers and hooks by the names around them: whatever would be run or called."""
+    try:
+        data, _ = read_regular(path, LARGEST)
+        if len(data) > LARGEST:
+            yield "is too large to be shown"
+            return
+        tree = jsonc.parse(data.decode()).value
+    except OSError as error:
+        yield f"cannot be read: {error.strerror}"
+        return
+    except ValueError:
+        yield "is not valid JSON"
+        return
+    yield from _commands(tree, ())
+
+
+def _commands(value: Any, path: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _commands(item, path)
+    if not isinstance(value, dict):
+        return
+    if called := value.get("command") or value.get("url"):
+        words = called if isinstance(called, list) else [called, *_list(value.get("args"))]
+        yield f"{'.'.join(path)}: {' '.join(map(str, words))}"
+        return
+    for key, item in value.items():
+        yield from _commands(item, path if key == "hooks" and path else (*path, key))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _bounded(lines: Iterator[str]) -> tuple[str, ...]:
+    """One line stays one line, and a flood of them does not hide the question."""
+    redactor = Redactor()
+    found = [redactor.clean(" ".join(line.split())) for line in lines if line]
+    short = [line if len(line) <= WIDEST else line[: WIDEST - 1] + "…" for line in found[:MOST_LINES]]
+    more = len(found) - MOST_LINES
+    return (*short, f"… {more} more") if more > 0 else tuple(short)

@@ -1,0 +1,73 @@
+"""The JSON schema of a reply that is one call or the final answer, for servers that hold a model to a schema."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from overt.core.codec import decode, encode
+from overt.core.requests import ToolSpec
+
+FINAL = "final"
+LISTED = ("read", "edit")
+"""Tools whose `path` is an existing file."""
+CLOSED = (".json", ".ipynb", ".xml", ".html", ".svg")
+"""Files that end with a bracket or a tag."""
+MOST_PATHS = 200
+KEPT = ("type", "enum", "items", "minLength", "properties", "required")
+"""What every converter of schemas to grammars understands; other bounds are checked when the call is."""
+
+
+def form_of(
+    tools: Mapping[str, ToolSpec], *, paths: Sequence[str] = (), final: bool = True, only_final: bool = False
+) -> Raw:
+    """`{"tool": NAME, …arguments}` for one of the tools, or `{"tool": "final", "text": …}`.
+
+    With `paths`, reading and editing take one of these and nothing else; too many are left to the model.
+    """
+    chosen = {} if only_final else tools
+    known = list(dict.fromkeys(paths)) if len(paths) <= MOST_PATHS else []
+    options: list[dict[str, Any]] = []
+    for name, spec in chosen.items():
+        options += _calls(name, decode(spec.schema), known if name in LISTED else [])
+    if final or not options:
+        options.append(_option(FINAL, {"text": {"type": "string"}}, ["text"]))
+    return Raw(encode(options[0] if len(options) == 1 else {"anyOf": options}))
+
+
+def _calls(name: str, schema: dict[str, Any], paths: list[str]) -> list[dict[str, Any]]:
+    """One option, or two: where nothing can be added at the end, an edit has to name its place."""
+    closed = [path for path in paths if path.endswith(CLOSED)] if "old" in schema["properties"] else []
+    rest = [path for path in paths if path not in closed]
+    found = [_call(name, schema, rest)] if rest or not closed else []
+    if closed:
+        place = schema["properties"]["old"] | {"minLength": 1}
+        found.append(_call(name, schema | {"properties": schema["properties"] | {"old": place}}, closed))
+    return found
+
+
+def _call(name: str, schema: dict[str, Any], paths: list[str]) -> dict[str, Any]:
+    properties = {key: _plain(value) for key, value in schema["properties"].items() if key != "tool"}
+    if paths and "path" in properties:
+        properties["path"] = {"type": "string", "enum": paths}
+    return _option(name, properties, schema.get("required", []))
+
+
+def _option(name: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    """`tool` comes first, so that the rest is written under the rules of the tool that was chosen."""
+    return {
+        "type": "object",
+        "properties": {"tool": {"type": "string", "const": name}, **properties},
+        "required": ["tool", *required],
+        "additionalProperties": False,
+    }
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    found = {key: schema[key] for key in KEPT if key in schema}
+    if "items" in found:
+        found["items"] = _plain(found["items"])
+    if "properties" in found:
+        found["properties"] = {key: _plain(value) for key, value in found["properties"].items()}
+        found["additionalProperties"] = False
+    return found

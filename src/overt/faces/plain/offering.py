@@ -1,0 +1,31 @@
+"""When no model was found: the embedded one is offered, with what it is and where it comes from."""
+
+import asyncio
+import sys
+import termios
+
+from overt.app.fetch import offer
+from overt.app.fetch_bar import Bar
+from overt.app.options import Options
+from overt.app.setting import read_setting
+from overt.lib.catalogue import say
+
+
+def offer_model(options: Options) -> bool:
+    """Ask, and fetch after a yes. True: there is a model now. Ctrl-C leaves, with word of how to go on."""
+    try:
+        return asyncio.run(offer(read_setting(options), _agreed, Bar(_write, terminal=sys.stdout.isatty())))
+    except KeyboardInterrupt:
+        print(f"\n{say('fetch.interrupted', name='')}".rstrip(), flush=True)
+        raise
+
+
+def _agreed(question: str) -> bool:
+    _write(question)
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys pressed before the question are no answer to it
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

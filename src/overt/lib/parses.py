@@ -1,0 +1,26 @@
+"""Whether a text is still what its name says it is."""
+
+from overt.core.codec import decode
+from overt.core.late import late
+
+SYNTAX_ONLY = 0x400
+"""`ast.PyCF_ONLY_AST`, without importing ast."""
+
+
+def parse_error(path: str, text: str) -> str:
+    """Why a .py, .json or .toml file does not parse; empty when it does, and for every other file."""
+    kind = path.rpartition(".")[2].lower()
+    try:
+        if kind == "py":
+            with late("warnings").catch_warnings(action="ignore"):  # an odd escape is none of our business
+                compile(text, path, "exec", SYNTAX_ONLY, dont_inherit=True)
+        elif kind == "json":
+            decode(text or "null")
+        elif kind == "toml":
+            late("tomllib").loads(text)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        return f"line {error.lineno}: {error.msg}" + (f": {line}" if line else "")
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error)
+    return ""

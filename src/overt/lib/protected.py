@@ -1,0 +1,118 @@
+"""Names that file tools never write and commands ask about: one test, whatever disguise a name wears.
+
+A file system may take many spellings for one name: other letter case, compatibility characters and invisible
+ones (HFS+, APFS), trailing dots and spaces, stream suffixes and short names (NTFS). Here a name counts as
+protected when any of them would; on a stricter file system that refuses a few names nobody needs.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from overt.core.late import late
+
+Home = Literal["here", "elsewhere", "anywhere"]
+
+GIT = "git's own files"
+OWN = "Overt's configuration"
+START = "shell start file"
+
+EVERYWHERE: dict[str, str] = {
+    ".git": GIT,
+    ".overt": OWN,
+    "overt.toml": OWN,
+    "overt.json": OWN,
+    "overt.jsonc": OWN,
+    ".envrc": "direnv start file",
+}
+"""As any component of a path: what lies below a protected folder is protected with it."""
+
+AT_HOME: dict[tuple[str, ...], str] = {
+    **{
+        (name,): START
+        for name in """.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile
+        .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xinitrc .xsession .xsessionrc
+        .pam_environment""".split()
+    },
+    (".config", "fish"): START,
+    (".config", "autostart"): START,
+    (".config", "environment.d"): START,
+    (".config", "systemd"): START,
+    (".gitconfig",): "git's settings",
+    (".config", "git"): "git's settings",
+    (".ssh",): "ssh keys and settings",
+    (".config", "overt"): OWN,
+    (".local", "share", "overt"): "Overt's records",
+}
+"""Counted from the home folder."""
+
+# Code points that a file system or a reader may skip; patterns are compiled at first use, mostly never.
+INVISIBLE = (
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+
+
+def folded(path: str) -> str:
+    """One spelling for all that a file system without letter case or invisible characters takes for the same."""
+    if path.isascii():
+        return path.lower()
+    compatible: str = late("unicodedata").normalize("NFKC", re.sub(INVISIBLE, "", path)).casefold()
+    return str(late("unicodedata").normalize("NFKC", compatible))
+
+
+def protected_name(path: str, *, home: Home = "anywhere") -> str:
+    """Why a path is protected, or an empty string.
+
+    `home` says how to take names that count in the home folder only: the path is relative to it (`here`), does
+    not lie in it (`elsewhere`), or may lie in it wherever that is (`anywhere`).
+    """
+    spelled = folded(path).replace("\\", "/").split("/")
+    names = [_canonical(name) for name in spelled if name not in ("", ".")]
+    for name in names:
+        if reason := EVERYWHERE.get(name):
+            return reason
+    return "" if home == "elsewhere" else _at_home(_resolved(names), anywhere=home == "anywhere")
+
+
+def _at_home(names: Sequence[str], *, anywhere: bool) -> str:
+    for start, name in enumerate(names if anywhere else names[:1]):
+        if name.startswith("."):
+            for length in (1, 2, 3):
+                if reason := AT_HOME.get(tuple(names[start : start + length])):
+                    return reason
+    return ""
+
+
+def _resolved(names: Sequence[str]) -> list[str]:
+    """Without the steps up, as far as the text can tell."""
+    found: list[str] = []
+    for name in names:
+        if name != "..":
+            found.append(name)
+        elif found:
+            found.pop()
+    return found
+
+
+def _canonical(name: str) -> str:
+    """A component as NTFS would take it: without a stream, without trailing dots and spaces, in its long form."""
+    if name == "..":
+        return name
+    bare = name.partition(":")[0].rstrip(". ")
+    stem, _, tail = bare.partition("~")
+    number, _, ending = tail.partition(".")
+    return SHORT.get(f"{stem}.{ending}", bare) if number.isdigit() else bare
+
+
+def _short(name: str) -> str:
+    """The short name of NTFS without its number: `.bash_profile` is `bash_p`, `overt.toml` is `overt.tom`."""
+    stem, dot, ending = name.lstrip(".").rpartition(".")
+    return f"{(stem if dot else ending)[:6]}.{ending[:3] if dot else ''}"
+
+
+SHORT: dict[str, str] = {
+    _short(name): name
+    for name in (*EVERYWHERE, *(part for parts in AT_HOME for part in parts))
+    if "." in name or len(name) > 8  # others are short already
+}

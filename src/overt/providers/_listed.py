@@ -1,0 +1,69 @@
+"""What servers tell of their models when they list them."""
+
+from typing import Any
+
+from overt.core.codec import decode
+from overt.core.settings import ModelFacts, Price
+
+
+def read_models(body: bytes) -> tuple[ModelFacts, ...] | None:
+    """The models of a list in any of the shapes in use; None when it is none of them."""
+    try:
+        listed: Any = decode(body)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(listed, dict):
+        listed = listed.get("data", listed.get("models"))
+    if not isinstance(listed, list):
+        return None
+    found = (_facts(item) for item in listed)
+    return tuple({facts.name: facts for facts in found if facts is not None}.values())
+
+
+def _facts(item: Any) -> ModelFacts | None:
+    if isinstance(item, str):
+        return ModelFacts(name=item) if item else None
+    if not isinstance(item, dict):
+        return None
+    names = (item.get(key) for key in ("id", "name", "model"))
+    name = next((each for each in names if isinstance(each, str) and each), "")
+    return (
+        ModelFacts(name=name, window=_window(item), price=_price(item.get("pricing")), images=_images(item))
+        if name
+        else None
+    )
+
+
+def _window(item: dict[str, Any]) -> int:
+    """vLLM, OpenRouter, Groq and LM Studio each have a word for it; llama.cpp keeps it in `meta`."""
+    meta = item.get("meta")
+    places = (item, meta if isinstance(meta, dict) else {})
+    names = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
+    for value in (place.get(name) for place in places for name in names):
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9:
+            return value
+    return 0
+
+
+def _price(pricing: Any) -> Price | None:
+    """OpenRouter's, which is for one token and written as text."""
+    if not isinstance(pricing, dict):
+        return None
+    input, output = _million(pricing.get("prompt")), _million(pricing.get("completion"))
+    if input is None or output is None:
+        return None
+    return Price(input=input, output=output, cached=_million(pricing.get("input_cache_read")))
+
+
+def _million(value: Any) -> float | None:
+    try:
+        number = float(value) if isinstance(value, str | float | int) and not isinstance(value, bool) else -1.0
+    except ValueError:
+        return None
+    return round(number * 1e6, 6) if 0 <= number < 1 else None
+
+
+def _images(item: dict[str, Any]) -> bool | None:
+    architecture = item.get("architecture")
+    takes = architecture.get("input_modalities") if isinstance(architecture, dict) else None
+    return "image" in takes if isinstance(takes, list) else None

@@ -1,0 +1,63 @@
+"""A reply that is one JSON object by agreement: a call, or the final words."""
+
+from typing import Any
+
+from overt.core.messages import Call, Part, Text
+from overt.core.requests import Finish
+from overt.repair._asked import Asked, asked, from_broken, from_value, value_at
+from overt.repair._hunt import Hunt
+from overt.repair._lenient import Broken, Cut
+
+FINAL = "final"
+SPOKEN = ("text", "answer", "message", "content", "response", "final")
+
+Formed = tuple[tuple[Part, ...], str, str]
+
+
+def formed(parts: tuple[Part, ...], tools: Hunt, finish: Finish) -> Formed | None:
+    """The parts with the object read, what was done and what stood there; None when there is no such object."""
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    others = tuple(part for part in parts if not isinstance(part, Text))
+    start = text.find("{")
+    if start < 0 or (text[:start].strip() and not text[:start].strip().startswith("```")):
+        return None
+    try:
+        value, _ = value_at(text, start, tools)
+    except Broken:
+        found = from_broken(text[start:], tools)
+        return _called(others, found, text) if found else None
+    if not isinstance(value, dict):
+        return None
+    if (said := final(value)) is not None:
+        return (*others, Text(text=said)), "", ""
+    found = from_value(value, tools, "marked") or _flat(value, tools)
+    return _called(others, found, text) if found else None
+
+
+def final(value: dict[str, Any]) -> str | None:
+    """The words of a final object, whole or cut; None for anything else."""
+    if value.get("tool", value.get("name")) != FINAL:
+        return None
+    inside = value.get("arguments", value.get("parameters"))
+    for place in (value, inside if isinstance(inside, dict) else {}):
+        for key in SPOKEN:
+            if isinstance(place.get(key), str):
+                return str(place[key])
+    return "" if isinstance(value, Cut) else None
+
+
+def _flat(value: dict[str, Any], tools: Hunt) -> list[Asked] | None:
+    """Arguments beside the name, whatever they are called: what is wrong with them is said when they are checked."""
+    name = value.get("tool", value.get("name"))
+    if not isinstance(name, str):
+        return None
+    rest = {key: item for key, item in value.items() if key not in ("tool", "name")}
+    inner = rest.get("arguments")
+    given = inner if isinstance(inner, dict) else rest
+    call = asked(name, Cut(given) if isinstance(value, Cut) and given is rest else given, tools)
+    return [call] if call else None
+
+
+def _called(others: tuple[Part, ...], found: list[Asked], text: str) -> Formed:
+    made = tuple(Call(id=f"leaked_{n}", name=call.name, arguments=call.arguments) for n, call in enumerate(found, 1))
+    return (*others, *made), "", text

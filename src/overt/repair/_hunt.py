@@ -1,0 +1,34 @@
+"""The tools a text may call, and how much may still be spent on looking for calls to them."""
+
+from collections.abc import Mapping
+
+from overt.core.tool import Tool
+
+STARTS, CHARACTERS = 200, 1_000_000
+"""Places of one reply that are looked at for a call, and characters read there in all: ten times what the longest
+replies need, and what keeps a text made of nothing but beginnings from stopping everything else."""
+
+
+class Spent(Exception):
+    """Enough was read: what remains is text."""
+
+
+class Hunt(dict[str, Tool]):
+    """One for a whole reply."""
+
+    def __init__(self, tools: Mapping[str, Tool]) -> None:
+        super().__init__(tools)
+        self._starts = STARTS
+        self._characters = CHARACTERS
+
+    def start(self) -> None:
+        """Another place is looked at."""
+        self._starts -= 1
+        if self._starts < 0:
+            raise Spent
+
+    def spend(self, characters: int) -> None:
+        """So many characters were read, or are about to be."""
+        self._characters -= characters
+        if self._characters < 0:
+            raise Spent

@@ -1,0 +1,366 @@
+"""Every call a text holds, with the place of its markup.
+
+Scanned from left to right: code and markup shadow each other, whichever opens first. What counts as a call and
+what merely mentions one is written down in `scavenge`.
+"""
+
+import re
+from collections import deque
+from itertools import pairwise
+from typing import NamedTuple
+
+from overt.core.foreign import TOOLS
+from overt.repair import _elements as elements
+from overt.repair import _tokens as tokens
+from overt.repair._asked import Asked, Trust, from_broken, from_python, from_value, value_at
+from overt.repair._elements import Marked
+from overt.repair._hunt import Hunt, Spent
+from overt.repair._lenient import Broken, Cut
+from overt.repair._prose import (
+    FENCE,
+    announced,
+    comment_end,
+    commented,
+    explained,
+    fence_end,
+    given_as_example,
+    intended,
+    led_up_to,
+    meant,
+    quoted,
+    ticked_end,
+    told,
+)
+from overt.repair.names import tool_name
+
+SCAN = re.compile(
+    r"(?P<fence>^[ \t]*(?:`{3,}|~{3,})[^\n`]*$)|(?P<tick>`+)|(?P<comment><!--|/\*)|(?P<mark>"
+    r"<(?=[｜|\]]|(?:[\w-]+:)?(?:tool|func|invoke|call|TOOL|longcat|use_|execute_|xml|start_function)|\w+>)|\]<\]minimax\[>\[|\[(?=T|C|F|t)"
+    r"|\bfunctools\[|\bto=|\bcall\s+tool=\")",
+    re.MULTILINE,
+)
+INVENTED = re.compile(
+    r"<(?:tool_response|tool_result|tool_results|function_results|function_response|tool_output|observation)\b"
+    r"|<\|observation\|>|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|^Observation:",
+    re.MULTILINE,
+)
+CALL_FENCES = {
+    "tool_call",
+    "tool_calls",
+    "tool_code",
+    "tool",
+    "function_call",
+    "tool_use",
+    "tools",
+    "function",
+    "action",
+}
+JSON_FENCES = {"", "json", "jsonc", "json5", "javascript", "js", "xml", "text", "plaintext", "python", "py"}
+REACT = re.compile(
+    r"^[ \t]*\**(?:Action|Tool|Function)(?: [Nn]ame)?\**:\**[ \t]*`?([\w.:-]+)`?[ \t]*\n+"
+    r"[ \t]*\**(?:(?:Action|Tool)[ _]Input|Arguments|Parameters|Input|Args)\**:\**[ \t]*",
+    re.MULTILINE,
+)
+THOUGHT = re.compile(r"^[ \t]*\**Thought\**:", re.MULTILINE)
+SPOKEN = re.compile(r"(?:^|\n)[ \t]*(?:>{3}[ \t]*)?([A-Za-z_][\w.-]*)[ \t]*\n(?=\s*\{)")
+NAMED = re.compile(r"(?:[ \t]*\**(?:Action|Tool [Cc]all|Function [Cc]all|Call)\**:\**[ \t]*)?")
+LONGEST, MOST, CALLS, TAIL = 200_000, 50, 200, 100
+"""Characters of a reply that may end in bare calls; tries that may fail; calls one text may hold; a closing tag."""
+TAG = re.compile(rf"<(?:{'|'.join(TOOLS)}|[A-Za-z]+(?:_[a-z]+)+|[a-zA-Z]+[A-Z][A-Za-z]*)>")
+LAST_TURN = re.compile(rf"(?:{elements.TURN.pattern})\s*+\Z")
+LINE = re.compile(r"^[^\S\n]*+(?=[\[{])", re.MULTILINE)
+BLANK = re.compile(r"\s*+")
+NOTHING = re.compile(rf"(?:[\s,;]|{elements.TURN.pattern}|{elements.ENDS.pattern})*+")
+TOKEN = re.compile(r"<\|/?\w+\|?>|<\w+\|>")
+"""Behind a token of a model's own, a line begins as well."""
+GLANCE = 50
+"""What a look at something that is no markup costs, in characters read."""
+
+
+class Leak(NamedTuple):
+    """`inline`: it begins in the middle of a line."""
+
+    start: int
+    end: int
+    calls: list[Asked]
+    inline: bool = False
+
+
+def leaks(text: str, tools: Hunt) -> tuple[list[Leak], int]:
+    """The calls in a text, in order, and where the text stops being the model's to tell: at an invented result."""
+    found: list[Leak] = []
+    try:
+        _marked(text, tools, found)
+        found = found or _bare(text, tools)
+    except Spent:
+        pass
+    if not found:
+        return [], len(text)
+    invented = INVENTED.search(text, found[0].end)
+    limit = invented.start() if invented else len(text)
+    kept = [leak for leak in found if leak.end <= limit]
+    after = text[kept[-1].end : limit] if kept else ""
+    if told(after) and not announced(text[: kept[0].start], after):
+        return [], len(text)
+    return (kept, limit) if kept and _certain(text, kept, limit, tools) else ([], len(text))
+
+
+def _certain(text: str, kept: list[Leak], limit: int, tools: Hunt) -> bool:
+    """What changes something, or begins in the middle of a line, is the last thing a reply does.
+
+    A missed call costs a step; one that was only quoted and is run costs the trust.
+    """
+    changing = [any(not tools[call.name].effects <= {"read"} for call in leak.calls) for leak in kept]
+    first = next((n for n, leak in enumerate(kept) if changing[n] or leak.inline), None)
+    if first is None:
+        return True
+    between = [text[one.end : other.start] for one, other in pairwise(kept)]
+    if not all(NOTHING.fullmatch(piece) for piece in (*between[first:], text[kept[-1].end : limit])):
+        return False
+    if not any(changing):
+        return True
+    lead = text[: kept[0].start]
+    invented = limit < len(text)
+    if invented and THOUGHT.sub("", lead).strip() and not THOUGHT.match(lead.lstrip()):
+        return False
+    return meant("\n\n".join((lead, *between[:first])))
+
+
+def _marked(text: str, tools: Hunt, found: list[Leak]) -> None:
+    """Calls in a model's own markup, outside code and comments."""
+    at, missed = 0, 0
+    while missed < MOST and len(found) < CALLS and (match := SCAN.search(text, at)):
+        if match["fence"]:
+            opening = FENCE.match(text, match.start())
+            at = fence_end(text, opening)[1] if opening else match.end()
+            continue
+        if match["tick"]:
+            at = ticked_end(text, match.start())
+            tools.spend(GLANCE)
+            continue
+        if match["comment"]:
+            at = comment_end(text, match.start())
+            continue
+        marked, start = _mark(text, match.start(), tools)
+        tools.spend(GLANCE)
+        before = found[-1].end if found else 0
+        if marked is None or start < before:
+            missed += start >= 0
+            at = match.start() + 1
+            continue
+        head = TOKEN.split(text[max(before, text.rfind("\n", before, start) + 1, start - 1000) : start])[-1]
+        at = max(marked.end, match.start() + 1)
+        if quoted(text, start, marked.end) or explained(text[max(before, start - 1000) : start]):
+            continue
+        if not head.strip() or led_up_to(head):
+            found.append(Leak(start, marked.end, marked.calls, inline=bool(head.strip())))
+
+
+def _mark(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
+    """The markup that begins here, and where it really begins: -1 when it does not even look like any."""
+    if text.startswith("to=", at):
+        return _harmony(text, at, tools)
+    if found := tokens.SECTION.match(text, at) or tokens.CALL.match(text, at):
+        return tokens.section(text, at, tools), at
+    if found := tokens.PAYLOAD.match(text, at):
+        return tokens.payload(text, at, tools), at
+    if found := tokens.GEMMA.match(text, at):
+        return tokens.gemma(text, found, tools), at
+    if found := tokens.K3.match(text, at):
+        return tokens.k3(text, found, tools), at
+    if found := elements.ELEMENT.match(text, at):
+        inner = elements.element(text, found.end(), found[1] or found[2], tools)
+        return (inner and Marked(elements.closed(text, inner.end), inner.calls)), at
+    if found := elements.CONTAINER.match(text, at):
+        return elements.container(text, found.end(), tools), at
+    if TAG.match(text, at) and text[max(0, at - 40) : at].rpartition("\n")[2].strip() == "":
+        return elements.tag(text, at, tools), at
+    return None, -1
+
+
+def _harmony(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
+    found = tokens.HARMONY.match(text, at)
+    if not found:
+        return None, -1
+    head = tokens.HARMONY_HEAD.search(text, max(0, at - 80), at)
+    start = head.start() if head else at
+    if "<|" not in text[start : found.end()] and not found[1].startswith("functions."):
+        return None, at
+    return tokens.harmony(text, found, tools), start
+
+
+def _bare(text: str, tools: Hunt) -> list[Leak]:
+    """Calls without markup: the whole reply, or its last blocks under words that announce them."""
+    found: list[Leak] = []
+    whole = len(text.rstrip())
+    end = _unended(text, whole)
+    while 0 < end <= LONGEST and len(found) < MOST and (leak := _last(text, end, tools)):
+        found.insert(0, leak)
+        end = len(text[: leak.start].rstrip())
+    if not found:
+        return []
+    found[-1] = found[-1]._replace(end=max(found[-1].end, whole))
+    lead = text[: found[0].start]
+    if REACT.match(text, found[0].start) and (thoughts := list(THOUGHT.finditer(lead))):
+        # The thought belongs to the call; what stands before it says whether it is one.
+        thought = thoughts[0] if INVENTED.search(text, found[0].start) else thoughts[-1]
+        if given_as_example(lead) or (INVENTED.search(text, found[0].start) and lead[: thought.start()].strip()):
+            return []
+        lead = lead[: thought.start()]
+    if commented(lead) or not intended(lead) or _calls_before(lead, tools):
+        return []
+    return found
+
+
+def _unended(text: str, end: int) -> int:
+    """Where the text ends before closing tags and ends of turn that have no beginning."""
+    for _ in range(MOST):
+        tail = text[max(0, end - TAIL) : end]
+        found = elements.LAST_END.search(tail) or LAST_TURN.search(tail)
+        if not found:
+            break
+        end -= len(tail) - len(tail[: found.start()].rstrip())
+    return end
+
+
+def _last(text: str, end: int, tools: Hunt) -> Leak | None:
+    """The last block before `end`, when it is a call and nothing else."""
+    tools.spend(end)
+    return _fenced(text, end, tools) or _open(text, end, tools)
+
+
+def _fenced(text: str, end: int, tools: Hunt) -> Leak | None:
+    at = 0
+    while opening := FENCE.search(text, at, end):
+        inner, close = fence_end(text, opening, end)
+        at = close
+        if close < end:
+            continue
+        info = opening["info"].strip().lower().partition(" ")[0]
+        alone = not text[: opening.start()].strip()
+        trust: Trust = "whole" if alone or info in CALL_FENCES else "block"
+        if info not in CALL_FENCES | JSON_FENCES:
+            return None
+        body = text[opening.end() : inner].strip()
+        calls = _body(body, tools, trust=trust, python=alone or info in CALL_FENCES)
+        return Leak(opening.start(), end, calls) if calls else None
+    return None
+
+
+def _body(body: str, tools: Hunt, *, trust: Trust, python: bool) -> list[Asked] | None:
+    """What stands alone in a fence."""
+    calls: list[Asked] = []
+    at = 0
+    while at < len(body) and body[at] in "{[":
+        try:
+            value, at = value_at(body, at, tools)
+        except Broken:
+            calls = (from_broken(body, tools) or []) if not calls else []
+            return calls or (from_python(body, tools, trust) if python else None)
+        inner = from_value(value, tools, trust)
+        if inner is None:
+            return None
+        calls += inner
+        at = len(body) - len(body[at:].lstrip(" \n\t,;"))
+    if calls:
+        return calls if at >= len(body) else None
+    if body.startswith("<"):
+        marked, _ = _mark(body, 0, tools)
+        return marked.calls if marked and not body[marked.end :].strip() else None
+    if python and (found := SPOKEN.match(body)):
+        marked = elements.element(body, _brace(body, found.end()), found[1], tools)
+        return marked.calls if marked and not body[marked.end :].strip() else None
+    return from_python(body, tools, trust) if python else None
+
+
+def _open(text: str, end: int, tools: Hunt) -> Leak | None:
+    """A call that stands open at the end of the text: JSON, `Action:`, `name` and JSON, or Python."""
+    for react in deque(REACT.finditer(text, 0, end), MOST):
+        if leak := _react(text, react, end, tools):
+            return leak
+    for spoken in deque(SPOKEN.finditer(text, 0, end), MOST):
+        at = spoken.end()
+        ours = tool_name(spoken[1], tools)
+        if ours in tools:
+            inner = elements.element(text[:end], _brace(text, at), spoken[1], tools)
+            if inner and inner.calls and not text[inner.end : end].strip():
+                return Leak(spoken.start(), end, inner.calls)
+    return _json(text, end, tools) or _python(text, end, tools)
+
+
+def _react(text: str, head: re.Match[str], end: int, tools: Hunt) -> Leak | None:
+    if tool_name(head[1], tools) not in tools:
+        return None
+    tools.spend(end - head.end())
+    invented = INVENTED.search(text, head.end(), end)
+    stop = invented.start() if invented else end
+    body = text[head.end() : stop].strip()
+    if body.startswith("```"):
+        body = body.partition("\n")[2].rstrip("`").strip()
+    if body.startswith("{"):
+        inner = elements.element(body, 0, head[1], tools)
+        calls = inner.calls if inner and not body[inner.end :].strip() else None
+    else:
+        # Only a line break tells that a word is whole.
+        whole = text[head.end() : stop].endswith("\n") or stop < end
+        word: dict[str, str] = {"action": head[1], "action_input": body}
+        calls = from_value(word if whole else Cut(word), tools, "whole") if body and "\n" not in body else None
+    return Leak(head.start(), end, calls) if calls else None
+
+
+def _json(text: str, end: int, tools: Hunt) -> Leak | None:
+    body = text[:end]
+    for start in _openings(body):
+        try:
+            value, stop = value_at(body, start, tools)
+        except Broken:
+            continue
+        if stop < end and text[stop:end].strip(" \n\t;,"):
+            continue
+        alone = not text[:start].strip()
+        calls = from_value(value, tools, "whole" if alone else "block")
+        return Leak(start, end, calls) if calls else None
+    return None
+
+
+def _python(text: str, end: int, tools: Hunt) -> Leak | None:
+    if text[end - 1 : end] not in (")", "]"):
+        return None
+    start = text.rfind("\n\n", 0, end) + 1
+    alone = not text[:start].strip()
+    for at in (start, text.rfind("\n", 0, end) + 1):
+        label = NAMED.match(text, at, end)
+        calls = from_python(
+            text[label.end() if label else at : end], tools, "whole" if alone and at == start else "block"
+        )
+        if calls:
+            return Leak(at, end, calls)
+    return None
+
+
+def _calls_before(lead: str, tools: Hunt) -> bool:
+    """Calls between the words make a plan or a lesson of them; running the last alone would be wrong."""
+    at = 0
+    while opening := FENCE.search(lead, at):
+        inner, at = fence_end(lead, opening)
+        if _body(lead[opening.end() : inner].strip(), tools, trust="whole", python=True):
+            return True
+    for start in _openings(lead):
+        if lead.startswith("{", start):
+            try:
+                value, _ = value_at(lead, start, tools)
+            except Broken:
+                continue
+            if not isinstance(value, Cut) and from_value(value, tools, "block"):
+                return True
+    return False
+
+
+def _openings(text: str) -> deque[int]:
+    """The brackets that the last lines begin with, first ones first."""
+    return deque((found.end() for found in LINE.finditer(text)), MOST)
+
+
+def _brace(text: str, at: int) -> int:
+    found = BLANK.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,212 @@
+"""JSON as models write it, read without guessing: quotes, literals, keys and commas of other languages are understood.
+
+Only readings that leave one meaning are made. A text that ends too early gives the objects it was inside of as
+`Cut`; anything else that does not fit is `Broken`, and left to whoever is allowed to guess.
+"""
+
+import re
+from typing import Any
+
+SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
+KEY = re.compile(r"[A-Za-z_$][\w$.\-]*+")
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None, "undefined": None}
+PYTHON = {"True", "False", "None"}
+ESCAPES = {
+    '"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "\n": "",
+}  # fmt: skip
+RUNS = {
+    '"': re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL),
+    "'": re.compile(r"[^'\\]*+(?:\\.[^'\\]*+)*+", re.DOTALL),
+    '"""': re.compile(r'(?:[^"\\]|"(?!"")|\\.)*+', re.DOTALL),
+    "'''": re.compile(r"(?:[^'\\]|'(?!'')|\\.)*+", re.DOTALL),
+}
+ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+CONTROL = re.compile(r"[\x00-\x1f]")
+DEPTH = 100
+
+QUOTES = "read single quotes and Python words"
+COMMA = "removed a trailing comma"
+BREAKS = "escaped raw line breaks"
+BACKSLASH = "kept stray backslashes"
+BARE = "quoted bare keys"
+COMMENT = "ignored comments"
+
+
+class Broken(ValueError):
+    """The text is not JSON in any reading that needs no guess; `at` is how far it was read."""
+
+    at = 0
+
+
+class Cut(dict[str, Any]):
+    """An object whose text ended before it did."""
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.cut = False
+        self.notes: dict[str, None] = {}
+
+    def value(self, depth: int) -> Any:
+        self.space()
+        if self.at >= len(self.text):
+            self.cut = True
+            return None
+        if depth > DEPTH:
+            raise Broken
+        match self.text[self.at]:
+            case "{":
+                return self.object(depth)
+            case "[":
+                return self.array(depth)
+            case '"' | "'":
+                return self.string()
+            case _:
+                return self.scalar()
+
+    def space(self) -> None:
+        found = SPACE.match(self.text, self.at)
+        if found and found.end() > self.at:
+            if "/" in found[0]:
+                self.notes[COMMENT] = None
+            self.at = found.end()
+
+    def peek(self) -> str:
+        """The next character; none when the text ends here."""
+        self.space()
+        self.cut = self.at >= len(self.text)
+        return "" if self.cut else self.text[self.at]
+
+    def ended(self) -> bool:
+        return self.cut
+
+    def object(self, depth: int) -> dict[str, Any]:
+        self.at += 1
+        found: dict[str, Any] = {}
+        comma = False
+        while (char := self.peek()) != "}":
+            if self.ended():
+                return Cut(found)
+            key = self.key(char)
+            if self.peek() != ":" and not self.ended():
+                raise Broken
+            self.at += 1
+            value = None if self.ended() else self.value(depth + 1)
+            if self.ended():
+                return Cut(found if value is None else found | {key: value})
+            found[key] = value
+            comma = self.separated("}")
+        if comma:
+            self.notes[COMMA] = None
+        self.at += 1
+        return found
+
+    def array(self, depth: int) -> list[Any]:
+        self.at += 1
+        found: list[Any] = []
+        comma = False
+        while self.peek() != "]":
+            value = None if self.ended() else self.value(depth + 1)
+            if self.ended():
+                return found if value is None else [*found, value]
+            found.append(value)
+            comma = self.separated("]")
+        if comma:
+            self.notes[COMMA] = None
+        self.at += 1
+        return found
+
+    def separated(self, end: str) -> bool:
+        char = self.peek()
+        if char == ",":
+            self.at += 1
+            return True
+        if char != end and not self.ended():
+            raise Broken
+        return False
+
+    def key(self, char: str) -> str:
+        if char in "\"'":
+            return self.string()
+        found = KEY.match(self.text, self.at)
+        if not found:
+            raise Broken
+        self.at = found.end()
+        self.notes[BARE] = None
+        return found[0]
+
+    def string(self) -> str:
+        quote = self.text[self.at]
+        if self.text.startswith(quote * 3, self.at) and not self.text.startswith(quote * 2 + ",", self.at):
+            quote *= 3
+        if quote != '"':
+            self.notes[QUOTES] = None
+        self.at += len(quote)
+        found = RUNS[quote].match(self.text, self.at)
+        text = found[0] if found else ""
+        self.at += len(text)
+        if CONTROL.search(text):
+            self.notes[BREAKS] = None
+        if self.text.startswith(quote, self.at):
+            self.at += len(quote)
+        else:
+            self.cut, self.at = True, len(self.text)
+        if "\\" in text:
+            text = ESCAPE.sub(self.escaped, text)
+        return text if text.isprintable() else _whole(text)
+
+    def escaped(self, found: re.Match[str]) -> str:
+        if digits := found[1] or found[2]:
+            return chr(int(digits, 16))
+        if found[3] in ESCAPES:
+            return ESCAPES[found[3]]
+        self.notes[BACKSLASH] = None
+        return found[0]
+
+    def scalar(self) -> Any:
+        found = KEY.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+            if found[0] not in WORDS:
+                if self.at == len(self.text) and any(word.startswith(found[0]) for word in WORDS):
+                    self.cut = True
+                    return None
+                raise Broken
+            if found[0] in PYTHON:
+                self.notes[QUOTES] = None
+            return WORDS[found[0]]
+        found = NUMBER.match(self.text, self.at)
+        if not found or len(found[0]) > 300:
+            raise Broken
+        self.at = found.end()
+        return _number(found[0])
+
+
+def read(text: str, at: int = 0) -> tuple[Any, int, tuple[str, ...]]:
+    """The value that begins at `at`, where it ends, and what had to be put right; raises Broken."""
+    reader = _Reader(text)
+    reader.at = at
+    try:
+        value = reader.value(0)
+    except Broken as broken:
+        broken.at = reader.at
+        raise
+    if reader.cut and not isinstance(value, dict | list):
+        raise Broken
+    return value, min(reader.at, len(text)), tuple(reader.notes)
+
+
+def _number(text: str) -> int | float:
+    try:
+        number = int(text)
+    except ValueError:
+        return float(text)
+    return number if abs(number) < 2**63 else float(text)
+
+
+def _whole(text: str) -> str:
+    """Pairs of half characters joined; single halves, which no file can hold, replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,89 @@
+"""One simple command as its judges see it: what it is, and what they may say of it."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from overt.safety._items import NO_FEED, Feed
+from overt.safety._options import Options, Shape, options
+from overt.safety._words import Word, literal
+from overt.safety.danger import Hazard
+
+BLAND = frozenset("touch mkdir mkfifo mktemp cd type hash enable shopt bind command".split())
+"""Programs without an option that does harm."""
+
+
+class Bench(Protocol):
+    """Where judges report; `_judge` holds it."""
+
+    network: bool
+
+    def note(
+        self, hazard: Hazard, words: str, why: str, *, touches: tuple[str, ...] = (), opaque: bool = False
+    ) -> None: ...
+    def command(self, words: Sequence[Word], feed: Feed, *, depth: int) -> None: ...
+    def script(self, text: str, *, depth: int, feed: Feed = NO_FEED, given: Sequence[Word] | None = None) -> None: ...
+    def write(self, word: Word, *, append: bool, shown: str) -> None: ...
+    def exists(self, path: str) -> bool: ...
+    def enter(self, folder: Word | None) -> None: ...
+    def set_variable(self, name: str, value: Word) -> None: ...
+    def shaped(self, call: "Call", shape: Shape, args: Sequence[Word]) -> None: ...
+
+
+class Call:
+    def __init__(self, bench: Bench, words: Sequence[Word], feed: Feed, depth: int) -> None:
+        self.bench = bench
+        self.words = tuple(words)
+        self.name = base_name(words[0].text)
+        self.args = tuple(words[1:])
+        self.feed = feed
+        self.depth = depth
+
+    @property
+    def shown(self) -> str:
+        return shown(self.words)
+
+    def options(self, takes: str = "", *, single: bool = False) -> Options:
+        given = options(self.args, frozenset(takes.split()), single=single)
+        if given.loose and self.name not in BLAND:
+            self.unreadable("may be told anything by a computed word")
+        return given
+
+    def harmless(self) -> None:
+        self.bench.note("harmless", self.shown, "")
+
+    def ordinary(self, why: str = "") -> None:
+        self.bench.note("ordinary", self.shown, why)
+
+    def dangerous(self, why: str, touches: Sequence[Word] = (), *, opaque: bool = False) -> None:
+        paths = tuple(word.text for word in touches if word.literal)
+        self.bench.note("dangerous", self.shown, why, touches=paths, opaque=opaque)
+
+    def unreadable(self, why: str) -> None:
+        self.dangerous(why, opaque=True)
+
+    def run(self, words: Sequence[Word], feed: Feed = NO_FEED) -> None:
+        self.bench.command(words, feed, depth=self.depth + 1)
+
+    def script(self, word: Word, given: Sequence[Word] | None = None) -> None:
+        """A text that a shell will run, with the words `given` to it. Pieces made by a command could be anything."""
+        if word.computed or (word.hole and word.plain == "1"):
+            self.unreadable("runs a text that is computed")
+        else:
+            self.bench.script(word.text, depth=self.depth + 1, feed=self.feed, given=given)
+
+    def write(self, word: Word, *, append: bool = False) -> None:
+        self.bench.write(word, append=append, shown=self.shown)
+
+    def online(self) -> None:
+        self.bench.network = True
+
+    def file(self, text: str) -> Word:
+        return literal(text)
+
+
+def base_name(text: str) -> str:
+    return text.rpartition("/")[2]
+
+
+def shown(words: Sequence[Word]) -> str:
+    return " ".join(word.text for word in words)

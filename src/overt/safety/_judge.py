@@ -1,0 +1,369 @@
+"""The bench: reads a command text, hands each simple command to whoever knows it, and keeps the worst that is said."""
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+
+from overt.lib.protected import protected_name
+from overt.safety import _builtins, _code, _files, _products, _runners, _scripts
+from overt.safety._call import Call, shown
+from overt.safety._git import git
+from overt.safety._items import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
+from overt.safety._options import DRY, Options, Shape, in_value, options, uses
+from overt.safety._packages import SHAPES as PACKAGE_SHAPES
+from overt.safety._programs import DANGEROUS, READERS
+from overt.safety._programs import SHAPES as SYSTEM_SHAPES
+from overt.safety._tools import SAME
+from overt.safety._tools import SHAPES as TOOL_SHAPES
+from overt.safety._variables import Known, add_value, given_words
+from overt.safety._verbs import CHANGING, CLOUD, DESTROYING, DESTROYING_OPTIONS, PUBLISHING, READING, verbs
+from overt.safety._words import Word
+from overt.safety._wrappers import SUBCOMMANDS, WRAPPERS
+from overt.safety.danger import Cause, Hazard, Reading
+from overt.safety.shell_parse import CLOSING, parse
+
+LEVELS: tuple[Hazard, ...] = ("harmless", "ordinary", "dangerous")
+DEEPEST = 12
+MOST_CAUSES = 50
+
+HANDLERS: dict[str, Callable[[Call], None]] = {
+    **_builtins.HANDLERS,
+    **_code.HANDLERS,
+    **_files.HANDLERS,
+    **_products.HANDLERS,
+    **_scripts.HANDLERS,
+    **_runners.HANDLERS,
+    "git": git,
+}
+SHAPES = {**SYSTEM_SHAPES, **PACKAGE_SHAPES, **TOOL_SHAPES}
+SHAPES |= {name: SHAPES[like] for names, like in SAME.items() for name in names.split()}
+ALWAYS = {name: why for why, names in DANGEROUS.items() for name in names.split()}
+TELLING = ALWAYS.keys() - set("install split format restore dump view init batch at ex ed ne mg eject trash".split())
+"""Names that mean danger even as an argument of a program that nobody knows: it may be a wrapper."""
+
+KNOWN = frozenset((*HANDLERS, *SHAPES, *ALWAYS, *READERS, *WRAPPERS, *SUBCOMMANDS))
+SYSTEM_FOLDERS = frozenset("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin".split())
+SYSTEM_PATHS = re.compile(r"/(?:dev|proc|sys|etc|boot|usr|bin|sbin|lib\w*|root)(?:/|$)")
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)")
+
+
+def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> Reading:
+    judge = Judge(exists, also)
+    judge.script(command, depth=0)
+    if "\\\n" in command:  # the shell joins such lines before it reads words; the grammar takes them for blanks
+        judge.script(command.replace("\\\n", ""), depth=0)
+    if not command.strip():
+        judge.note("ordinary", "", "")
+    return Reading(
+        hazard=LEVELS[judge.level],
+        causes=tuple(judge.causes.values()),
+        commands=tuple(judge.commands),
+        opaque=judge.opaque,
+        network=judge.network,
+        writes=tuple(judge.writes),
+        redirects=judge.redirects,
+    )
+
+
+class Judge:
+    def __init__(self, exists: Callable[[str], bool], also: frozenset[str]) -> None:
+        self._exists = exists
+        self._also = also
+        self.level = 0
+        self.causes: dict[tuple[str, str], Cause] = {}
+        self.commands: dict[str, None] = {}
+        self.writes: dict[str, None] = {}
+        self.opaque = self.network = self.redirects = False
+        self._functions: set[str] = set()
+        self._known: Known = {}
+        self._here: frozenset[str] | None = frozenset({""})
+        self._anywhere: frozenset[str] | None = frozenset({""})
+
+    # ── what judges say ──────────────────────────────────────────────────────────────────────────────────
+
+    def note(
+        self, hazard: Hazard, words: str, why: str, *, touches: tuple[str, ...] = (), opaque: bool = False
+    ) -> None:
+        self.level = max(self.level, LEVELS.index(hazard))
+        self.opaque |= opaque
+        if hazard != "harmless" and why and len(self.causes) < MOST_CAUSES:
+            cause = Cause(words=words, why=why, touches=touches, dangerous=hazard == "dangerous")
+            self.causes.setdefault((words, why), cause)
+
+    def exists(self, path: str) -> bool:
+        return self._here is None or any(self._exists(_place(folder, path)) for folder in self._here)
+
+    def enter(self, folder: Word | None) -> None:
+        """`cd`: afterwards paths count from there, or from where it was before should that fail."""
+        if folder is None or not folder.literal or folder.text.startswith(("~", "-")) or self._here is None:
+            self._here = self._anywhere = None
+            return
+        self._here = frozenset(_place(old, folder.text) for old in self._here)
+        if self._anywhere is not None:
+            self._anywhere |= self._here
+
+    def write(self, word: Word, *, append: bool, shown: str) -> None:
+        """A file written to: appended when `append`, else replaced."""
+        if NOWHERE.fullmatch(word.text):
+            return
+        if word.hole or word.glob or not word.text:
+            self.note("dangerous", shown, "writes to a file whose name is computed", opaque=True)
+            return
+        places = sorted(_place(folder, word.text) for folder in self._here) if self._here is not None else [word.text]
+        self.writes.update(dict.fromkeys(places))
+        name = posixpath.basename(word.text.rstrip("/"))
+        why = ""
+        if any(protected_name(place) for place in places):
+            why = "writes to a protected file"
+        elif SYSTEM_PATHS.match(places[0]):
+            why = "writes to the system"
+        elif name.startswith("-") and len(name) > 1:
+            why = "makes a file whose name other programs take for an option"
+        elif append:
+            why = "changes a settings file" if name.startswith(".") and name not in (".", "..") else ""
+        elif self._here is None or word.text.startswith("~") or any(self._exists(place) for place in places):
+            why = "overwrites an existing file"
+        self.note("dangerous" if why else "ordinary", shown, why or "writes a file", touches=tuple(places))
+
+    def set_variable(self, name: str, value: Word) -> None:
+        """As a wrapper does for what it runs; what the text itself sets was found when it was parsed."""
+        add_value(self._known, name, (value.text,) if value.literal else None)
+        self._assigned(name, value)
+
+    def _assigned(self, name: str, value: Word) -> None:
+        _builtins.variable(Call(self, [Word(text=f"{name}={value.text}")], Feed(), 0), name, value)
+
+    # ── texts ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def script(self, text: str, *, depth: int, feed: Feed = NO_FEED, given: Sequence[Word] | None = None) -> None:
+        if depth > DEEPEST:
+            self.note("dangerous", text[:80], "is nested too deeply to be read", opaque=True)
+            return
+        parsed = parse(text, self._known if given is None else self._known | given_words(given), feed)
+        outer, self._known = self._known, parsed.known
+        before = self._here, self._anywhere
+        stack: list[tuple[frozenset[str] | None, frozenset[str] | None]] = []
+        self._functions |= {item.function for item in parsed.items if isinstance(item, Enter) and item.function}
+        for item in parsed.items:
+            match item:
+                case Simple():
+                    self._simple(item, depth)
+                case Inner():
+                    self.script(item.text, depth=depth + 1)
+                case Enter():
+                    stack.append((self._here, self._anywhere))
+                    self._enter_function(item.function)
+                case Leave():
+                    self._here, self._anywhere = stack.pop()
+                case Doubt():
+                    self.note("dangerous", item.words or text[:80], item.why, opaque=True)
+        self._known = outer
+        if depth:
+            self._here, self._anywhere = before
+
+    def _enter_function(self, name: str) -> None:
+        if not name:
+            return
+        self._here = self._anywhere = None  # it runs wherever it is called
+        if name in KNOWN and not (name in READERS and name not in HANDLERS):  # what it does is read like the rest
+            self.note("dangerous", f"{name}()", "changes what a name runs")
+
+    def _simple(self, item: Simple, depth: int) -> None:
+        if item.joined != "&&":
+            self._here = self._anywhere
+        source = shown(item.words) or item.source
+        reading = bool(item.words) and item.words[0].text in ("read", "mapfile", "readarray")
+        for assignment in item.assignments:
+            if not (reading and assignment.name == "IFS"):  # how one line is cut, no more
+                self._assigned(assignment.name, assignment.value)
+        for redirect in item.redirects:
+            self._redirect(redirect, source)
+        if item.words:
+            self.command(item.words, item.feed, depth=depth)
+
+    def _redirect(self, redirect: Redirect, source: str) -> None:
+        operator, target = redirect.operator, redirect.target
+        text = f"{source} {operator} {target.text if target else ''}".strip()
+        if (
+            target is None
+            or operator in ("<&", "<", "<&-", ">&-")
+            or (operator == ">&" and re.fullmatch(r"\d+|-|\d+-", target.text))
+        ):
+            if target is not None and re.match(r"/dev/(?:tcp|udp)/", target.text):
+                self.note("dangerous", text, "opens a connection")
+                self.network = True
+            elif target is None and operator not in (">&-", "<&-", ""):
+                self.note("dangerous", text, "could not be read as shell", opaque=True)
+            return
+        if target.stream:
+            return
+        self.redirects |= not NOWHERE.fullmatch(target.text)
+        self.write(target, append=operator in (">>", "&>>"), shown=text)
+
+    # ── commands ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def command(self, words: Sequence[Word], feed: Feed, *, depth: int) -> None:
+        if depth > DEEPEST:
+            self.note("dangerous", shown(words)[:80], "is nested too deeply to be read", opaque=True)
+            return None
+        while words and (found := ASSIGNMENT.match(words[0].text)) and not words[0].leads:  # as in `sudo A=1 make`
+            value = words[0].text[found.end() :]
+            self.set_variable(found[1], Word(text=value, plain=value, hole=words[0].hole, computed=words[0].computed))
+            words = words[1:]
+        if not words:
+            return None
+        call = Call(self, words, feed, depth)
+        first = words[0]
+        if first.hole or first.glob or first.text in CLOSING:
+            self.commands[call.shown] = None
+            return call.unreadable("runs a command whose name is computed")
+        name, folder = call.name, first.text.rpartition("/")[0]
+        if not _only_wraps(name, words):
+            self.commands[call.shown] = None
+        if folder and folder not in SYSTEM_FOLDERS and name not in ALWAYS:
+            call.ordinary("runs a program of the workspace")
+        if name not in READERS and any(word.patched and not _in_value(name, word) for word in words[1:]):
+            call.unreadable("is given an option that is partly computed")
+        if name in self._also:
+            return call.dangerous("is on your list of dangerous programs")
+        if not folder and name in self._functions:
+            return call.harmless()
+        return self._known_or_not(call)
+
+    def _known_or_not(self, call: Call) -> None:
+        if call.name not in KNOWN and call.name[:1] == "g" and call.name[1:] in KNOWN:
+            call.name = call.name[1:]  # GNU programs beside others: grm, gsed
+        name = call.name
+        if _asks_for_help(call):
+            return call.harmless()
+        if name in SUBCOMMANDS and _runners.subcommand_wraps(call):
+            return None
+        if handler := HANDLERS.get(name):
+            return handler(call)
+        if wrap := WRAPPERS.get(name):
+            return _runners.wrapped(call, wrap)
+        if shape := SHAPES.get(name):
+            return self.shaped(call, shape, call.args)
+        if why := ALWAYS.get(name) or ("changes disks or file systems" if name.startswith(("mkfs.", "fsck.")) else ""):
+            return call.dangerous(why, [word for word in call.args if not word.text.startswith("-")])
+        if interpreter := _code.interpreter_named(name):
+            return _code.interpreter(call, interpreter)
+        if name in READERS:
+            return call.harmless()
+        return self._stranger(call)
+
+    def shaped(self, call: Call, shape: Shape, args: Sequence[Word]) -> None:
+        takes = frozenset(f"{shape.takes} {shape.writes}".split())
+        given = options(args, takes, single=shape.single)
+        if any(use.fits(given, exact=True) for use in uses(shape.net)):
+            call.online()
+        written = [*given.values(*shape.writes.split(), exact=False)] if shape.writes else []
+        for word in written:
+            if word.text in {operand.text for operand in given.operands}:
+                call.dangerous("replaces the file it reads", [word])
+            elif word.text != "-":
+                call.write(word)
+        if given.has("--help") or any(use.fits(given, exact=True) for use in uses(shape.dry)):
+            return call.harmless()
+        for why, text in shape.bad.items():
+            if any(use.fits(given, exact=False) for use in uses(text)):
+                return call.dangerous(why, [word for word in given.operands[1:] if word.literal])
+        if shape.bad and any(word.wild for word in given.loose):
+            return call.unreadable("may be told anything by a computed word")
+        if any(use.fits(given, exact=False) for use in uses(shape.ordinary)):
+            return call.ordinary("changes something")
+        fine = any(use.fits(given, exact=True) for use in uses(shape.fine))
+        if given.loose and (shape.bad or shape.writes) and (fine or shape.rest == "harmless"):
+            return call.unreadable("may be told anything by a computed word")
+        return call.harmless() if fine else self._rest(call, shape, given)
+
+    def _rest(self, call: Call, shape: Shape, given: Options) -> None:
+        if shape.rest == "dangerous":
+            call.dangerous("changes the system or services", given.operands)
+        elif shape.rest == "harmless":
+            call.harmless()
+        else:
+            told = verbs(given.operands[: shape.verbs or (2 if shape.net == "*" else 1)])
+            if told & DESTROYING:
+                call.dangerous("is told to delete, stop or reset something", given.operands[1:])
+            elif told & PUBLISHING:
+                call.dangerous("publishes something")
+            call.ordinary("is not known to be harmless")
+            _products.overwrites(call)
+
+    def _stranger(self, call: Call) -> None:
+        """A program that stands in no table: what its words say, in whatever program."""
+        given = options(call.args)
+        told = verbs(given.operands[: 2 if call.name == "aws" else 3])
+        if call.name in CLOUD:
+            call.online()
+        if call.name in CLOUD and given.has(*DRY):
+            return call.harmless()
+        if _products.copied_elsewhere(call, given.operands):
+            return None
+        spoken = call.name in CLOUD or _looks_like_subcommand(given)
+        if spoken and told & DESTROYING:
+            return call.dangerous("is told to delete, stop or reset something", given.operands[1:])
+        if (spoken and told & PUBLISHING and not given.has(*DRY)) or given.has("--prod"):
+            return call.dangerous("publishes something")
+        if given.has(*DESTROYING_OPTIONS):
+            return call.dangerous("is told to delete or overwrite something", given.operands)
+        if any(_hidden_command(word) for word in call.args):
+            return call.dangerous("may run a dangerous program")
+        if call.name in CLOUD and told & READING:
+            return call.harmless()
+        if call.name in CLOUD and told & CHANGING:
+            return call.dangerous("changes something elsewhere")
+        _products.overwrites(call)
+        return call.ordinary("is not known to be harmless")
+
+
+SHELLS = frozenset(name for name, handler in _runners.HANDLERS.items() if handler is _runners.shell)
+TRANSPARENT = frozenset("env xargs eval command coproc busybox toybox".split())
+
+
+def _only_wraps(name: str, words: Sequence[Word]) -> bool:
+    """Rules speak of what a wrapper runs, not of the wrapper, unless that is dangerous by itself."""
+    if name in SHELLS:
+        return any(re.match(r"-\w*c", word.text) for word in words[1:])
+    return len(words) > 1 and (name in TRANSPARENT or (name in WRAPPERS and not WRAPPERS[name].own))
+
+
+def _place(folder: str, path: str) -> str:
+    if path.startswith("~"):
+        return path
+    return posixpath.normpath(posixpath.join(folder, path))
+
+
+VERSIONS = frozenset("--version --help -V -VV -Vv -vV -version".split())
+
+
+def _in_value(name: str, word: Word) -> bool:
+    shape = SHAPES.get(name)
+    return shape is not None and in_value(word, frozenset(f"{shape.takes} {shape.writes}".split()))
+
+
+def _asks_for_help(call: Call) -> bool:
+    texts = {word.text for word in call.args}
+    if not texts or "/" in call.words[0].text or call.feed.kind == "text":
+        return False
+    if texts & VERSIONS and texts <= VERSIONS | {"--verbose"}:
+        return True
+    if len(call.args) != 1 or call.feed.kind != "none":
+        return False
+    text = call.args[0].text
+    known = call.name in ALWAYS or call.name in HANDLERS or call.name in WRAPPERS
+    return not known and text in ("-v", "-h", "version", "help")
+
+
+def _looks_like_subcommand(given: Options) -> bool:
+    return bool(given.operands) and re.fullmatch(r"[a-z][a-z0-9:._-]*", given.operands[0].text) is not None
+
+
+def _hidden_command(word: Word) -> bool:
+    text = word.text.strip()
+    if posixpath.basename(text) in TELLING:
+        return True
+    first = re.split(r"[\s;&|]+", text, maxsplit=1)
+    return len(first) > 1 and posixpath.basename(first[0]) in TELLING

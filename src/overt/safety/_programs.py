@@ -1,0 +1,372 @@
+"""The table of programs of the system: one line per program or group. `_tools` holds those of developers.
+
+To add a program, put its name into a group of `DANGEROUS` or `READERS`, or give it a `Shape`. What stands nowhere
+is ordinary. `_runners` and the handlers know programs that run others or need more than a table can say.
+"""
+
+from overt.safety._options import Shape
+
+DANGEROUS: dict[str, str] = {
+    "deletes files": """del-cli rm rmdir unlink shred srm wipe scrub rimraf deltree trash trash-put trash-empty trash-rm
+        rmtrash safe-rm gomi saferm bleachbit tmpreaper tmpwatch del erase rd""",
+    "moves or renames files": "mv rename rename.ul detox prename perl-rename file-rename mmv qmv imv vidir ",
+    "changes modes or owners": """chmod chown chgrp chattr setfacl chcon chacl setcap restorecon setfattr icacls
+        takeown lchown fixfiles setfiles xattr SetFile chflags""",
+    "overwrites files": """truncate sponge install split csplit ddrescue dcfldd dc3dd sd rpl fastmod dos2unix unix2dos
+        mac2unix ginstall exiv2 mogrify jpegoptim optipng""",
+    "changes disks or file systems": """mke2fs mkfs mkswap mkdosfs mkntfs mkisofs fdisk sfdisk cfdisk gdisk sgdisk
+        cgdisk parted gparted partprobe wipefs blkdiscard badblocks hdparm cryptsetup mdadm lvremove vgremove pvremove
+        lvcreate lvresize lvextend lvreduce vgcreate pvcreate zpool fsck e2fsck xfs_repair ntfsfix tune2fs resize2fs
+        xfs_growfs debugfs swapon swapoff umount fusermount eject dmsetup fstrim nvme newfs newfs_hfs diskutil hdiutil
+        losetup format sgdisk flashrom dump restore""",
+    "stops processes": "killall pkill xkill skill snice killall5 slay",
+    "stops or restarts the machine": "shutdown reboot halt poweroff init telinit kexec rtcwake pm-suspend pm-hibernate",
+    "changes accounts": """useradd userdel usermod adduser deluser groupadd groupdel groupmod addgroup delgroup
+        gpasswd passwd chpasswd chsh chfn vipw vigr newusers chage visudo sudoedit pwconv grpconv dscl dseditgroup""",
+    "runs commands later": "at batch atrm anacron incrontab fcron",
+    "changes network or firewall": """ufw firewall-cmd ebtables arptables ifup ifdown iwconfig dhclient tc brctl
+        vconfig openvpn wg-quick pfctl networksetup""",
+    "changes the system": """insmod rmmod modprobe depmod setenforce update-grub grub-install grub-mkconfig
+        update-initramfs dpkg-reconfigure update-alternatives alternatives update-rc.d chkconfig ldconfig pivot_root
+        switch_root nvram csrutil spctl setsebool aa-enforce aa-disable auditctl bless kextload kextunload
+        systemd-tmpfiles systemd-sysusers logrotate authconfig""",
+    "edits files": """ed red ex vi vim nvim view rvim gvim vimdiff emacs emacsclient nano pico joe jed micro helix hx
+        kak mcedit ne tilde qemacs xemacs mg""",
+    "copies over files, here or elsewhere": "scp sftp rcp ftp lftp ncftp tftp unison ",
+    "runs code that cannot be read": "gdb lldb expect osascript wscript cscript mshta rundll32 regsvr32 cmd cmd.exe",
+    "mines or attacks": "xmrig hydra sqlmap msfconsole msfvenom responder",
+    "drops databases": "dropdb dropuser pg_dropcluster mysqladmin pg_resetwal pg_restore mongorestore",
+}
+"""Whatever the arguments. Names that begin with `mkfs.` or `fsck.` count too."""
+
+READERS = frozenset(
+    """ls dir vdir cat tac head tail wc nl od pwd echo true false : sleep usleep whoami id groups users who w last
+        lastb lastlog logname uname arch hostid nproc tty basename dirname realpath readlink stat du df cut tr fold
+        fmt pr expand unexpand paste join comm tsort factor seq numfmt cksum sum md5sum sha1sum sha224sum sha256sum
+        sha384sum sha512sum b2sum b3sum shasum md5 sha1 sha256 rmd160 crc32 xxhsum xxh64sum expr printenv base32
+        base64 basenc yes dircolors pathchk egrep fgrep grep zgrep zegrep zfgrep bzgrep xzgrep lzgrep rgrep pcregrep
+        pcre2grep agrep cmp diff diff3 colordiff wdiff icdiff zdiff zcmp bzdiff bzcmp xzdiff xzcmp dwdiff zcat bzcat
+        xzcat lz4cat lzcat gzcat zmore bzmore zipgrep column colrm rev look strings hexdump hd hexyl jq gron csvlook
+        csvcut csvstat csvgrep csvsort csvjson tokei loc exa eza lsd figlet cowsay fortune lolcat cal ncal bc apropos
+        whatis which whereis whence locate mlocate plocate ps pgrep pidof pstree top htop btop glances uptime free
+        vmstat iostat mpstat pidstat pmap lsof lslocks lsns lsipc lslogins getconf getent locale lscpu lsmem lspci
+        lsusb lsblk lsmod lshw lsscsi lspcmcia hwinfo inxi blkid findmnt sensors acpi ping ping6 traceroute
+        traceroute6 tracepath mtr dig drill host nslookup whois netstat nstat nm objdump readelf size addr2line
+        c++filt otool dwarfdump pahole shellcheck hadolint yamllint getfacl getfattr lsattr getcap sestatus getenforce
+        tput clear uuidgen mcookie zipinfo lsar soxi identify pdfinfo pdffonts wait times fg bg disown ulimit break
+        continue return exit logout shift getopts help caller dirs test [ sync neofetch fastfetch screenfetch vainfo
+        vulkaninfo glxinfo xdpyinfo fc-list fc-match lsinitramfs lsb_release sw_vers vm_stat atq mailq ac namei bzless
+        xzless zless less more most pg isutf8 combine ccze chardet uchardet ts cpuid numastat slabtop pwdx prtstat
+        peekfd lsfd irqtop uname26 desktop-file-validate readtags pgrep nettop iftop nethogs bmon vnstat tload col ul
+        pg_isready pipdeptree ansible-doc jless htmlq pup glow mdcat sha3sum zstdgrep zstdless lz4less xzmore
+        fgconsole systemd-detect-virt systemd-path systemd-escape errno ascii wcalc qalc sloccount dust duf procs
+        zgrep""".split()
+)
+"""Whatever the arguments: they change nothing."""
+
+RUNS = "runs a program of its own"
+
+WRITING_READERS = {
+    name: Shape(rest="harmless", writes=writes)
+    for names, writes in {
+        "xsv qsv pv scc": "-o --output",
+        "pygmentize sar zstdcat": "-o",
+        "cloc": "--out --report-file --sql",
+        "dmidecode": "--dump-bin",
+        "nvidia-smi": "-f --filename",
+        "mediainfo": "--LogFile",
+        "atop": "-w",
+        "xmlwf": "-d",
+        "units": "-L --log",
+        "ansible-inventory": "--output",
+    }.items()
+    for name in names.split()
+}
+
+SHAPES: dict[str, Shape] = {
+    # readers that some option turns into something else
+    **WRITING_READERS,
+    "enca": Shape(bad={"edits files in place": "-x|-C|-c|--convert-to|--external-converter-program"}, rest="harmless"),
+    "jsonlint": Shape(bad={"edits the file in place": "-i|--in-place"}, rest="harmless"),
+    "jobs": Shape(bad={RUNS: "-x"}, rest="harmless"),
+    "ptx": Shape(
+        bad={"may write its second file": "-G|--traditional"}, rest="harmless", takes="-W -w -g -M -b -i -o -S"
+    ),
+    "ffprobe": Shape(rest="harmless", writes="-o", single=True),
+    "vd": Shape(rest="ordinary"),
+    "watchgnupg": Shape(rest="ordinary"),
+    "lstopo": Shape(bad={"writes a file": "*"}, rest="harmless"),
+    "sort": Shape(
+        bad={RUNS: "--compress-program; --files0-from"},
+        rest="harmless",
+        takes="-k -t -S -T -o --key --field-separator --buffer-size --output --parallel --batch-size",
+        writes="-o --output",
+    ),
+    "shuf": Shape(
+        rest="harmless", takes="-i -n -o --output --head-count --input-range --random-source", writes="-o --output"
+    ),
+    "base64": Shape(rest="harmless", takes="-w -b -i --wrap", writes="-o --output"),
+    "sdiff": Shape(rest="harmless", takes="-o --output -w", writes="-o --output"),
+    "iconv": Shape(rest="harmless", takes="-f -t -o --output", writes="-o --output"),
+    "tree": Shape(rest="harmless", takes="-L -P -I -o -H -T --filelimit --charset", writes="-o"),
+    "xmllint": Shape(rest="harmless", takes="-o --output --xpath --schema", writes="-o --output"),
+    "rg": Shape(
+        bad={RUNS: "--pre; --hostname-bin"},
+        ordinary="--search-zip; -z",
+        rest="harmless",
+        takes="-e -f -g -t -T -A -B -C -m -M -E -j -d -r --regexp --glob --type --max-count --context --sort --pre",
+    ),
+    "ugrep": Shape(bad={RUNS: "--filter; --pager; --view; --save-config"}, rest="harmless"),
+    "ag": Shape(bad={RUNS: "--pager"}, rest="harmless", takes="-A -B -C -G -m -p"),
+    "ack": Shape(bad={RUNS: "--pager; --ackrc"}, rest="harmless", takes="-A -B -C -m"),
+    "bat": Shape(bad={RUNS: "--pager; cache"}, rest="harmless", takes="-l -H -r --language --paging --style -p"),
+    "batcat": Shape(bad={RUNS: "--pager; cache"}, rest="harmless", takes="-l -H -r --language"),
+    "delta": Shape(bad={RUNS: "--pager; --config"}, rest="harmless"),
+    "man": Shape(
+        bad={RUNS: "-P; --pager; -H; --html; -C; --config-file; -T; -X; -Z"}, rest="harmless", takes="-P -S -s -L -M"
+    ),
+    "info": Shape(rest="harmless", takes="-o --output -f -n", writes="-o --output"),
+    "file": Shape(bad={"writes a compiled magic file": "-C|--compile"}, rest="harmless", takes="-m -f -F -P"),
+    "yq": Shape(bad={"edits the file in place": "-i|--inplace|--in-place; -y -i"}, rest="harmless", takes="-o -p -I"),
+    "mlr": Shape(bad={"edits files in place": "-I"}, ordinary="tee; split; put; filter", rest="harmless"),
+    "dmesg": Shape(
+        bad={"clears or changes the kernel's log": "-C|-c|-D|-E|-n|--clear|--read-clear|--console-off|--console-level"},
+        rest="harmless",
+        takes="-f -l -s -F",
+    ),
+    "journalctl": Shape(
+        bad={
+            "deletes or moves logs": """--vacuum-size; --vacuum-time; --vacuum-files; --rotate; --flush;
+                --relinquish-var; --setup-keys; --update-catalog"""
+        },
+        rest="harmless",
+        takes="-u -n -p -S -U -o -t -b -g --unit --since --until --lines --priority",
+    ),
+    "ss": Shape(
+        bad={"closes connections": "-K|--kill"}, rest="harmless", takes="-f -A -F -N --filter", writes="-D --diag"
+    ),
+    "fuser": Shape(bad={"stops processes": "-k|--kill"}, rest="harmless", takes="-n -s"),
+    "arp": Shape(bad={"changes the address table": "-d|-s|-f|--delete|--set"}, rest="harmless", takes="-i -H"),
+    "lsof": Shape(rest="harmless"),
+    "hostname": Shape(bad={"changes the host's name": "*; -F|--file|-b"}, rest="harmless"),
+    "domainname": Shape(bad={"changes the domain's name": "*"}, rest="harmless"),
+    "route": Shape(bad={"changes routes": "add|del|delete|change|flush"}, rest="harmless"),
+    "ifconfig": Shape(bad={"changes an interface": "* *"}, rest="harmless"),
+    "ip": Shape(
+        bad={
+            "changes the network": """* add|del|delete|set|flush|change|replace|append|exec|up|down|a|d|f; netns exec;
+                -b|-batch|--batch"""
+        },
+        rest="harmless",
+        takes="-f -family -n -netns --family --netns",
+        single=True,
+    ),
+    "iptables": Shape(bad={"changes the firewall": "!-L|-S|--list|--list-rules"}, rest="harmless", takes="-t --table"),
+    "ip6tables": Shape(bad={"changes the firewall": "!-L|-S|--list|--list-rules"}, rest="harmless", takes="-t --table"),
+    "nft": Shape(
+        bad={"changes the firewall": "-f|--file; add|delete|flush|insert|replace|create|destroy|reset|rename"},
+        fine="list|monitor|describe",
+        rest="dangerous",
+    ),
+    "ipset": Shape(fine="list|test|save", rest="dangerous"),
+    "nmcli": Shape(
+        bad={"changes the network": "* up|down|add|delete|modify|connect|disconnect|off|on|set|reload; * * on|off"},
+        rest="harmless",
+    ),
+    "ethtool": Shape(
+        bad={"changes an interface": "-s|-K|-A|-C|-G|-L|-r|-p|-E|-f|--change|--reset|--flash"}, rest="harmless"
+    ),
+    "nc": Shape(
+        bad={"gives others a shell or listens": "-e|-c|-l|-k|--exec|--sh-exec|--listen|--lua-exec"},
+        fine="-z",
+        rest="ordinary",
+        takes="-w -p -q -i -e -c",
+        net="*",
+    ),
+    "ncat": Shape(
+        bad={"gives others a shell or listens": "-e|-c|-l|-k|--exec|--sh-exec|--listen|--lua-exec"},
+        fine="-z",
+        rest="ordinary",
+        takes="-w -p -i -e -c",
+        net="*",
+    ),
+    "netcat": Shape(
+        bad={"gives others a shell or listens": "-e|-c|-l|-k"}, fine="-z", takes="-w -p -q -i -e -c", net="*"
+    ),
+    "socat": Shape(rest="dangerous", net="*"),
+    "telnet": Shape(net="*"),
+    "nmap": Shape(bad={"runs scripts": "--script"}, net="*", takes="-p -o -oN -oX"),
+    "stty": Shape(fine="$; -a|-g|--all|--save; size|speed", rest="ordinary"),
+    "hwclock": Shape(fine="-r|--show|--get; $", rest="dangerous"),
+    "timedatectl": Shape(fine="$; status|show|list-timezones|show-timesync|timesync-status", rest="dangerous"),
+    "hostnamectl": Shape(fine="$; status|show|hostname $", rest="dangerous"),
+    "localectl": Shape(fine="$; status|list-locales|list-keymaps", rest="dangerous"),
+    "loginctl": Shape(
+        fine="$; list-sessions|list-users|list-seats|session-status|user-status|show-session|show-user|show-seat",
+        rest="dangerous",
+    ),
+    "systemctl": Shape(
+        fine="""$; status|show|cat|list-units|list-unit-files|list-timers|list-sockets|list-dependencies|list-jobs
+            |list-machines|is-active|is-enabled|is-failed|is-system-running|get-default|show-environment|help;
+            --version; --failed""",
+        rest="dangerous",
+        takes="-t -p -n -o -H -M --type --property --lines --output --state",
+    ),
+    "service": Shape(fine="* status; --status-all", rest="dangerous"),
+    "rc-service": Shape(fine="* status", rest="dangerous"),
+    "supervisorctl": Shape(fine="status|avail|tail|version", rest="dangerous"),
+    "launchctl": Shape(fine="list|print|blame|version|help", rest="dangerous"),
+    "initctl": Shape(fine="list|status|version", rest="dangerous"),
+    "defaults": Shape(fine="read|read-type|domains|find|help", rest="dangerous"),
+    "scutil": Shape(fine="--get; --dns; --proxy; --nwi", rest="dangerous"),
+    "tmutil": Shape(fine="listbackups|status|destinationinfo|latestbackup", rest="dangerous"),
+    "crontab": Shape(fine="-l", rest="dangerous", takes="-u"),
+    "mount": Shape(fine="$ !-a|--all|-o|--bind|--move|-t; -l $; -t $; -l -t $", rest="dangerous", takes="-t -o"),
+    "kill": Shape(fine="-l|-L|--list|--table; -0 !-1|-2|-3|-4|-5|-6|-7|-8|-9|-s|-n|--signal", rest="dangerous"),
+    "zfs": Shape(fine="list|get|version|diff", rest="dangerous"),
+    "btrfs": Shape(fine="* show|list|df|usage|get|stats|status; version", rest="dangerous"),
+    "lvs": Shape(rest="harmless"),
+    "vgs": Shape(rest="harmless"),
+    "pvs": Shape(rest="harmless"),
+    "smartctl": Shape(fine="-a|-i|-H|-A|-l|-x|-c|--all|--info|--health|--scan", rest="dangerous"),
+    "umask": Shape(fine="$; -S $", rest="ordinary"),
+    "fallocate": Shape(
+        bad={"changes what a file holds": "-p|-c|-z|-d|-i|-x|--punch-hole|--collapse-range|--zero-range|--dig-holes"},
+        takes="-l -o --length --offset",
+    ),
+    "history": Shape(bad={"changes the history": "-c|-d|-w|-a|-n|-r|-s"}, rest="harmless"),
+    "fc": Shape(fine="-l", rest="dangerous"),
+    "nsupdate": Shape(rest="dangerous", net="*"),
+    "ssh-keygen": Shape(fine="-l; -F; -y", rest="dangerous", takes="-f -t -b -C -N"),
+    "ssh-add": Shape(fine="-l|-L", rest="ordinary"),
+    "ssh-copy-id": Shape(rest="dangerous", net="*"),
+    "ssh-keyscan": Shape(rest="harmless", net="*"),
+    "gpg": Shape(
+        bad={
+            "deletes, signs or publishes keys": """--delete-keys|--delete-key|--delete-secret-keys
+                |--delete-secret-and-public-key|--send-keys|--edit-key|--gen-revoke|--export-secret-keys"""
+        },
+        fine="""-k|-K|-d|--decrypt|--list-keys|--list-secret-keys|--fingerprint|--verify|--list-packets|--list-sigs
+            |--show-keys|--export|--list-config|--card-status|--print-md""",
+        takes="-o --output -u -r --homedir --print-md",
+        writes="-o --output",
+    ),
+    "openssl": Shape(
+        bad={
+            "signs for others or serves them": "ca|ts|s_server|engine|ocsp|srp|fipsinstall; * --engine|--provider-path"
+        },
+        rest="harmless",
+        takes="--in --inform --outform --connect --servername --CAfile --CApath --key --cert --pass --passin --days",
+        writes="--out --keyout --writerand --CAserial --sigfile-out --key_out --cert_out",
+        single=True,
+    ),
+    "logger": Shape(rest="ordinary"),
+    "mkdir": Shape(takes="-m --mode -Z"),
+    "mkfifo": Shape(takes="-m"),
+    "mknod": Shape(rest="dangerous"),
+    "lsattr": Shape(rest="harmless"),
+    "tmux": Shape(
+        bad={
+            "stops sessions or types into them": """kill-server|kill-session|kill-window|kill-pane|send-keys|send
+                |run-shell|run|if-shell|pipe-pane|new-session|new|new-window|neww|split-window|splitw|respawn-pane"""
+        },
+        fine="""ls|list-sessions|list-windows|list-panes|list-clients|list-keys|show-options|display-message
+            |capture-pane|has-session|info""",
+    ),
+    "ar": Shape(fine="t|tv|p", rest="dangerous"),
+    "unrar": Shape(fine="l|lb|lt|v|vb|t|p", rest="dangerous"),
+    "7z": Shape(bad={"extracts over files or changes an archive": "x|e|d|u|rn"}, fine="l|t|h|i"),
+    "7za": Shape(bad={"extracts over files or changes an archive": "x|e|d|u|rn"}, fine="l|t|h|i"),
+    "cpio": Shape(fine="-t|--list; -o|--create", rest="dangerous", takes="-F -O"),
+    "ncdu": Shape(rest="dangerous"),
+    "mc": Shape(rest="dangerous"),
+    "ranger": Shape(rest="dangerous"),
+    "pax": Shape(fine="$", rest="dangerous"),
+    "gio": Shape(fine="list|info|cat|tree|mime|help", rest="dangerous"),
+    "xdg-open": Shape(rest="ordinary"),
+    "open": Shape(rest="ordinary"),
+    "getfacl": Shape(rest="harmless"),
+    "setxattr": Shape(rest="dangerous"),
+    "ipcrm": Shape(rest="dangerous"),
+    "ipcs": Shape(rest="harmless"),
+    "crudini": Shape(fine="--get", bad={"edits the file in place": "--set|--del|--merge"}),
+    "dasel": Shape(bad={"edits the file in place": "put|delete"}, rest="harmless", takes="-f -r -s"),
+    "tomlq": Shape(bad={"edits the file in place": "-i|--in-place"}, rest="harmless"),
+    "xq": Shape(bad={"edits the file in place": "-i|--in-place"}, rest="harmless"),
+    "xmlstarlet": Shape(bad={"edits the file in place": "ed -L|--inplace; edit -L|--inplace; fo -O"}, rest="harmless"),
+    "tidy": Shape(
+        bad={"edits the file in place": "-m|--m|--modify"},
+        rest="harmless",
+        takes="-o --output-file --o -config --config -w",
+        writes="-o --o --output --output-file -f --f --file",
+        single=True,
+    ),
+    "xsltproc": Shape(rest="harmless", writes="-o --output", takes="--param --stringparam --path"),
+    "pandoc": Shape(
+        bad={RUNS: "-F|--filter|-L|--lua-filter"},
+        rest="harmless",
+        takes="-f -t -r -w -V -M --from --to --template --metadata --variable --pdf-engine",
+        writes="-o --output --extract-media",
+    ),
+    "dot": Shape(rest="harmless", ordinary="-O", takes="-K -G -N -E -l -s", writes="-o"),
+    "ctags": Shape(
+        fine="-x; -f -; --list-languages; --list-kinds; --list-fields; --list-maps; -f -x; --version",
+        takes="-f -o -L --languages --exclude --options",
+        writes="-f -o",
+    ),
+    "cscope": Shape(fine="-d -L", takes="-f", rest="ordinary"),
+    "age": Shape(fine="-d|--decrypt", takes="-r -R -i -o --recipient --identity --output", writes="-o --output"),
+    "strip": Shape(bad={"replaces the file": "* !-o|-V"}, takes="-o -K -N -R -O -I -F", writes="-o"),
+    "ranlib": Shape(rest="ordinary"),
+    "patchelf": Shape(
+        bad={
+            "edits the file in place": """--set-rpath|--set-interpreter|--add-needed|--remove-needed
+                |--replace-needed|--remove-rpath|--set-soname"""
+        },
+        rest="harmless",
+    ),
+    "install_name_tool": Shape(rest="dangerous"),
+    "codesign": Shape(fine="-d|-v|--display|--verify", rest="dangerous"),
+    "lipo": Shape(fine="-info; --info; -archs; --archs", writes="--output", single=True),
+    "locate": Shape(rest="harmless"),
+    "updatedb": Shape(rest="ordinary"),
+    "fdupes": Shape(bad={"deletes files": "-d|--delete|-N|--noprompt"}, rest="harmless"),
+    "jdupes": Shape(bad={"deletes files": "-d|--delete|-L|-B|--linkhard"}, rest="harmless"),
+    "rclone": Shape(
+        bad={
+            "deletes or overwrites files": """sync|delete|purge|move|moveto|rmdir|rmdirs|cleanup|dedupe|copy|copyto
+                |deletefile|config|mount"""
+        },
+        fine="ls|lsl|lsd|lsf|lsjson|size|check|about|version|listremotes|tree|cat",
+        net="*",
+    ),
+    "dtrx": Shape(fine="-l", rest="dangerous"),
+    "atool": Shape(fine="-l", rest="dangerous"),
+    "restic": Shape(fine="snapshots|ls|find|stats|check|diff|version|list|cat", rest="dangerous", net="*"),
+    "borg": Shape(fine="list|info|check|diff|version", rest="dangerous"),
+    "swapon": Shape(fine="-s|--show|--summary", rest="dangerous"),
+    "sensors": Shape(bad={"changes sensor limits": "-s|--set"}, rest="harmless"),
+    "readlink": Shape(rest="harmless"),
+    "chronyc": Shape(fine="tracking|sources|sourcestats|activity", rest="dangerous"),
+    "fsck": Shape(fine="-N", rest="dangerous"),
+    "update-alternatives": Shape(fine="--list|--display|--query|--get-selections", rest="dangerous"),
+    "hdparm": Shape(fine="-I|-i|-g|-C", rest="dangerous"),
+    "losetup": Shape(fine="-a|-l|--list|--all; $", rest="dangerous"),
+    "parted": Shape(fine="-l|--list", rest="dangerous"),
+    "fdisk": Shape(fine="-l|--list", rest="dangerous"),
+    "sfdisk": Shape(fine="-l|--list|-d|--dump", rest="dangerous"),
+    "diskutil": Shape(fine="list|info|activity", rest="dangerous"),
+    "zpool": Shape(fine="list|status|get|history|iostat", rest="dangerous"),
+    "chage": Shape(fine="-l|--list", rest="dangerous"),
+    "nvme": Shape(fine="list|smart-log|id-ctrl|id-ns", rest="dangerous"),
+    "ufw": Shape(fine="status|version|app list", rest="dangerous"),
+    "firewall-cmd": Shape(fine="--state; --list-all; --list-ports; --get-zones; --list-services", rest="dangerous"),
+    "pg_restore": Shape(fine="-l|--list", rest="dangerous"),
+    "mysqladmin": Shape(
+        fine="status|version|ping|processlist|variables|extended-status", rest="dangerous", takes="-u -h -P"
+    ),
+    "sgdisk": Shape(fine="-p|--print|-v|--verify", rest="dangerous"),
+    "trash-list": Shape(rest="harmless"),
+    "unix2dos": Shape(fine="-i|--info", rest="dangerous"),
+    "dos2unix": Shape(fine="-i|--info", rest="dangerous"),
+}

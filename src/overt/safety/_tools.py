@@ -1,0 +1,326 @@
+"""The table of developers' programs that a `Shape` can judge; see `_programs` for how to add one."""
+
+from overt.safety._options import Shape
+
+CACHE = "clears a cache"
+PUBLISHES = "publishes or withdraws a release"
+RUNS = "runs a program of its own"
+DELETES = "deletes data"
+
+SHAPES: dict[str, Shape] = {
+    # containers and clusters
+    "docker": Shape(
+        bad={
+            DELETES: """rm|rmi|prune; * rm|prune|remove; compose down|rm|kill|stop; system prune; builder prune;
+                volume rm|prune; context rm|use; stack rm; service rm; secret rm; node rm; swarm leave; buildx rm
+                |prune; manifest rm|push""",
+            "stops containers": """stop|kill|restart|pause|unpause; container stop|kill|restart|pause; compose restart
+                |pause""",
+            "copies over files": "cp; container cp; compose cp",
+            "changes containers or the host": """update|rename|plugin|swarm|service|stack; container update|rename;
+                network connect|disconnect; import|load|checkpoint""",
+        },
+        fine="""ps|images|info|version|inspect|logs|top|stats|port|diff|history|search|events|help; * ls|list|inspect
+            |logs|history|top|stats|ps|images|config|version|df; system df|info|events; compose ps|logs|config|images
+            |ls|top|port|version|events; context show""",
+        takes="""-H --host -c --context -l --log-level --config -f --file -p --project-name --filter --format -n
+            --tail --since""",
+        writes="-o --output",
+        net="pull|push|login|search|build; image pull|push; compose pull|push|up|build; buildx build",
+    ),
+    "docker-compose": Shape(
+        bad={DELETES: "down|rm", "stops containers": "stop|kill|restart|pause", "copies over files": "cp"},
+        fine="ps|logs|config|images|top|port|version|events|ls",
+        takes="-f --file -p --project-name --profile",
+        net="pull|push|up|build",
+    ),
+    "kubectl": Shape(
+        bad={
+            "changes the cluster": """config set|set-context|set-cluster|set-credentials|unset|delete-context
+                |delete-cluster|delete-user|rename-context|use-context"""
+        },
+        ordinary="port-forward; proxy; attach; completion; wait",
+        fine="""* --dry-run;
+            get|describe|logs|explain|version|cluster-info|top|api-resources|api-versions|diff|events|options
+            |help|kustomize; config view|get-contexts|current-context|get-clusters|get-users;
+            auth can-i|whoami; rollout status
+            |history; plugin list""",
+        rest="dangerous",
+        takes="-n --namespace --context --kubeconfig -l -o -f --cluster --user -c --selector --output --as",
+        net="*",
+    ),
+    "helm": Shape(
+        bad={
+            "changes the cluster": """uninstall|delete|del|un|rollback|upgrade|install|test; repo remove|rm; plugin
+                install|uninstall|remove|update; push; registry login|logout"""
+        },
+        dry="--dry-run",
+        fine="""list|ls|status|get|history|show|template|lint|search|version|env|help|verify; repo list; dependency
+            list; plugin list""",
+        takes="-n --namespace --kube-context -f --values --set",
+        net="*",
+    ),
+    "gcc": Shape(
+        bad={"runs a program of its own": "--wrapper|--specs|--fplugin|--load"},
+        fine="""-E !-o|--o; --fsyntax-only !-o; --M !-o|--MF|--MD; --MM !-o|--MF; --dumpversion; --dumpmachine;
+            --dumpspecs; --print-search-dirs; --print-file-name;
+            --print-targets; --print-prog-name; --print-libgcc-file-name;
+            --print-sysroot; --print-multi-lib; --print-multiarch; --print-supported-cpus; --version; -v $; -#""",
+        takes="-o -x -I -D -U -L -l --include --isystem --MF --MT --std",
+        single=True,
+    ),
+    "terraform": Shape(
+        bad={
+            "changes infrastructure": """apply|destroy|taint|untaint|import|force-unlock|push|refresh; state rm|mv
+                |push|replace-provider; workspace delete; plan --destroy -auto"""
+        },
+        ordinary="init; workspace new|select; fmt !--check|--diff",
+        fine="""plan|validate|show|output|version|providers|graph|fmt|get|console|metadata; state list|show|pull;
+            workspace list|show""",
+        single=True,
+        net="init|plan|apply|destroy|import|refresh",
+        writes="--out",
+    ),
+    "pulumi": Shape(
+        bad={"changes infrastructure": "up|update|destroy|refresh|cancel|import; stack rm|init; state; config set|rm"},
+        fine="preview|pre|stack|whoami|version|about|logs|history|config|about",
+        net="*",
+    ),
+    "ansible": Shape(fine="--list-hosts; --version", dry="-C|--check", rest="dangerous", net="*"),
+    "ansible-playbook": Shape(
+        fine="--list-hosts; --list-tasks; --list-tags; --syntax-check", dry="-C|--check", rest="dangerous", net="*"
+    ),
+    "vagrant": Shape(
+        bad={
+            "stops or deletes machines": """destroy|halt|suspend|reload|ssh; box remove|prune; snapshot delete
+                |restore; plugin"""
+        },
+        fine="status|global-status|version|validate|port|ssh-config; box list; snapshot list",
+    ),
+    "virsh": Shape(
+        fine="list|dominfo|domstate|dumpxml|net-list|pool-list|vol-list|version|nodeinfo|capabilities|help",
+        rest="dangerous",
+    ),
+    "lxc": Shape(
+        bad={"stops or deletes containers": "delete|stop|restart|exec|file|move|rename|restore"},
+        fine="list|info|config show|image list|version",
+    ),
+    "gh": Shape(
+        bad={
+            DELETES: """* delete|archive|rename|remove|transfer; repo sync --force; cache delete; run delete|cancel;
+                secret set; variable set; auth logout""",
+            "changes what others see": """pr merge|close|ready|lock; issue close|lock|transfer|pin; release upload
+                |edit|create; repo edit|create; workflow disable|enable|run; gist edit;
+                label delete|edit; alias set|delete
+                |import; extension install|remove|upgrade; config set; ssh-key add; gpg-key add; codespace""",
+            "changes data through the interface": "api -X|--method|-f|-F|--field|--raw-field|--input",
+        },
+        fine="""* list|view|status|diff|checks|watch; auth status|token; api; status; search; browse --no-browser;
+            repo view|list; config get|list; alias list; extension list|search""",
+        takes="-R --repo -b -t -H -q --jq -X --method -f -F --json --limit -L --template -m --hostname",
+        net="*",
+    ),
+    "glab": Shape(
+        bad={
+            DELETES: "* delete|close|merge|revoke|transfer|archive; alias set; config set; variable set",
+            "changes data through the interface": "api -X|--method|-f|-F|--field|--input",
+        },
+        fine="* list|view|diff|status; api; auth status; version",
+        net="*",
+    ),
+    "heroku": Shape(
+        bad={
+            DELETES: """apps:destroy|destroy|ps:kill|ps:stop|pg:reset|addons:destroy|config:unset|config:set
+                |releases:rollback|run|domains:remove|pg:psql|restart|ps:restart|pipelines:promote|maintenance:on"""
+        },
+        fine="apps|ps|logs|config|releases|status|addons|info|apps:info|domains|pg:info|whoami|auth:whoami",
+        net="*",
+        takes="-a --app",
+    ),
+    # databases and services
+    "redis-cli": Shape(
+        fine="""ping|PING|info|INFO|get|GET|keys|KEYS|ttl|TTL|type|TYPE|exists|EXISTS|llen|LLEN|hgetall|HGETALL|hget
+            |HGET|scan|SCAN|dbsize|DBSIZE|lrange|LRANGE|smembers|SMEMBERS|mget|MGET|time|TIME|strlen|STRLEN|zrange
+            |ZRANGE|scard|SCARD|memory|MEMORY|slowlog|SLOWLOG; --scan; --stat; --bigkeys; --version""",
+        rest="dangerous",
+        takes="-h -p -a -n -u --user --pass",
+    ),
+    "etcdctl": Shape(fine="get|member list|endpoint|version|watch", rest="dangerous"),
+    "consul": Shape(fine="members|info|version|monitor|catalog|validate; kv get", rest="dangerous"),
+    "vault": Shape(fine="status|read|list|version; kv get|list", rest="dangerous"),
+    "mongodump": Shape(rest="ordinary"),
+    "pg_dump": Shape(rest="harmless", takes="-f --file -U -h -p -d -t -n", writes="-f --file"),
+    "mysqldump": Shape(rest="harmless", takes="-r --result-file -u -h -P", writes="-r --result-file"),
+    # building, testing, checking: only what differs from ordinary
+    "pytest": Shape(
+        bad={"clears a cache": "--cache-clear", DELETES: "--basetemp"},
+        ordinary="-o; --override-ini; --pastebin; -p",
+        fine="--collect-only; --co; --fixtures; --markers; -V",
+        takes="-k -m -p -c -n -W -o --rootdir",
+        writes="--junitxml --junit-xml --log-file --debug --report-log --resultlog --html --csv --json-report-file",
+    ),
+    "cmake": Shape(
+        bad={"deletes, moves or runs": "-E"},
+        fine="--help; --system-information; -N",
+        takes="-E -S -B -G -D -C -T -A --build --target",
+    ),
+    "ninja": Shape(bad={"deletes what was built": "-t"}, fine="-n; -v -n", takes="-t -C -f -j"),
+    "bazel": Shape(
+        bad={"deletes what was built": "clean|shutdown"},
+        fine="query|cquery|aquery|info|version|help",
+        net="build|test|run|fetch|sync",
+    ),
+    "ruff": Shape(
+        bad={CACHE: "clean"},
+        ordinary="check --fix|--unsafe-fixes|--add-noqa",
+        fine="version|rule|linter|config|help; check --diff; format --check|--diff",
+    ),
+    "black": Shape(fine="--check; --diff; --version"),
+    "isort": Shape(fine="--check|--check-only|-c|--diff"),
+    "prettier": Shape(fine="--check|-c|-l|--list-different !--write|-w"),
+    "gofmt": Shape(
+        bad={"rewrites the code in place": "-w -r", RUNS: "--cpuprofile"},
+        ordinary="-w",
+        rest="harmless",
+        takes="-r --local",
+        single=True,
+    ),
+    "gofumpt": Shape(ordinary="-w", rest="harmless", takes="-lang -modpath"),
+    "goimports": Shape(ordinary="-w", rest="harmless", takes="-local -srcdir"),
+    "rustc": Shape(
+        bad={RUNS: "-C linker"},
+        fine="-V|--version; --print; --explain; --help; -W help; -C help",
+        takes="-o -C -L -l --print --explain --edition",
+    ),
+    "jscodeshift": Shape(dry="-d|--dry", rest="dangerous"),
+    "comby": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
+    "ast-grep": Shape(
+        bad={"edits files in place": "-U|--update-all; * --rewrite -U"}, rest="harmless", takes="-p -l -r"
+    ),
+    "pyupgrade": Shape(rest="dangerous"),
+    "2to3": Shape(bad={"edits files in place": "-w|--write"}, rest="harmless"),
+    "autoflake": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
+    "yapf": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
+    "cmake-format": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
+    "codespell": Shape(bad={"edits files in place": "-w|--write-changes"}, rest="harmless", takes="-S -L -I -x"),
+    "typos": Shape(bad={"edits files in place": "-w|--write-changes"}, rest="harmless"),
+    "markdownlint": Shape(ordinary="-f|--fix", rest="harmless"),
+    "stylua": Shape(fine="--check"),
+    "swiftformat": Shape(fine="--lint|--dryrun"),
+    "dart": Shape(fine="--version; format --output -o; pub deps|outdated; analyze; info"),
+    "rubocop": Shape(bad={"edits files in place": "-a|-A|--autocorrect|--autocorrect-all|-x"}, rest="ordinary"),
+    "biome": Shape(ordinary="* --write|--fix|--apply", fine="check|lint|format|explain|version|rage"),
+    "twine": Shape(bad={PUBLISHES: "upload|register"}, fine="check"),
+    "hatch": Shape(
+        bad={PUBLISHES: "publish", DELETES: "clean; env remove|prune"},
+        fine="version $; env show|find; status; project metadata",
+    ),
+    "flit": Shape(bad={PUBLISHES: "publish"}),
+    "goreleaser": Shape(bad={PUBLISHES: "release !--snapshot|--skip"}, fine="check|healthcheck"),
+    "semantic-release": Shape(dry="-d|--dry-run", rest="dangerous"),
+    "release-it": Shape(dry="--dry-run", rest="dangerous"),
+    "np": Shape(rest="dangerous"),
+    "gh-pages": Shape(rest="dangerous", net="*"),
+    "lerna": Shape(bad={PUBLISHES: "publish|version"}, fine="ls|list|la|ll|changed|diff|info"),
+    "changeset": Shape(bad={PUBLISHES: "publish"}, fine="status"),
+    "vercel": Shape(
+        bad={PUBLISHES: "--prod; deploy|promote|rollback|remove|rm|redeploy"},
+        fine="list|ls|inspect|logs|whoami|projects ls|teams ls|domains ls|env ls",
+        net="*",
+    ),
+    "fly": Shape(
+        bad={
+            PUBLISHES: "deploy|launch",
+            DELETES: "* destroy|delete|stop|restart; secrets set|unset|import; scale; ssh",
+        },
+        fine="status|logs|info|version; * list|show|status",
+        net="*",
+    ),
+    "kustomize": Shape(fine="build|version", bad={"changes files": "edit"}, writes="-o --output"),
+    "eslint": Shape(ordinary="--fix", fine="--print-config; --env-info; --fix-dry-run", writes="-o --output-file"),
+    "ctest": Shape(fine="-N|--show-only"),
+    "pydoc": Shape(ordinary="-w|-p|-n|-b", rest="harmless"),
+    "stylelint": Shape(ordinary="--fix", writes="-o --output-file"),
+    "rustfmt": Shape(fine="--check"),
+    "clang-format": Shape(bad={"edits files in place": "-i|--i"}, rest="harmless", single=True),
+    "autopep8": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
+    "shfmt": Shape(bad={"edits files in place": "-w|--write"}, rest="harmless", takes="-i -ln"),
+    "mix": Shape(bad={"runs code given as an argument": "run -e|--eval; eval"}, fine="help|deps; hex info"),
+    "tsc": Shape(fine="--noEmit --version; --showConfig; --listFilesOnly; -v"),
+    "javap": Shape(rest="harmless"),
+    "jps": Shape(rest="harmless"),
+    "pre-commit": Shape(
+        bad={"changes hooks": "install|uninstall|clean|gc|autoupdate|install-hooks"},
+        fine="validate-config|validate-manifest|sample-config",
+    ),
+    "husky": Shape(rest="dangerous"),
+    "direnv": Shape(
+        bad={"lets a folder change the environment": "allow|permit|grant|edit|reload|revoke|deny|disallow"},
+        fine="status|version|show_dump",
+    ),
+    "code": Shape(fine="--list-extensions; --status; -v", rest="ordinary"),
+    "ollama": Shape(bad={DELETES: "rm|stop"}, fine="list|ls|ps|show", net="pull|push"),
+    "git-lfs": Shape(bad={DELETES: "prune|uninstall"}, fine="ls-files|status|env|version"),
+    "svn": Shape(
+        bad={
+            "throws work away": """delete|del|remove|rm|revert|move|mv|ren|cleanup|switch|merge|update|up|commit|ci
+                |import|propset"""
+        },
+        fine="status|st|log|info|diff|di|list|ls|cat|blame|annotate|propget|proplist|help",
+        net="*",
+    ),
+    "hg": Shape(
+        bad={
+            "throws work away": """revert|rm|remove|mv|move|rename|strip|purge; update -C|--clean; rollback|rebase
+                |histedit|backout|forget; push -f|--force; --config"""
+        },
+        fine="""status|st|log|diff|cat|annotate|blame|summary|id|identify|heads|branches|tags|parents|tip|root
+            |manifest|files|paths|grep|help|version|config|showconfig|outgoing|incoming""",
+        net="pull|push|clone|incoming|outgoing",
+    ),
+    "fossil": Shape(fine="status|timeline|diff|info|ls|finfo", rest="dangerous"),
+    "bzr": Shape(fine="status|log|diff|info|ls", rest="dangerous"),
+    "jj": Shape(
+        bad={
+            "rewrites history or work": """abandon|restore|squash|rebase|undo|describe|edit|split; op restore|undo
+                |abandon; git push"""
+        },
+        fine="log|status|st|diff|show|help|version; op log; config list|get; bookmark list; file list|show",
+    ),
+    "rails": Shape(
+        bad={
+            DELETES: """db:drop|db:reset|db:rollback|db:purge|db:schema:load|db:migrate:reset|db:setup|db:truncate_all
+                |db:seed:replant|destroy|d|runner|r|console|c|dbconsole"""
+        },
+        fine="routes|about|stats|notes|version|-T|db:version|db:migrate:status",
+    ),
+    "alembic": Shape(bad={"changes the database": "downgrade|stamp"}, fine="current|history|heads|show|branches|check"),
+    "prisma": Shape(
+        bad={DELETES: "migrate reset; db push|execute|pull; migrate dev|deploy|resolve"},
+        fine="validate|version; migrate status|diff",
+    ),
+}
+
+SAME: dict[str, str] = {
+    "apt-get apt-cache aptitude": "apt",
+    "bundler": "bundle",
+    "g++ cc c++ clang clang++": "gcc",
+    "flyctl": "fly",
+    "pydoc3": "pydoc",
+    "sg-ast": "ast-grep",
+    "fdp neato circo twopi sfdp": "dot",
+    "gpg2": "gpg",
+    "uctags": "ctags",
+    "gradlew": "gradle",
+    "k oc": "kubectl",
+    "mamba micromamba": "conda",
+    "microdnf yum": "dnf",
+    "mvnw": "mvn",
+    "nerdctl podman": "docker",
+    "paru yay": "pacman",
+    "pip2 pip3 pipx": "pip",
+    "py.test": "pytest",
+    "tofu": "terraform",
+    "yarnpkg": "yarn",
+}
+"""Names of programs that take the same arguments as another."""

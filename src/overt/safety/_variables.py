@@ -1,0 +1,239 @@
+"""Which variables a shell text sets, and to what, whatever the order in which it runs."""
+
+import re
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from overt.safety._listing import lists_names, references, tame
+from overt.safety._words import DEFAULTS, NAMES, Values, Word, scan
+
+Known = dict[str, tuple[str, ...] | None]
+"""All literal values a name may have; None when one of them is computed."""
+
+MOST_VALUES = 8
+MOST_WORLDS = 16
+SETTERS = frozenset("read mapfile readarray getopts printf let wait".split())
+"""Builtins that set the variables they are told by name."""
+
+UNSETTLING = frozenset("eval source . trap".split())
+"""After these a variable may hold anything."""
+
+TRANSFORMS = frozenset("nulic")
+"""Flags of `declare` under which a variable does not hold what it was given."""
+
+OPTION = re.compile(r"-(?!\d+$)")
+DEFAULTED = re.compile(r"\$\{\w+(?:\[[^\]]*\])?:?[-=+]")
+
+
+def settled(known: Known) -> dict[str, str | None]:
+    """Only variables with one value have one."""
+    return {name: values[0] if values and len(values) == 1 else None for name, values in known.items()}
+
+
+def worlds(known: Known, values: Values, source: str) -> list[Values]:
+    """Every combination of literal values that the variables in this text may have, with defaults and without."""
+    several = {name: found for name in references(source) if (found := known.get(name)) and len(found) > 1}
+    count = 1
+    for found in several.values():
+        count *= len(found)
+    base = {**values}
+    chosen = [base]
+    if several and count <= MOST_WORLDS:
+        chosen = [base | dict(zip(several, choice, strict=True)) for choice in product(*several.values())]
+    return [*chosen, *({**each, DEFAULTS: ""} for each in chosen)] if DEFAULTED.search(source) else [*chosen]
+
+
+def given_words(words: Sequence[Word]) -> Known:
+    """The positional parameters of a text that is run with these words, from `$0` on."""
+    return _positions([words], "0123456789")
+
+
+class _Found:
+    def __init__(self, outer: Known) -> None:
+        self.known: Known = dict(outer)
+        self.loops: dict[str, set[str]] = {}
+        self.composed: dict[str, set[str]] = {}
+        self.functions: set[str] = set()
+        self.calls: list[tuple[str, list[Any]]] = []
+        self.shifts = self.unsettled = False
+
+    def node(self, node: Any) -> None:
+        if node.type == "variable_assignment":
+            if not _cuts_a_line(node):
+                _assignment(node, self)
+        elif node.type == "for_statement":
+            _loop(node, self)
+        elif node.type == "command":
+            self.command(node)
+        elif node.type == "function_definition":
+            self.functions.add(_text(node.child_by_field_name("name")))
+        elif node.type == "declaration_command":
+            _declaration(node, self.known)
+            self.unsettled |= "-f" in _text(node).split()
+        elif node.type == "expansion" and any(child.type in ("=", ":=") for child in node.children):
+            self.known.update({_text(child): None for child in node.children if child.type == "variable_name"})
+
+    def command(self, node: Any) -> None:
+        children = [child for child in node.children if child.is_named and child.type != "variable_assignment"]
+        words = [_text(child) for child in children]
+        if not words:
+            return
+        if words[0] in UNSETTLING:
+            self.known["*"] = None
+        if words[0] in SETTERS:
+            listed = words[0] in ("read", "mapfile", "readarray") and _fed_with_names(node)
+            for word in words[1:]:
+                add_value(self.known, word.strip("'\""), (NAMES,) if listed else None)
+        self.shifts |= words[0] == "shift"
+        self.calls.append((words[0], children[1:]))
+
+    def positions(self) -> None:
+        """What functions are called with, and what `set` is given."""
+        values = settled(self.known)
+        calls: list[list[Word]] = []
+        for name, nodes in self.calls:
+            if name in self.functions or name == "set":
+                words = [word for node in nodes for word in scan(_text(node), values).words]
+                calls.append(_behind_options(words) if name == "set" else words)
+        if any(calls):
+            self.known.update(_positions(calls, "123456789"))
+        if (self.functions and (self.unsettled or "*" in self.known)) or (calls and self.shifts):
+            self.known.update(dict.fromkeys("123456789@"))
+
+
+def assigned(root: Any, outer: Known) -> Known:
+    found = _Found(outer)
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        found.node(node)
+        todo += node.children
+    known = found.known
+    for name, others in found.composed.items():
+        plain = name not in others and not any(_dashed(known, other) for other in others)
+        add_value(known, name, (NAMES,) if plain else None)
+    found.positions()
+    for name, others in found.loops.items():
+        if name in known or any(_dashed(known, other) for other in others):
+            known[name] = None
+    if "*" in known:
+        return dict.fromkeys(known)
+    return known
+
+
+def _dashed(known: Known, name: str) -> bool:
+    values = known.get(name, ())
+    return values is None or any("-" in value for value in values if value != NAMES)
+
+
+def _positions(calls: Sequence[Sequence[Word]], names: str) -> Known:
+    known: Known = {}
+    every: set[str | None] = set()
+    for words in calls:
+        for place, word in enumerate(words):
+            value = word.text if word.literal else NAMES if not word.made else None
+            every.add(value if value is not None and not OPTION.match(value) else None)
+            if place < len(names):
+                add_value(known, names[place], None if value is None else (value,))
+    known["@"] = None if None in every else (NAMES,)
+    return known
+
+
+def _behind_options(words: list[Word]) -> list[Word]:
+    """What `set` makes positional parameters of."""
+    place = 0
+    while place < len(words) and words[place].text[:1] in ("-", "+") and not words[place].leads:
+        text = words[place].text
+        place += 2 if text in ("-o", "+o") or (text[-1] == "o" and text[1:2] != "-") else 1
+        if text in ("--", "-"):
+            break
+    return words[place:]
+
+
+def _fed_with_names(node: Any) -> bool:
+    """Whether what is read comes from a command that lists names."""
+    while (parent := node.parent) is not None:
+        if parent.type == "pipeline" and node.start_byte > parent.start_byte:
+            before = parent.text[: node.start_byte - parent.start_byte]
+            return lists_names(before.decode("utf-8", "replace").rstrip("|& \t\n"))
+        if parent.type == "redirected_statement":
+            for child in parent.children:
+                text = _text(child).removeprefix("<").strip()
+                if child.type.endswith("_redirect") and _text(child).startswith("<"):
+                    return text.startswith("<(") and lists_names(text[2:-1])
+        node = parent
+    return False
+
+
+def _cuts_a_line(node: Any) -> bool:
+    """`IFS=, read a b`: for that one command."""
+    parent = node.parent
+    name = parent.child_by_field_name("name") if parent is not None and parent.type == "command" else None
+    return name is not None and _text(name) in SETTERS and _text(node).startswith("IFS=")
+
+
+def _text(node: Any) -> str:
+    text: str = node.text.decode("utf-8", "surrogatepass")
+    return text
+
+
+def add_value(known: Known, name: str, values: tuple[str, ...] | None) -> None:
+    before = known.get(name, ())
+    if values is None or before is None or len({*before, *values}) > MOST_VALUES:
+        known[name] = None
+    else:
+        known[name] = tuple(dict.fromkeys((*before, *values)))
+
+
+def _assignment(node: Any, found: _Found) -> None:
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    known = found.known
+    bare = _text(name).partition("[")[0]
+    words = scan(_text(value), {}).words if value is not None and value.type != "array" else ()
+    plain = name.type == "variable_name" and any(child.type == "=" for child in node.children)
+    if value is None and plain:
+        add_value(known, _text(name), ("",))
+    elif plain and len(words) == 1 and words[0].literal:
+        add_value(known, _text(name), (words[0].text,))
+    elif value is not None and value.type == "array":
+        _several(found, bare, [child for child in value.children if child.is_named])
+    elif value is not None and plain and tame(_text(value)):
+        found.composed.setdefault(bare, set()).update(references(_text(value)))
+    else:
+        add_value(known, bare, None)
+
+
+def _several(found: _Found, name: str, nodes: list[Any]) -> None:
+    """An array: its elements are not told apart."""
+    words = [word for node in nodes for word in scan(_text(node), {}).words]
+    listed = all(
+        word.text[:1] != "-" if not word.hole else tame(_text(node)) or not word.made
+        for node in nodes
+        for word in scan(_text(node), {}).words
+    )
+    if listed and len(words) < 10 * MOST_VALUES:
+        found.composed.setdefault(name, set()).update(*(references(_text(node)) for node in nodes))
+    else:
+        add_value(found.known, name, None)
+
+
+def _loop(node: Any, found: _Found) -> None:
+    """A loop over names of files or a listing gives data like any other from outside, unless more sets the name."""
+    name = _text(node.child_by_field_name("variable"))
+    nodes = node.children_by_field_name("value")
+    words = [word for value in nodes for word in scan(_text(value), {}).words]
+    if words and all(word.literal for word in words):
+        add_value(found.known, name, tuple(word.text for word in words))
+    elif any(word.made and word.text not in ("$@", "$*") for word in words):
+        add_value(found.known, name, None)
+    else:
+        found.loops.setdefault(name, set()).update(*(references(word.text) for word in words))
+
+
+def _declaration(node: Any, known: Known) -> None:
+    flags = [_text(child) for child in node.children if child.type == "word"]
+    if any(flag[:1] in "-+" and TRANSFORMS & set(flag) for flag in flags):
+        for child in node.children:
+            name = child.child_by_field_name("name") if child.type == "variable_assignment" else child
+            known[_text(name)] = None

@@ -1,0 +1,57 @@
+"""Edit for small models: they copy with other spacing, quotes or indentation, and it is clear what they meant.
+
+Only a unique hit counts, and what was put right is said. An edit that would stop a file from parsing is refused,
+because a model of this size does not find its way back from there.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from overt.core.effects import Change, WriteFiles
+from overt.core.errors import ToolError
+from overt.core.tool import Outcome, tool
+from overt.core.views import Diffs, FileDiff
+from overt.lib.parses import parse_error
+from overt.tools._forgive import readings
+from overt.tools._words import changed
+
+SHOWN = 12
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+    why: Annotated[str, Meta(description="What is wrong or missing there")] = ""
+    old: Annotated[str, Meta(description="The lines to replace, copied from the file")]
+    new: Annotated[str, Meta(description="The lines to put there")]
+    all: Annotated[bool, Meta(description="Replace every place, not only one")] = False
+
+    def subjects(self) -> tuple[str, ...]:
+        return (self.path,)
+
+
+@tool
+async def edit(args: Args, files: WriteFiles) -> Outcome:
+    """Replace a piece of a file; with an empty `old`, add to its end."""
+    found = await files.text(args.path)
+    broken = parse_error(found.path, found.text)
+    first = ""
+    for text, note in readings(found.text, args.old, args.new, every=args.all):
+        trouble = "" if broken else parse_error(found.path, text)
+        if not trouble:
+            diffs = await files.change([Change(path=args.path, content=text, base=found.hash)])
+            outcome = changed(diffs)
+            return Outcome(text=f"{outcome.text}\n{_lines(diffs)}".strip(), view=Diffs(files=diffs), repaired=note)
+        first = first or trouble
+    advice = "Give whole lines in old and new, with their indentation."
+    if not args.old.strip():
+        advice = "Copy the line where it belongs into old, and give that line with the addition as new."
+    raise ToolError(
+        f"Nothing was changed: with this edit {found.path} would not parse any more: {first}. {advice}", code="breaks"
+    )
+
+
+def _lines(diffs: tuple[FileDiff, ...]) -> str:
+    """The lines that went and came, so that a model sees what it did."""
+    lines = [line for diff in diffs for line in diff.diff.splitlines() if line[:1] in ("+", "-")]
+    return "\n".join([*lines[:SHOWN], *(["…"] if len(lines) > SHOWN else [])])

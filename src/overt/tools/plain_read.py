@@ -1,0 +1,28 @@
+"""Read for small models: the bare text, because they copy line numbers into their edits."""
+
+from msgspec import Struct
+
+from overt.core.effects import ReadFiles
+from overt.core.tool import Outcome, tool
+from overt.core.views import Excerpt
+from overt.lib.text import clip
+
+LIMIT, MAX_BYTES, MAX_TOKENS = 400, 4096, 1200
+
+
+class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+
+    def subjects(self) -> tuple[str, ...]:
+        return (self.path,)
+
+
+@tool
+async def read(args: Args, files: ReadFiles) -> Outcome:
+    """Show a file."""
+    found = await files.lines(args.path, offset=1, limit=LIMIT)
+    last = len(found.lines)
+    more = f"\n[lines 1-{last} of {found.total or 'many'}]" if found.total is None or last < found.total else ""
+    text = "\n".join(found.lines) or f"[{found.path} is empty]"
+    view = Excerpt(path=found.path, first=1, last=last, total=found.total or 0)
+    return Outcome(text=clip(text, MAX_BYTES, MAX_TOKENS, "find the rest with grep") + more, view=view)

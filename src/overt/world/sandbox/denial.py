@@ -1,0 +1,75 @@
+"""What a failed command was refused by its box, read from what it printed: only programs know which call failed."""
+
+import os
+import re
+
+from overt.world.sandbox.profile import PRIVATE, Walls
+
+SEARCHED = 16 * 1024
+QUOTED = r"['\"‘“`]([^'\"’”`\n]+)['\"’”`]"
+BARE = r"((?:~|\.{0,2})/[^\s:'\",;)]*|[\w.@+-]+(?:/[\w.@+-]+)+|\.[\w.-]+|[\w@+-]+\.[\w.-]+)"
+REFUSED = re.compile(
+    r"read-only file system|EROFS|permission denied|EACCES|operation not permitted|EPERM|device or resource busy|EBUSY"
+    r"|invalid cross-device link|EXDEV",
+    re.IGNORECASE,
+)
+OFFLINE = re.compile(
+    r"network is unreachable|ENETUNREACH|could not resolve (?:host|proxy)|temporary failure in name resolution"
+    r"|EAI_AGAIN|name or service not known|no address associated with hostname|getaddrinfo (?:ENOTFOUND|failed)"
+    r"|unable to resolve host|nodename nor servname|failed to lookup address information"
+    r"|dial tcp.*(?:lookup|unreachable)"
+    r"|failed to connect to (?!localhost|127\.|\[?::1)|connect: cannot assign requested address|unknown host",
+    re.IGNORECASE,
+)
+NETWORK = "network access was blocked by the sandbox"
+
+
+def blocked(text: str, walls: Walls, *, cwd: str) -> str:
+    """One line that names it, or an empty string when nothing points to the box."""
+    for line in reversed(text[-SEARCHED:].splitlines()):
+        if found := REFUSED.search(line):
+            if said := _refused(line, found, walls, cwd):
+                return said
+        elif not walls.network and OFFLINE.search(line):
+            return NETWORK
+    return ""
+
+
+def _refused(line: str, found: re.Match[str], walls: Walls, cwd: str) -> str:
+    what = found.group().lower()
+    read_only = what in ("read-only file system", "erofs")
+    for spelled in _paths(line, found):
+        path = os.path.normpath(os.path.join(cwd, spelled))
+        if any(_within(path, hidden) for hidden in walls.hidden):
+            return f"{spelled} is hidden by the sandbox: reading it was blocked"
+        kept = next((each for each in (*walls.protected, *walls.absent) if _within(path, each)), "")
+        if kept or any(_within(each, path) and each != path for each in (*walls.protected, *walls.absent)):
+            return f"write to {spelled} was blocked by the sandbox: it is protected"
+        if _outside(path, walls) and (read_only or (what in ("permission denied", "eacces") and _exists_for_us(path))):
+            return f"write to {spelled} was blocked by the sandbox"
+    return "a write was blocked by the sandbox" if read_only else ""
+
+
+def _paths(line: str, found: re.Match[str]) -> list[str]:
+    """Paths in a line, those in quotes first, then the one nearest to the reason."""
+    quoted = re.findall(QUOTED, line)
+    bare = re.findall(BARE, line[: found.start()])[::-1] + re.findall(BARE, line[found.end() :])
+    home = os.path.expanduser("~")
+    return [home + each[1:] if each.startswith("~/") else each for each in (*quoted, *bare)]
+
+
+def _outside(path: str, walls: Walls) -> bool:
+    """Whether what lies nearest above a path is closed to writing."""
+    opened = (*walls.write, *PRIVATE, "/dev", "/proc", "/run")
+    nearest = max((place for place in (*opened, *walls.read) if _within(path, place)), key=len, default="")
+    return nearest not in opened
+
+
+def _within(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip("/") + "/")
+
+
+def _exists_for_us(path: str) -> bool:
+    """Overt itself could write there, so it is the box that said no (Landlock says it so), not the owner."""
+    place = path if os.path.lexists(path) else os.path.dirname(path)
+    return os.access(place, os.W_OK)

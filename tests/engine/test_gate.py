@@ -1,0 +1,292 @@
+"""The gate: what a sandbox changes, what is offered when it has refused something, and what nobody can be asked."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+
+import pytest
+from tests.fakes.played import call
+
+from overt.core.effects import Effect, JobOutput, JobState, Ran
+from overt.core.events import Event, PermissionAsked, PermissionDecided
+from overt.core.ports import BOXED, Answer, Journal, Loan, Looked, Profile, SandboxState
+from overt.core.settings import Action, Mode, Rule
+from overt.core.tool import Outcome
+from overt.core.views import Output
+from overt.engine.attempt import attempt
+from overt.engine.gate import Admission, Gate, Terms
+from overt.repair.mend import mend
+from overt.safety.policy import Sight, judge, subject_of
+from overt.tools.registry import tools_for
+
+TOOLS = tools_for(frozenset({"read", "write", "run", "notes"}))
+BOX = SandboxState(kind="bubblewrap")
+BARE = SandboxState(why="bubblewrap is not installed")
+
+
+class Programs:
+    """Remembers in which box each command ran; the first run in a box without the network is refused it."""
+
+    def __init__(self, box: Profile, ran: list[tuple[str, Profile]]) -> None:
+        self._box = box
+        self._ran = ran
+
+    async def run(self, command: str, *, timeout_ms: int) -> Ran:
+        self._ran.append((command, self._box))
+        blocked = ""
+        if command.startswith("pip") and not (self._box.network or self._box.outside):
+            blocked = "network access was blocked by the sandbox"
+        if "sly" in command and self._box.reading:
+            blocked = "write to sly.txt was blocked by the sandbox"
+        if command.startswith("python"):
+            blocked = "" if self._box.outside else "write to /etc/x was blocked by the sandbox"
+        return Ran(text="", code=1 if blocked else 0, size=0, timed_out=False, ms=1, blocked=blocked)
+
+    async def start(self, command: str, *, wait_ms: int) -> JobOutput: ...  # type: ignore[empty-body]
+    async def jobs(self) -> tuple[JobState, ...]: ...  # type: ignore[empty-body]
+    async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput: ...  # type: ignore[empty-body]
+    async def stop(self, id: str) -> JobState: ...  # type: ignore[empty-body]
+
+
+class Hands:
+    def __init__(self, state: SandboxState, links: int = 1) -> None:
+        self.state = state
+        self.links = links
+        self.ran: list[tuple[str, Profile]] = []
+
+    def lend(
+        self,
+        call_id: str,
+        needs: Mapping[str, Effect],
+        *,
+        preview: bool = False,
+        report: Callable[[str], None] | None = None,
+        box: Profile = BOXED,
+    ) -> Loan:
+        return Loan(capabilities={name: Programs(box, self.ran) for name in needs}, journal=Journal())
+
+    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
+        return tuple(Looked(spelled=path, real=path, links=self.links) for path in paths)
+
+    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"{path}: a file" for path in paths)
+
+    def guess(self) -> SandboxState:
+        return self.state
+
+    async def standing(self) -> SandboxState:
+        return self.state
+
+
+class Person:
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.questions: list[PermissionAsked] = []
+
+    async def ask(self, question: PermissionAsked) -> Answer:
+        self.questions.append(question)
+        return Answer(choice=self.answers.pop(0))  # type: ignore[arg-type]
+
+
+class Made:
+    """One call taken through a gate, and run if it may."""
+
+    def __init__(
+        self,
+        hands: Hands,
+        *,
+        mode: Mode = "review",
+        terms: Terms | None = None,
+        person: Person | None = None,
+        there: Sequence[str] = (),
+    ) -> None:
+        self.hands = hands
+        self.remembered: list[Rule] = []
+        self.events: list[Event] = []
+        sight = Sight(root="/w", exists=tuple(there).__contains__, look=hands.look)
+        self.gate = Gate(terms or Terms(rules=()), mode=mode, sight=sight, hands=hands, remember=self.remembered.append)
+        self.gate.asker = person
+
+    def take(self, name: str, **arguments: str) -> Admission:
+        return asyncio.run(self._take(name, **arguments))
+
+    async def _take(self, name: str, **arguments: str) -> Admission:
+        admission = self.gate.receive(mend(call(name, **arguments), TOOLS))
+        async with aclosing(self.gate.admit(admission, "main")) as events:
+            async for event in events:
+                self.events.append(event)
+        if not admission.refusal and name == "bash":
+            outcome, _ = await attempt(admission.mended, self.hands, box=admission.box)
+            if outcome.blocked and await self.gate.widen(admission, outcome.blocked, self.events.append, "main"):
+                await attempt(admission.mended, self.hands, box=admission.box)
+        return admission
+
+
+@pytest.mark.parametrize(
+    ("mode", "state", "expected"),
+    [
+        ("review", BOX, "allow"),
+        ("review", BARE, "deny"),
+        ("auto", BOX, "allow"),
+        ("auto", BARE, "deny"),
+        ("yolo", BARE, "allow"),
+        ("plan", BOX, "allow"),
+        ("plan", BARE, "deny"),
+    ],
+)
+def test_without_a_person_an_ordinary_command_needs_a_sandbox(mode: Mode, state: SandboxState, expected: str) -> None:
+    made = Made(Hands(state), mode=mode)
+    admission = made.take("bash", command="make")
+    assert ("deny" if admission.refusal else "allow") == expected
+    if mode in ("review", "auto") and state is BARE:
+        assert "no sandbox" in admission.refusal and 'sandbox.mode = "none"' in admission.refusal
+
+
+def test_who_wants_no_sandbox_is_taken_at_their_word() -> None:
+    assert Made(Hands(BARE), terms=Terms(rules=(), bare=True)).take("bash", command="make").refusal == ""
+
+
+@pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
+@pytest.mark.parametrize("state", [BOX, BARE])
+def test_what_is_dangerous_is_refused_without_a_person_and_asked_with_one(mode: Mode, state: SandboxState) -> None:
+    alone = Made(Hands(state), mode=mode).take("bash", command="rm -rf build")
+    assert "only a person can allow this" in alone.refusal
+    person = Person("always")
+    made = Made(Hands(state), mode=mode, person=person, there=["build"])
+    made.take("bash", command="rm -rf build")
+    (question,) = person.questions[:1]
+    assert (question.dangerous, question.always, made.remembered) == (True, "", [])
+
+
+@pytest.mark.parametrize("fallback", ["allow", None])
+@pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
+def test_no_configuration_lets_a_dangerous_command_pass(fallback: Action | None, mode: Mode) -> None:
+    rules = (Rule(action="allow", tool="bash"), Rule(action="allow", tool="bash", pattern="rm *"))
+    terms = Terms(rules=rules, fallback=fallback, bare=True)
+    assert Made(Hands(BARE), mode=mode, terms=terms).take("bash", command="rm x").refusal
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [("review", Profile()), ("auto", Profile()), ("plan", Profile(write=False))],
+)
+def test_the_box_of_plan_mode_cannot_write(mode: Mode, expected: Profile) -> None:
+    made = Made(Hands(BOX), mode=mode)
+    made.take("bash", command="make")
+    assert made.hands.ran == [("make", expected)]
+
+
+def test_a_person_who_is_told_of_the_network_grants_it() -> None:
+    person = Person("once")
+    made = Made(Hands(BOX), person=person)
+    made.take("bash", command="pip install requests")
+    assert "with the network" in person.questions[0].why
+    assert made.hands.ran == [("pip install requests", Profile(network=True))]
+
+
+def test_what_the_box_has_refused_is_offered_with_less_of_a_box() -> None:
+    person = Person("once", "once")
+    made = Made(Hands(BOX), mode="auto", person=person)
+    made.take("bash", command="pip install requests")
+    made.take("bash", command="python3 setup.py install")
+    assert [box for _, box in made.hands.ran] == [
+        Profile(),
+        Profile(network=True),
+        Profile(),
+        Profile(outside=True),
+    ]
+    assert [question.why for question in person.questions] == [
+        "it has run: network access was blocked by the sandbox; run it again with the network?",
+        "it has run: write to /etc/x was blocked by the sandbox; "
+        "run it again outside of the sandbox, with all your rights?",
+    ]
+    assert [question.always for question in person.questions] == ["", ""]
+    decided = [event for event in made.events if isinstance(event, PermissionDecided)]
+    assert [(each.verdict, each.rule, each.by) for each in decided] == [
+        ("allow", "auto", "mode"),
+        ("allow", "sandbox", "person"),
+        ("allow", "auto", "mode"),
+        ("allow", "sandbox", "person"),
+    ]
+
+
+def test_a_command_that_was_taken_for_a_reader_is_bound_until_a_person_says_otherwise() -> None:
+    made = Made(Hands(BOX), person=Person("once"))
+    made.take("bash", command="cat a.txt")
+    made.take("bash", command="cat sly.txt")
+    assert [box for _, box in made.hands.ran] == [
+        Profile(reading=True),
+        Profile(reading=True),
+        Profile(),
+    ]
+
+
+def test_a_no_to_the_offer_leaves_it_at_the_refusal() -> None:
+    made = Made(Hands(BOX), mode="auto", person=Person("deny"))
+    made.take("bash", command="pip install requests")
+    assert len(made.hands.ran) == 1
+
+
+def test_nothing_is_offered_where_nobody_can_be_asked() -> None:
+    made = Made(Hands(BOX), mode="yolo")
+    made.take("bash", command="pip install requests")
+    assert len(made.hands.ran) == 1
+
+
+@pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
+def test_a_file_with_a_second_name_is_asked_about(mode: Mode) -> None:
+    sight = Sight(root="/w", exists=lambda path: True, look=Hands(BOX, links=2).look)
+    subject = subject_of("write", ("a",), sight)
+    verdict = judge(subject, TOOLS["write"].effects, rules=(), mode=mode, boxed=True)
+    assert (verdict.action, verdict.rule, verdict.dangerous) == ("ask", "hard link", False)
+
+
+def test_a_command_that_needs_the_network_and_fails_without_it_is_told_why() -> None:
+    """Whatever it printed: some programs hide that there was no network."""
+    made = Made(Hands(BOX), mode="yolo")
+    admission = made.gate.receive(mend(call("bash", command="npm install x"), TOOLS))
+    failed = Outcome(text="no matching version", view=Output(command="npm install x", text="", code=1))
+    assert made.gate.blocked(admission, failed) == "network access was blocked by the sandbox"
+    quiet = Outcome(text="curl: (6) Could not resolve host: x", view=Output(command="", text="", code=0))
+    assert made.gate.blocked(admission, quiet) == "network access was blocked by the sandbox"
+    fine = Outcome(text="added 1 package", view=Output(command="", text="", code=0))
+    assert made.gate.blocked(admission, fine) == ""
+    assert Made(Hands(BARE), mode="yolo").gate.blocked(admission, failed) == ""
+
+
+def test_the_reason_of_a_no_to_the_offer_reaches_the_model() -> None:
+    class Reasoned(Person):
+        async def ask(self, question: PermissionAsked) -> Answer:
+            return Answer(choice="deny", reason="use the mirror")
+
+    made = Made(Hands(BOX), mode="auto", person=Reasoned())
+    assert made.take("bash", command="pip install requests").note == (
+        "The user did not want it to run with the network: use the mirror"
+    )
+
+
+@pytest.mark.parametrize("mode", ["auto", "yolo"])
+def test_a_read_only_sandbox_holds_for_the_file_tools_too(mode: Mode) -> None:
+    terms = Terms(rules=(), write=False)
+    refused = Made(Hands(BOX), mode=mode, terms=terms).take("write", path="a", content="x").refusal
+    assert refused == "Denied (read-only, sandbox): the sandbox is read-only, so write was refused"
+    made = Made(Hands(BOX), mode=mode, terms=terms)
+    made.take("bash", command="make")
+    assert made.hands.ran == [("make", Profile(write=False))]
+
+
+@pytest.mark.parametrize("path", [".git/config", "overt.toml", "sub/.overt/hooks.json", ".ENVRC"])
+def test_no_rule_opens_a_protected_name_to_the_file_tools(path: str) -> None:
+    sight = Sight(root="/w", exists=lambda path: True)
+    rules = (Rule(action="allow", tool="edit"),)
+    verdict = judge(subject_of("write", (path,), sight), TOOLS["write"].effects, rules=rules, mode="yolo", boxed=True)
+    assert (verdict.action, verdict.rule, verdict.origin) == ("deny", "protected", "guard")
+
+
+def test_a_file_that_would_be_asked_about_is_not_shown_unasked() -> None:
+    rules = tuple(Rule(action=action, tool="read", pattern=f"{action}.txt") for action in ("ask", "deny", "allow"))
+    hands = Hands(BOX)
+    sight = Sight(root="/w", exists=lambda path: True, look=hands.look)
+    gate = Gate(Terms(rules=rules), mode="review", sight=sight, hands=hands, remember=lambda rule: None)
+    names = ("ask.txt", "deny.txt", "allow.txt", "other.txt")
+    assert [name for name in names if gate.may_read(name)] == ["allow.txt", "other.txt"]

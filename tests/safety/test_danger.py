@@ -1,0 +1,327 @@
+"""What a command line is read as: measured on lists of commands, and family by family."""
+
+import json
+import random
+import shlex
+from pathlib import Path
+
+import pytest
+
+from overt.safety.danger import Reading, read_command
+
+DATA = Path(__file__).parents[1] / "data"
+ASKS_IN_REVIEW = {"script-file", "source"}
+"""Running a file of the workspace is ordinary: it asks in review mode, and the sandbox stands around it."""
+
+
+def lines(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
+
+
+def hazard(command: str, *new: str) -> str:
+    return read_command(command, lambda path: path not in new).hazard
+
+
+@pytest.mark.parametrize("name", ["shell_danger.jsonl", "shell_more.jsonl"])
+def test_of_the_listed_commands_nearly_all_dangerous_ones_are_caught_and_few_harmless_ones_asked_about(
+    name: str,
+) -> None:
+    rows = [row for row in lines(name) if row["class"] != "opaque"]
+    dangerous = [row for row in rows if row["danger"]]
+    harmless = [row for row in rows if not row["danger"]]
+    missed = [
+        row["cmd"]
+        for row in dangerous
+        if hazard(row["cmd"]) not in ({"dangerous", "ordinary"} if row["class"] in ASKS_IN_REVIEW else {"dangerous"})
+    ]
+    asked = [row["cmd"] for row in harmless if hazard(row["cmd"]) != "harmless"]
+    assert len(missed) <= len(dangerous) * 0.01, missed
+    assert len(asked) <= len(harmless) * 0.03, asked
+
+
+def test_commands_that_build_test_or_create_are_ordinary() -> None:
+    def there(path: str) -> bool:
+        return "new" not in path and path not in ("main", "x", "abc")
+
+    commands = (DATA / "shell_ordinary.txt").read_text().splitlines()
+    assert {command: read_command(command, there).hazard for command in commands} == dict.fromkeys(commands, "ordinary")
+
+
+DESTRUCTIVE = ("rm -rf x", "mv a b", "dd of=/dev/sda", "chmod -R 777 .", "git clean -fdx", "git push --force",
+               "truncate -s0 a", "find . -delete", "shred a", "mkfs.ext4 /dev/sda1")  # fmt: skip
+WRAPPINGS = (
+    "sudo {}", "env A=1 {}", "nice -n 5 {}", "nohup {} &", "timeout -k 1 5 {}", "time {}", "command {}", "exec {}",
+    "setsid {}", "stdbuf -oL {}", "ionice -c2 {}", "( {} )", "{{ {}; }}", "! {}", "true && {}", "false || {}", "ls; {}",
+    "ls | {}", "if true; then {}; fi", "for i in 1 2; do {}; done", "while {}; do break; done", "f() {{ {}; }}; f",
+    "case a in *) {};; esac", "echo $({})", "echo \"$({})\"", "cat <({})", "x=$({})", "echo ok # no\n{}", "A=b {}",
+    "coproc {}", "busybox {}", "strace -o /dev/null {}", "find . -exec {} ';'", "xargs {}", "bash -c {q}", "sh -c {q}",
+    "eval {q}", "su -c {q}", "watch {q}", "trap {q} EXIT", "bash <<< {q}", "sh <<'EOF'\n{}\nEOF", "env -S {q}",
+    "script -qc {q} /dev/null", "ssh host {q}", "flock /tmp/l -c {q}", "bash -lc {q}", "cat <<EOF\n$({})\nEOF",
+)  # fmt: skip
+
+
+def wrap(command: str, rng: random.Random) -> str:
+    for _ in range(rng.randint(1, 4)):
+        chosen = rng.choice(WRAPPINGS)
+        if "\n" in command and "{q}" not in chosen and "EOF" in command:
+            chosen = "bash -c {q}"
+        command = chosen.format(command, q=shlex.quote(command))
+    return command
+
+
+def test_no_wrapping_of_a_destructive_command_makes_it_less_than_dangerous() -> None:
+    rng = random.Random(20)
+    tried = [wrap(rng.choice(DESTRUCTIVE), rng) for _ in range(400)]
+    assert [command for command in tried if hazard(command) != "dangerous"] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "new", "expected"),
+    [
+        ("echo x > there", (), "dangerous"),
+        ("echo x > new", ("new",), "ordinary"),
+        ("echo x >> there", (), "ordinary"),
+        ("echo x >> .gitignore", (), "dangerous"),
+        ("cd d && echo x > new", ("d/new",), "ordinary"),
+        ("cd d && echo x > ../new", ("new",), "ordinary"),
+        ("cd d; echo x > new", ("d/new",), "dangerous"),
+        ("(cd d && ls); echo x > new", ("new",), "ordinary"),
+        ("cd \"$D\"; echo x > new", ("new",), "dangerous"),
+        ("f() { echo x > new; }; cd d; f", ("new",), "dangerous"),
+        ("o=new; echo x > $o", ("new",), "ordinary"),
+        ("echo x > $o", (), "dangerous"),
+        ("ls > /dev/null 2>&1", (), "harmless"),
+        ("cp a new", ("new",), "ordinary"),
+        ("cp a d/", ("d/a",), "ordinary"),
+        ("cp -n a there", (), "ordinary"),
+        ("tee new", ("new",), "ordinary"),
+        ("tee -a there", (), "ordinary"),
+        ("sort -o new a", ("new",), "ordinary"),
+        ("curl -o new http://x", ("new",), "ordinary"),
+        ("curl -O http://x/new?a=1", ("new",), "ordinary"),
+        ("git checkout main", ("main",), "ordinary"),
+        ("git checkout src", (), "dangerous"),
+        ("unzip a.zip -d new", ("new",), "ordinary"),
+        ("echo x > /etc/new", ("/etc/new",), "dangerous"),
+    ],
+)  # fmt: skip
+def test_writing_is_judged_by_what_is_there(command: str, new: tuple[str, ...], expected: str) -> None:
+    assert hazard(command, *new) == expected
+
+
+@pytest.mark.parametrize("how", ["echo x > {}", "echo x >> {}", "tee {}", "tee -a {}", "cp a {}", "ln -s a {}",
+                                 "touch {}", "mkdir {}", "sed -n 'w {}' a", "curl -o {} http://localhost"])  # fmt: skip
+@pytest.mark.parametrize("name", [".git/config", ".GIT/hooks/x", "sub/.git/HEAD", "overt.toml", "Overt.TOML", ".envrc",
+                                  ".overt/hooks.json", ".ｇit/config", ".g\u200cit/x", "a/../.bashrc"])  # fmt: skip
+def test_writing_to_a_protected_name_is_dangerous_even_where_nothing_is_yet(how: str, name: str) -> None:
+    assert read_command(how.format(name), lambda path: False).hazard == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "command", ["cd .git && touch config", "cd .git/hooks; echo x > pre-push", "pushd .overt; tee a"]
+)
+def test_a_step_into_a_protected_folder_is_followed(command: str) -> None:
+    assert read_command(command, lambda path: False).hazard == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "r\\\nm x", "echo # \\\nrm x", "ls\r\nrm x", "echo x\f# ; rm a", "echo x\v#\nls", "a\x00b", "rm\u00a0x; $y",
+        "cat <<A\nx\nA \nrm x", "cat <<-A\n\tx\n\tA\nrm y", "echo \"unclosed", "if true", "f() rm x", "}",
+        "$", "\"\"x $(",
+        "x=ls; x=rm; $x a", "for c in ls rm; do $c a; done", "c=ls; read c; $c x", "c=ls; eval 'c=rm'; $c x",
+        "a=$(echo rm); $a x", "echo 'rm x' | sh -c bash", "sh -c \"$(cat x)\"", "x='$(rm y)'; echo $((x))",
+        "find . $(echo -delete)", "sort $(echo -o a) b", "git $(echo clean) -fd", "tar $(echo xf) a",
+        "find . -del${x}ete", "find . $x-delete", "sh ${x}-c 'rm y'", "sort -$@o a b",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_for_certain_is_dangerous(command: str) -> None:
+    assert hazard(command) == "dangerous"
+
+
+@pytest.mark.parametrize("command", ["(ls", "| ls", "ls &&", "ls | ", "( )", ";; ls", "ls <> a <", "case ls in"])
+def test_what_the_grammar_rejects_is_dangerous_even_when_all_its_words_are_harmless(command: str) -> None:
+    reading = read_command(command, lambda path: False)
+    assert (reading.hazard, reading.opaque) == ("dangerous", True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls \\\n  -la", "ls \"$HOME\"", "for f in *.py; do wc -l \"$f\"; done", "x=ls; $x -la", "d=src; ls $d",
+        "sed -n \"${n}p\" a", "while IFS=, read -r a b; do echo \"$a\"; done < x", "echo $'it\\'s' \"a > b\"",
+        "cat <<'E'\n$(rm x)\nE", "bash -c 'ls' < /dev/null", "echo ls | cat", "python3 -m json.tool a.json",
+        "git log -$n", "git log -n$n --since=$d", "sort -t$s -k2 a", "sed -n -e \"$n,${m}p\" a",
+    ],
+)  # fmt: skip
+def test_reading_stays_harmless_in_all_its_shapes(command: str) -> None:
+    assert hazard(command) == "harmless"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["(" * 10_000 + "ls" + ")" * 10_000, "echo " + "$(" * 5_000 + "ls" + ")" * 5_000, "echo " + "a" * 1_000_000,
+     "(" * 9_999, "<" * 20_000, "${" * 20_000, "|&" * 20_000, "`" * 30_000, "\"" * 99_999, "{a," * 9_999,
+     "eval " * 5_000 + "ls", "echo " + "{a,b}" * 40],
+    ids=lambda command: command[:8],
+)  # fmt: skip
+def test_what_is_too_deep_or_too_long_asks_and_does_not_hang(command: str) -> None:
+    assert hazard(command) == "dangerous"
+
+
+def test_any_number_of_commands_is_read() -> None:
+    assert hazard("true; " * 10_000) == "harmless"
+    assert hazard("true; " * 10_000 + "rm x") == "dangerous"
+
+
+def test_a_cause_tells_the_words_the_reason_and_what_is_touched() -> None:
+    reading = read_command("ls && sudo -n rm -f a b > there")
+    assert [(cause.words, cause.why, cause.touches) for cause in reading.causes if cause.dangerous] == [
+        ("sudo -n rm -f a b > there", "overwrites an existing file", ("there",)),
+        ("sudo -n rm -f a b", "runs with other rights", ()),
+        ("rm -f a b", "deletes files", ("a", "b")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "commands"),
+    [
+        ("sudo -n env A=1 nice rm x", ("sudo -n env A=1 nice rm x", "rm x")),
+        ("git  log   'a b' | xargs -n1 rm", ("git log a b", "rm {}")),
+        ("bash -c 'ls; rm \"x\"'", ("ls", "rm x")),
+        ("echo $(date) > f", ("echo $(date)", "date")),
+        ("FOO=1 npm test && cat \"$HOME/x\"", ("npm test", "cat $HOME/x")),
+        ("timeout 5 git status", ("git status",)),
+    ],
+)  # fmt: skip
+def test_the_simple_commands_are_told_without_quotes_and_wrappers(command: str, commands: tuple[str, ...]) -> None:
+    assert read_command(command).commands == commands
+
+
+@pytest.mark.parametrize(
+    ("command", "network"),
+    [("pip install x", True), ("git fetch", True), ("npm ci", True), ("curl https://example.com", True),
+     ("npx jest", True), ("curl http://localhost:80/a", False), ("curl -s http://127.0.0.1", False),
+     ("curl http://localhost.evil.io", True),
+     ("git status", False), ("pytest", False), ("docker pull x", True), ("go get x", True), ("apt-get install x", True),
+     ("python -m pip install x", True), ("ssh host ls", True), ("cat < /dev/tcp/a/80", True)],
+)  # fmt: skip
+def test_what_needs_the_network_is_known(command: str, network: bool) -> None:
+    assert read_command(command).network is network
+
+
+def test_configuration_adds_programs_to_the_dangerous_class() -> None:
+    assert read_command("deploy --now", also=frozenset({"deploy"})).hazard == "dangerous"
+    assert read_command("ls; nice ./deploy", also=frozenset({"deploy"})).hazard == "dangerous"
+    assert read_command("deploy --now").hazard == "ordinary"
+
+
+def test_files_written_are_named_from_the_workspace() -> None:
+    reading = read_command("cd d && echo x > a; tee ../b < c; cp x /tmp/y; echo z > $v", lambda path: False)
+    assert reading.writes == ("d/a", "../b", "b", "/tmp/y")
+    assert (reading.redirects, reading.opaque) == (True, True)
+
+
+READS = (
+    "python3 -c 'import json; print(len(json.load(open(\"a.json\"))))'", "python3 -c 'print(1)'",
+    "python3 - <<'E'\nimport sys\nprint(sys.version)\nE", "python3 -c 'import os; print(os.path.exists(\"a\"))'",
+    "perl -ne 'print if /x/' a.txt", "perl -F: -lane '$s += $F[1]; END { print $s }' a.txt",
+    "node -p \"require('./package.json').version\"", "node -e 'console.log(Object.keys({a: 1}).join())'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", READS)
+def test_a_short_program_that_only_reads_is_harmless(command: str) -> None:
+    assert read_command(command, lambda path: False).hazard == "harmless"
+
+
+@pytest.mark.parametrize("command", [command for command in READS if "import" in command])
+def test_it_is_dangerous_where_a_file_could_stand_in_for_a_module_it_loads(command: str) -> None:
+    assert read_command(command, lambda path: path in ("json.py", "sys", "os.py")).hazard == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('a', 'w')", "open('a', mode='r+')", "open(*['a', 'w'])", "m = 'w'; open('a', m)", "o = open; o('a', 'w')",
+        "list(map(open, ['a'], ['w']))", "print('x', file=open('a', 'a'))", "open('a', opener=print)",
+        "import os; os.remove('a')", "from os import system; system('a')",
+        "import os as platform; platform.system('a')",
+        "import os as re; re.getcwd()", "import sys; sys.modules['os'].remove('a')",
+        "import json; json.codecs.open('a')",
+        "import sys, json; sys.path.append('x')", "from pathlib import Path; Path('a').replace('b')", "import app",
+        "from os import *", "from . import x", "import subprocess", "exec('x')", "eval('x')", "__import__('os')",
+        "getattr(1, 'x')", "().__class__", "print.__self__", "import os; os.environ = 1", "class A: pass", "open(",
+        "import pathlib; pathlib.Path('a').open('w')", "import pathlib; pathlib.Path('a').unlink()",
+        "import functools; functools.partial(1)", "import operator", "import csv; csv.writer(open('a', 'w'))",
+    ],
+)  # fmt: skip
+def test_python_that_may_do_more_than_read_is_dangerous(code: str) -> None:
+    assert read_command(f"python3 -c {shlex.quote(code)}", lambda path: False).hazard == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "perl -i -ne 'print' a", "perl -ne 'unlink' a", "perl -pe 's/x/y/ee' a", "perl -ne 'print `ls`' a",
+        "perl -ne 'print' 'ls|'", "perl -ne 'print' *.txt", "perl -ne 'print' \"$f\"", "perl -ne 'BEGIN { $^I = 1 }' a",
+        "perl -ne '@ARGV = (1)' a", "perl -ne '&{\"a\"}()' a", "perl -ne '/(?{ 1 })/' a", "perl -Mlib -e 'print'",
+        "perl -ne 'open F, \">a\"' b", "perl -ne 'do \"a\"' b", "perl -ne 'print <$x>' b", "perl -e \"$code\"",
+        "node -e \"fs.readdirSync('.').forEach(fs.unlinkSync)\"", "node -e \"fs[k]('a')\"", "node -p \"eval('1')\"",
+        "node -e \"require('./a.js')\"", "node -p \"''['constructor']\"", "node -r ./a -p 1",
+        "node -e \"import('fs')\"",
+        "node -e \"['a'].map(require)\"", "node -p 'process.kill(1)'", "node -e 'x(1)'", "node -e \"$code\"",
+        "node -e 'console.log = x; console.log(1)'", "node -e 'fs.promises.rm(1)'",
+    ],
+)  # fmt: skip
+def test_perl_and_javascript_that_may_do_more_than_read_are_dangerous(command: str) -> None:
+    assert read_command(command, lambda path: False).hazard == "dangerous"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("gcc -o app a.c", "ordinary"), ("gcc -E a.c -o notes.md", "dangerous"), ("gcc -E a.c", "harmless"),
+        ("go build -o bin/app .", "ordinary"), ("go build -o main.go .", "dangerous"), ("strange -o a.txt",
+        "dangerous"),
+        ("strange -o a.bin", "ordinary"), ("esbuild a.ts --outfile=b.py", "dangerous"),
+        ("pdftotext a.pdf -", "harmless"),
+        ("pdftotext -f 1 a.pdf b.txt", "dangerous"), ("uniq -c a", "harmless"), ("uniq -c a b", "dangerous"),
+        ("uniq -f 1 a", "harmless"), ("xxd -l 4 a", "harmless"), ("xxd -l 4 a b", "dangerous"),
+        ("python3 -m json.tool --indent 2 a", "harmless"), ("python3 -m json.tool --indent 2 a b", "dangerous"),
+    ],
+)  # fmt: skip
+def test_a_product_may_be_made_again_but_what_somebody_wrote_is_not_overwritten(command: str, expected: str) -> None:
+    assert hazard(command) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("time { ls; }", "harmless"), ("time { rm a; }", "dangerous"), ("time (rm a)", "dangerous"),
+        ("time -p ! grep x a", "harmless"), ("ls !(*.o|*.a)", "harmless"), ("rm !(*.o|*.a)", "dangerous"),
+        ("declare -a x=(1 2); ls", "harmless"), ("declare -a x=($(rm a)); ls", "dangerous"),
+        ("IFS=,; c=rm,a; $c", "dangerous"), ("IFS=:; for p in $PATH; do ls \"$p\"; done", "harmless"),
+        ("f() { sh; }; echo 'rm a' | f", "dangerous"), ("top() { head -3 a; }; top", "harmless"),
+        ("PATH=/usr/bin:/bin ls", "harmless"), ("PATH=/usr/bin:bin ls", "dangerous"), ("PATH=/usr/bin: ls",
+        "dangerous"),
+        ("bash -n a.sh", "harmless"), ("bash -n +n a.sh", "ordinary"), ("bash -c 'rm a' -n", "dangerous"),
+        ("awk '{print | \"sort\"}' a", "harmless"), ("awk '{print | \"sh\"}' a", "dangerous"),
+        ("awk 'BEGIN { c = \"rm a\"; c | getline }'", "dangerous"), ("[ a \\< b ]", "harmless"),
+        ("script there.log", "dangerous"), ("date 010112002020", "dangerous"), ("date +%s", "harmless"),
+    ],
+)  # fmt: skip
+def test_what_the_grammar_or_a_table_easily_takes_for_something_else(command: str, expected: str) -> None:
+    assert hazard(command) == expected
+
+
+def test_an_empty_command_is_nothing_special() -> None:
+    assert read_command("") == Reading(hazard="ordinary")
+
+
+def test_it_is_fast_enough_for_ten_thousand_lines() -> None:
+    rows = [row["cmd"] for row in lines("shell_danger.jsonl")]
+    for _ in range(10_000 // len(rows)):
+        for command in rows:
+            read_command(command)

@@ -1,0 +1,65 @@
+"""A refusal of the box is recognised in what programs print, and nothing else is taken for one."""
+
+import pytest
+from tests.world.box_kit import USERS, staged
+
+from overt.world.sandbox.denial import NETWORK, blocked
+from overt.world.sandbox.profile import Walls
+
+WALLS = Walls(
+    write=("/w",),
+    protected=("/w/.git/config", "/w/.git/hooks"),
+    absent=("/w/overt.toml",),
+    hidden=("/home/me/.ssh",),
+)
+PROTECTED = "write to {} was blocked by the sandbox: it is protected"
+OUTSIDE = "write to {} was blocked by the sandbox"
+SAID = [
+    ("touch: cannot touch '/etc/x': Read-only file system", OUTSIDE.format("/etc/x")),
+    ("bash: line 1: /etc/x: Read-only file system", OUTSIDE.format("/etc/x")),
+    ("OSError: [Errno 30] Read-only file system: '/usr/lib/y'", OUTSIDE.format("/usr/lib/y")),
+    ("Error: EROFS: read-only file system, open '/opt/z'", OUTSIDE.format("/opt/z")),
+    ("open /etc/go: read-only file system", OUTSIDE.format("/etc/go")),
+    ("mkdir: cannot create directory ‘/srv/a’: Read-only file system", OUTSIDE.format("/srv/a")),
+    ("cp: something: Read-only file system", "a write was blocked by the sandbox"),
+    ("error: could not write config file .git/config: Device or resource busy", PROTECTED.format(".git/config")),
+    ("mv: cannot move '.git' to 'x': Device or resource busy", PROTECTED.format(".git")),
+    ("bash: line 1: .git/hooks/pre-commit: Read-only file system", PROTECTED.format(".git/hooks/pre-commit")),
+    ("bash: line 1: overt.toml: Is a directory\nsh: overt.toml: Read-only file system", PROTECTED.format("overt.toml")),
+    (
+        "cat: /home/me/.ssh/id: Permission denied",
+        "/home/me/.ssh/id is hidden by the sandbox: reading it was blocked",
+    ),
+    ("curl: (6) Could not resolve host: example.com", NETWORK),
+    ("connect: Network is unreachable", NETWORK),
+    ("npm error code EAI_AGAIN", NETWORK),
+    ("socket.gaierror: [Errno -3] Temporary failure in name resolution\nfailed", NETWORK),
+    ("dial tcp: lookup proxy.golang.org: no such host", NETWORK),
+    ("cat: nothere: No such file or directory", ""),
+    ("bash: ./script: Permission denied", ""),
+    ("rm: cannot remove '/w/busy': Device or resource busy", ""),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), SAID)
+def test_what_was_refused_is_named(text: str, expected: str) -> None:
+    assert blocked(text, WALLS, cwd="/w") == expected
+
+
+def test_with_the_network_a_failed_connection_is_not_the_boxes_doing() -> None:
+    assert blocked("connect: Network is unreachable", Walls(network=True), cwd="/w") == ""
+
+
+@USERS
+@pytest.mark.parametrize("mode", ["bubblewrap", "landlock"])
+def test_real_commands_are_told_what_was_blocked(user: str, mode: str) -> None:
+    with staged(user) as stage:
+        stage.give()
+
+        _, file, offline, fine, failed = stage.run(
+            "echo x > ~/.bashrc", "curl -sS http://192.0.2.1/", "echo fine", "false", mode=mode
+        )
+
+        said = [file[2], offline[2], fine[2], failed[2]]
+        assert said == [OUTSIDE.format(f"{stage.home}/.bashrc"), NETWORK, "", ""]
