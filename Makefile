@@ -1,7 +1,7 @@
 # Two commands for a new machine: `make run` and `make test`. Each sets up .venv by itself.
 PYTHON ?= python3
 BIN := .venv/bin
-SYSTEM := strace tmux faketime bubblewrap
+SYSTEM := strace tmux faketime bubblewrap chromium
 AIMOCK := 1.43.0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -59,12 +59,17 @@ soak: .venv/ready system judge
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-# Tests that inject faults need these, and the sandbox bubblewrap (bwrap); without them tests are skipped and say so.
+# Tests that inject faults need these, the sandbox bubblewrap (bwrap), the HTML export a browser; without them tests are
+# skipped and say so.
 system:
-	@missing=; for tool in $(SYSTEM); do command -v $$(echo $$tool | sed s/bubblewrap/bwrap/) >/dev/null || missing="$$missing $$tool"; done; \
+	@missing=; for tool in $(SYSTEM); do \
+		case $$tool in bubblewrap) names=bwrap;; chromium) names="chromium chromium-browser google-chrome";; *) names=$$tool;; esac; \
+		found=; for name in $$names; do command -v $$name >/dev/null && found=yes; done; \
+		test -n "$$found" || missing="$$missing $$tool"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; \
+		apt-get update -qq; for tool in $$missing; do \
+			apt-get install -y -qq --no-install-recommends $$tool >/dev/null || echo "$$tool could not be installed; tests that need it are skipped."; done; \
 	else echo "For all tests install:$$missing (Debian: sudo apt-get install$$missing)"; fi
 
 # Tests of the embedded model use the smallest weights, fetched once into the user's cache.

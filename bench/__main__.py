@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import box, search, startup, steps, wholes, wires
+from bench import box, search, sessions, snapshots, startup, steps, wholes, wires
 from bench.runs import OVERT, ROOT, Site
 from bench.table import Row, printed
 
@@ -24,7 +24,9 @@ SCENARIOS: dict[str, Callable[[Site], Iterator[Row]]] = {
     "stream": wholes.stream,
     "wires": wires.wires,
     "search": search.search,
+    "sessions": sessions.sessions,
     "box": box.box,
+    "snapshots": snapshots.snapshots,
     "prompt": startup.prompt,
 }
 

@@ -1,6 +1,7 @@
 """What a step costs, and whether it stays so cheap."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -67,10 +68,15 @@ def shell(site: Site) -> Iterator[Row]:
 def growth(site: Site) -> Iterator[Row]:
     """What a step costs us between the last byte of a reply and the first of the next request: sending is left out.
 
-    The yardstick does nothing in between, so it shows what the server and the memory of 671 KB cost by themselves.
+    The yardstick does nothing in between, so it shows what the server and the memory of 2 MB cost by themselves.
     """
+    with _roomy(site):
+        yield from _growth(site)
+
+
+def _growth(site: Site) -> Iterator[Row]:
     workspace = site.fresh("growth")
-    names = write_files(workspace, size=1000)
+    names = write_files(workspace, size=4000)
     turns = [calls("read", {"path": names[step % len(names)]}) for step in range(MANY)]
     early: list[float] = []
     late: list[float] = []
@@ -106,12 +112,26 @@ def growth(site: Site) -> Iterator[Row]:
     )
 
 
+@contextmanager
+def _roomy(site: Site) -> Iterator[None]:
+    """A window that nothing here fills: a history that is compacted does not grow."""
+    config = site.home / ".config" / "overt" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[context]\ncontext_window = 10000000\n")
+    try:
+        yield
+    finally:
+        config.unlink()
+
+
 def _per_step(site: Site, name: str, script: list[Turn], *others: Pair) -> list[list[Cost]]:
     """The cost of a step, of a bare exchange of the same bytes, and of what else is to be measured beside them."""
     workspace = site.fresh(name)
-    heard, body = _heard(site, name, script)
+    with _roomy(site):
+        heard, body = _heard(site, name, script)
     many, few = site.sizes(f"{name}.many", heard), site.sizes(f"{name}.few", heard[: SHORT + 1])
     with (
+        _roomy(site),
         Server(site, f"{name}.long", [*script, text()]) as long,
         Server(site, f"{name}.short", [*script[:SHORT], text()]) as short,
     ):

@@ -22,7 +22,7 @@ BANNED_IN_TOOLS = {"os", "io", "pathlib", "shutil", "subprocess", "socket", "htt
 BANNED_NAMES = {"utils", "helpers", "common", "manager", "base", "misc", "types"}
 ROOMS = {
     "core", "lib", "config", "providers", "safety", "world", "context", "sessions", "tools", "repair", "engine", "app",
-    "faces", "cli",
+    "faces", "cli", "extend",
 }  # fmt: skip
 
 
@@ -136,8 +136,8 @@ def test_every_effect_a_tool_asks_for_has_a_name() -> None:
 
 def test_the_entry_types_are_those_of_the_session_format() -> None:
     expected = (
-        "session prefix user request reply repair call verdict snapshot outcome todo mode model title reset note "
-        "partial end"
+        "session prefix user request reply repair call verdict snapshot tree restored outcome todo mode model title "
+        "reset compaction pin note partial end"
     )
     assert list(ENTRY_TYPES) == expected.split()
 

@@ -74,7 +74,8 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
     line = (
         "do it -m x/y -c -r ab -C d --add-dir e --add-dir f --output-format json --permission-mode plan "
         "-s workspace-write --allowedTools Edit Bash(git:*) --disallowedTools Read --append-system-prompt more "
-        "--max-turns 9 --no-session-persistence --verbose --system-prompt less"
+        "--max-turns 9 --no-session-persistence --verbose --system-prompt less "
+        "--fork-session -n tidy --session-id a-1"
     )
     given = parse(PROMPT, line.split())
     assert given is not None and given.words == ("do", "it")
@@ -93,6 +94,9 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "max_steps": 9,
         "resume": "ab",
         "continue_last": True,
+        "fork": True,
+        "name": "tidy",
+        "session_id": "a-1",
         "persist": False,
         "interactive": False,
         "verbose": True,

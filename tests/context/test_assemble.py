@@ -100,8 +100,9 @@ def test_a_history_that_does_not_continue_the_last_one_is_reported_as_a_reset() 
     assembler = Assembler(OpenAIChat())
     one, two = said("one", origin=USER), said("two", origin=USER)
     assembler.assemble(PREFIX, (one, two), PARAMS)
-    assert assembler.assemble(PREFIX, (one,), PARAMS).reset == "the history changed"
-    assert assembler.assemble(PREFIX, (one, two), replace(PARAMS, model="other")).reset.startswith("the system prompt")
+    assert assembler.assemble(PREFIX, (one,), PARAMS).reset == "history changed: 1 of its last messages are gone"
+    assert assembler.assemble(PREFIX, (two,), PARAMS).reset == "history changed: message 1 is another"
+    assert assembler.assemble(PREFIX, (one, two), replace(PARAMS, model="other")).reset == "model changed: m → other"
 
 
 def test_a_recorded_reset_is_not_reported_again() -> None:

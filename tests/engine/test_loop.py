@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.history import INTERRUPTED, open_calls
-from overt.core.messages import Call, Result, Text
+from overt.core.messages import Call, Message, Result, Text
 from overt.core.ports import Answer
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
@@ -126,6 +127,14 @@ class Bench:
 
     def otherwise(self, error: ProviderError) -> Switch | None:
         return None
+
+    async def refer(self, prompt: str) -> tuple[Message, ...]:
+        return ()
+
+    def book(self, event: Event, *, turn: int, step: int) -> None: ...
+
+    async def settled(self, then: Callable[[], None]) -> None:
+        then()
 
     async def finish(self) -> None:
         await self.hands.close()
@@ -222,7 +231,7 @@ def test_a_denial_with_its_reason_reaches_the_model_and_nothing_is_written(tmp_p
     bench = Bench(tmp_path, [says("", call("write", path="a", content="x")), says("ok")], mode="review", asked=True)
     bench.answers = [Answer(choice="deny", reason="use b instead")]
     bench.play(bench.prompt())
-    assert bench.results() == ["The user denied this call: use b instead"]
+    assert bench.results() == ["[overt] The user denied this call: use b instead"]
     assert not (tmp_path / "a").exists()
     assert bench.conversation.last_denied
 
@@ -305,6 +314,18 @@ def test_steering_that_comes_with_the_last_answer_makes_one_more_step(tmp_path: 
     assert bench.play(bench.prompt(on=steer)).text == "second"
 
 
+def test_an_answer_at_the_step_limit_ends_the_turn_and_late_steering_opens_the_next(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [says("first"), says("second")], steps=1)
+
+    def steer(event: Event) -> None:
+        if isinstance(event, TextStreamed) and event.text == "first":
+            bench.conversation.inbox.steer("more")
+
+    end = bench.play(bench.prompt(on=steer))
+    assert (end.reason, end.text, end.steps) == ("done", "first", 1)
+    assert asyncio.run(bench.conversation.next_prompt()) == "more"
+
+
 def test_an_abort_in_a_stream_keeps_what_came_and_the_next_turn_works(tmp_path: Path) -> None:
     bench = Bench(tmp_path, [says("half an answer"), says("whole")], hang=True)
 
@@ -382,7 +403,7 @@ def test_empty_answers_are_nudged_and_then_end_the_turn(tmp_path: Path) -> None:
     end = bench.play(bench.prompt())
     assert (end.reason, len(bench.player.requests)) == ("storm", 3)
     nudges = [event.message.origin.kind for event in bench.of(UserSpoke)]
-    assert nudges == ["user", "harness", "harness", "harness"]
+    assert nudges == ["user", "harness", "harness"]
 
 
 def test_calls_of_other_agents_are_repaired_and_the_repair_is_said(tmp_path: Path) -> None:

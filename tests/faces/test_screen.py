@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overt.app.nested import HEAD
 from overt.core.events import (
     CallStreamed,
     Event,
@@ -26,7 +27,7 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, MODEL, USER
+from overt.core.fragments import HARNESS, MODEL, USER, Origin
 from overt.core.messages import Call, Message, Result, Text, said
 from overt.core.usage import Usage
 from overt.core.views import (
@@ -47,6 +48,8 @@ from overt.faces.plain.screen import Screen, reduce
 INK = Ink(colour=False)
 CALL = Call(id="c1", name="edit", arguments="{}")
 CHANGE = FileDiff(path="a.py", diff="@@ -1 +1 @@\n-old\n+new\n", change="updated", added=1, removed=1)
+CALC = Origin(kind="file", where="a.py", lines="1-2", hash="00")
+RULES = Origin(kind="file", where="sub/AGENTS.md", lines="1-1", hash="00")
 USED = Usage(input=10, cached=4, output=3)
 
 
@@ -112,6 +115,19 @@ TABLE: dict[str, tuple[tuple[Event, ...], str]] = {
     "a repair": ((Repaired(call_id="c1", note="cmd → command"),), "  put right: cmd → command\n"),
     "a prompt": ((UserSpoke(message=said("hi", origin=USER)),), ""),
     "a text that steers": ((UserSpoke(message=said("left", origin=USER), steered=True),), "> left\n"),
+    "a file that goes along": (
+        (UserSpoke(message=said("[overt] The user refers to a.py", origin=CALC)),),
+        "  + a.py:1-2\n",
+    ),
+    "a folder that goes along": (
+        (UserSpoke(message=said("[overt] x", origin=Origin(kind="file", where="odd\n\x1b[2Jname/"))),),
+        "  + odd \\x1b[2Jname/\n",
+    ),
+    "rules of a folder": (
+        (UserSpoke(message=said(f"{HEAD}\nUse tabs.", origin=RULES), steered=True),),
+        "  + sub/AGENTS.md (rules)\n",
+    ),
+    "rules that come with a file": ((UserSpoke(message=said(HEAD, origin=RULES)),), "  + sub/AGENTS.md (rules)\n"),
     "a word of the program to the model": ((UserSpoke(message=said("go on", origin=HARNESS)),), "go on\n"),
     "a retry": (
         (Retried(attempt=2, wait=1.26, reason="it failed"),),

@@ -176,7 +176,7 @@ def test_a_wrong_command_line_ends_with_code_two_and_says_why(place: Place, word
         (["run", "hi", "-C", "file.txt"], "file.txt"),
         (["run", "hi", "--add-dir", "nowhere"], "--add-dir"),
         (["run", "hi", "--resume", "deadbeef"], "No session has an id that begins with `deadbeef`"),
-        (["run", "hi", "--continue"], "no session to continue"),
+        (["run", "hi", "--continue"], "There is no session in "),
         (["sessions", "show", "deadbeef"], "`overt sessions` lists them"),
         (["sessions", "delete", "deadbeef"], "`overt sessions` lists them"),
     ],

@@ -200,7 +200,7 @@ def test_no_carries_its_reason_to_the_model(precious: Place) -> None:
         terminal.line("use the other file")
         terminal.expect("I will not.")
         terminal.expect(PROMPT)
-        assert results(server) == ["The user denied this call: use the other file"]
+        assert results(server) == ["[overt] The user denied this call: use the other file"]
         terminal.line("/exit")
         assert terminal.wait() == 0
     assert files(precious) == ["precious.txt"]
@@ -235,7 +235,7 @@ def test_an_approval_shows_control_characters_instead_of_obeying_them(precious: 
         terminal.expect("Reason")
         terminal.line("")
         terminal.expect(PROMPT)
-        assert messages(server)[-1]["content"] == "The user denied this call."
+        assert messages(server)[-1]["content"] == "[overt] The user denied this call."
         terminal.line("/exit")
         assert terminal.wait() == 0
 

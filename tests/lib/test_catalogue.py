@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import overt
+from overt.lib import strings_en, strings_en_rare, strings_zh, strings_zh_rare
 from overt.lib.catalogue import language_of, say, set_language
-from overt.lib.strings_en import ENGLISH
-from overt.lib.strings_zh import CHINESE
+
+ENGLISH = strings_en.ENGLISH | strings_en_rare.ENGLISH
+CHINESE = strings_zh.CHINESE | strings_zh_rare.CHINESE
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overt.lib.text import clip, cut_line, exact, size, visible
+from overt.lib.text import clip, cut_line, exact, size, visible, wide
 from overt.lib.tokens import estimate
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"), [("", 0), ("abc", 3), ("文件", 4), ("a文", 3), ("e\u0301", 1), ("Ａ", 2), ("é", 1)]
+)
+def test_a_text_takes_as_many_columns_as_a_screen_gives_it(text: str, columns: int) -> None:
+    assert wide(text) == columns
 
 
 def test_a_text_within_both_limits_is_left_as_it_is() -> None:

@@ -185,6 +185,27 @@ def test_a_cause_tells_the_words_the_reason_and_what_is_touched() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "touched"),
+    [
+        ("chmod 755 x", ("x",)),
+        ("chmod -R u+rwX,go-w a b", ("a", "b")),
+        ("chmod -x run.sh", ("run.sh",)),
+        ("chmod +x run.sh", ("run.sh",)),
+        ("chmod --reference=a b", ("b",)),
+        ("chown me:us -R folder", ("folder",)),
+        ("chown --reference=a b", ("b",)),
+        ("chgrp us -- -odd", ("-odd",)),
+        ("chattr +i x", ("x",)),
+        ("truncate -s 0 log", ("log",)),
+        ("install -m 755 a b", ("a", "b")),
+        ("rm -rf +odd x", ("+odd", "x")),
+    ],
+)  # fmt: skip
+def test_what_is_touched_are_files_not_modes_owners_or_sizes(command: str, touched: tuple[str, ...]) -> None:
+    assert tuple(path for cause in read_command(command).causes for path in cause.touches) == touched
+
+
+@pytest.mark.parametrize(
     ("command", "commands"),
     [
         ("sudo -n env A=1 nice rm x", ("sudo -n env A=1 nice rm x", "rm x")),

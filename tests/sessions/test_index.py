@@ -2,17 +2,19 @@
 
 import os
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
-from tests.sessions.samples import PREFIX, facts, prompt, reply, run_writer, thirty, write
+from tests.sessions.samples import PREFIX, facts, outcome, prompt, reply, run_writer, thirty, write
 
 from overt.core.errors import SessionError
-from overt.core.events import Noticed, Replied, UserSpoke
+from overt.core.events import Noticed, Replied, TitleSet, UserSpoke
 from overt.core.fragments import Origin
 from overt.core.messages import Text, said
 from overt.lib.paths import slug
-from overt.sessions.index import Summary, delete, find, latest, list_sessions
+from overt.sessions.entries import encode_line
+from overt.sessions.index import Summary, delete, find, latest, list_sessions, summary
 from overt.sessions.load import load
 from overt.sessions.log import SessionLog
 from overt.sessions.names import folder_of, id_of
@@ -99,6 +101,56 @@ def test_no_damage_hides_a_session_from_the_list(tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("not a session")
     os.mkfifo(folder / "20260101T000000Z-eeeeeeee.jsonl")
     assert sorted(found.id for found in list_sessions(str(tmp_path))) == ["a" * 8, "b" * 8, "c" * 8, "d" * 8]
+
+
+def test_the_name_a_person_gave_last_wins_wherever_it_stands(tmp_path: Path) -> None:
+    log = SessionLog.create(str(tmp_path), workspace="/p", project="/p", overt="0")
+    bulk = [outcome("c", f'{"z" * 400_000} ,"type":"title","data":{{"title":"forged"}}') for _ in range(8)]
+    for event in [prompt("first"), TitleSet(title="by a model", model="m"), *bulk[:4]]:
+        log.append(event, turn=1, step=0)
+    assert summary(log.path).title == "by a model"
+    log.append(TitleSet(title="by me", model=""), turn=2, step=0)
+    log.append(TitleSet(title="a model again", model="m"), turn=2, step=0)
+    assert summary(log.path).title == "by me"
+    for event in bulk:
+        log.append(event, turn=3, step=0)
+    assert summary(log.path).title == "by me"
+    log.append(TitleSet(title="新的名字", model=""), turn=3, step=0)
+    log.close()
+    assert summary(log.path).title == "新的名字"
+
+
+@pytest.mark.parametrize("offset", [-40, -25, -24, -12, -1, 0, 1])
+def test_a_name_across_the_border_of_a_block_is_found(tmp_path: Path, offset: int) -> None:
+    path = write(tmp_path, [prompt("first"), TitleSet(title="here", model="")])
+    after = Path(path).stat().st_size - Path(path).read_bytes().index(b',"type":"title","data":{')
+    log, _ = SessionLog.open(path)
+    frame = len(encode_line(Noticed(text=""), seq=4, turn=1, step=0, chain=0)[0])
+    log.append(Noticed(text="x" * (1024 * 1024 - after - frame + offset)), turn=1, step=0)
+    log.close()
+    assert summary(path).title == "here"
+
+
+def test_a_session_is_found_by_its_name_when_no_id_fits(tmp_path: Path) -> None:
+    first, second, _ = named(tmp_path, "abc11111", "abd22222", "abe33333")
+    for path, title in ((first, "Fix the Parser"), (second, "修复 parser · café")):
+        log, _ = SessionLog.open(path)
+        log.append(TitleSet(title=title, model=""), turn=1, step=0)
+        log.close()
+    data = str(tmp_path)
+    assert find(data, "fix the parser") == find(data, "Fix  THE") == first
+    assert find(data, "修复") == find(data, unicodedata.normalize("NFD", "修复 parser · CAFÉ")) == second
+    assert find(data, "abc") == first, "an id comes first"
+    for reference, code in (("task", "missing"), ("fi", "missing"), ("parser", "missing")):
+        with pytest.raises(SessionError) as caught:
+            find(data, reference if reference != "task" else "task zz")
+        assert caught.value.code == code
+    with pytest.raises(SessionError, match="could be any of 2") as caught:
+        log, _ = SessionLog.open(second)
+        log.append(TitleSet(title="fix the parser", model=""), turn=1, step=0)
+        log.close()
+        find(data, "Fix the parser")
+    assert caught.value.code == "ambiguous"
 
 
 def test_a_session_is_found_by_the_start_of_its_id(tmp_path: Path) -> None:

@@ -29,7 +29,12 @@ def test_a_new_file_is_created_with_its_folders_and_counts_as_seen(tmp_path: Pat
     )
     assert (tmp_path / "a/b/new.txt").read_bytes() == b"one\ntwo"
     assert hands.journal.seen == {"a/b/new.txt": digest(b"one\ntwo")}
-    assert hands.journal.facts == [SnapshotTaken(call_id="c1", path="a/b/new.txt", existed=False)]
+    folder = stat.S_IFDIR | 0o755
+    assert hands.journal.facts == [
+        SnapshotTaken(call_id="c1", path="a", existed=False, after_mode=folder),
+        SnapshotTaken(call_id="c1", path="a/b", existed=False, after_mode=folder),
+        SnapshotTaken(call_id="c1", path="a/b/new.txt", existed=False, after=digest(b"one\ntwo"), after_mode=0o644),
+    ]
     assert names(tmp_path / "a/b") == ["new.txt"]
 
 
@@ -38,7 +43,17 @@ def test_the_state_before_a_change_is_on_record(tmp_path: Path) -> None:
     os.chmod(tmp_path / "a", 0o640)
     hands = files(tmp_path)
     put(hands, "a", "new")
-    assert hands.journal.facts == [SnapshotTaken(call_id="c1", path="a", existed=True, hash=digest(b"old"), mode=0o640)]
+    assert hands.journal.facts == [
+        SnapshotTaken(
+            call_id="c1",
+            path="a",
+            existed=True,
+            hash=digest(b"old"),
+            mode=0o640,
+            after=digest(b"new"),
+            after_mode=0o640,
+        )
+    ]
 
 
 def test_a_file_that_was_not_read_is_not_overwritten(tmp_path: Path) -> None:

@@ -136,4 +136,4 @@ def _denied(result: Result) -> bool:
 
 
 def _text(result: Result) -> str:
-    return "".join(part.text for part in result.parts if isinstance(part, Text))
+    return "".join(part.text for part in result.parts if isinstance(part, Text)).removeprefix("[overt] ")

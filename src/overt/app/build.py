@@ -1,32 +1,38 @@
 """Where everything is put together: the only file that names concrete classes."""
 
+import asyncio
 import os
 from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 from msgspec.structs import replace
 
 from overt.app.choose import choose_model
 from overt.app.conversation import Conversation
-from overt.app.house import Standing, Switch
+from overt.app.house import Recorder, Standing, Switch
 from overt.app.late_hands import LateHands
 from overt.app.manner import Ground, Manner, conduct, manner_of
 from overt.app.options import Options
-from overt.app.prefix import Fragments
-from overt.app.record import open_record
+from overt.app.prefix import Fragments, nested_names
+from overt.app.record import Naming, open_record
 from overt.app.secrets import known_secrets
 from overt.app.setting import Setting, read_setting
 from overt.app.small import titled
+from overt.app.window import WindowSeeker, budget_of, window_of
 from overt.config.always import add_always, load_always
 from overt.context.assemble import Assembler, fingerprint
+from overt.context.budget import Budget
 from overt.core.effects import Effect
 from overt.core.errors import OvertError, ProviderError
-from overt.core.events import Noticed, PrefixSet, TitleSet
+from overt.core.events import Compacted, Event, Noticed, PrefixSet, Replied, RequestSent, TitleSet
 from overt.core.foreign import our_tool
 from overt.core.history import History
 from overt.core.late import late
+from overt.core.messages import Message
 from overt.core.ports import Provider, SandboxState
 from overt.core.requests import Params
-from overt.core.settings import Rule
+from overt.core.settings import ModelFacts, Price, Rule
 from overt.core.tool import Tool
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms, told_of_sandbox
@@ -39,6 +45,7 @@ from overt.sessions.resume import Resumed
 from overt.tools.registry import tools_for
 
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
+FREE = Price(input=0.0, output=0.0)
 
 
 async def open_conversation(options: Options) -> Conversation:
@@ -52,13 +59,24 @@ class Builder:
         self._options = options
         self._setting = setting
         self.troubles: deque[Noticed] = deque()
-        self._hands = LateHands(setting, lambda: self._conversation.history if self._conversation else History())
+        self._hands = LateHands(
+            setting, lambda: self._conversation.history if self._conversation else History(), self._record
+        )
         self._sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
         self._found: Found | None = None
         self._manner: Manner | None = None
+        self._manners: dict[tuple[str, str], Manner] = {}
         self._redactor = Redactor(known_secrets(setting))
+        self._fragments = Fragments(options, setting, self._sandbox, self._redactor)
+        self._nesting: Callable[[History], tuple[Message, ...]] | None = None
         self._conversation: Conversation | None = None
         self._providers: list[Provider] = []
+        self._small: Found | None = None
+        self._used: dict[str, Found] = {}
+        self._sent: RequestSent | None = None
+        self._budgeted: tuple[Found, Budget] | None = None
+        self._seeker = WindowSeeker(setting.environment.variables, tell=self.troubles.append, then=self._resized)
+        self._books: Any = None
         self._notices: list[str] = [*setting.config.warnings]
         if setting.trust.warning:
             self._notices.append(setting.trust.warning)
@@ -70,27 +88,30 @@ class Builder:
         self._notices.extend(record.notices)
         resumed = record.resumed
         found = await self._find("", resumed)
-        agent = self._agent(found, manner_of(found.about), gate=self._gate(resumed), resumed=resumed)
+        agent = self._agent(found, self._known_manner(found, resumed), gate=self._gate(resumed), resumed=resumed)
         if found.entry.kind == "local":
             self._notices.append(say("local.limits", model=found.model))
         standing = Standing(
             id=record.id,
             workspace=self._setting.roots.workspace,
-            window=self._setting.config.context_window or found.about.window,
+            window=window_of(found, self._setting.config),
             mode=resumed.mode if resumed else "",
             path=record.path,
             history=resumed.history if resumed else History(),
             healing=resumed.healing if resumed else (),
+            marks=resumed.marks if resumed else (),
             turn=resumed.turn if resumed else 0,
-            fingerprint=resumed.prefix.fingerprint if resumed and resumed.prefix else "",
+            prefix=resumed.prefix if resumed else None,
             notices=tuple(self._notices),
             offline=found.offline,
         )
+        if resumed and resumed.last:
+            agent.assembler.recall(resumed.last.stable, resumed.last.stable_length)
         self._conversation = Conversation(
             agent,
-            log=record.log,
+            log=self._recorder(record.log),
             standing=standing,
-            opening=_opening(agent),
+            opening=_opening(agent, found),
             house=self,
             redactor=self._redactor,
         )
@@ -98,6 +119,11 @@ class Builder:
             agent.gate.asker = self._conversation.mailbox
             agent.provider.warm(agent.assembler.opening(agent.prefix, agent.params))
         return self._conversation
+
+    def _recorder(self, log: Recorder) -> Recorder:
+        """Under the name that was asked for."""
+        name = late("session.name")(self._redactor.clean(self._options.name)) if self._options.name else ""
+        return Naming(log, name) if name else log
 
     async def _find(self, reference: str, resumed: Resumed | None = None) -> Found:
         found = await choose_model(self._setting, reference)
@@ -118,8 +144,10 @@ class Builder:
     def _agent(self, found: Found, manner: Manner, *, gate: Gate, resumed: Resumed | None = None) -> Agent:
         provider = self._provider(found)
         self._found, self._manner = found, manner
+        self._manners[found.entry.name, found.model] = manner
+        self._used[found.model] = found
         config = self._setting.config
-        fragments = Fragments(self._options, self._setting, self._sandbox, self._redactor)
+        fragments = self._fragments
         ground = Ground(hands=self._hands, limits=config.limits, may_read=gate.may_read)
         made = conduct(manner, self._tools(), fragments, wire=provider.wire, ground=ground)
         prefix = made.prefix
@@ -127,6 +155,8 @@ class Builder:
             # Dates and rules of the project included: the server may remember what it was sent before.
             recorded = resumed.prefix.prefix
             prefix = recorded if recorded.tools == prefix.tools and recorded.shots == prefix.shots else prefix
+        if prefix is made.prefix:
+            self._notices.extend(fragments.notices)
         entry = found.entry
         return Agent(
             path="main",
@@ -149,7 +179,29 @@ class Builder:
             calls=manner.calls,
             lead=made.lead,
             flatten=manner.flatten,
+            nested=self._nested if nested_names(config.recipe.sources) else None,
+            price=FREE if is_local(entry) else found.about.price,
+            marks=lambda: self._conversation.marks if self._conversation else (),
+            budget=self._budget(found),
         )
+
+    def _known_manner(self, found: Found, resumed: Resumed | None = None) -> Manner:
+        """As its server took it before, in this process or an earlier one, unless somebody says how."""
+        manner, before = manner_of(found.about), resumed.prefix if resumed else None
+        if before and not found.about.calls and (before.provider, before.model) == (found.entry.name, found.model):
+            manner = replace(manner, calls=before.calls)
+        return self._manners.get((found.entry.name, found.model), manner)
+
+    def _budget(self, found: Found) -> Budget:
+        """What was learnt of a model stays with it, however it is led."""
+        before = self._budgeted
+        if before is None or (before[0].entry.name, before[0].model) != (found.entry.name, found.model):
+            self._budgeted = before = (found, budget_of(found, self._setting.config))
+        return before[1]
+
+    def _resized(self, window: int) -> None:
+        if self._conversation:
+            self._conversation.window = window
 
     def redact(self, text: str) -> str:
         return self._redactor.clean(text)
@@ -187,7 +239,7 @@ class Builder:
             mode=mode,
             sight=Sight(
                 root=self._setting.roots.workspace,
-                exists=lambda path: os.path.lexists(os.path.join(self._setting.roots.workspace, path)),
+                exists=self._exists,
                 look=self._hands.look,
                 also=frozenset(permissions.dangerous),
             ),
@@ -198,12 +250,14 @@ class Builder:
     async def choose(self, reference: str) -> tuple[Agent, PrefixSet]:
         """The same agent on another model."""
         found = await self._find(reference)
-        return self._led(found, manner_of(found.about))
+        return self._led(found, self._known_manner(found))
 
     async def title(self, prompt: str) -> TitleSet | None:
         """By `small_model`; without one by the model in use, unless it works on this machine and has enough to do."""
         wanted = self._setting.config.small_model
-        if not self._options.interactive or self._found is None or not (wanted or not is_local(self._found.entry)):
+        if self._options.name or not self._options.interactive or self._found is None:
+            return None
+        if not wanted and is_local(self._found.entry):
             return None
         try:
             found = await self._find(wanted) if wanted else self._found
@@ -212,7 +266,9 @@ class Builder:
             self.troubles.append(Noticed(text=self.redact(f"small_model: {error.message}"), level="warning"))
             return None
         try:
-            return await titled(provider, found.model, prompt)
+            self._small = found
+            # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
+            return await titled(provider, _known(found), self.redact(prompt))
         finally:
             provider.close()
 
@@ -227,7 +283,63 @@ class Builder:
     def _led(self, found: Found, manner: Manner) -> tuple[Agent, PrefixSet]:
         assert self._conversation is not None
         agent = self._agent(found, manner, gate=self._conversation.agent.gate)
-        return agent, _opening(agent)
+        self._conversation.window = agent.budget.window if agent.budget else 0
+        return agent, _opening(agent, found)
+
+    async def refer(self, prompt: str) -> tuple[Message, ...]:
+        """What a prompt points at, and the rules that hold for it."""
+        if self._conversation is None:
+            return ()
+        agent, history = self._conversation.agent, self._conversation.history
+        found: tuple[Message, ...] = ()
+        if "@" in prompt:
+            found, notices = await late("references")(
+                prompt,
+                self._hands,
+                agent.gate.may_read,
+                exists=self._exists,
+                limits=agent.limits,
+                led=self._manner is not None and self._manner.compact,
+            )
+            self.troubles.extend(notices)
+        named = {message.origin.where: message.origin.hash for message in found}
+        rules = agent.nested(replace(history, seen=history.seen | named)) if agent.nested else ()
+        return (*found, *(message for message in rules if message.origin.where not in named))
+
+    def _nested(self, history: History) -> tuple[Message, ...]:
+        if not history.seen or self._conversation is None:
+            return ()
+        recipe = self._setting.config.recipe
+        self._nesting = self._nesting or late("nested")(
+            self._setting.roots.workspace,
+            nested_names(recipe.sources),
+            may_read=self._conversation.agent.gate.may_read,
+            cap=recipe.cap("nested"),
+        )
+        return self._nesting(history)
+
+    def _exists(self, path: str) -> bool:
+        return os.path.lexists(os.path.join(self._setting.roots.workspace, path))
+
+    def book(self, event: RequestSent | Replied | Compacted | TitleSet, *, turn: int, step: int) -> None:
+        """Whoever books is loaded with the first reply, when nothing waits for it any more."""
+        if isinstance(event, RequestSent):
+            self._sent = event
+            return
+        if isinstance(event, Replied) and self._budgeted:
+            self._seeker.seek(*self._budgeted)
+        if self._books is None and self._conversation:
+            places = self._setting
+            self._books = late("books")(
+                places.environment.data_dir, places.roots.project, self._conversation.id, self.troubles.append
+            )
+        if isinstance(event, TitleSet):
+            sent, found = None, self._small
+        else:  # a turn goes on with the model it began with, whichever was chosen since
+            sent, self._sent = self._sent, None
+            found = self._used.get(sent.params.model) if sent else None
+        if self._books and found:
+            self._books.enter(event, sent=sent, found=found, turn=turn, step=step)
 
     def warm(self, tool: str) -> None:
         self._hands.warm(tool)
@@ -237,7 +349,21 @@ class Builder:
         while len(self._providers) > 1:
             self._providers.pop(0).close()
 
+    async def settled(self, then: Callable[[], None]) -> None:
+        """What calls did to files is recorded before the turn ends, unless somebody presses for it."""
+        try:
+            await asyncio.shield(asyncio.ensure_future(self._hands.settled()))
+        except asyncio.CancelledError:
+            pass  # the turn is over as it is; what is not on record yet follows its end
+        finally:
+            then()
+
+    def _record(self, fact: Event) -> None:
+        if self._conversation:
+            self._conversation.record(fact)
+
     async def finish(self) -> None:
+        await self._seeker.close()
         await self._hands.close()
         for provider in self._providers:
             provider.close()
@@ -248,7 +374,13 @@ def _removes(rule: Rule) -> bool:
     return rule.action == "deny" and not rule.pattern and our_tool(rule.tool) != "edit"
 
 
-def _opening(agent: Agent) -> PrefixSet:
+def _known(found: Found) -> ModelFacts:
+    """What is recorded of a model, its price of that day included: what works on this machine costs nothing."""
+    about = found.entry.facts(found.model)
+    return replace(about, price=FREE) if about.price is None and is_local(found.entry) else about
+
+
+def _opening(agent: Agent, found: Found) -> PrefixSet:
     return PrefixSet(
         prefix=agent.prefix,
         provider=agent.provider.name,
@@ -256,4 +388,6 @@ def _opening(agent: Agent) -> PrefixSet:
         wire=agent.provider.wire.name,
         encoder=agent.provider.wire.version,
         fingerprint=fingerprint(agent.provider.wire, agent.prefix, agent.params),
+        about=_known(found),
+        calls=agent.calls,
     )

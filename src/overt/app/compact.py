@@ -124,7 +124,7 @@ class CompactLead:
         The same words again are a retry, for which what went along the first time was dropped.
         """
         if text == self._last:
-            self._told, self._pasted = None, {}
+            self.forget()
         self._last = text
         files, paths = self._files(), await self._paths()
         found: list[Message] = []
@@ -137,6 +137,9 @@ class CompactLead:
             if message := await self._paste(path, files):
                 found.append(message)
         return tuple(found)
+
+    def forget(self) -> None:
+        self._told, self._pasted = None, {}
 
     async def form(self, history: History, *, forced: bool) -> Raw | None:
         if self._calls != "schema":
@@ -162,8 +165,8 @@ class CompactLead:
     async def doubt(self, history: History) -> str:
         turn = _turn(history)
         doubted = sum(1 for message in turn if message.origin == HARNESS and message.text().startswith(DOUBT))
-        if doubted >= DOUBTS or not turn:
-            return ""
+        if doubted >= DOUBTS or not turn or any(message.origin.kind == "summary" for message in turn):
+            return ""  # what a summary stands for cannot be checked
         exchange = last_exchange(history)
         why = await self._why_not(exchange[1].text() if exchange else "", turn)
         return f"{DOUBT}{why}" if why else ""

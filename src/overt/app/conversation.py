@@ -9,16 +9,20 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from time import monotonic
+from typing import Any
 
 from msgspec.structs import replace
 
 from overt.app.house import Denial, House, Recorder, Standing
 from overt.app.mailbox import Mailbox
+from overt.app.metered import Metered
+from overt.app.partial import Partial
 from overt.app.scrub import Scrub
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import (
     TYPE_OF,
     CallStreamed,
+    Compacted,
     EndReason,
     Event,
     ModelSet,
@@ -39,8 +43,9 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.fragments import MODEL, USER
-from overt.core.history import fold, heal, last_exchange
+from overt.core.fragments import HARNESS, MODEL, USER
+from overt.core.history import Mark, fold, heal, last_exchange, mark, note
+from overt.core.late import late
 from overt.core.messages import Call, Message, Text, said
 from overt.core.ports import Answer
 from overt.core.settings import Mode
@@ -53,7 +58,6 @@ from overt.lib.redact import Redactor
 from overt.tools.registry import BUILT_IN
 
 Consume = Callable[[], Awaitable[TurnEnded]]
-PARTIAL_EVERY = 1.0
 CLOSE_WITHIN = 2.0
 
 
@@ -77,15 +81,17 @@ class Conversation:
         self.history = standing.history
         self.turn = standing.turn
         self.step = 0
+        self.marks = list(standing.marks)
         self.usage = Usage()
         self.denials: list[Denial] = []
         self.last_denied = False
         self.inbox = Inbox()
         self.mailbox = Mailbox()
+        self.cache = Metered()
         self._scrub = Scrub(redactor or Redactor())
         self.notices = [self._scrub.clean(notice) for notice in standing.notices]
         self._log = log
-        self._recorded_prefix = standing.fingerprint
+        self._recorded_prefix = standing.prefix
         self._opening = opening
         self._house = house
         self._healing = standing.healing
@@ -95,28 +101,26 @@ class Conversation:
         self._between: list[Event] = []
         self._recorded_mode = standing.mode
         self._begun = self._stopped = False
-        self._streamed: list[str] = []
-        self._saved = 0
-        self._saved_at = 0.0
+        self._partial = Partial(lambda text: log.append(PartialSaved(text=text), turn=self.turn, step=self.step))
+        self._told: list[Message] = []
         self._titling: asyncio.Task[None] | None = None
         self._started: dict[str, Call] = {}
 
     # ── what faces call ──────────────────────────────────────────────────────────────────────────────────
 
-    async def prompt(self, text: str) -> AsyncGenerator[Event, None]:
+    def prompt(self, text: str) -> AsyncGenerator[Event, None]:
         """One turn, from a prompt to rest. Closing the generator early interrupts the turn."""
-        async with aclosing(self._play(said(text, origin=USER), self._consume_turn)) as events:
-            async for event in events:
-                yield event
+        return self._play(said(text, origin=USER), self._consume_turn)
 
-    async def command(self, text: str) -> AsyncGenerator[Event, None]:
+    def command(self, text: str) -> AsyncGenerator[Event, None]:
         """A command that the person typed: it runs at once, and what came of it joins the history."""
-        spoken = said(f"!{text}", origin=TYPED)
-        async with aclosing(self._play(spoken, lambda: self._consume_command(text))) as events:
-            async for event in events:
-                yield event
+        return self._play(said(f"!{text}", origin=TYPED), lambda: self._consume_command(text))
 
-    async def _play(self, spoken: Message, consume: Consume) -> AsyncGenerator[Event, None]:
+    def compact(self, focus: str = "") -> AsyncGenerator[Event, None]:
+        """Make room now: a turn of its own, in which nothing is said."""
+        return self._play(None, lambda: self._consume_compaction(focus))
+
+    async def _play(self, spoken: Message | None, consume: Consume) -> AsyncGenerator[Event, None]:
         self._shown = asyncio.Queue()
         for earlier in self._between:
             self._shown.put_nowait(earlier)
@@ -138,11 +142,26 @@ class Conversation:
         if found is None:
             raise OvertError("There is nothing to retry yet: no prompt has been sent in this session.")
         index, message = found
-        self._happened(PrefixReset(cause="retry", keep=index))
-        self.agent.assembler.forget()
+        self._reset(PrefixReset(cause="retry", keep=index))
         async with aclosing(self.prompt(message.text())) as events:
             async for event in events:
                 yield event
+
+    def rewind(self, to: Mark) -> None:
+        """Go back to before a turn. What came after stays in the record, and can be gone back to as well."""
+        self._reset(PrefixReset(cause=f"rewind to before turn {to.turn}", keep=to.at, era=to.era))
+
+    def record(self, event: Event) -> None:
+        """A fact from outside of a turn: a name, a pin, files that were put back."""
+        self._happened(event)
+
+    def tell(self, text: str) -> None:
+        """Let the model know, before the next prompt, of something that happened without it."""
+        self._told.append(said(f"[overt] {text}", origin=HARNESS))
+
+    def _reset(self, reset: PrefixReset) -> None:
+        self._happened(reset)
+        self.agent.assembler.forget()
 
     def interrupt(self, reason: EndReason = "interrupted") -> bool:
         """Abort the running turn at once; False when none is running."""
@@ -192,13 +211,13 @@ class Conversation:
 
     # ── the turn ─────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _run(self, spoken: Message, consume: Consume) -> None:
+    async def _run(self, spoken: Message | None, consume: Consume) -> None:
         try:
             await self._run_turn(spoken, consume)
         finally:
             self._shown.put_nowait(None)
 
-    async def _run_turn(self, spoken: Message, consume: Consume) -> None:
+    async def _run_turn(self, spoken: Message | None, consume: Consume) -> None:
         self._begun = True
         started = monotonic()
         self.turn += 1
@@ -214,21 +233,25 @@ class Conversation:
         if self._recorded_mode != self.mode:
             self._happened(ModeSet(mode=self.mode, by="start"))
         try:
-            await self._speak(spoken)
+            if spoken:
+                await self._speak(spoken)
             end = TurnEnded(reason=self._end_reason) if self._stopped else await consume()
         except asyncio.CancelledError:
             end = TurnEnded(reason=self._end_reason)
         finally:
-            self._close_turn(end, spent, started)
+            await self._house.settled(lambda: self._close_turn(end, spent, started))
 
     async def _speak(self, spoken: Message) -> None:
         """The prompt after what goes along with it; recorded whatever happens to the rest."""
-        along: tuple[Message, ...] = ()
+        along: list[Message] = []
         try:
-            if self.agent.lead and spoken.origin == USER:
-                along = await self.agent.lead.accompany(spoken.text())
+            if spoken.origin == USER:
+                if self.agent.lead:
+                    along += await self.agent.lead.accompany(spoken.text())
+                along += await self._house.refer(spoken.text())
         finally:
-            for message in (*along, spoken):
+            told, self._told = self._told, []
+            for message in (*told, *along, spoken):
                 self._happened(UserSpoke(message=message))
         if self.turn == 1 and spoken.origin == USER:
             self._titling = asyncio.create_task(self._give_title(spoken.text()))
@@ -262,6 +285,16 @@ class Conversation:
                 return error
         return end
 
+    async def _consume_compaction(self, focus: str) -> TurnEnded:
+        compact: Any = late("compaction")
+        try:
+            async with aclosing(compact(self.agent, lambda: self.history, cause="asked", focus=focus)) as events:
+                async for event in events:
+                    self._happened(event)
+        except ProviderError as error:
+            return TurnEnded(reason="error", text=self._house.redact(error.message), kind=error.kind)
+        return TurnEnded(reason="done")
+
     async def _consume_command(self, text: str) -> TurnEnded:
         end = TurnEnded(reason="error", text="the command ended without a word")
         bash = next(tool for tool in BUILT_IN if tool.name == "bash")
@@ -280,9 +313,9 @@ class Conversation:
         """Leave a history that is valid whatever ended the turn."""
         for waiting in self._scrub.rest(broken=True):
             self._take(waiting)
-        if self._streamed:
-            kept = Message(role="assistant", parts=(Text(text="".join(self._streamed)),), origin=MODEL)
-            self._save_partial()
+        if streamed := self._partial.text():
+            kept = Message(role="assistant", parts=(Text(text=streamed),), origin=MODEL)
+            self._partial.save()
             self._happened(Replied(message=kept, finish="interrupted", usage=Usage()))
         for outcome in heal(self.history):
             self._happened(outcome)
@@ -295,13 +328,14 @@ class Conversation:
             self.inbox.steering()  # what was said to this turn is not a prompt of its own
 
     def _record_prefix(self) -> None:
-        if self._recorded_prefix == self._opening.fingerprint:
+        old, new = self._recorded_prefix, self._opening
+        if old and (old.fingerprint, old.about, old.calls) == (new.fingerprint, new.about, new.calls):
             return
-        if self._recorded_prefix:
-            self._happened(PrefixReset(cause="the model, the system prompt or the tools changed"))
+        if old and old.fingerprint != new.fingerprint:
+            self._happened(PrefixReset(cause=late("changes.why")(old, new)))
             self.agent.assembler.forget()
-        self._happened(self._opening)
-        self._recorded_prefix = self._opening.fingerprint
+        self._happened(new)
+        self._recorded_prefix = new
 
     # ── one event: recorded, folded, shown ───────────────────────────────────────────────────────────────
 
@@ -312,10 +346,15 @@ class Conversation:
 
     def _take(self, event: Event) -> None:
         if type(event) in TYPE_OF:
+            if isinstance(event, UserSpoke) and not event.steered:
+                note(self.marks, mark(self.history, self.turn, event))
             self._log.append(event, turn=self.turn, step=self.step + isinstance(event, RequestSent))
             self.history = fold(self.history, event)
             self._tell_troubles()
+        self.cache.feed(event)
         self._follow(event)
+        if isinstance(event, RequestSent | Replied | Compacted | TitleSet):
+            self._house.book(event, turn=self.turn, step=self.step)
         self._tell(event)
 
     def _tell(self, event: Event) -> None:
@@ -333,17 +372,19 @@ class Conversation:
         match event:
             case RequestSent():
                 self.step += 1
-                self._streamed, self._saved, self._saved_at = [], 0, monotonic()
+                self._partial.begin()
             case TextStreamed(text=text):
-                self._streamed.append(text)
-                if monotonic() - self._saved_at >= PARTIAL_EVERY:
-                    self._save_partial()
+                self._partial.add(text)
             case CallStreamed(name=name):
                 self._house.warm(name)
             case TitleSet(usage=usage):
                 self.usage = self.usage + usage
+            case Compacted(usage=usage):
+                self._partial.begin()
+                self.agent.assembler.forget()
+                self.usage = self.usage + usage
             case Replied(usage=usage):
-                self._streamed, self._saved = [], 0
+                self._partial.begin()
                 self.usage = self.usage + usage
             case ModeSet(mode=mode):
                 self._recorded_mode = mode
@@ -356,9 +397,3 @@ class Conversation:
                 self.last_denied = code == "denied"
             case _:
                 pass
-
-    def _save_partial(self) -> None:
-        fresh = "".join(self._streamed[self._saved :])
-        self._saved, self._saved_at = len(self._streamed), monotonic()
-        if fresh:
-            self._log.append(PartialSaved(text=fresh), turn=self.turn, step=self.step)

@@ -10,7 +10,7 @@ from overt.app.secrets import known_secrets
 from overt.app.setting import Setting
 from overt.core.effects import Effect
 from overt.core.errors import ToolError
-from overt.core.events import TodoSet
+from overt.core.events import Event, TodoSet
 from overt.core.history import History
 from overt.core.ports import BOXED, Journal, Loan, Looked, Profile, SandboxState
 from overt.core.settings import Rule
@@ -20,6 +20,7 @@ from overt.world.environment import child_environment
 from overt.world.files import Files, Workspace, find_rg
 from overt.world.impact import weigh
 from overt.world.jobs import Jobs
+from overt.world.keeping import make_keeper
 from overt.world.programs import NoPrograms, Programs, Supervised
 from overt.world.sandbox.profile import Place, cache_folders, own_code, writable
 from overt.world.sight import look
@@ -86,7 +87,9 @@ class TodoNotes:
 class WorldHands:
     """`history` is asked at the moment of lending, so a call sees what the calls before it saw and wrote."""
 
-    def __init__(self, setting: Setting, *, history: Callable[[], History]) -> None:
+    def __init__(
+        self, setting: Setting, *, history: Callable[[], History], record: Callable[[Event], None] = lambda _: None
+    ) -> None:
         config, place = setting.config, place_of(setting)
         self._workspace = Workspace(
             root=place.workspace,
@@ -107,11 +110,25 @@ class WorldHands:
         self._writable = writable(place)
         _trust_no_module_of(self._writable)
         self._resting: asyncio.TimerHandle | None = None
+        self.keeper = make_keeper(place, own=self._workspace.own, path=self._environment.get("PATH", ""), record=record)
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._workspace
 
     def warm(self) -> None:
-        """Start the supervisor of programs before the first command is known in full."""
+        """Start the supervisor of programs before the first command is known in full, and look at the files."""
         self._stay()
         self._spawner.warm(self._usual)
+        self.keeper.warm()
+
+    def prepare(self) -> None:
+        """Look at the files for the first time, before a command is near."""
+        self.keeper.prepare()
+
+    async def settled(self) -> None:
+        """Until everything is on record that calls have done to files."""
+        await self.keeper.quiet()
 
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
         found = (look(self._workspace, path) for path in paths)
@@ -145,6 +162,7 @@ class WorldHands:
         self._stay()
         await self._jobs.close()
         await self._spawner.close()
+        await self.keeper.close()
 
     def lend(
         self,
@@ -178,10 +196,14 @@ class WorldHands:
             case "read" | "write":
                 self._rg = self._rg or find_rg(self._environment.get("PATH", ""), writable=self._writable)
                 seen = self._history().seen
-                return Files(self._workspace, call_id=call_id, journal=journal, seen=seen, rg=self._rg, preview=preview)
+                files = Files(
+                    self._workspace, call_id=call_id, journal=journal, seen=seen, rg=self._rg, preview=preview
+                )
+                files.keeper = self.keeper
+                return files
             case "run":
                 self._stay()
-                return Programs(
+                programs = Programs(
                     self._spawner,
                     self._jobs,
                     cwd=self._workspace.root,
@@ -189,6 +211,8 @@ class WorldHands:
                     report=report,
                     profile=box,
                 )
+                programs.keeping = lambda: self.keeper.around(call_id)
+                return programs
             case "notes":
                 return TodoNotes(self._history().todos, journal)
             case "network" | "ask" | "delegate":

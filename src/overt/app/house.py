@@ -1,14 +1,15 @@
 """What a conversation needs of whoever built it, and where it stands when it is opened."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from msgspec import Struct
 
 from overt.core.errors import ProviderError
-from overt.core.events import Event, Noticed, PrefixSet, TitleSet, ToolFinished
-from overt.core.history import History
-from overt.core.messages import Call
+from overt.core.events import Compacted, Event, Noticed, PrefixSet, Replied, RequestSent, TitleSet, ToolFinished
+from overt.core.history import History, Mark
+from overt.core.messages import Call, Message
 from overt.engine.agent import Agent
 
 
@@ -33,7 +34,9 @@ class House(Protocol):
 
     `troubles` is where the recorder tells of its own: a full disk, say. `choose` finds the agent for another
     model, `otherwise` another way to call tools when the server refused this one. `warm` gets a tool ready while
-    its call still streams, `rest` lets go of it between turns, and `finish` ends what was started for them.
+    its call still streams, `rest` lets go of it between turns, and `finish` ends what was started for them. `refer`
+    gives what a prompt points at, `book` enters what a request cost into the ledger. `settled` calls `then` once
+    everything is recorded that the calls of a turn have done.
     """
 
     troubles: deque[Noticed]
@@ -44,6 +47,9 @@ class House(Protocol):
     async def choose(self, reference: str) -> tuple[Agent, PrefixSet]: ...
     async def title(self, prompt: str) -> TitleSet | None: ...
     def otherwise(self, error: ProviderError) -> Switch | None: ...
+    async def refer(self, prompt: str) -> tuple[Message, ...]: ...
+    def book(self, event: RequestSent | Replied | Compacted | TitleSet, *, turn: int, step: int) -> None: ...
+    async def settled(self, then: Callable[[], None]) -> None: ...
     async def finish(self) -> None: ...
 
 
@@ -55,10 +61,11 @@ class Standing(Struct, frozen=True, kw_only=True):
     path: str = ""
     history: History = History()
     healing: tuple[ToolFinished, ...] = ()
+    marks: tuple[Mark, ...] = ()
     turn: int = 0
     window: int = 0
     mode: str = ""
-    fingerprint: str = ""
+    prefix: PrefixSet | None = None
     notices: tuple[str, ...] = ()
     offline: str = ""
 

@@ -6,6 +6,7 @@ from typing import Any
 from overt.app.setting import Setting
 from overt.core.effects import Effect
 from overt.core.errors import OvertError
+from overt.core.events import Event
 from overt.core.foreign import our_tool
 from overt.core.history import History
 from overt.core.late import late
@@ -17,9 +18,12 @@ PROGRAM_TOOLS = ("bash", "jobs")
 class LateHands:
     """The hands, loaded when the first call streams in: until then nothing needs them."""
 
-    def __init__(self, setting: Setting, history: Callable[[], History]) -> None:
+    def __init__(
+        self, setting: Setting, history: Callable[[], History], record: Callable[[Event], None] = lambda _: None
+    ) -> None:
         self._setting = setting
         self._history = history
+        self._record = record
         self._found: Any = None
         self._closed = False
         self._warmed: set[str] = set()
@@ -44,6 +48,8 @@ class LateHands:
             hands = self._real()
             if our_tool(tool) in PROGRAM_TOOLS:
                 hands.warm()
+            else:
+                hands.prepare()
         except OvertError:
             pass  # whoever runs the first command is told
 
@@ -63,6 +69,10 @@ class LateHands:
         found: SandboxState = await self._real().standing()
         return found
 
+    async def settled(self) -> None:
+        if self._found is not None:
+            await self._found.settled()
+
     def rest(self) -> None:
         self._warmed.clear()
         if self._found is not None:
@@ -73,7 +83,11 @@ class LateHands:
         if self._found is not None:
             await self._found.close()
 
+    def real(self) -> Any:
+        """The hands themselves, for what is none of a tool's business."""
+        return self._real()
+
     def _real(self) -> Any:
         if self._found is None:
-            self._found = late("hands")(self._setting, history=self._history)
+            self._found = late("hands")(self._setting, history=self._history, record=self._record)
         return self._found

@@ -72,6 +72,9 @@ class FormLead:
     async def doubt(self, history: History) -> str:
         return ""
 
+    def forget(self) -> None:
+        """Nothing goes along."""
+
 
 def manner_of(facts: ModelFacts) -> Manner:
     return Manner(

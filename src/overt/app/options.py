@@ -23,6 +23,9 @@ class Options(Struct, frozen=True, kw_only=True):
     max_steps: int | None = None
     resume: str = ""
     continue_last: bool = False
+    fork: bool = False
+    name: str = ""
+    session_id: str = ""
     persist: bool = True
     interactive: bool = False
     verbose: bool = False

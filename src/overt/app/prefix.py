@@ -1,30 +1,64 @@
-"""What every request of a session begins with: the prompt, the rules of the project, facts of this machine."""
+"""What every request of a session begins with, as the recipe orders it: prompts, rules, notes, facts of this machine.
+
+Every source is read once: what changes on disk afterwards joins at the next session, so that the prefix holds.
+"""
 
 import os
 import sys
+from collections.abc import Iterable
 from time import strftime
 
 from msgspec.structs import replace
 
 from overt.app.options import Options
 from overt.app.setting import Setting
-from overt.config.regular import read_regular
-from overt.context.recipe import built_in_prompt, environment, given_prompt, project_rules
+from overt.context import recipe
+from overt.context.recipe import Entry, Source
 from overt.core.fragments import Fragment, Origin
 from overt.core.ports import SandboxState
+from overt.core.settings import is_file_name
+from overt.extend import instructions, memory
+from overt.extend.facts import branch
+from overt.extend.instructions import RULES, Piece, Place
+from overt.lib.catalogue import say
+from overt.lib.paths import shown
 from overt.lib.redact import Redactor
+from overt.safety.rules import Subject, matching, normal
 
-RULES, RULES_MOST = "AGENTS.md", 1024 * 1024
+SMALL_CAP = 4096
+"""No source may be longer for a small model, whose window is small too."""
+RANKED = ("global", "project", "instructions")
+
+
+def place_of_rules(setting: Setting) -> Place:
+    roots = setting.roots
+    return Place(project=roots.project, workspace=roots.workspace, home=setting.environment.home)
+
+
+def shelves_of(setting: Setting) -> memory.Shelves:
+    environment = setting.environment
+    return memory.shelves(environment.config_dir, environment.data_dir, setting.roots.project)
 
 
 class Fragments:
-    """The sources of the system text, each a fragment that knows where it came from."""
+    """The sources of the system text, each a fragment that knows where it came from.
+
+    `notices` tells what was cut or left out.
+    """
 
     def __init__(self, options: Options, setting: Setting, sandbox: SandboxState, redactor: Redactor) -> None:
         self._options = options
         self._setting = setting
         self._sandbox = sandbox
         self._redactor = redactor
+        self._recipe = setting.config.recipe
+        self._place = place_of_rules(setting)
+        self._found: dict[str, tuple[Source, ...]] = {}
+        self._taken: set[str] = set()
+        self._left_out: list[str] = []
+        self._notes: dict[memory.Scope, tuple[memory.Note, ...]] = {}
+        self._facts: dict[str, str] = {}
+        self.notices: tuple[str, ...] = ()
 
     @property
     def asked(self) -> bool:
@@ -32,47 +66,168 @@ class Fragments:
         return self._options.system_prompt is not None or bool(self._options.append_system_prompt)
 
     def usual(self) -> tuple[Fragment, ...]:
-        return self._without_secrets(
-            self.given() or built_in_prompt(), self.rules(), environment(self._facts()), self._appended()
-        )
+        return self._made(self.given() or recipe.built_in_prompt(), small=False)
 
     def beside(self, prompt: Fragment) -> tuple[Fragment, ...]:
         """A prompt made for one kind of model, with what a person said in its place or on top of it."""
-        return self._without_secrets(self.given() or prompt, self.rules(), self._appended())
+        return self._made(self.given() or prompt, small=True)
 
     def given(self) -> Fragment | None:
         """The system prompt that a person put in the place of ours."""
-        options, agent = self._options, self._setting.config.agent
+        options, agent, cap = self._options, self._setting.config.agent, self._recipe.cap("system")
         if options.system_prompt is not None:
             origin = Origin(kind="flag", where=options.system_prompt_origin)
-            return given_prompt("system", options.system_prompt, origin=origin)
+            return recipe.given_prompt("system", options.system_prompt, origin=origin, cap=cap)
         if agent.system_prompt is not None:
-            origin = Origin(kind="file", where=self._setting.config.origin("agent.system_prompt"))
-            return given_prompt("system", agent.system_prompt, origin=origin)
+            origin = self._configured("agent.system_prompt")
+            return recipe.given_prompt("system", agent.system_prompt, origin=origin, cap=cap)
         return None
 
-    def rules(self) -> Fragment | None:
-        """A link is not followed and a pipe not waited for: the project may be anybody's."""
-        try:
-            content, _ = read_regular(os.path.join(self._setting.roots.project, RULES), RULES_MOST, os.O_NOFOLLOW)
-        except OSError:
-            return None
-        return project_rules(RULES, content[:RULES_MOST])
-
-    def _appended(self) -> Fragment | None:
-        given, agent = self._options.append_system_prompt, self._setting.config.agent
+    def _appended(self) -> tuple[Fragment, ...]:
+        given, agent, cap = self._options.append_system_prompt, self._setting.config.agent, self._recipe.cap("append")
         if given:
-            return given_prompt("appended", given, origin=Origin(kind="flag", where="--append-system-prompt"))
+            origin = Origin(kind="flag", where="--append-system-prompt")
+            return (recipe.given_prompt("append", given, origin=origin, cap=cap),)
         if agent.append_system_prompt:
-            origin = Origin(kind="file", where=self._setting.config.origin("agent.append_system_prompt"))
-            return given_prompt("appended", agent.append_system_prompt, origin=origin)
-        return None
+            origin = self._configured("agent.append_system_prompt")
+            return (recipe.given_prompt("append", agent.append_system_prompt, origin=origin, cap=cap),)
+        return ()
 
-    def _facts(self) -> dict[str, str]:
+    def _configured(self, key: str) -> Origin:
+        where = self._setting.config.origin(key)
+        return Origin(kind="environment" if where.startswith("OVERT_") else "file", where=where)
+
+    def _made(self, prompt: Fragment, *, small: bool) -> tuple[Fragment, ...]:
+        found: list[Fragment] = []
+        sources = self._recipe.sources
+        if "system" not in sources and self.given():
+            found.append(prompt)  # a recipe may leave out ours, not what somebody put in its place
+        for source in sources:
+            found += (prompt,) if source == "system" else self._source(source, small=small)
+        if "append" not in sources:
+            found += self._appended()
+        ranked = [fragment for fragment in found if fragment.key in RANKED]
+        if ranked:
+            found[found.index(ranked[0]) : found.index(ranked[0])] = recipe.order(ranked)
+        self.notices = (
+            *self._left_out,
+            *(say("context.cut", where=each.origin.where, cap=each.cap, name=each.key) for each in found if each.cap),
+        )
+        return self._without_secrets(found)
+
+    def _source(self, source: str, *, small: bool) -> tuple[Fragment, ...]:
+        match source:
+            case "global":
+                return recipe.files(source, "Rules of the user", self._files(source), self._cap(source, small))
+            case "project":
+                return recipe.files(source, "Rules of this project", self._files(source), self._cap(source, small))
+            case "instructions":
+                return recipe.files(source, "Instructions", self._files(source), self._cap(source, small))
+            case "memory":
+                return self._memory(small=small)
+            case "environment":
+                facts = self._facts = self._facts or self._look_around()
+                return () if small else (recipe.environment(facts, cap=self._cap(source, small)),)
+            case "append":
+                return self._appended()
+            case _ if is_file_name(source):
+                key, title = (
+                    ("project", "Rules of this project") if _walks(source) else ("instructions", "Instructions")
+                )
+                return recipe.files(key, title, self._files(source), self._cap(key, small))
+            case _:
+                return ()  # skills: there are none yet
+
+    def _cap(self, name: str, small: bool) -> int:
+        cap = self._recipe.cap(name)
+        return min(cap, SMALL_CAP) if small else cap
+
+    # ── files ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _files(self, source: str) -> tuple[Source, ...]:
+        if source not in self._found:
+            self._found[source] = tuple(self._fit(self._pieces(source)))
+        return self._found[source]
+
+    def _pieces(self, source: str) -> Iterable[Piece]:
+        strict = self._recipe.strict
+        match source:
+            case "global" if strict:
+                return ()
+            case "global":
+                path = os.path.join(self._setting.environment.config_dir, RULES)
+                piece = instructions.read(path, self._place.where(path), follow=True)
+                return (piece,) if piece else ()
+            case "project":
+                return instructions.walked(self._place, RULES)
+            case "instructions":
+                return [piece for pattern in self._recipe.instructions for piece in self._instructions(pattern)]
+            case _ if _walks(source):
+                return instructions.walked(self._place, source)
+            case _:
+                return instructions.matched(self._place, source, strict=strict)
+
+    def _instructions(self, pattern: str) -> tuple[Piece, ...]:
+        found = instructions.matched(self._place, pattern, strict=self._recipe.strict)
+        if not found:
+            self._left_out.append(say("context.nothing", pattern=self._place.where(pattern)))
+        return found
+
+    def _fit(self, pieces: Iterable[Piece]) -> Iterable[Source]:
+        """Each file once, unless a rule keeps it from being read."""
+        for piece in pieces:
+            real = os.path.realpath(piece.path)
+            if real in self._taken:
+                continue
+            self._taken.add(real)
+            if rule := self._denial(piece.path):
+                self._left_out.append(say("context.denied", where=piece.where, rule=rule))
+            else:
+                yield Source(where=piece.where, content=piece.content, whole=piece.whole)
+
+    def _denial(self, path: str) -> str:
+        rules = [rule for rule in self._setting.config.permissions.rules if rule.pattern]
+        subject = Subject(tool="read", values=(normal(path, self._setting.roots.workspace),))
+        rule = matching(rules, subject, "deny")
+        return rule.text() if rule else ""
+
+    # ── memory ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _memory(self, *, small: bool) -> tuple[Fragment, ...]:
+        if "memory" not in self._found:
+            path = os.path.join(self._place.project, memory.PROJECT_FILE)
+            piece = instructions.read(path, memory.PROJECT_FILE)
+            self._found["memory"] = tuple(self._fit((piece,) if piece else ()))
+            if not self._recipe.strict:
+                self._notes = {scope: memory.notes(shelves_of(self._setting), scope) for scope in _scopes()}
+        return (
+            *self._shelf("global", "Notes for every project", small=small),
+            *recipe.files("memory", "Notes of this project", self._found["memory"], self._cap("memory", small)),
+            *self._shelf("project", "Private notes for this project", small=small),
+        )
+
+    def _shelf(self, scope: memory.Scope, title: str, *, small: bool) -> tuple[Fragment, ...]:
+        folder = shown(shelves_of(self._setting).folder(scope), home=self._setting.environment.home)
+        entries = [
+            Entry(
+                name=note.name,
+                first=note.first,
+                source=Source(where=f"{folder}/{note.name}.md", content=note.content),
+            )
+            for note in self._notes.get(scope, ())
+        ]
+        return recipe.notes(title, folder, entries, self._cap("notes", small))
+
+    # ── facts ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _look_around(self) -> dict[str, str]:
+        roots = self._setting.roots
+        on = branch(roots.workspace, roots.project)
         return {
-            "Workspace": self._setting.roots.workspace,
+            "Workspace": roots.workspace,
             "Platform": sys.platform,
             "Date": strftime("%Y-%m-%d"),
+            **({"Git branch": on} if on else {}),
             **({"Sandbox": self._walls()} if self._sandbox.boxed else {}),
         }
 
@@ -82,7 +237,23 @@ class Fragments:
         write = "only the workspace and a private /tmp" if sandbox.write else "nothing but a private /tmp"
         return f"commands can write {write}{'' if sandbox.network else ', and have no network but their own loopback'}"
 
-    def _without_secrets(self, *fragments: Fragment | None) -> tuple[Fragment, ...]:
+    def _without_secrets(self, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
         """They are recorded in full and sent with every request."""
         clean = self._redactor.clean
-        return tuple(replace(fragment, text=clean(fragment.text)) for fragment in fragments if fragment)
+        return tuple(replace(fragment, text=clean(fragment.text)) for fragment in fragments)
+
+
+def _walks(source: str) -> bool:
+    """A bare file name is looked for as AGENTS.md is: in every folder from the project down to the workspace."""
+    return is_file_name(source) and not any(mark in source for mark in "/~*?[")
+
+
+def nested_names(sources: Iterable[str]) -> tuple[str, ...]:
+    """The names under which a folder further down may have rules of its own."""
+    return tuple(
+        RULES if source == "project" else source for source in sources if source == "project" or _walks(source)
+    )
+
+
+def _scopes() -> tuple[memory.Scope, memory.Scope]:
+    return "global", "project"

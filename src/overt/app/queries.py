@@ -11,6 +11,7 @@ from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
+from overt.core.errors import OvertError
 from overt.core.events import Event
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find, list_sessions
@@ -56,17 +57,28 @@ def sessions(directory: str, *, everywhere: bool) -> tuple[Summary, ...]:
     return list_sessions(setting.environment.data_dir, None if everywhere else setting.roots.project)
 
 
-def session_entries(reference: str) -> tuple[str, tuple[Entry[Event], ...], tuple[str, ...]]:
+def session_entries(reference: str, directory: str = "") -> tuple[str, tuple[Entry[Event], ...], tuple[str, ...]]:
     """The path, the entries and the damage of one session."""
-    path = find(read_environment().data_dir, reference, None)
+    path = find_session(reference, directory)
     loaded = load(path)
     return path, loaded.entries, loaded.damage
 
 
-def delete_session(reference: str) -> str:
-    path = find(read_environment().data_dir, reference, None)
+def delete_session(reference: str, directory: str = "") -> str:
+    path = find_session(reference, directory, by_name=False)  # a name may be half remembered; this cannot be undone
     delete(path)
     return path
+
+
+def find_session(reference: str, directory: str = "", *, by_name: bool = True) -> str:
+    """By id or name, in the project of the folder first, then anywhere; a broken configuration hides no session."""
+    try:
+        setting = read_setting(Options(directory=directory))
+    except OvertError:
+        if directory:
+            raise
+        return find(read_environment().data_dir, reference, None, by_name=by_name)
+    return find(setting.environment.data_dir, reference, setting.roots.project, by_name=by_name)
 
 
 def colour_wanted() -> bool:

@@ -10,8 +10,9 @@ from overt.app.house import Recorder
 from overt.app.options import Options
 from overt.app.setting import Setting
 from overt.core.errors import SessionError
-from overt.core.events import Noticed, SessionOpened
+from overt.core.events import Event, Noticed, SessionOpened, TitleSet
 from overt.core.ids import new_id
+from overt.core.late import late
 from overt.lib.catalogue import say
 from overt.sessions.entries import VERSION
 from overt.sessions.index import find, latest
@@ -28,6 +29,26 @@ class NoLog:
     def close(self) -> None: ...
 
 
+class Naming:
+    """Records the name of a session just before its first fact, so that one nobody used leaves nothing behind."""
+
+    def __init__(self, log: Recorder, name: str) -> None:
+        self._log = log
+        self._name = name
+
+    def append(self, event: Event, *, turn: int, step: int) -> None:
+        name, self._name = self._name, ""
+        if name:
+            self._log.append(TitleSet(title=name, model=""), turn=turn, step=step)
+        self._log.append(event, turn=turn, step=step)
+
+    def sync(self) -> None:
+        self._log.sync()
+
+    def close(self) -> None:
+        self._log.close()
+
+
 class Recorded(Struct, frozen=True, kw_only=True):
     """`resumed` is what a session that goes on had come to; `notices` are for the person."""
 
@@ -41,20 +62,24 @@ class Recorded(Struct, frozen=True, kw_only=True):
 def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], None]) -> Recorded:
     path = _wanted(options, setting)
     places = setting.roots
+    id = late("session.free_id")(setting.environment.data_dir, options.session_id) if options.session_id else ""
     if path is None:
         if not options.persist:
-            return Recorded(log=NoLog(), id=new_id())
+            return Recorded(log=NoLog(), id=id or new_id())
         log = SessionLog.create(
             setting.environment.data_dir,
             workspace=places.workspace,
             project=places.project,
             overt=__version__,
+            id=id,
             notify=notify,
         )
         return Recorded(log=log, id=log.id, path=log.path)
     if not options.persist:
         loaded = load(path)
         return _going_on(NoLog(), "", loaded, setting)
+    if options.fork:
+        path = late("session.fork")(path, id=id, overt=__version__)
     header = SessionOpened(
         id="", format=VERSION, overt=__version__, workspace=places.workspace, project=places.project, created=""
     )
@@ -65,7 +90,7 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
 def _wanted(options: Options, setting: Setting) -> str | None:
     data, project = setting.environment.data_dir, setting.roots.project
     if options.resume:
-        return find(data, options.resume, None)
+        return find(data, options.resume, project)
     if not options.continue_last:
         return None
     path = latest(data, project)

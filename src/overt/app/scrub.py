@@ -11,11 +11,13 @@ from msgspec.structs import replace
 
 from overt.core.codec import compact, decode
 from overt.core.events import (
+    Compacted,
     Event,
     Noticed,
     PartialSaved,
     PermissionAsked,
     PermissionDecided,
+    Pinned,
     ReasoningStreamed,
     Repaired,
     Replied,
@@ -101,6 +103,10 @@ def scrubbed(event: Event, clean: Clean) -> Event:
             return _with(event, items=_all(items, lambda item: _todo(item, clean)))
         case Repaired(note=note, before=before):
             return _with(event, note=clean(note), before=clean(before))
+        case Compacted(summary=summary):
+            return _with(event, summary=_all(summary, lambda message: _message(message, clean)))
+        case Pinned(text=text):
+            return _with(event, text=clean(text))
         case TitleSet(title=title):
             return _with(event, title=clean(title))
         case Retried(reason=reason):

@@ -1,5 +1,6 @@
 """Slash commands: what a person may say to the program instead of the model."""
 
+from collections.abc import AsyncGenerator, Callable
 from enum import Enum
 from typing import get_args
 
@@ -8,14 +9,26 @@ from msgspec import Struct
 from overt.app.conversation import Conversation
 from overt.app.options import CLAUDE_MODES
 from overt.core.errors import OvertError
+from overt.core.events import Event
 from overt.core.late import late
 from overt.core.settings import Mode
-from overt.engine.gate import told_of_sandbox
 from overt.lib.catalogue import say
-from overt.lib.tokens import estimate
 
-NAMES = ("help", "new", "retry", "mode", "model", "todo", "status", "exit")
-ALIASES = {"quit": "exit", "q": "exit", "clear": "new", "todos": "todo", "models": "model", "?": "help"}
+NAMES = (
+    "help", "new", "retry", "compact", "context", "undo", "redo", "rewind", "pin", "memory", "fork", "rename",
+    "export", "mode", "model", "todo", "status", "exit",
+)  # fmt: skip
+ALIASES = {
+    "quit": "exit",
+    "q": "exit",
+    "clear": "new",
+    "todos": "todo",
+    "models": "model",
+    "?": "help",
+    "branch": "fork",
+}
+LATE = frozenset({"context", "undo", "redo", "rewind", "pin", "memory", "fork", "rename", "export", "status"})
+"""Commands with a module of their own: `late("slash.NAME")` is `async (conversation, argument) -> Done`."""
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 
@@ -23,26 +36,31 @@ class Action(Enum):
     """What the face must do itself."""
 
     NOTHING = "nothing"
-    RETRY = "retry"
     NEW = "new"
     LEAVE = "leave"
 
 
 class Done(Struct, frozen=True, kw_only=True):
+    """`play` is a turn for the face to follow; `resume` the session to go on with, with the action NEW."""
+
     lines: tuple[str, ...] = ()
     action: Action = Action.NOTHING
+    play: Callable[[], AsyncGenerator[Event, None]] | None = None
+    resume: str = ""
 
 
 async def slash(conversation: Conversation, text: str) -> Done:
     name, _, argument = text[1:].strip().partition(" ")
     name = ALIASES.get(name, name)
     match name:
-        case "help":
-            return Done(lines=(say("chat.help"), *(f"  /{each:8} {say(f'slash.{each}')}" for each in NAMES)))
+        case "help" | "":
+            return Done(lines=(say("chat.help"), *(f"  /{each:9}{say(f'slash.{each}')}" for each in NAMES)))
         case "new":
             return Done(action=Action.NEW)
         case "retry":
-            return Done(action=Action.RETRY)
+            return Done(play=conversation.retry)
+        case "compact":
+            return Done(play=lambda: conversation.compact(argument.strip()))
         case "exit":
             return Done(action=Action.LEAVE)
         case "mode":
@@ -52,15 +70,9 @@ async def slash(conversation: Conversation, text: str) -> Done:
         case "todo":
             items = tuple(f"{MARKS[item.status]} {item.content}" for item in conversation.history.todos)
             return Done(lines=items or (say("chat.no_todos"),))
-        case "status":
-            told = told_of_sandbox(conversation.agent.hands.guess())
-            balance = await conversation.agent.provider.balance()
-            beside = (
-                told,
-                say("chat.offline", why=conversation.offline) if conversation.offline else "",
-                say("chat.balance", balance=balance) if balance else "",
-            )
-            return Done(lines=(_status(conversation), *filter(None, beside)))
+        case _ if name in LATE:
+            done: Done = await late(f"slash.{name}")(conversation, argument.strip())
+            return done
         case _:
             near = late("difflib").get_close_matches(name, NAMES, n=1)
             raise OvertError(say("chat.unknown", name=f"/{name}") + (f" (/{near[0]}?)" if near else ""))
@@ -82,24 +94,3 @@ async def _model(conversation: Conversation, wanted: str) -> Done:
     known = await conversation.agent.provider.models()
     current = conversation.agent.params.model
     return Done(lines=(say("chat.model", model=current), *(f"  {name}" for name in known if name != current)))
-
-
-def _status(conversation: Conversation) -> str:
-    agent = conversation.agent
-    system = agent.prefix.system_text()
-    used = estimate(system) + sum(
-        estimate(str(message)) for message in (*agent.prefix.shots, *conversation.history.messages)
-    )
-    return say(
-        "chat.status",
-        model=agent.params.model,
-        mode=conversation.mode,
-        sandbox=agent.hands.guess().kind,
-        id=conversation.id,
-        turns=conversation.turn,
-        used=used,
-        limit=conversation.window or "?",
-        input=conversation.usage.input,
-        cached=conversation.usage.cached,
-        output=conversation.usage.output,
-    )

@@ -10,7 +10,7 @@ from overt.cli.parse import Command, Flag, Given, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
-from overt.lib.text import visible
+from overt.lib.text import visible, wide
 
 COMMAND = Command(
     name="overt doctor",
@@ -86,9 +86,9 @@ def _table(tested: Tested, *, save: bool) -> Iterator[str]:
     place = tested.base_url if tested.base_url.startswith("http") else say("probe.embedded")
     yield say("probe.head", provider=tested.provider, model=tested.model, place=place, wire=tested.wire)
     titles = [say(f"probe.{row.name}") for row in tested.rows]
-    wide = max(map(_columns, titles))
+    widest = max(map(wide, titles))
     for row, title in zip(tested.rows, titles, strict=True):
-        yield f"  {MARKS[row.state]} {title}{' ' * (wide - _columns(title))}  {row.words}".rstrip()
+        yield f"  {MARKS[row.state]} {title}{' ' * (widest - wide(title))}  {row.words}".rstrip()
     broken = ", ".join(say(f"probe.{row.name}") for row in tested.rows if row.broke)
     if tested.reached:
         yield say("probe.breaks", what=broken) if broken else say("probe.breaks_nothing")
@@ -99,11 +99,6 @@ def _table(tested: Tested, *, save: bool) -> Iterator[str]:
         yield say("probe.saved", path=tested.saved)
     elif tested.usable and not save:
         yield say("probe.not_saved")
-
-
-def _columns(text: str) -> int:
-    """The width on a terminal, where Chinese characters take two columns."""
-    return sum(1 + (char >= "\u1100") for char in text)
 
 
 def _lines(found: Examined) -> Iterator[str]:

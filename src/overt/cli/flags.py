@@ -12,7 +12,8 @@ ABOUT = """A coding agent for the terminal with nothing hidden.
 
   overt                    open the chat            overt "task"        chat, with a first prompt
   overt run "task"         one task, no chat        overt -p "task"     the same
-  overt auth | config | doctor | models | permissions | sessions | tools | trust  (each with --help)"""
+  overt auth | config | context | diff | doctor | export | memory | models | permissions | replay | sessions | stats
+        | tools | trust | undo    (each with --help)"""
 
 
 def _is_rule(word: str) -> bool:
@@ -29,7 +30,10 @@ PROMPT = Command(
         Flag(names=("-p", "--print"), key="headless", help="one task, print the result, leave"),
         Flag(names=("-m", "--model"), key="model", value="REF", help="provider, model, or provider/model"),
         Flag(names=("-c", "--continue"), key="continue", help="continue the newest session of this project"),
-        Flag(names=("-r", "--resume"), key="resume", value="ID", help="continue a session by its id"),
+        Flag(names=("-r", "--resume"), key="resume", value="ID", help="continue a session by its id or name"),
+        Flag(names=("--fork-session",), key="fork", help="with -c or -r: go on in a copy, the old one stays"),
+        Flag(names=("-n", "--name"), key="name", value="NAME", help="what the session is called"),
+        Flag(names=("--session-id",), key="session_id", value="ID", help="the id of a new session: letters, digits, -"),
         Flag(names=("-C", "--cd", "--dir"), key="directory", value="DIR", help="work in this folder"),
         Flag(names=("--add-dir",), key="add_dirs", value="DIR", many=True, help="a further folder to read and write"),
         Flag(names=("--output-format",), key="output", value="FORMAT", choices=tuple(FORMATS), help=", ".join(FORMATS)),
@@ -78,6 +82,7 @@ PROMPT = Command(
 
 
 def options_of(given: Given, *, interactive: bool) -> Options:
+    _agree(given)
     text: str | None = given.values.get("system_prompt")
     origin = "--system-prompt"
     if given.switch("system_prompt_file"):
@@ -97,11 +102,26 @@ def options_of(given: Given, *, interactive: bool) -> Options:
         max_steps=_above_zero(given.text("max_steps")) if given.switch("max_steps") else None,
         resume=given.text("resume"),
         continue_last=given.switch("continue"),
+        fork=given.switch("fork"),
+        name=given.text("name"),
+        session_id=given.text("session_id"),
         persist=not given.switch("forget"),
         interactive=interactive,
         verbose=given.switch("verbose"),
         output=FORMATS[given.text("output") or "text"],
     )
+
+
+def _agree(given: Given) -> None:
+    """What is said about the session must fit together."""
+    goes_on = given.switch("continue") or given.switch("resume")
+    if given.switch("fork") and not goes_on:
+        raise UsageError("--fork-session needs a session to copy: -c for the newest, or -r ID")
+    if given.switch("session_id") and goes_on and not given.switch("fork"):
+        raise UsageError("--session-id is for a new session; with -c or -r add --fork-session")
+    for key, flag in (("name", "--name"), ("session_id", "--session-id"), ("resume", "--resume")):
+        if given.switch(key) and not given.text(key).strip():
+            raise UsageError(f"{flag} needs a value that is not empty")
 
 
 def _above_zero(text: str) -> int:

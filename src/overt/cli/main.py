@@ -1,5 +1,6 @@
 """Flags choose a face or a subcommand; only that one is loaded."""
 
+import errno
 import os
 import select
 import sys
@@ -10,6 +11,8 @@ from overt.core.errors import OvertError, UsageError
 from overt.core.late import TABLE, late
 
 PIPE_PATIENCE = 3.0
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What is wrong with a place where output goes, not with the program."""
 
 
 def main(argv: list[str]) -> int:
@@ -28,11 +31,18 @@ def _run(argv: list[str]) -> int:
         print(f"overt: {late('harmless')(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
+            return _unwritten(error)
         if late("environment")().get("OVERT_DEBUG"):
             raise
         told = late("harmless")(f"{type(error).__name__}: {error}")
         print(f"overt: internal error: {told} (OVERT_DEBUG=1 shows where)", file=sys.stderr)
         return 1
+
+
+def _unwritten(error: OSError) -> int:
+    print(f"overt: the output could not be written: {error.strerror}", file=sys.stderr)
+    return 1
 
 
 def _open_what_is_closed() -> None:
@@ -46,9 +56,9 @@ def _flushed(code: int) -> int:
     """What cannot be written is let go of here; else the interpreter would complain of it on its way out."""
     try:
         sys.stdout.flush()
-    except OSError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return code or 1
+        return code or (_unwritten(error) if error.errno in UNWRITTEN else 1)
     return code
 
 

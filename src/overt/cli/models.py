@@ -10,7 +10,7 @@ from overt.core.codec import printable
 from overt.core.late import late
 from overt.core.settings import Price
 from overt.lib.catalogue import say
-from overt.lib.text import visible
+from overt.lib.text import visible, wide
 
 COMMAND = Command(
     name="overt models",
@@ -46,9 +46,9 @@ def run(argv: list[str]) -> int:
 def _lines(found: Listing) -> Iterator[str]:
     head = ("  " + say("models.model"), say("models.window"), say("models.price"), say("models.can"), "")
     rows = [head, *map(_cells, found.rows)]
-    widths = [max(map(_wide, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(wide, column)) for column in zip(*rows, strict=True)]
     for cells in rows:
-        padded = (cell + " " * (width - _wide(cell)) for cell, width in zip(cells, widths, strict=True))
+        padded = (cell + " " * (width - wide(cell)) for cell, width in zip(cells, widths, strict=True))
         yield "  ".join(padded).rstrip()
     for row in found.rows:
         if row.balance:
@@ -61,14 +61,6 @@ def _cells(row: ModelRow) -> tuple[str, str, str, str, str]:
     name = f"{'*' if row.chosen else ' '} {row.provider}/{row.model}"
     state = say("models.wants", variable=row.wants) if row.wants else say(f"models.{row.source}")
     return visible(name), _window(row.window), _price(row.price, local=row.local), _abilities(row), state
-
-
-def _wide(text: str) -> int:
-    """Columns on a screen, where a Chinese character takes two."""
-    if text.isascii():
-        return len(text)
-    east_asian_width = late("unicodedata").east_asian_width
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _window(tokens: int) -> str:

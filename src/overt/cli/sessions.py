@@ -1,25 +1,64 @@
-"""`overt sessions`: list, show, delete."""
+"""`overt sessions`: list, show, rename, fork, export, delete; search and check are beside."""
 
 import sys
 from time import localtime, strftime
 
 from overt.app.queries import delete_session, session_entries, sessions
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import Command, Flag, Given, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
-from overt.core.events import TYPE_OF, Event, Noticed, Replied, ToolFinished, ToolStarted, TurnEnded, UserSpoke
+from overt.core.events import (
+    TYPE_OF,
+    Compacted,
+    Event,
+    Noticed,
+    PrefixReset,
+    Replied,
+    Restored,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    UserSpoke,
+)
+from overt.core.late import late
 from overt.core.messages import Text
+from overt.faces.attached import ALONG, attached
+from overt.lib.catalogue import say
 from overt.lib.text import visible
+
+WORDS = {
+    "list": (0, 0, ""),
+    "show": (1, 1, "an id"),
+    "rename": (2, None, "an id and a name"),
+    "fork": (1, 1, "an id"),
+    "export": (1, 1, "an id"),
+    "delete": (1, 1, "an id"),
+    "search": (1, None, "words to look for"),
+    "check": (0, 1, ""),
+}
+"""Action → how many words it needs, how many it takes, and what they are."""
+FORMATS = ("markdown", "json", "html")
 
 COMMAND = Command(
     name="overt sessions",
-    about="The sessions of this project: list, show ID, delete ID.",
-    words="[list | show ID | delete ID]",
-    most=2,
+    about="""The sessions of this project. ID is an id, its beginning, or a name; to delete one, its id.
+
+  list                     the newest first
+  show ID                  what was said and done
+  rename ID NAME           what it is called from now on
+  fork ID [--turn N]       a copy, up to the end of turn N
+  export ID [-o FILE]      as Markdown, JSON or HTML
+  delete ID                remove it; nothing else ever does
+  search WORDS             the lines that hold all of the words, in prompts, replies, calls and results
+  check [ID]               whether every line is in place and unchanged""",
+    words="[list | show | rename | fork | export | delete | search | check] …",
     flags=(
         Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
-        Flag(names=("--json",), key="json", help="machine-readable"),
-        Flag(names=("--all",), key="all", help="of every project"),
+        Flag(names=("--all",), key="all", help="list, search, check: of every project"),
+        Flag(names=("--json",), key="json", help="list, show, search, check: machine-readable"),
+        Flag(names=("--turn",), key="turn", value="N", help="fork: the last turn of the copy"),
+        Flag(names=("--format",), key="format", value="FORMAT", choices=FORMATS, help=f"export: {', '.join(FORMATS)}"),
+        Flag(names=("-o", "--output"), key="output", value="FILE", help="export: to a file, which may set the format"),
     ),
 )
 
@@ -28,32 +67,75 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    action, *ids = given.words or ("list",)
-    if action not in ("list", "show", "delete"):
-        raise UsageError(f"overt sessions: {action!r} is none of list, show, delete")
-    if action != "list" and not ids:
-        raise UsageError(f"overt sessions {action} needs an id; `overt sessions` lists them")
+    action, *words = given.words or ("list",)
+    if action not in WORDS:
+        near = late("difflib").get_close_matches(action, WORDS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"overt sessions: {action!r} is none of {', '.join(WORDS)}{hint}")
+    least, most, what = WORDS[action]
+    if len(words) < least:
+        lists = "" if action == "search" else "; `overt sessions` lists them"
+        raise UsageError(f"overt sessions {action} needs {what}{lists}")
+    if most is not None and len(words) > most:
+        raise UsageError(f"overt sessions {action}: unexpected {words[most]!r}. Try: overt sessions --help")
+    return _act(action, words, given)
+
+
+def export(argv: list[str]) -> int:
+    """`overt export`: the same as `overt sessions export`."""
+    return run(["export", *argv])
+
+
+def _act(action: str, words: list[str], given: Given) -> int:
+    directory = given.text("directory")
     match action:
         case "show":
-            return _show(ids[0], as_json=given.switch("json"))
+            return _show(words[0], directory, as_json=given.switch("json"))
         case "delete":
-            print(f"deleted {visible(delete_session(ids[0]))}")
+            print(f"deleted {visible(delete_session(words[0], directory))}")
+        case "rename":
+            id, name = late("archive").rename(directory, words[0], " ".join(words[1:]))
+            print(visible(f"{id} is called {name} now"))
+        case "fork":
+            print(late("archive").fork_session(directory, words[0], _turn(given)))
+        case "export":
+            text = late("archive").export_session(
+                directory, words[0], format=given.text("format"), target=given.text("output")
+            )
+            sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
+        case "search" | "check":
+            code: int = late(f"sessions.{action}")(directory, words, given)
+            return code
         case _:
-            _list(given.text("directory"), everywhere=given.switch("all"), as_json=given.switch("json"))
+            _list(directory, everywhere=given.switch("all"), as_json=given.switch("json"))
     return 0
 
 
+def _turn(given: Given) -> int | None:
+    text = given.text("turn")
+    if not given.switch("turn"):
+        return None
+    if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) < 10):
+        raise UsageError(f"--turn must be a whole number above 0, got {text!r}")
+    return int(text)
+
+
 def _list(directory: str, *, everywhere: bool, as_json: bool) -> None:
-    for found in sessions(directory, everywhere=everywhere):
+    rows = sessions(directory, everywhere=everywhere)
+    if not rows:
+        where = "" if everywhere else " in this project (--all looks at every one)"
+        print(f"overt: there is no session yet{where}", file=sys.stderr)
+    for found in rows:
         if as_json:
             print(printable(found))
             continue
         when = strftime("%Y-%m-%d %H:%M", localtime(found.changed))
-        print(visible(f"{found.id}  {when}  {found.turns:3} turns  {found.model:24.24}  {found.title}"))
+        forked = f"  (fork of {found.parent})" if found.parent else ""
+        print(visible(f"{found.id}  {when}  {found.turns:3} turns  {found.model:24.24}  {found.title}{forked}"))
 
 
-def _show(reference: str, *, as_json: bool) -> int:
-    path, entries, damage = session_entries(reference)
+def _show(reference: str, directory: str, *, as_json: bool) -> int:
+    path, entries, damage = session_entries(reference, directory)
     for line in damage:
         print(f"overt: {visible(path)}: {visible(line)}", file=sys.stderr)
     for entry in entries:
@@ -68,8 +150,10 @@ def _show(reference: str, *, as_json: bool) -> int:
 
 def _words(event: Event) -> str:
     match event:
+        case UserSpoke(message=message) if message.origin.kind in ALONG:
+            return f"  + {attached(event)}"
         case UserSpoke(message=message):
-            return f"\n› {message.text()}"
+            return f"\n› {message.text()}" if message.origin.kind == "user" else message.text()
         case Replied(message=message):
             return message.text()
         case ToolStarted(call=call, headline=headline):
@@ -79,6 +163,12 @@ def _words(event: Event) -> str:
             return "\n".join(f"  {line}" for line in text.splitlines()[:6])
         case Noticed(text=text):
             return f"({text})"
+        case Compacted(before=before, after=after):
+            return f"({say('export.compacted', before=before, after=after)})"
+        case PrefixReset(cause=cause):
+            return f"({say('export.reset', cause=cause)})"
+        case Restored(way=way, paths=paths):
+            return f"({say('export.restored', way=way, paths=', '.join(paths))})"
         case TurnEnded(reason=reason, text=text) if reason != "done":
             return f"[{reason}] {text}"
         case _:

@@ -26,10 +26,10 @@ from overt.lib.jsonc import Located, Malformed, Path
 LARGEST_FILE = 1024 * 1024
 MOST_WARNINGS = 20
 
-LATER = frozenset("compaction skills mcp hooks ui logs cache plugins mcpServers instructions".split())
+LATER = frozenset("skills mcp hooks ui logs cache plugins mcpServers".split())
 """Keys of the whole tree that this version does not use yet."""
 
-ALIASES = {"permission": "permissions", "provider": "providers"}
+ALIASES = {"permission": "permissions", "provider": "providers", "instructions": "context.instructions"}
 BASELINE, OWN = "permissions", "agent.permissions"
 SAME = {"limits.max_steps": "agent.max_steps", "permissions.defaultMode": "permissions.mode"}
 PROVIDER_SAME = {"baseURL": "base_url", "baseUrl": "base_url", "apiKeyEnv": "api_key_env"}
@@ -104,14 +104,14 @@ class _Walk:
             elif name in SECTIONS:
                 self.section((key,), value)
             elif name in CHECKS:
-                self.put(name, (key,), read_value(CHECKS[name], value, name=name, place=self.place((key,))))
+                self.put(name, (key,), read_value(CHECKS[name], value, name=key, place=self.place((key,))))
             elif name in LATER:
                 self.warnings.append(f"{self.place((key,))}: `{key}` is not used by this version")
             else:
                 self.unknown((key,), value, TOP)
 
     def section(self, path: Path, value: Any) -> None:
-        (section,) = path
+        section = ".".join(map(str, path))
         for inner, item in self.table(path, value).items():
             here = (*path, inner)
             key = SAME.get(f"{section}.{inner}", f"{section}.{inner}")
@@ -119,9 +119,12 @@ class _Walk:
                 self.permissions(here, item, into=OWN)
             elif key in CHECKS:
                 self.put(key, here, read_value(CHECKS[key], item, name=inner, place=self.place(here)))
+            elif key == "context.caps":
+                self.section(here, item)
             else:
                 every = (*CHECKS, *SAME, OWN)
-                known = tuple(each.partition(".")[2] for each in every if each.startswith(f"{section}."))
+                inside = (each[len(section) + 1 :] for each in every if each.startswith(f"{section}."))
+                known = tuple(each.partition(".")[0] for each in inside)
                 self.unknown(here, item, known, strict=section in ("tools", "sandbox"))
 
     def table(self, path: Path, value: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from overt.config.rules import parse_rule, printable, split_rules, stranger, tool_name
+from overt.config.rules import nearest, parse_rule, printable, split_rules, stranger, tool_name
 from overt.core.errors import ConfigError
-from overt.core.settings import Action, Calls, Quirks, Rule
+from overt.core.settings import CAPS, SOURCES, Action, Calls, Quirks, Rule, is_file_name
 
 MODES: dict[str, str] = {
     "review": "review",
@@ -27,6 +27,10 @@ KINDS = ("openai", "responses", "anthropic", "local", "scripted")
 SANDBOXES = ("auto", "bubblewrap", "landlock", "none")
 FILES = ("ca_file", "client_cert", "client_key")
 LARGEST = 10**9
+
+
+class Unfit(ValueError):
+    """A value that does not fit, in words that go behind its name."""
 
 
 class Check(Struct, frozen=True):
@@ -53,6 +57,16 @@ def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST:
         raise ValueError
     return value
+
+
+def _window(value: Any) -> int:
+    return 0 if value == 0 and not isinstance(value, bool) else _whole(value)
+
+
+def _share(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (value == 0 or 0.1 <= value <= 0.95):
+        raise ValueError
+    return float(value)
 
 
 def _seconds(value: Any) -> float:
@@ -159,6 +173,27 @@ def _headers(value: Any) -> dict[str, str]:
     return dict(value)
 
 
+def _sources(value: Any) -> tuple[str, ...]:
+    names = _texts(value)
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise Unfit(f"names {printable(name)!r} twice; remove one of them")
+        if name not in SOURCES and not is_file_name(name):
+            near = did_you_mean(nearest(name, SOURCES))
+            raise Unfit(
+                f"holds {printable(name)!r}, which is no source{near or '; sources are ' + ', '.join(SOURCES)} "
+                "(a file has an ending or a slash: 'CLAUDE.md', 'docs/rules/*.md', './RULES')"
+            )
+    return names
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    names = _texts(value)
+    if address := next((name for name in names if "://" in name), ""):
+        raise Unfit(f"takes files and patterns, not addresses such as {printable(address)!r}; save it as a file")
+    return names
+
+
 def _one_of(choices: dict[str, str]) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if _text(value) not in choices:
@@ -206,8 +241,13 @@ CHECKS: dict[str, Check] = {
     "limits.max_parallel": WHOLE,
     "limits.result_bytes": WHOLE,
     "limits.result_tokens": WHOLE,
+    "compaction.threshold": Check("a share of the window from 0.1 to 0.95, or 0 for never", _share),
     **{f"timeouts.{name}": SECONDS for name in TIMEOUTS},
-    "context.context_window": WHOLE,
+    "context.context_window": Check("a whole number of tokens, or 0 to leave it to the server", _window),
+    "context.sources": Check("a list of sources and files", _sources),
+    "context.instructions": Check("a list of files and patterns", _patterns),
+    "context.strict": FLAG,
+    **{f"context.caps.{name}": WHOLE for name in CAPS},
     "env.pass": Check("a list of names of variables", _variables),
     "workspace.allow_read": TEXTS,
     "workspace.allow_write": TEXTS,
@@ -265,6 +305,8 @@ OUTSIDE: dict[str, Check] = {"base_url": ADDRESS, "kind": _choice(*KINDS)}
 def read_value(check: Check, value: Any, *, name: str, place: str) -> Any:
     try:
         return check.read(value)
+    except Unfit as unfit:
+        raise ConfigError(f"{place}: `{name}` {unfit}") from None
     except ValueError:
         got = "" if check.secret else f", got {described(value)}"
         raise ConfigError(f"{place}: `{name}` must be {check.expected}{got}") from None

@@ -12,8 +12,19 @@ from overt.config.regular import hollow
 from overt.config.schema import AgentSettings, Config, Permissions, Setting, ToolSettings
 from overt.core.errors import ConfigError
 from overt.core.late import late
-from overt.core.settings import Limits, ProviderEntry, Quirks, Rule, Sandbox, Timeouts
-from overt.lib.paths import shown
+from overt.core.settings import (
+    CAPS,
+    SOURCES,
+    Compaction,
+    Limits,
+    ProviderEntry,
+    Quirks,
+    Recipe,
+    Rule,
+    Sandbox,
+    Timeouts,
+)
+from overt.lib.paths import literal, shown
 
 USER_FILES = ("config.json", "config.jsonc", "config.toml")
 PROJECT_FILES = (
@@ -28,6 +39,7 @@ VARIABLES = {
     "OVERT_KIND": "kind",
     "OVERT_LANGUAGE": "language",
     "OVERT_OFFLINE": "offline",
+    "OVERT_SYSTEM_PROMPT": "agent.system_prompt",
 }
 TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
@@ -35,7 +47,7 @@ JOINED = frozenset(
     {
         *("permissions.allow", "permissions.ask", "permissions.deny", "permissions.dangerous", "tools.disabled"),
         *("agent.permissions.allow", "agent.permissions.ask", "agent.permissions.deny"),
-        *("env.pass", "workspace.allow_read", "workspace.allow_write"),
+        *("env.pass", "workspace.allow_read", "workspace.allow_write", "context.instructions"),
     }
 )
 """Lists to which each layer adds; every other value is replaced by the stronger layer."""
@@ -45,6 +57,7 @@ STRICTNESS = {
     "offline": (True, False),
     "sandbox.network": (False, True),
     "sandbox.write": (False, True),
+    "context.strict": (True, False),
 }
 """The strictest first."""
 
@@ -53,6 +66,7 @@ UNSET = {
     "offline": False,
     "sandbox.network": False,
     "sandbox.write": True,
+    "context.strict": False,
 }
 
 ALWAYS_LOOSE = frozenset(
@@ -62,6 +76,8 @@ ALWAYS_LOOSE = frozenset(
         *("agent.permissions.allow", "agent.permissions.ask"),  # either may stand in for a denial
         # No mode and no kind of wall is stricter than every other: in `plan`, commands run unasked in their box.
         *("permissions.mode", "sandbox.mode"),
+        # They name files, anywhere, whose text goes to the model.
+        *("context.sources", "context.instructions", *(f"context.caps.{name}" for name in CAPS)),
     }
 )
 LOWER_ONLY = frozenset({"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens"})
@@ -202,7 +218,9 @@ def _resolved(setting: Setting, base: str, home: str) -> Setting:
     """Paths are relative to the folder whose file names them."""
     if setting.key.startswith("providers.") and setting.key.endswith(FILES) and setting.value:
         return Setting(key=setting.key, value=_absolute(setting.value, base, home), origin=setting.origin)
-    if not setting.key.startswith("workspace."):
+    if setting.key == "context.instructions":
+        base, home = literal(base), literal(home)
+    elif not setting.key.startswith("workspace."):
         return setting
     paths = tuple(_absolute(path, base, home) for path in setting.value)
     return Setting(key=setting.key, value=paths, origin=setting.origin)
@@ -245,8 +263,15 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
         ),
         tools=ToolSettings(enabled=get("tools.enabled"), disabled=get("tools.disabled", ())),
         limits=Limits(**limits),
+        compaction=Compaction(threshold=get("compaction.threshold", Compaction().threshold)),
         timeouts=Timeouts(**timeouts),
         context_window=get("context.context_window", 0),
+        recipe=Recipe(
+            sources=get("context.sources", SOURCES),
+            instructions=tuple(dict.fromkeys(get("context.instructions", ()))),
+            strict=get("context.strict", False),
+            caps={name: cap for name in CAPS if (cap := get(f"context.caps.{name}"))},
+        ),
         env_pass=get("env.pass", ()),
         allow_read=get("workspace.allow_read", ()),
         allow_write=get("workspace.allow_write", ()),

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from overt.config.schema import Config, Setting
-from overt.core.settings import Limits, ModelFacts, Rule, Sandbox, Timeouts
+from overt.core.settings import CAPS, SOURCES, Compaction, Limits, ModelFacts, Rule, Sandbox, Timeouts
 
 DEFAULTS: dict[str, Any] = {
     "default_model": "",
@@ -34,12 +34,17 @@ DEFAULTS: dict[str, Any] = {
     "limits.max_parallel": Limits().max_parallel,
     "limits.result_bytes": Limits().result_bytes,
     "limits.result_tokens": Limits().result_tokens,
+    "compaction.threshold": Compaction().threshold,
     "timeouts.connect": Timeouts().connect,
     "timeouts.headers": Timeouts().headers,
     "timeouts.between": Timeouts().between,
     "timeouts.total": Timeouts().total,
     "timeouts.notice": Timeouts().notice,
     "context.context_window": 0,
+    "context.sources": SOURCES,
+    "context.instructions": (),
+    "context.strict": False,
+    **{f"context.caps.{name}": cap for name, cap in CAPS.items()},
     "env.pass": (),
     "workspace.allow_read": (),
     "workspace.allow_write": (),

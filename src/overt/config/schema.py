@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from overt.core.settings import Action, Limits, Mode, ProviderEntry, Rule, Sandbox, Timeouts
+from overt.core.settings import Action, Compaction, Limits, Mode, ProviderEntry, Recipe, Rule, Sandbox, Timeouts
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -57,8 +57,10 @@ class Config(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox = Sandbox()
     tools: ToolSettings = ToolSettings()
     limits: Limits = Limits()
+    compaction: Compaction = Compaction()
     timeouts: Timeouts = Timeouts()
     context_window: int = 0
+    recipe: Recipe = Recipe()
     env_pass: tuple[str, ...] = ()
     allow_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.late import late
 from overt.core.messages import Message, Part, Reasoning
 from overt.core.ports import Wire
 from overt.core.requests import Params, Prefix, Request
@@ -21,12 +22,16 @@ BLOCK = 64 * 1024
 
 
 class Assembled(Struct, frozen=True, kw_only=True):
-    """`stable` is the running hash over the body without its closing bytes; `reset` why it started anew."""
+    """`stable` is the running hash over the body without its closing bytes; `reset` why it started anew.
+
+    `shared` counts the bytes that stood in the same place of the request before, marks for a cache left aside.
+    """
 
     request: Request
     stable: str
     stable_length: int
     reset: str = ""
+    shared: int = 0
 
 
 class Assembler:
@@ -36,10 +41,31 @@ class Assembler:
         self._wire = wire
         self._vendor = vendor
         self._head = b""
+        self._made_of: tuple[Prefix, Params] | None = None
         self._blocks: list[bytes] = []
         self._messages: tuple[Message, ...] = ()
         self._hash = sha256()
         self._length = 0
+        self._sent = 0
+        self._before: tuple[bytes, ...] = ()
+        self._recalled = ("", 0)
+
+    def recall(self, stable: str, length: int) -> None:
+        """An earlier process sent a request with this running hash: what still extends it counts as shared."""
+        self._recalled = (stable, length)
+
+    def beside(self) -> "Assembler":
+        """Another that stands where this one does: what it is given from here on, this one never hears of."""
+        other = Assembler(self._wire, vendor=self._vendor)
+        other._head, other._made_of = self._head, self._made_of
+        other._blocks, other._messages = list(self._blocks), self._messages
+        other._hash, other._length, other._sent, other._before = (
+            self._hash.copy(),
+            self._length,
+            self._sent,
+            self._before,
+        )
+        return other
 
     def opening(self, prefix: Prefix, params: Params) -> bytes:
         """What the first request will begin with."""
@@ -47,20 +73,32 @@ class Assembler:
 
     def forget(self) -> None:
         """Start anew at the next request without reporting it: the caller has recorded the reset itself."""
+        if self._head:
+            self._before = tuple(self._blocks)
         self._head = b""
 
     def assemble(self, prefix: Prefix, messages: tuple[Message, ...], params: Params) -> Assembled:
         head = opening(self._wire, prefix, params)
-        reset = self._why_anew(head, messages)
+        reset = self._why_anew(head, (prefix, params), messages)
+        if reset:
+            self._before = tuple(self._blocks)
         if reset or not self._head:
             self._start(head)
+            self._sent = 0
         # A marked message is not what the next request will hold in its place, so it counts as closing bytes.
         settled = messages[:-1] if self._wire.marks else messages
-        for message in settled[len(self._messages) :]:
-            self._take(self._joined(self._wire.message(self._readable(message))))
-        self._messages = settled
-        marked = self._joined(self._wire.marked(self._readable(messages[-1]))) if len(settled) < len(messages) else b""
-        closing = marked + self._wire.tail(params)
+        shared = self._length if self._sent else 0
+        for number in range(len(self._messages), len(settled)):
+            self._take(self._joined(self._wire.message(readable(settled[number], self._vendor))))
+            if number < self._sent or self._is_recalled():
+                shared = self._length
+        self._recalled = ("", 0)
+        if self._before:
+            shared, self._before = _common(self._before, self._blocks), ()
+        self._messages, self._sent = settled, len(messages)
+        closing = self._wire.tail(params)
+        if len(settled) < len(messages):
+            closing = self._joined(self._wire.marked(readable(messages[-1], self._vendor))) + closing
         whole = self._hash.copy()
         whole.update(closing)
         request = Request(
@@ -72,16 +110,24 @@ class Assembler:
             digest=whole.hexdigest(),
             length=self._length + len(closing),
         )
-        return Assembled(request=request, stable=self._hash.hexdigest(), stable_length=self._length, reset=reset)
+        return Assembled(
+            request=request, stable=self._hash.hexdigest(), stable_length=self._length, reset=reset, shared=shared
+        )
 
-    def _why_anew(self, head: bytes, messages: tuple[Message, ...]) -> str:
+    def _is_recalled(self) -> bool:
+        stable, length = self._recalled
+        return length == self._length and stable == self._hash.hexdigest()
+
+    def _why_anew(self, head: bytes, made_of: tuple[Prefix, Params], messages: tuple[Message, ...]) -> str:
+        before, self._made_of = self._made_of, made_of
         if not self._head:
             return ""
+        reason = ""
         if head != self._head:
-            return "the system prompt, the tools or the parameters changed"
-        if messages[: len(self._messages)] != self._messages:
-            return "the history changed"
-        return ""
+            reason = late("changes.head")(before, made_of)
+        elif messages[: len(self._messages)] != self._messages:
+            reason = late("changes.history")(self._messages, messages)
+        return reason
 
     def _start(self, head: bytes) -> None:
         self._head = head
@@ -90,12 +136,6 @@ class Assembler:
         self._hash = sha256()
         self._length = 0
         self._take(head)
-
-    def _readable(self, message: Message) -> Message:
-        """Without the sealed reasoning of another vendor, which this one would refuse."""
-        if message.role != "assistant" or message.origin.where in ("", self._vendor):
-            return message
-        return replace(message, parts=tuple(map(_unsealed, message.parts)))
 
     def _joined(self, encoded: bytes) -> bytes:
         first = self._length == len(self._head) and self._head.endswith(b"[")
@@ -110,6 +150,23 @@ class Assembler:
             self._blocks.append(piece)
         self._hash.update(piece)
         self._length += len(piece)
+
+
+def _common(before: tuple[bytes, ...], now: list[bytes]) -> int:
+    """How many bytes two bodies begin with alike."""
+    one, other = b"".join(before), b"".join(now)
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def readable(message: Message, vendor: str) -> Message:
+    """Without the sealed reasoning of another vendor, which this one would refuse."""
+    if message.role != "assistant" or message.origin.where in ("", vendor):
+        return message
+    return replace(message, parts=tuple(map(_unsealed, message.parts)))
 
 
 def _unsealed(part: Part) -> Part:

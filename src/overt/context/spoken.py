@@ -4,7 +4,7 @@ What a model called goes back as it would write it itself, and what came of it a
 and the format are told in the prompt.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -85,12 +85,16 @@ def as_told(message: Message, labels: dict[str, str]) -> Message:
     rest: list[Part] = []
     for part in message.parts:
         if isinstance(part, Result):
-            said = "".join(inner.text for inner in part.parts if isinstance(inner, Text))
-            words.append(f"[{labels.get(part.call_id, 'result')}]\n{'Error: ' if part.error else ''}{said}")
+            words.append(told(part, labels))
             shown += [inner for inner in part.parts if not isinstance(inner, Text)]
         else:
             rest.append(part)
     return replace(message, role="user", parts=(Text(text="\n\n".join(words)), *shown, *rest))
+
+
+def told(result: Result, labels: Mapping[str, str]) -> str:
+    said = "".join(inner.text for inner in result.parts if isinstance(inner, Text))
+    return f"[{labels.get(result.call_id, 'result')}]\n{'Error: ' if result.error else ''}{said}"
 
 
 def label(call: Call) -> str:

@@ -60,7 +60,7 @@ class UsageError(OvertError):
 
 
 class SessionError(OvertError):
-    """`code`: locked, missing, ambiguous, newer, unreadable, full."""
+    """`code`: locked, missing, ambiguous, newer, unreadable, full, invalid, taken."""
 
     def __init__(self, message: str, *, code: str = "unreadable") -> None:
         super().__init__(message)

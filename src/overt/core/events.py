@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from overt.core.messages import Call, Message, Result
 from overt.core.requests import Finish, Params, Prefix
+from overt.core.settings import Calls, ModelFacts
 from overt.core.usage import Usage
 from overt.core.views import Todo, View
 
@@ -37,7 +38,10 @@ class SessionOpened(Event, frozen=True, kw_only=True):
 
 
 class PrefixSet(Event, frozen=True, kw_only=True):
-    """System and tool bytes in full; every later request up to the next one stands on it."""
+    """System and tool bytes in full; every later request up to the next one stands on it.
+
+    With `about` and `calls`, which say how the wire was spoken, the bytes can be made again.
+    """
 
     prefix: Prefix
     provider: str
@@ -45,6 +49,8 @@ class PrefixSet(Event, frozen=True, kw_only=True):
     wire: str
     encoder: int
     fingerprint: str
+    about: ModelFacts | None = None
+    calls: Calls = "native"
 
 
 class UserSpoke(Event, frozen=True, kw_only=True):
@@ -55,7 +61,11 @@ class UserSpoke(Event, frozen=True, kw_only=True):
 
 
 class RequestSent(Event, frozen=True, kw_only=True):
-    """`digest` and `length` are of the exact body; `stable` is the running hash without the closing bytes."""
+    """`digest` and `length` are of the exact body; `stable` is the running hash without the closing bytes.
+
+    `shared` is how many of its bytes the request before had in the same place: what a cache could hold. `also` are
+    messages that went out behind the history and are no part of it, as for a `summary`.
+    """
 
     digest: str
     length: int
@@ -65,6 +75,9 @@ class RequestSent(Event, frozen=True, kw_only=True):
     messages: int
     encoder: int
     forced: bool = False
+    shared: int = 0
+    purpose: Literal["step", "summary"] = "step"
+    also: tuple[Message, ...] = ()
 
 
 class Replied(Event, frozen=True, kw_only=True):
@@ -106,13 +119,40 @@ class PermissionDecided(Event, frozen=True, kw_only=True):
 
 
 class SnapshotTaken(Event, frozen=True, kw_only=True):
-    """The state of a file just before a change: its hash and mode, or that it did not exist."""
+    """The state of a file just before a change, and `after` it: hash and mode, or that it did not exist.
+
+    `hash` names the content in the store of snapshots. `uncovered` says why it could not be kept there.
+    """
 
     call_id: str
     path: str
     existed: bool
     hash: str = ""
     mode: int = 0
+    after: str = ""
+    after_mode: int = 0
+    uncovered: str = ""
+
+
+class TreeTaken(Event, frozen=True, kw_only=True):
+    """The files of the workspace before and after a command that may write, as the shadow store names them.
+
+    `changed` counts the files that differ; `uncovered` names what the store does not hold, and why.
+    """
+
+    call_id: str
+    before: str
+    after: str
+    changed: int = 0
+    uncovered: tuple[str, ...] = ()
+
+
+class Restored(Event, frozen=True, kw_only=True):
+    """Files were put back to how they stood before `turn` (`undo`, `rewind`) or after it (`redo`)."""
+
+    way: Literal["undo", "redo", "rewind"]
+    turn: int
+    paths: tuple[str, ...] = ()
 
 
 class ToolFinished(Event, frozen=True, kw_only=True):
@@ -141,18 +181,59 @@ class ModelSet(Event, frozen=True, kw_only=True):
 
 
 class TitleSet(Event, frozen=True, kw_only=True):
-    """What a list of sessions calls this one; `usage` is what asking the model for it cost."""
+    """What a list of sessions calls this one; `usage` is what asking the model for it cost.
+
+    With `wire` and `about` the request can be made again from the first prompt; `digest` and `length` are of its body.
+    Without a `model` a person gave the name.
+    """
 
     title: str
     model: str
     usage: Usage = Usage()
+    provider: str = ""
+    wire: str = ""
+    about: ModelFacts | None = None
+    digest: str = ""
+    length: int = 0
+    ms: int = 0
 
 
 class PrefixReset(Event, frozen=True, kw_only=True):
-    """From here on a request need not extend the one before it. `keep` messages of the history remain."""
+    """From here on a request need not extend the one before it. `keep` messages of the history remain.
+
+    With `era` they are those of an earlier state: see `History.eras`.
+    """
 
     cause: str
     keep: int | None = None
+    era: int | None = None
+
+
+class Compacted(Event, frozen=True, kw_only=True):
+    """Older parts of the history gave way; what left stands in the entries before this one.
+
+    The results of `pruned` calls give their place to `text`. Messages `start` to `end` (not included) give theirs
+    to `summary`: what stays word for word, then the summary itself. `before` and `after` are estimated tokens.
+    """
+
+    cause: Literal["limit", "asked", "overflow"]
+    pruned: tuple[str, ...] = ()
+    text: str = ""
+    start: int = 0
+    end: int = 0
+    summary: tuple[Message, ...] = ()
+    before: int = 0
+    after: int = 0
+    usage: Usage = Usage()
+    model: str = ""
+    ms: int = 0
+
+
+class Pinned(Event, frozen=True, kw_only=True):
+    """The person wants these words to survive every compaction as they are; `off` takes it back."""
+
+    text: str
+    off: bool = False
 
 
 class Noticed(Event, frozen=True, kw_only=True):
@@ -241,12 +322,16 @@ ENTRY_TYPES: dict[str, type[Event]] = {
     "call": ToolStarted,
     "verdict": PermissionDecided,
     "snapshot": SnapshotTaken,
+    "tree": TreeTaken,
+    "restored": Restored,
     "outcome": ToolFinished,
     "todo": TodoSet,
     "mode": ModeSet,
     "model": ModelSet,
     "title": TitleSet,
     "reset": PrefixReset,
+    "compaction": Compacted,
+    "pin": Pinned,
     "note": Noticed,
     "partial": PartialSaved,
     "end": TurnEnded,

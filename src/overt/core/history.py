@@ -4,29 +4,59 @@ A history is always a valid message list: results wait in `pending` until every 
 answered, then join as one message, in the order of the calls. `heal` answers what was left open.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.events import Event, PrefixReset, Replied, TodoSet, ToolFinished, UserSpoke
+from overt.core.events import Compacted, Event, Pinned, PrefixReset, Replied, TodoSet, ToolFinished, UserSpoke
 from overt.core.fragments import HARNESS, USER, Origin
 from overt.core.messages import Call, Message, Result, Text
 from overt.core.views import Failure, Todo
 
-INTERRUPTED = "Interrupted before it finished: the call may or may not have taken effect. Check before relying on it."
+INTERRUPTED = (
+    "[overt] Interrupted before it finished: the call may or may not have taken effect. Check before relying on it."
+)
 
 ALONG = ("file", "environment")
 """Origins of what the program put before a prompt."""
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """`seen`: path → hash of the content the model last saw; it guards against blind overwriting."""
+    """`seen`: path → hash of the content the model last saw; it guards against blind overwriting.
+
+    `eras` are the messages as they stood before each compaction, retry and rewind, so that every turn can be gone
+    back to. `pins` are texts of the person that no compaction touches.
+    """
 
     messages: tuple[Message, ...] = ()
     pending: tuple[Result, ...] = ()
     todos: tuple[Todo, ...] = ()
     seen: dict[str, str] = {}
+    eras: tuple[tuple[Message, ...], ...] = ()
+    pins: tuple[str, ...] = ()
+
+
+class Mark(Struct, frozen=True, kw_only=True):
+    """Where a turn began: `at` messages stood before it in `era`, the number of eras there were."""
+
+    turn: int
+    era: int
+    at: int
+    text: str = ""
+
+
+def mark(history: History, turn: int, event: UserSpoke, *, settled: int = 0) -> Mark:
+    text = event.message.text() if event.message.origin.kind == "user" else ""
+    return Mark(turn=turn, era=len(history.eras), at=settled + len(history.messages), text=text)
+
+
+def note(marks: list[Mark], found: Mark) -> None:
+    """A turn begins with what goes along with its prompt; its text is the person's."""
+    if marks and marks[-1].turn == found.turn:
+        marks[-1] = replace(marks[-1], text=marks[-1].text or found.text)
+    else:
+        marks.append(found)
 
 
 def open_calls(history: History) -> tuple[Call, ...]:
@@ -51,27 +81,41 @@ def fold(history: History, event: Event) -> History:
             return replace(history, seen=history.seen | seen) if seen else history
         case TodoSet(items=items):
             return replace(history, todos=items)
-        case PrefixReset(keep=int(keep)):
-            return replace(history, messages=history.messages[:keep], pending=())
+        case PrefixReset(keep=int(keep), era=era):
+            source = history.messages if era is None or era >= len(history.eras) else history.eras[era]
+            return replace(history, messages=source[:keep], pending=(), eras=(*history.eras, history.messages))
+        case Compacted():
+            return replace(
+                history, messages=_compacted(history.messages, event), eras=(*history.eras, history.messages)
+            )
+        case Pinned(text=text, off=off):
+            kept = tuple(pin for pin in history.pins if pin != text)
+            return replace(history, pins=kept if off else (*kept, text))
         case _:
             return history
 
 
-def fold_all(history: History, events: Iterable[Event]) -> History:
+def fold_all(
+    history: History, events: Iterable[Event], *, marks: list[Mark] | None = None, turns: Sequence[int] = ()
+) -> History:
     """Fold many at once: the same history, in time proportional to the events.
 
-    Only a reset looks further back than the last message, so the rest can wait beside a short history.
+    `marks` collects where each turn began, when `turns` gives the turn of every event.
+
+    Only resets and compactions look further back than the last message, so the rest can wait beside a short history.
     """
     settled: list[Message] = []
     seen: dict[str, str] = {}
-    for event in events:
-        if isinstance(event, PrefixReset):
+    for number, event in enumerate(events):
+        if isinstance(event, PrefixReset | Compacted):
             history = replace(history, messages=(*settled, *history.messages))
             settled = []
         elif len(history.messages) > 32:
             settled += history.messages[:-1]
             seen |= history.seen
             history = replace(history, messages=history.messages[-1:], seen={})
+        if marks is not None and isinstance(event, UserSpoke) and not event.steered:
+            note(marks, mark(history, turns[number], event, settled=len(settled)))
         history = fold(history, event)
     return replace(history, messages=(*settled, *history.messages), seen=seen | history.seen)
 
@@ -80,7 +124,7 @@ def heal(history: History) -> tuple[ToolFinished, ...]:
     """The outcomes that must be folded (and recorded) so that no call stands without its result."""
     return tuple(
         ToolFinished(
-            result=Result(call_id=call.id, parts=(Text(text=INTERRUPTED),), error=True),
+            result=Result(call_id=call.id, parts=(Text(text=INTERRUPTED),), error=True, harness=True),
             view=Failure(text="interrupted"),
             code="interrupted",
         )
@@ -97,6 +141,29 @@ def last_exchange(history: History) -> tuple[int, Message] | None:
                 index -= 1
             return index, message
     return None
+
+
+def _compacted(messages: tuple[Message, ...], event: Compacted) -> tuple[Message, ...]:
+    """Pruned first: `start` and `end` count the messages as they stood before."""
+    if event.pruned:
+        gone = frozenset(event.pruned)
+        messages = tuple(_pruned(message, gone, event.text) for message in messages)
+    return (*messages[: event.start], *event.summary, *messages[event.end :])
+
+
+def _pruned(message: Message, gone: frozenset[str], text: str) -> Message:
+    if message.role != "tool" or not any(isinstance(part, Result) and part.call_id in gone for part in message.parts):
+        return message
+    parts = (
+        _emptied(part, text) if isinstance(part, Result) and part.call_id in gone else part for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
+
+
+def _emptied(result: Result, text: str) -> Result:
+    """`{characters}` in the text becomes the length of what left."""
+    length = sum(len(part.text) for part in result.parts if isinstance(part, Text))
+    return replace(result, parts=(Text(text=text.replace("{characters}", str(length))),), harness=True)
 
 
 def _append(history: History, message: Message) -> History:

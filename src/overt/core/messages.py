@@ -43,11 +43,12 @@ class Call(Struct, frozen=True, kw_only=True, tag="call"):
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="result"):
-    """The answer to one call: `parts` hold what the model reads."""
+    """The answer to one call: `parts` hold what the model reads. `harness`: it is ours, the tool had no say in it."""
 
     call_id: str
     parts: tuple[Text | Image | Document, ...]
     error: bool = False
+    harness: bool = False
 
 
 Part = Text | Image | Document | Reasoning | Call | Result

@@ -1,9 +1,11 @@
 """What goes to a model and what streams back, before any wire gives it a shape."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Raw, Struct
+from msgspec.structs import force_setattr
 
+from overt.core.codec import encode
 from overt.core.fragments import Fragment
 from overt.core.messages import Message, Part
 from overt.core.usage import Usage
@@ -34,7 +36,7 @@ class Prefix(Struct, frozen=True, kw_only=True):
 class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Parameters of one request; None is not sent. `tool_choice` and `form` travel in the closing bytes.
 
-    `form` is a JSON schema that the text of the reply must fit.
+    `form` is a JSON schema (a Raw) that the text of the reply must fit.
     """
 
     model: str
@@ -43,8 +45,13 @@ class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
     top_p: float | None = None
     effort: str | None = None
     thinking: bool | None = None
-    form: Raw | None = None
+    form: Any = None
     tool_choice: ToolChoice = "auto"
+
+    def __post_init__(self) -> None:
+        """Out of a session file it comes as an object, because msgspec reads no union with Raw."""
+        if self.form is not None and not isinstance(self.form, Raw):
+            force_setattr(self, "form", Raw(encode(self.form)))
 
 
 class Request(Struct, frozen=True, kw_only=True):

@@ -141,3 +141,46 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_parallel: int = 10
     result_bytes: int = 32 * 1024
     result_tokens: int = 8000
+
+
+class Compaction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`threshold` is the share of the window above which room is made by itself; with 0 it never is."""
+
+    threshold: float = 0.8
+
+
+SOURCES = ("system", "global", "project", "instructions", "memory", "skills", "environment", "append")
+"""What stands before a conversation, in the order in which it is sent unless a recipe says otherwise."""
+
+CAPS = {
+    "system": 32 * 1024,
+    "global": 16 * 1024,
+    "project": 32 * 1024,
+    "instructions": 32 * 1024,
+    "memory": 8000,
+    "notes": 8000,
+    "environment": 2000,
+    "append": 16 * 1024,
+    "nested": 16 * 1024,
+}
+"""The most characters of each; `memory` is OVERT.md, `notes` each place of private notes, `nested` each file."""
+
+
+class Recipe(Struct, frozen=True, kw_only=True):
+    """Names of `sources` that are none of ours are files. `strict` leaves out what lies outside of the project.
+
+    `caps` holds those that differ from the usual.
+    """
+
+    sources: tuple[str, ...] = SOURCES
+    instructions: tuple[str, ...] = ()
+    strict: bool = False
+    caps: dict[str, int] = {}
+
+    def cap(self, name: str) -> int:
+        return self.caps.get(name) or CAPS[name]
+
+
+def is_file_name(source: str) -> bool:
+    """Whether a name in a recipe means a file: it has an ending, a slash or a pattern."""
+    return any(mark in source for mark in "./~*?[")

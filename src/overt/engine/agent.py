@@ -1,24 +1,30 @@
 """An agent: everything a turn needs, bundled and frozen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from overt.context.assemble import Assembler
+from overt.context.budget import Budget
 from overt.core.effects import Effect
+from overt.core.history import History, Mark
+from overt.core.messages import Message
 from overt.core.ports import Hands, Provider
 from overt.core.requests import Params, Prefix
-from overt.core.settings import Calls, Limits
+from overt.core.settings import Calls, Limits, Price
 from overt.core.tool import Tool
 from overt.engine.gate import Gate
 from overt.engine.lead import Lead
+from overt.engine.room import Room
 
 
 class Agent(Struct, frozen=True, kw_only=True):
     """`effects` is all this agent may hold: a tool that needs more does not exist for it.
 
     `hide` takes the keys in use out of whatever a tool brings back. `calls` is how the model calls tools, and
-    `lead` what leads it there; `flatten`: it was told of the tools with dotted names.
+    `lead` what leads it there; `flatten`: it was told of the tools with dotted names. `budget` counts what fits into
+    the window. `nested` gives the rules of folders that the history has come to since it was last asked.
+    `room` remembers when room was made for a request, `price` what its tokens cost, and `marks` where turns began.
     """
 
     path: str
@@ -35,3 +41,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     calls: Calls = "native"
     lead: Lead | None = None
     flatten: bool = False
+    budget: Budget | None = None
+    nested: Callable[[History], tuple[Message, ...]] | None = None
+    room: Room = field(default_factory=Room)
+    price: Price | None = None
+    marks: Callable[[], Sequence[Mark]] = tuple

@@ -25,3 +25,7 @@ class Lead(Protocol):
     async def doubt(self, history: History) -> str:
         """Why an answer is not believed, for the model to read; empty when it is."""
         ...
+
+    def forget(self) -> None:
+        """What went along with earlier prompts has left the history."""
+        ...

@@ -2,7 +2,7 @@
 
 It yields what happened and keeps nothing: recording, showing and healing belong to the conversation. An
 error of the provider leaves as an exception, and an abort as a cancellation; both leave a history that the
-conversation closes.
+conversation closes. Before each request room is made for it, if it is short.
 """
 
 import asyncio
@@ -11,13 +11,16 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from overt.core.events import Event, Noticed, PrefixReset, Replied, RequestSent, TurnEnded, UserSpoke
+from overt.core.errors import ProviderError
+from overt.core.events import Event, Noticed, PrefixReset, Replied, TurnEnded, UserSpoke
 from overt.core.fragments import HARNESS, STEERED
 from overt.core.history import History
+from overt.core.late import late
 from overt.core.messages import said
 from overt.engine.agent import Agent
 from overt.engine.inbox import Inbox
-from overt.engine.sample import sample
+from overt.engine.room import by_itself
+from overt.engine.sample import request_sent, sample
 from overt.engine.settle import settle
 from overt.lib.catalogue import say
 from overt.repair.storm import Storm
@@ -38,9 +41,11 @@ async def run_turn(
     for step in range(1, agent.limits.max_steps + 1):
         for text in inbox.steering() if step > 1 else ():
             yield UserSpoke(agent=agent.path, message=said(text, origin=STEERED), steered=True)
+        for message in agent.nested(history()) if agent.nested and step > 1 else ():
+            yield UserSpoke(agent=agent.path, message=message, steered=True)
 
         reply: Replied | None = None
-        async with aclosing(_ask(agent, history())) as events:
+        async with aclosing(_ask(agent, history)) as events:
             async for event in events:
                 reply = event if isinstance(event, Replied) else reply
                 yield event
@@ -53,10 +58,11 @@ async def run_turn(
                     yield event
         elif not reply.message.text().strip():
             storm.empty()
-            yield UserSpoke(agent=agent.path, message=said(NUDGE, origin=HARNESS))
+            if not storm.over():
+                yield UserSpoke(agent=agent.path, message=said(NUDGE, origin=HARNESS))
         elif doubt := await agent.lead.doubt(history()) if agent.lead else "":
             yield UserSpoke(agent=agent.path, message=said(doubt, origin=HARNESS))
-        elif not inbox.has_steering():
+        elif step == agent.limits.max_steps or not inbox.has_steering():  # what came too late opens the next turn
             if reply.finish in CUT:
                 yield Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning")
             yield TurnEnded(agent=agent.path, reason="done", text=reply.message.text(), steps=step)
@@ -67,33 +73,52 @@ async def run_turn(
             return
 
     yield UserSpoke(agent=agent.path, message=said(LIMIT, origin=HARNESS))
-    async with aclosing(_ask(agent, history(), forced=True)) as events:
+    summary = ""
+    async with aclosing(_ask(agent, history, forced=True)) as events:
         async for event in events:
             yield event
             if isinstance(event, Replied):
                 summary = event.message.text()
-                yield TurnEnded(agent=agent.path, reason="limit", text=summary, steps=agent.limits.max_steps)
+    yield TurnEnded(agent=agent.path, reason="limit", text=summary, steps=agent.limits.max_steps)
 
 
-async def _ask(agent: Agent, history: History, *, forced: bool = False) -> AsyncGenerator[Event, None]:
-    """One request and its reply. `forced` keeps the same tools, so the cache holds, but forbids calling them."""
+async def _ask(agent: Agent, history: Callable[[], History], *, forced: bool = False) -> AsyncGenerator[Event, None]:
+    """One request and its reply; when the server finds it too long, room is made once and it is sent once more."""
+    budget = agent.budget
+    if budget and agent.room.short(budget, budget.count(agent.prefix, history().messages)):
+        async with aclosing(late("compaction.room")(agent, history)) as events:
+            async for event in events:
+                yield event
+    try:
+        async with aclosing(_send(agent, history(), forced=forced)) as events:
+            async for event in events:
+                yield event
+        return
+    except ProviderError as error:
+        if error.kind != "overflow" or not by_itself(budget):
+            raise
+        refused, before = error, history().messages
+    async with aclosing(late("compaction")(agent, history, cause="overflow")) as events:
+        async for event in events:
+            yield event
+    if history().messages == before:
+        raise refused
+    async with aclosing(_send(agent, history(), forced=forced)) as events:
+        async for event in events:
+            yield event
+
+
+async def _send(agent: Agent, history: History, *, forced: bool) -> AsyncGenerator[Event, None]:
+    """One request as it stands. `forced` keeps the same tools, so the cache holds, but forbids calling them."""
     params = replace(agent.params, tool_choice="none") if forced and agent.prefix.tools else agent.params
     if agent.lead:
         params = replace(params, form=await agent.lead.form(history, forced=forced))
     made = agent.assembler.assemble(agent.prefix, history.messages, params)
     if made.reset:
         yield PrefixReset(agent=agent.path, cause=made.reset)
-    yield RequestSent(
-        agent=agent.path,
-        digest=made.request.digest,
-        length=made.request.length,
-        stable=made.stable,
-        stable_length=made.stable_length,
-        params=params,
-        messages=len(history.messages),
-        encoder=agent.provider.wire.version,
-        forced=forced,
-    )
+    yield request_sent(agent, made, forced=forced)
     async with aclosing(sample(agent, made.request, forced=forced)) as events:
         async for event in events:
             yield event
+            if isinstance(event, Replied) and agent.budget:
+                agent.budget.observe(agent.prefix, history.messages, event.usage)

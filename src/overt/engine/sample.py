@@ -6,11 +6,22 @@ What reads replies is loaded when the first of one comes, not before the request
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from time import monotonic
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from msgspec.structs import replace
 
-from overt.core.events import CallStreamed, Event, Noticed, ReasoningStreamed, Repaired, Replied, Retried, TextStreamed
+from overt.context.assemble import Assembled
+from overt.core.events import (
+    CallStreamed,
+    Event,
+    Noticed,
+    ReasoningStreamed,
+    Repaired,
+    Replied,
+    RequestSent,
+    Retried,
+    TextStreamed,
+)
 from overt.core.fragments import Origin
 from overt.core.ids import new_id
 from overt.core.late import late
@@ -18,6 +29,32 @@ from overt.core.messages import Call, Message, Part
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, Request, RetryDelta, TextDelta, WaitDelta
 from overt.engine.agent import Agent
 from overt.lib.catalogue import say
+
+
+def request_sent(
+    agent: Agent,
+    made: Assembled,
+    *,
+    forced: bool = False,
+    purpose: Literal["step", "summary"] = "step",
+    also: tuple[Message, ...] = (),
+) -> RequestSent:
+    """The fact that a request goes out; its body follows from the entries before it."""
+    request = made.request
+    return RequestSent(
+        agent=agent.path,
+        digest=request.digest,
+        length=request.length,
+        stable=made.stable,
+        stable_length=made.stable_length,
+        params=request.params,
+        messages=len(request.messages),
+        encoder=agent.provider.wire.version,
+        forced=forced,
+        shared=made.shared,
+        purpose=purpose,
+        also=also,
+    )
 
 
 async def sample(agent: Agent, request: Request, *, forced: bool = False) -> AsyncGenerator[Event, None]:
@@ -40,7 +77,7 @@ async def sample(agent: Agent, request: Request, *, forced: bool = False) -> Asy
                 case RetryDelta(attempt=attempt, wait=wait, reason=reason):
                     yield Retried(agent=path, attempt=attempt, wait=wait, reason=reason)
                 case WaitDelta(seconds=seconds):
-                    yield Noticed(agent=path, text=say("turn.waiting", seconds=round(seconds)))
+                    yield Noticed(agent=path, text=say("turn.waiting", seconds=round(seconds)), level="warning")
                 case Reply():
                     found = late("scavenge")(delta.parts, agent.tools, calls=agent.calls, finish=delta.finish)
                     parts = _identified(found.parts, delta.parts)

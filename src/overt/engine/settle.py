@@ -42,7 +42,7 @@ async def settle(
         if problem:
             storm.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
             yield ToolStarted(agent=agent.path, call=mended.call)
-            yield _failed(agent, call.id, problem, code="invalid")
+            yield _refused(agent, call.id, problem, code="invalid")
             continue
         admission = agent.gate.receive(mended)
         if agent.gate.parallel(admission):
@@ -69,7 +69,7 @@ async def _admit_and_run(
             async for event in events:
                 yield event
         if admission.refusal:
-            yield _failed(agent, call.id, admission.refusal, code="denied")
+            yield _refused(agent, call.id, admission.refusal, code="denied")
         elif admission.failure:
             storm.ran(call.name, _meant(admission.mended), mutating=False, failed=True)
             yield _failed(agent, call.id, admission.failure.message, code=admission.failure.code)
@@ -120,7 +120,7 @@ async def _perform(agent: Agent, admission: Admission, emit: Emit, places: async
 
 def _noted(outcome: Outcome, *notes: str) -> Outcome:
     """With what the model has to know beside what the tool said."""
-    fresh = [f"[{note}]" for note in notes if note and note not in outcome.text]
+    fresh = [f"[overt] {note}" for note in notes if note and note not in outcome.text]
     return replace(outcome, text="\n".join([outcome.text, *fresh])) if fresh else outcome
 
 
@@ -141,6 +141,12 @@ def _failed(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinis
         view=Failure(text=text),
         code=code,
     )
+
+
+def _refused(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinished:
+    """Without the tool: the model and the person see who says so."""
+    failed = _failed(agent, call_id, f"[overt] {message}", code=code)
+    return replace(failed, result=replace(failed.result, harness=True))
 
 
 def _meant(mended: Mended) -> str:

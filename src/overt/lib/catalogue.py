@@ -1,7 +1,7 @@
 """What the program says to people, in the language they chose.
 
-English is at hand; any other table is loaded when it is first chosen. To add a text, put the same key with the
-same placeholders into each table; a test compares them.
+English is at hand; any other table is loaded when it is first chosen, and what is rarely said when it is first said.
+To add a text, put the same key with the same placeholders into the tables of each language; a test compares them.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from overt.lib.strings_en import ENGLISH
 Language = Literal["en", "zh"]
 
 _table: dict[str, str] = ENGLISH
+_language: Language = "en"
 
 
 def language_of(setting: str, variables: Mapping[str, str]) -> Language:
@@ -24,11 +25,11 @@ def language_of(setting: str, variables: Mapping[str, str]) -> Language:
 
 
 def set_language(language: Language) -> None:
-    global _table
-    _table = late("strings.zh") if language == "zh" else ENGLISH
+    global _table, _language
+    _table, _language = late("strings.zh") if language == "zh" else ENGLISH, language
 
 
 def say(key: str, **values: object) -> str:
     """The text for a key, its placeholders filled; a key nobody wrote is a mistake in the program."""
-    text = _table[key]
+    text = _table.get(key) or late(f"strings.{_language}.rare")[key]
     return text.format(**values) if values else text

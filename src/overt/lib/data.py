@@ -5,11 +5,15 @@ from os.path import dirname, join
 from typing import Any
 
 
-def read_text(package: str, name: str) -> str:
-    """The text of the file `name` that lies beside the modules of `package`."""
+def read_bytes(package: str, name: str) -> bytes:
+    """The file `name` that lies beside the modules of `package`."""
     spec = import_module(package).__spec__
     if spec is None or spec.origin is None:
         raise FileNotFoundError(f"{package} has no place from which {name} could be read")
     loader: Any = spec.loader
     data: bytes = loader.get_data(join(dirname(spec.origin), name))
-    return data.decode()
+    return data
+
+
+def read_text(package: str, name: str) -> str:
+    return read_bytes(package, name).decode()

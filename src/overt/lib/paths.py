@@ -23,3 +23,8 @@ def slug(path: str) -> str:
     digest = sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:10]
     words = words[-48:].strip("-.")
     return f"{words}-{digest}" if words else digest
+
+
+def literal(folder: str) -> str:
+    """A folder as a glob that means itself."""
+    return "".join(f"[{each}]" if each in "*?[" else each for each in folder)

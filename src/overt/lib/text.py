@@ -2,6 +2,7 @@
 
 import re
 
+from overt.core.late import late
 from overt.lib.tokens import estimate
 
 # Patterns stay text: compiling these classes costs milliseconds, which start-up would pay.
@@ -21,6 +22,16 @@ ODD_SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 
 def size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def wide(text: str) -> int:
+    """How many a screen takes for it: two for a Chinese character, none for one that joins the one before."""
+    if text.isascii():
+        return len(text)
+    data = late("unicodedata")
+    return sum(
+        0 if data.category(char) in ("Mn", "Me") else 2 if data.east_asian_width(char) in "WF" else 1 for char in text
+    )
 
 
 def clip(text: str, max_bytes: int, max_tokens: int, hint: str = "") -> str:

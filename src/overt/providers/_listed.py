@@ -1,6 +1,6 @@
 """What servers tell of their models when they list them."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from overt.core.codec import decode
 from overt.core.settings import ModelFacts, Price
@@ -28,21 +28,36 @@ def _facts(item: Any) -> ModelFacts | None:
     names = (item.get(key) for key in ("id", "name", "model"))
     name = next((each for each in names if isinstance(each, str) and each), "")
     return (
-        ModelFacts(name=name, window=_window(item), price=_price(item.get("pricing")), images=_images(item))
+        ModelFacts(name=name, window=window_in(item), price=_price(item.get("pricing")), images=_images(item))
         if name
         else None
     )
 
 
-def _window(item: dict[str, Any]) -> int:
-    """vLLM, OpenRouter, Groq and LM Studio each have a word for it; llama.cpp keeps it in `meta`."""
-    meta = item.get("meta")
-    places = (item, meta if isinstance(meta, dict) else {})
-    names = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
-    for value in (place.get(name) for place in places for name in names):
-        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9:
-            return value
+WINDOW = (
+    "max_model_len",
+    "loaded_context_length",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_input_tokens",
+    "n_ctx",
+)
+"""Fields of a listed model, in the words of vLLM, LM Studio, OpenRouter, Groq, Mistral, Anthropic and llama.cpp."""
+
+
+def window_in(item: dict[str, Any]) -> int:
+    """The tokens a listed model holds; 0 when its server does not say. What it was made for is not what it holds."""
+    for holder in (item, item.get("meta"), item.get("limits"), item.get("top_provider")):
+        fields = holder if isinstance(holder, dict) else {}
+        for size in (fields.get(field) for field in WINDOW):
+            if is_size(size):
+                return size
     return 0
+
+
+def is_size(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9
 
 
 def _price(pricing: Any) -> Price | None:

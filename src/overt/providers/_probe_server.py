@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, Literal
 
 from overt import __version__
 from overt.core.codec import decode, encode
@@ -11,20 +11,13 @@ from overt.core.settings import ProviderEntry
 from overt.providers._address import parse_address
 from overt.providers._attempt import HttpWire, read_all
 from overt.providers._client import Outgoing
+from overt.providers._listed import is_size, window_in
 from overt.providers._route import transport_for
 
 WITHIN = 5.0
 LARGEST = 8 * 1024 * 1024
-LISTED = (
-    "max_model_len",
-    "loaded_context_length",
-    "context_length",
-    "context_window",
-    "max_context_length",
-    "max_input_tokens",
-    "n_ctx",
-)
-"""Fields of a listed model, in the words of vLLM, LM Studio, OpenRouter, Groq, Mistral, Anthropic and llama.cpp."""
+Ways = Literal["all", "quiet", "list"]
+"""`list` asks for the list of models only, as of a vendor; `quiet` posts nothing to who does not look like Ollama."""
 
 
 class Side:
@@ -42,19 +35,24 @@ class Side:
             **entry.headers,
         }
 
-    async def window(self, model: str) -> tuple[int, str]:
+    async def window(self, model: str, *, ways: Ways = "all") -> tuple[int, str]:
         """The tokens a model holds here and where that stands; (0, "") when nobody says."""
         base = self._address.path
         root = base.removesuffix("/v1")
         try:
-            return (
-                _listed(await self._get(f"{base}/models"), model, f"{base}/models")
-                or _of_props(await self._get(f"{root}/props"), f"{root}/props")
-                or _of_ollama_running(await self._get(f"{root}/api/ps"), model)
+            found = _listed(await self._get(f"{base}/models"), model, f"{base}/models")
+            if found or ways == "list":
+                return found or (0, "")
+            found = _of_props(await self._get(f"{root}/props"), f"{root}/props")
+            running = None if found else await self._get(f"{root}/api/ps")
+            found = (
+                found
+                or _of_ollama_running(running, model)
                 or _listed(await self._get(f"{root}/api/v0/models"), model, f"{root}/api/v0/models")
-                or _of_ollama(await self._get(f"{root}/api/show", encode({"model": model})))
-                or (0, "")
             )
+            if not found and (ways == "all" or running is not None):
+                found = _of_ollama(await self._get(f"{root}/api/show", encode({"model": model})))
+            return found or (0, "")
         finally:
             self._transport.close()
 
@@ -83,7 +81,7 @@ class Side:
 def _of_props(found: Any, where: str) -> tuple[int, str] | None:
     """llama.cpp: what one conversation gets, which is less than the model was made for."""
     settings = found.get("default_generation_settings") if isinstance(found, dict) else None
-    if isinstance(settings, dict) and _is_size(settings.get("n_ctx")):
+    if isinstance(settings, dict) and is_size(settings.get("n_ctx")):
         return int(settings["n_ctx"]), where
     return None
 
@@ -92,7 +90,7 @@ def _of_ollama_running(found: Any, model: str) -> tuple[int, str] | None:
     """A loaded model runs with the window it was loaded with, whatever it was made for."""
     for item in _items(found, "models"):
         names = (item.get("name"), item.get("model"))
-        if (model in names or f"{model}:latest" in names) and _is_size(item.get("context_length")):
+        if (model in names or f"{model}:latest" in names) and is_size(item.get("context_length")):
             return int(item["context_length"]), "/api/ps"
     return None
 
@@ -108,7 +106,7 @@ def _of_ollama(found: Any) -> tuple[int, str] | None:
             return int(value), "/api/show"
     about = found.get("model_info")
     for name, value in about.items() if isinstance(about, dict) else ():
-        if name.endswith(".context_length") and _is_size(value):
+        if name.endswith(".context_length") and is_size(value):
             return value, "/api/show"
     return None
 
@@ -117,18 +115,11 @@ def _listed(found: Any, model: str, where: str) -> tuple[int, str] | None:
     for item in (*_items(found, "data"), *_items(found, "models")):
         if model not in (item.get("id"), item.get("name"), item.get("model")):
             continue
-        for holder in (item, item.get("meta"), item.get("limits"), item.get("top_provider")):
-            fields = holder if isinstance(holder, dict) else {}
-            for size in (fields.get(field) for field in LISTED):
-                if _is_size(size):
-                    return int(size), where
+        if size := window_in(item):
+            return size, where
     return None
 
 
 def _items(found: Any, key: str) -> list[dict[str, Any]]:
     listed = found.get(key) if isinstance(found, dict) else found
     return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-
-
-def _is_size(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9

@@ -41,6 +41,15 @@ ALWAYS = {name: why for why, names in DANGEROUS.items() for name in names.split(
 TELLING = ALWAYS.keys() - set("install split format restore dump view init batch at ex ed ne mg eject trash".split())
 """Names that mean danger even as an argument of a program that nobody knows: it may be a wrapper."""
 
+NAMED_FIRST = frozenset("chmod chown chgrp lchown".split())
+"""The first operand is a mode or an owner, the others are files."""
+VALUES = {
+    "truncate": "-s -r -o --size --reference",
+    "install": "-m -o -g -S --mode --owner --group --suffix",
+    "chown": "--from",
+}
+"""Options whose value is the next word and no file that is changed."""
+
 KNOWN = frozenset((*HANDLERS, *SHAPES, *ALWAYS, *READERS, *WRAPPERS, *SUBCOMMANDS))
 SYSTEM_FOLDERS = frozenset("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin".split())
 SYSTEM_PATHS = re.compile(r"/(?:dev|proc|sys|etc|boot|usr|bin|sbin|lib\w*|root)(?:/|$)")
@@ -246,7 +255,7 @@ class Judge:
         if shape := SHAPES.get(name):
             return self.shaped(call, shape, call.args)
         if why := ALWAYS.get(name) or ("changes disks or file systems" if name.startswith(("mkfs.", "fsck.")) else ""):
-            return call.dangerous(why, [word for word in call.args if not word.text.startswith("-")])
+            return call.dangerous(why, _touched(call))
         if interpreter := _code.interpreter_named(name):
             return _code.interpreter(call, interpreter)
         if name in READERS:
@@ -355,6 +364,19 @@ def _asks_for_help(call: Call) -> bool:
     text = call.args[0].text
     known = call.name in ALWAYS or call.name in HANDLERS or call.name in WRAPPERS
     return not known and text in ("-v", "-h", "version", "help")
+
+
+def _touched(call: Call) -> list[Word]:
+    """The paths among the arguments of a program that changes what they name: neither modes, owners nor sizes."""
+    given = options(call.args, frozenset(VALUES.get(call.name, "").split()))
+    said = given.has("--reference") or (call.name == "chmod" and any(map(_takes_rights, call.args)))
+    places = given.operands[1:] if call.name in NAMED_FIRST and not said else given.operands
+    return [word for word in places if call.name != "chattr" or not word.text.startswith(("+", "="))]
+
+
+def _takes_rights(word: Word) -> bool:
+    """`chmod -x file`: a mode that looks like an option."""
+    return re.fullmatch(r"-[rwxXstugo0-7,=+-]+", word.text) is not None
 
 
 def _looks_like_subcommand(given: Options) -> bool:

@@ -33,6 +33,24 @@ class Lock:
         os.close(descriptor)
 
 
+def holder(session: str) -> int | None:
+    """The process that writes a session now, 0 when it gives no name, None when nobody does."""
+    try:
+        descriptor = os.open(f"{session}.lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        name = os.pread(descriptor, 32, 0).strip()
+        return int(name) if name.isdigit() else 0
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
 def _acquire(session: str, path: str) -> int:
     for _ in range(_PATIENCE):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -74,6 +92,7 @@ def _is_at(descriptor: int, path: str) -> bool:
 def _locked(session: str, holder: str) -> SessionError:
     return SessionError(
         f"Session {id_of(session)} is being written by {holder}, and only one may write. Wait until that one ends, "
-        f"read it with `overt sessions show {id_of(session)}`, or start a new session.",
+        f"read it with `overt sessions show {id_of(session)}`, go on in a copy with "
+        f"`overt -r {id_of(session)} --fork-session`, or start a new session.",
         code="locked",
     )

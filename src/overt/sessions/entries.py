@@ -46,8 +46,9 @@ class _Version(Struct, frozen=True):
 
 
 _SUM_KEY = b',"sum":"'
-_SUM_SIZE = len(_SUM_KEY) + 8 + len(b'"}\n')
-_decoders: dict[bytes, tuple[Callable[[bytes], Entry[Any]], str]] = {}
+SUM_SIZE = len(_SUM_KEY) + 8 + len(b'"}\n')
+READERS: dict[bytes, tuple[Callable[[bytes], Entry[Any]], str]] = {}
+"""Of the types met so far: what reads a line of that type, and the name the line must give."""
 _version = Decoder(_Version)
 _any = Decoder(Entry[Any])
 
@@ -57,8 +58,10 @@ def kind_of(event: Event) -> str:
     return event.type if isinstance(event, Unknown) else TYPE_OF.get(type(event), "")
 
 
-def encode_line(event: Event, *, seq: int, turn: int, step: int, chain: int) -> tuple[bytes, int]:
-    """The line of a fact, and the chain to give for the next one."""
+def encode_line(
+    event: Event, *, seq: int, turn: int, step: int, chain: int, ts: float | None = None
+) -> tuple[bytes, int]:
+    """The line of a fact, and the chain to give for the next one. `ts` is now, unless it is an old fact."""
     agent, kind, odd = event.agent, kind_of(event), b""
     data = event.data if isinstance(event, Unknown) else replace(event, agent="main") if agent != "main" else event
     try:
@@ -68,7 +71,7 @@ def encode_line(event: Event, *, seq: int, turn: int, step: int, chain: int) -> 
     body = b'{"v":%d,"seq":%d,"ts":%.3f,"agent":%s,"turn":%d,"step":%d,"type":%s%s,"data":%s' % (
         VERSION,
         seq,
-        time.time(),
+        time.time() if ts is None else ts,
         named,
         turn,
         step,
@@ -76,24 +79,38 @@ def encode_line(event: Event, *, seq: int, turn: int, step: int, chain: int) -> 
         odd,
         fact,
     )
+    return sealed(body, chain)
+
+
+def sealed(body: bytes, chain: int) -> tuple[bytes, int]:
+    """A line, given all that stands before its sum, and the chain to give for the next one."""
     chain = crc32(body, chain)
     return b'%s%s%08x"}\n' % (body, _SUM_KEY, chain), chain
 
 
+def moved(line: bytes, seq: int, chain: int) -> tuple[bytes, int] | None:
+    """A whole line in another place of another chain, otherwise as it was; None when it is not spelled our way."""
+    version, comma, rest = line[:-SUM_SIZE].partition(b',"seq":')
+    digits, after, rest = rest.partition(b",")
+    if not (comma and after and version.startswith(b'{"v":') and digits.isdigit()) or stated(line) is None:
+        return None
+    return sealed(b'%s,"seq":%d,%s' % (version, seq, rest), chain)
+
+
 def chained(line: bytes, chain: int) -> int:
     """What `sum` of a whole line, with its line end, must be after `chain`."""
-    return crc32(memoryview(line)[:-_SUM_SIZE], chain)
+    return crc32(memoryview(line)[:-SUM_SIZE], chain)
 
 
 def follows(line: bytes, chain: int) -> int | None:
     """The sum of a whole line when it is the right one after `chain`."""
-    found = crc32(memoryview(line)[:-_SUM_SIZE], chain)
+    found = crc32(memoryview(line)[:-SUM_SIZE], chain)
     return found if line.endswith(b'%s%08x"}\n' % (_SUM_KEY, found)) else None
 
 
 def stated(line: bytes) -> int | None:
     """The sum a whole line gives for itself."""
-    if line[-_SUM_SIZE : -_SUM_SIZE + len(_SUM_KEY)] != _SUM_KEY:
+    if line[-SUM_SIZE : -SUM_SIZE + len(_SUM_KEY)] != _SUM_KEY:
         return None
     try:
         return int(line[-11:-3], 16)
@@ -110,7 +127,7 @@ def decode_line(line: bytes) -> Entry[Event]:
     start = line.find(b'"type":"') + 8
     kind = line[start : line.find(b'"', start)]
     try:
-        read, name = _decoders.get(kind) or _decoder(kind)
+        read, name = READERS.get(kind) or _decoder(kind)
         entry = read(line)
         if entry.type != name:
             raise ValueError(f"the type of entry {entry.seq} does not stand in its place")
@@ -118,6 +135,11 @@ def decode_line(line: bytes) -> Entry[Event]:
         entry = _foreign(line)
     if entry.v > VERSION:
         raise newer(entry.v)
+    return entry if entry.agent == "main" and not entry.odd else settled(entry)
+
+
+def settled(entry: Entry[Any]) -> Entry[Event]:
+    """The fact with the agent that stood beside it, and with the strings that JSON could not carry."""
     if entry.odd:
         entry = replace(entry, agent=_unescape(entry.agent), data=_walk(entry.data, _unescape))
     return entry if entry.agent == "main" else replace(entry, data=replace(entry.data, agent=entry.agent))
@@ -135,7 +157,7 @@ def _decoder(kind: bytes) -> tuple[Callable[[bytes], Entry[Any]], str]:
     name = kind.decode()
     cls = ENTRY_TYPES[name]
     decoder: Decoder[Entry[Any]] = Decoder(Entry[cls])  # type: ignore[valid-type]
-    return _decoders.setdefault(kind, (decoder.decode, name))
+    return READERS.setdefault(kind, (decoder.decode, name))
 
 
 def _foreign(line: bytes) -> Entry[Any]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, ModelSet, PrefixSet, Replied, SessionOpened, TitleSet, UserSpoke
-from overt.core.history import ALONG
+from overt.core.late import late
 from overt.sessions._lock import Lock
 from overt.sessions.entries import Entry, decode_line
 from overt.sessions.load import open_regular, rebuilt
@@ -17,12 +17,19 @@ from overt.sessions.names import SUFFIX, created_of, folder_of, id_of, sessions_
 _HEAD_MOST = 1024 * 1024
 _TAIL = 32 * 1024
 _TITLE = 120
-_TITLE_WITHIN = 64 * 1024
-"""How far behind the first prompt its title is looked for."""
+_TITLE_MARK = b',"type":"title","data":{'
+"""No string of an entry holds these bytes: its quotes would be escaped."""
+_BLOCK = 1024 * 1024
+_FEWEST = 3
+"""Characters of a name that are enough to mean it."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """`created` is what the clock said then, as `20260102T030405Z`; `changed` is when the file was last written."""
+    """`created` is what the clock said then, as `20260102T030405Z`; `changed` is when the file was last written.
+
+    `title` is the name a person gave last, else the one a model found, else the first prompt. `parent` is the session
+    this one was forked from.
+    """
 
     id: str
     path: str
@@ -34,6 +41,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     turns: int
     model: str
     size: int
+    parent: str = ""
 
 
 def list_sessions(data_dir: str, project: str | None = None) -> tuple[Summary, ...]:
@@ -60,23 +68,56 @@ def latest(data_dir: str, project: str) -> str | None:
     return next(iter(paths(data_dir, project)), None)
 
 
-def find(data_dir: str, reference: str, project: str | None = None) -> str:
-    """The one session whose id begins with `reference`: in the project, or, when it has none, anywhere."""
+def find(data_dir: str, reference: str, project: str | None = None, *, by_name: bool = True) -> str:
+    """The one session whose id begins with `reference`, else whose name is or begins with it.
+
+    In the project, or, when it has none, anywhere.
+    """
     wanted = reference.strip().lower()
-    for scope in dict.fromkeys((project, None)):
-        known = paths(data_dir, scope)
-        hits = [path for path in known if id_of(path).lower().startswith(wanted)] if wanted else []
-        hits = [path for path in hits if id_of(path).lower() == wanted] or hits
-        if len(hits) > 1:
-            names = ", ".join(f"{id_of(path)} ({created_of(path)})" for path in hits[:10])
-            raise SessionError(
-                f"`{reference}` could be any of {len(hits)} sessions: {names}. Give more of the id.", code="ambiguous"
-            )
-        if hits:
-            return hits[0]
+    scopes = tuple(dict.fromkeys((project, None)))
+    for look in (_by_id, _by_name)[: 1 + by_name] if wanted else ():
+        for scope in scopes:
+            hits = look(paths(data_dir, scope), wanted)
+            if len(hits) > 1:
+                names = ", ".join(f"{id_of(path)} ({created_of(path)})" for path in hits[:10])
+                raise SessionError(
+                    f"`{reference}` could be any of {len(hits)} sessions: {names}. Give more of the id.",
+                    code="ambiguous",
+                )
+            if hits:
+                return hits[0]
     raise SessionError(
-        f"No session has an id that begins with `{reference}`. `overt sessions` lists them.", code="missing"
+        f"No session has an id that begins with `{reference}`{', nor such a name' if by_name else ''}. "
+        "`overt sessions` lists them.",
+        code="missing",
     )
+
+
+def _by_id(known: Iterable[str], wanted: str) -> list[str]:
+    hits = [path for path in known if id_of(path).lower().startswith(wanted)]
+    return [path for path in hits if id_of(path).lower() == wanted] or hits
+
+
+def _by_name(known: Iterable[str], wanted: str) -> list[str]:
+    wanted = _plain(wanted)
+    if len(wanted) < _FEWEST and wanted.isascii():
+        return []
+    named = [(path, _plain(_named(path))) for path in known]
+    exact = [path for path, name in named if name == wanted]
+    return exact or [path for path, name in named if name.startswith(wanted)]
+
+
+def _named(path: str) -> str:
+    try:
+        return summary(path).title
+    except (OSError, OvertError):
+        return ""
+
+
+def _plain(name: str) -> str:
+    name = " ".join(name.casefold().split())
+    folded: str = name if name.isascii() else late("unicodedata").normalize("NFC", name)
+    return folded
 
 
 def delete(path: str) -> None:
@@ -103,32 +144,30 @@ def summary(path: str) -> Summary:
         facts = os.fstat(file.fileno())
         head = _head(file)
         tail = _tail(file, facts.st_size)
+        title = _newest_title(file, facts.st_size)
     opened = next((e.data for e in (*head, *tail) if isinstance(e.data, SessionOpened)), None) or rebuilt(path)
     return Summary(
         id=id_of(path),
         path=path,
         project=opened.project,
         workspace=opened.workspace,
-        title=next((title for kind in (TitleSet, UserSpoke) for e in head if (title := _title(e.data, kind))), ""),
+        title=title or next((words for e in head if (words := _prompted(e.data))), ""),
         created=created_of(path),
         changed=facts.st_mtime,
         turns=max((e.turn for e in (*head, *tail)), default=0),
         model=next((name for e in reversed((*head, *tail)) if (name := _model(e.data))), ""),
         size=facts.st_size,
+        parent=opened.parent,
     )
 
 
 def _head(file: BinaryIO) -> list[Entry[Event]]:
-    """Entries up to the first prompt and the title that was found for it, as far as they lie near the beginning."""
+    """Entries up to the first prompt, as far as they lie near the beginning."""
     found: list[Entry[Event]] = []
-    most = _HEAD_MOST
-    while file.tell() < most and (line := file.readline(_HEAD_MOST)):
+    while file.tell() < _HEAD_MOST and (line := file.readline(_HEAD_MOST)):
         found += _entries((line,))
-        last = found[-1].data if found else None
-        if isinstance(last, TitleSet):
+        if found and _prompted(found[-1].data):
             break
-        if most == _HEAD_MOST and last and _title(last, UserSpoke):
-            most = file.tell() + _TITLE_WITHIN
     return found
 
 
@@ -148,15 +187,43 @@ def _entries(lines: Iterable[bytes]) -> list[Entry[Event]]:
     return found
 
 
-def _title(event: Event, kind: type[Event]) -> str:
-    """What this event calls the session, when it is of the kind; what went along with a prompt is none."""
-    match event:
-        case TitleSet(title=title) if kind is TitleSet:
-            return title
-        case UserSpoke(message=message) if kind is UserSpoke and message.origin.kind not in ALONG:
-            text = " ".join(message.text()[: 10 * _TITLE].split())
-        case _:
-            return ""
+def _newest_title(file: BinaryIO, size: int) -> str:
+    """The last name a person gave, wherever in the file it stands, else the last that a model found.
+
+    From the end, in blocks and without reading them as JSON: a list costs what the disk costs.
+    """
+    by_model = ""
+    end = size
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        block = file.read(end - start + len(_TITLE_MARK) - 1)
+        at = len(block)
+        while (at := block.rfind(_TITLE_MARK, 0, at)) >= 0:
+            found = _title_at(file, start + at)
+            if found and not found.model:
+                return found.title
+            by_model = by_model or (found.title if found else "")
+        end = start
+    return by_model
+
+
+def _title_at(file: BinaryIO, offset: int) -> TitleSet | None:
+    """What stands in the line around a mark; before the mark a line has only numbers and the name of an agent."""
+    start = max(0, offset - 4096)
+    file.seek(start)
+    before = file.read(offset - start)
+    file.seek(start + before.rfind(b"\n") + 1)
+    found = _entries((file.readline(_BLOCK),))
+    event = found[0].data if found else None
+    return event if isinstance(event, TitleSet) else None
+
+
+def _prompted(event: Event) -> str:
+    """The prompt as a title; what went along with one is none."""
+    if not isinstance(event, UserSpoke) or event.message.origin.kind != "user":
+        return ""
+    text = " ".join(event.message.text()[: 10 * _TITLE].split())
     return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
 
 

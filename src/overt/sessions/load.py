@@ -9,15 +9,31 @@ already read is left out. So one damaged line never costs more than itself.
 import gc
 import os
 import stat
-from collections.abc import Iterable
-from typing import BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO, Literal
+from zlib import crc32
 
 from msgspec import Struct
 
 from overt.core.errors import SessionError
 from overt.core.events import Event, SessionOpened
-from overt.sessions.entries import VERSION, Entry, chained, decode_line, follows, stated
+from overt.sessions.entries import READERS, SUM_SIZE, VERSION, Entry, chained, decode_line, follows, settled, stated
 from overt.sessions.names import created_of, id_of
+
+FaultKind = Literal["torn", "changed", "missing", "repeated", "newer", "header"]
+
+
+class Fault(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is wrong at a line. `first` and `last` number the entries concerned, `type` and `turn` are those of a
+    line that could still be read."""
+
+    line: int
+    kind: FaultKind
+    text: str
+    first: int = 0
+    last: int = 0
+    type: str = ""
+    turn: int = 0
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
@@ -29,7 +45,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
 
     entries: tuple[Entry[Event], ...]
     opened: SessionOpened
-    damage: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
     torn: tuple[tuple[int, int], ...] = ()
     good_length: int = 0
     last_sum: int = 0
@@ -41,6 +57,11 @@ class Loaded(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         return self.opened.id
 
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """The faults in words."""
+        return tuple(f"line {fault.line}: {fault.text}" if fault.line else fault.text for fault in self.faults)
+
 
 class _Reading:
     """The state of one pass over a file. `anchors` are the sums the next line may stand on; none: any.
@@ -50,40 +71,78 @@ class _Reading:
 
     def __init__(self) -> None:
         self.entries: list[Entry[Event]] = []
-        self.damage: list[str] = []
+        self.faults: list[Fault] = []
         self.torn: list[tuple[int, int]] = []
         self.anchors: tuple[int, ...] = (0,)
         self.next_seq = 1
         self.top = 0
         self.length = 0
+        self.number = 0
         self.before_torn = (0, 1, 0)
         self.unended = False
         self.newer: SessionError | None = None
 
-    def read(self, lines: Iterable[bytes]) -> None:
-        for number, line in enumerate(lines, 1):
-            cut = not line.endswith(b"\n")
-            try:
-                entry = decode_line(line)
-            except SessionError as newer:
-                if number == 1:
-                    raise
-                self._pass_newer(number, newer)
-            except ValueError:
-                self._tear(number, line, cut=cut)
-                continue
-            else:
-                self.newer = None
-                whole = line + b"\n" if cut else line
-                found = follows(whole, self.anchors[0]) if self.anchors else None
-                if found is not None and entry.seq == self.next_seq > self.top:
-                    self._accept(entry, found)
-                else:
-                    self._judge(number, whole, entry)
-            self.length += len(line)
-            self.unended = cut
+    def read(self, lines: Iterator[bytes]) -> None:
+        while line := self._stride(lines):
+            self.number += 1
+            self._take(line)
         if self.newer:
             raise self.newer
+
+    def _stride(self, lines: Iterator[bytes]) -> bytes:
+        """Take lines as long as each is sound and simply comes next; gives the first that does not, empty at the end.
+
+        This is where the time of a large file goes, so it is one loop over local names.
+        """
+        if not self.anchors or self.next_seq <= self.top:
+            return next(lines, b"")
+        entries, readers, seq, chain, length = self.entries, READERS, self.next_seq, self.anchors[0], 0
+        before = len(entries)
+        line = b""
+        for line in lines:
+            start = line.find(b'"type":"') + 8
+            known = readers.get(line[start : line.find(b'"', start)])
+            if known is None:
+                break
+            try:
+                entry = known[0](line)
+            except ValueError:
+                break
+            found = crc32(line[:-SUM_SIZE], chain)
+            if entry.sum != f"{found:08x}" or entry.seq != seq or entry.type != known[1] or entry.v > VERSION:
+                break
+            entries.append(entry if entry.agent == "main" and not entry.odd else settled(entry))
+            seq, chain, length = seq + 1, found, length + len(line)
+        else:
+            line = b""
+        if taken := len(entries) - before:
+            self.next_seq, self.anchors, self.top = seq, (chain,), seq - 1
+            self.number += taken
+            self.length += length
+            self.unended, self.newer = False, None
+        return line
+
+    def _take(self, line: bytes) -> None:
+        cut = not line.endswith(b"\n")
+        try:
+            entry = decode_line(line)
+        except SessionError as newer:
+            if self.number == 1:
+                raise
+            self._pass_newer(newer)
+        except ValueError:
+            self._tear(line, cut=cut)
+            return
+        else:
+            self.newer = None
+            whole = line + b"\n" if cut else line
+            found = follows(whole, self.anchors[0]) if self.anchors else None
+            if found is not None and entry.seq == self.next_seq > self.top:
+                self._accept(entry, found)
+            else:
+                self._judge(whole, entry)
+        self.length += len(line)
+        self.unended = cut
 
     def end(self) -> tuple[int, int, int]:
         """Where a writer goes on: length, number and sum after the last line that is not torn."""
@@ -97,42 +156,49 @@ class _Reading:
         self.next_seq = entry.seq + 1
         self.anchors = (found,)
 
-    def _judge(self, number: int, line: bytes, entry: Entry[Event]) -> None:
+    def _judge(self, line: bytes, entry: Entry[Event]) -> None:
         """A line that does not simply come next."""
         seq, claim = entry.seq, stated(line)
         if claim is not None and seq > self.top and claim in [chained(line, anchor) for anchor in self.anchors]:
             self._accept(entry, claim)
             return
         if seq <= self.top:
-            self.damage.append(f"line {number}: entry {seq} stands out of its place and was left out")
+            self._fault("repeated", f"entry {seq} stands out of its place and was left out", entry=entry)
             return
         if not self.anchors or seq > self.next_seq:
             if seq > self.next_seq:
-                self.damage.append(f"line {number}: before it {_missing(self.next_seq, seq - 1)} missing")
+                self._fault("missing", f"before it {_missing(self.next_seq, seq - 1)} missing", last=seq - 1)
             self.entries.append(entry)
             self.next_seq = seq + 1
         else:
-            self.damage.append(f"line {number}: entry {seq} was changed (its sum does not fit) and was left out")
+            self._fault("changed", f"entry {seq} was changed (its sum does not fit) and was left out", entry=entry)
             self.next_seq = seq + 1
         # Either the content of a line or its sum was changed: the next one stands on what was not.
         computed = [chained(line, anchor) for anchor in self.anchors[:1]]
         self.anchors = () if claim is None else (claim, *computed)
 
-    def _tear(self, number: int, line: bytes, *, cut: bool) -> None:
+    def _tear(self, line: bytes, *, cut: bool) -> None:
         what = "ends in the middle" if cut else "cannot be read"
-        self.damage.append(f"line {number}: {what} and was left out ({len(line)} bytes)")
+        self._fault("torn", f"{what} and was left out ({len(line)} bytes)")
         self.before_torn = self.end()
         self.torn.append((self.length, len(line)))
         self.length += len(line)
         self.next_seq += 1
         self.anchors = ()
 
-    def _pass_newer(self, number: int, newer: SessionError) -> None:
+    def _pass_newer(self, newer: SessionError) -> None:
         """One such line among ours is a changed digit; at the end of the file it is a newer Overt."""
-        self.damage.append(f"line {number}: claims a newer format than {VERSION} and was left out")
+        self._fault("newer", f"claims a newer format than {VERSION} and was left out")
         self.newer = newer
         self.next_seq += 1
         self.anchors = ()
+
+    def _fault(self, kind: FaultKind, text: str, *, entry: Entry[Event] | None = None, last: int = 0) -> None:
+        first = entry.seq if entry else self.next_seq
+        kind_of, turn = (entry.type, entry.turn) if entry else ("", 0)
+        self.faults.append(
+            Fault(line=self.number, kind=kind, text=text, first=first, last=last or first, type=kind_of, turn=turn)
+        )
 
 
 def load(path: str) -> Loaded:
@@ -142,7 +208,7 @@ def load(path: str) -> Loaded:
     gc.disable()  # nothing here becomes garbage, and looking for it takes longer than reading
     try:
         with open_regular(path) as file:
-            reading.read(file)
+            reading.read(iter(file))
     except OSError as error:
         raise SessionError(
             f"The session {path} cannot be read: {error.strerror}. Check its disk and its mode."
@@ -152,12 +218,13 @@ def load(path: str) -> Loaded:
             gc.enable()
     opened = next((entry.data for entry in reading.entries if isinstance(entry.data, SessionOpened)), None)
     if opened is None:
-        reading.damage.append("no header could be read; id and time come from the name of the file")
+        told = "no header could be read; id and time come from the name of the file"
+        reading.faults.append(Fault(line=0, kind="header", text=told))
     length, next_seq, last_sum = reading.end()
     return Loaded(
         entries=tuple(reading.entries),
         opened=opened or rebuilt(path),
-        damage=tuple(reading.damage),
+        faults=tuple(reading.faults),
         torn=tuple(reading.torn),
         good_length=length,
         last_sum=last_sum,

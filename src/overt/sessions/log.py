@@ -49,12 +49,12 @@ class SessionLog:
 
     @classmethod
     def create(
-        cls, data_dir: str, *, workspace: str, project: str, overt: str, parent: str = "", notify: Notify = _silent
+        cls, data_dir: str, *, workspace: str, project: str, overt: str, id: str = "", notify: Notify = _silent
     ) -> "SessionLog":
         """A new session of a project; its file comes with the first entry."""
-        created, id = stamp(), new_id()
+        created, id = stamp(), id or new_id()
         opened = SessionOpened(
-            id=id, format=VERSION, overt=overt, workspace=workspace, project=project, created=created, parent=parent
+            id=id, format=VERSION, overt=overt, workspace=workspace, project=project, created=created
         )
         return cls(os.path.join(folder_of(data_dir, project), file_name(created, id)), opened, notify=notify)
 

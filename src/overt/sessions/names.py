@@ -26,11 +26,13 @@ def file_name(created: str, id: str) -> str:
 
 
 def id_of(path: str) -> str:
-    return _stem(path).rpartition("-")[2]
+    """Behind the time, which has no dash; an id that a person chose may have some."""
+    return _stem(path).partition("-")[2] or _stem(path)
 
 
 def created_of(path: str) -> str:
-    return _stem(path).rpartition("-")[0]
+    created, dash, _ = _stem(path).partition("-")
+    return created if dash else ""
 
 
 def _stem(path: str) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from overt.core.events import Event, ModelSet, ModeSet, PrefixSet, SessionOpened, ToolFinished
-from overt.core.history import History, fold, fold_all, heal
+from overt.core.events import Event, ModelSet, ModeSet, PrefixSet, RequestSent, SessionOpened, ToolFinished
+from overt.core.history import History, Mark, fold, fold_all, heal
 from overt.sessions.entries import Entry
 
 
@@ -13,6 +13,7 @@ class Resumed(Struct, frozen=True, kw_only=True):
     """`history` already holds the `healing` outcomes; whoever goes on writing records them first.
 
     `turn` and `step` are the last that were used. `provider` and `model` are the last that were chosen or used.
+    `last` is the last request that was sent, `marks` where each turn began.
     """
 
     history: History
@@ -24,6 +25,8 @@ class Resumed(Struct, frozen=True, kw_only=True):
     mode: str = ""
     provider: str = ""
     model: str = ""
+    last: RequestSent | None = None
+    marks: tuple[Mark, ...] = ()
 
 
 def resume(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Resumed:
@@ -31,11 +34,11 @@ def resume(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Resumed:
     turn = step = 0
     opened: SessionOpened | None = None
     prefix: PrefixSet | None = None
+    last: RequestSent | None = None
     mode = provider = model = ""
     facts: list[Event] = []
-    for entry in entries:
-        if entry.agent != agent:
-            continue
+    mine = [entry for entry in entries if entry.agent == agent]
+    for entry in mine:
         if (entry.turn, entry.step) > (turn, step):
             turn, step = entry.turn, entry.step
         facts.append(entry.data)
@@ -46,11 +49,14 @@ def resume(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Resumed:
                 prefix, provider, model = entry.data, entry.data.provider, entry.data.model
             case ModeSet():
                 mode = entry.data.mode
+            case RequestSent(purpose="step"):
+                last = entry.data
             case ModelSet():
                 provider, model = entry.data.provider, entry.data.model
             case _:
                 pass
-    history = fold_all(History(), facts)
+    marks: list[Mark] = []
+    history = fold_all(History(), facts, marks=marks, turns=[entry.turn for entry in mine])
     healing = heal(history)
     for outcome in healing:
         history = fold(history, outcome)
@@ -64,4 +70,6 @@ def resume(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Resumed:
         mode=mode,
         provider=provider,
         model=model,
+        last=last,
+        marks=tuple(marks),
     )

@@ -15,10 +15,11 @@ from msgspec.structs import replace
 
 from overt.core.effects import Change
 from overt.core.errors import ToolError
+from overt.core.events import SnapshotTaken
 from overt.core.views import FileDiff
 from overt.lib.atomic import discard, new_name, stage
 from overt.lib.diff import file_diff
-from overt.lib.encoding import Form, NotText, decode, encode
+from overt.lib.encoding import Form, NotText, decode, encode, show_name
 from overt.world._contain import Spot, Workspace, failed, reach, require_allowed
 from overt.world._protect import require_unprotected
 from overt.world._reading import MAX_TEXT, OPEN, digest, read_raw
@@ -26,13 +27,14 @@ from overt.world._reading import MAX_TEXT, OPEN, digest, read_raw
 MAX_FILES = 300
 ACCESS_LIST = "system.posix_acl_access"
 
-Snapshot = Callable[[str, os.stat_result | None, str], None]
-
 
 class Planned:
-    """One change, ready to be made. `data` None removes the file; `target` is where a moved file goes."""
+    """One change, ready to be made. `data` None removes the file; `target` is where a moved file goes.
 
-    __slots__ = ("base", "data", "diff", "found", "hash", "raw", "source", "target")
+    `made` are the folders that had to be made for it, with their modes.
+    """
+
+    __slots__ = ("base", "data", "diff", "found", "hash", "made", "raw", "source", "target")
 
     def __init__(self, change: Change, source: Spot) -> None:
         self.base = change.base
@@ -43,6 +45,7 @@ class Planned:
         self.hash = ""
         self.data: bytes | None = None
         self.diff = FileDiff(path=source.path, diff="", change="unchanged")
+        self.made: list[tuple[str, int]] = []
 
     @property
     def idle(self) -> bool:
@@ -157,7 +160,7 @@ def _encoded(content: str, form: Form, path: str) -> bytes:
         ) from error
 
 
-def commit(planned: Sequence[Planned], *, before_write: Snapshot, held: ExitStack) -> None:
+def commit(planned: Sequence[Planned], *, before_write: Callable[[Planned], None], held: ExitStack) -> None:
     """Make every planned change; on a failure nothing has changed."""
     active = [item for item in planned if not item.idle]
     path = active[0].source.path if active else ""
@@ -170,9 +173,7 @@ def commit(planned: Sequence[Planned], *, before_write: Snapshot, held: ExitStac
                 staged.append((item, _stage(item, undo, held)))
             for item, name in staged:
                 path = item.diff.path
-                before_write(item.source.path, item.found, item.hash)
-                if item.target is not None:
-                    before_write(item.target.path, None, "")
+                before_write(item)
                 _swap(item, name, undo=undo, leftovers=leftovers, alone=len(active) == 1)
             undo.pop_all()
     except OSError as error:
@@ -181,14 +182,42 @@ def commit(planned: Sequence[Planned], *, before_write: Snapshot, held: ExitStac
         discard(folder, name)
 
 
+def taken(item: Planned, call_id: str, uncovered: str) -> list[SnapshotTaken]:
+    """What a change that was made has done: folders that came to be, and each file before and after."""
+    facts = [
+        SnapshotTaken(call_id=call_id, path=show_name(path), existed=False, after_mode=mode) for path, mode in item.made
+    ]
+    after = "" if item.data is None else digest(item.data)
+    place, mode = item.target or item.source, 0
+    if item.data is not None:
+        mode = stat.S_IMODE(os.stat(place.name, dir_fd=place.fd, follow_symlinks=False).st_mode)
+    gone = item.target is not None
+    before = SnapshotTaken(
+        call_id=call_id,
+        path=item.source.path,
+        existed=item.found is not None,
+        hash=item.hash,
+        mode=stat.S_IMODE(item.found.st_mode) if item.found else 0,
+        after="" if gone else after,
+        after_mode=0 if gone else mode,
+        uncovered=uncovered,
+    )
+    facts.append(before)
+    if item.target is not None:
+        facts.append(SnapshotTaken(call_id=call_id, path=item.target.path, existed=False, after=after, after_mode=mode))
+    return facts
+
+
 def _stage(item: Planned, undo: ExitStack, held: ExitStack) -> str:
     if item.data is None:
         return ""
     place = item.target or item.source
-    for folder in place.missing[:-1]:
+    above = place.real.split("/")[:-1]
+    for number, folder in enumerate(place.missing[:-1], 2 - len(place.missing)):
         parent = os.dup(place.fd)
         held.callback(os.close, parent)
-        _make_folder(place, folder, parent=parent, undo=undo)
+        if _make_folder(place, folder, parent=parent, undo=undo):
+            item.made.append(("/".join(above[: len(above) + number]), os.fstat(place.fd).st_mode))
     found = item.found
     mode = stat.S_IMODE(found.st_mode) if found else None
     name = stage(place.fd, item.data, mode=mode, owner=(found.st_uid, found.st_gid) if found else None)
@@ -214,14 +243,17 @@ def _keep_attributes(source: Spot, folder: int, name: str) -> None:
             pass
 
 
-def _make_folder(place: Spot, name: str, *, parent: int, undo: ExitStack) -> None:
+def _make_folder(place: Spot, name: str, *, parent: int, undo: ExitStack) -> bool:
+    """Whether it was not there before."""
+    made = True
     try:
         os.mkdir(name, dir_fd=parent)
     except FileExistsError:
-        pass
+        made = False
     else:
         undo.callback(_remove_folder, parent, name)
     place.move_into(name)
+    return made
 
 
 def _remove_folder(parent: int, name: str) -> None:

@@ -65,7 +65,7 @@ def find_rg(environ_path: str, *, writable: Sequence[str] = ()) -> str:
             continue
         if not os.path.isfile(path) or not os.access(path, os.X_OK):
             continue
-        if folder == beside or (lies_outside(path, writable) and _only_ours(path)):
+        if folder == beside or (lies_outside(path, writable) and only_ours(path)):
             return path
     return ""
 
@@ -74,7 +74,7 @@ def lies_outside(program: str, roots: Sequence[str]) -> bool:
     return not any(program.startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
-def _only_ours(path: str) -> bool:
+def only_ours(path: str) -> bool:
     """Whether nobody but root and we can change or replace a file: all of the folders above it count."""
     trusted = {0, UNMAPPED, os.geteuid()}
     while True:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -11,16 +10,17 @@ from typing import TypeVar
 
 from overt.core.effects import Blob, Change, FileText, Found, Lines, Listed, Matches, Query
 from overt.core.errors import ToolError
-from overt.core.events import SnapshotTaken
 from overt.core.ports import Journal
 from overt.core.views import FileDiff
+from overt.lib.catalogue import say
 from overt.lib.encoding import show_name
 from overt.world import _reading
-from overt.world._commit import commit, plan
+from overt.world._commit import Planned, commit, plan, taken
 from overt.world._contain import Spot, Workspace, reach
 from overt.world._globs import Pattern, literal, split
 from overt.world._search import Grep, Rg, files_matching, find_rg, in_thread, lies_outside, newest_first
 from overt.world._tree import is_folder, missing_folder, near_names, tree
+from overt.world.keeping import Keeper
 
 __all__ = ["Files", "Workspace", "find_rg"]
 
@@ -32,7 +32,10 @@ class _Absent(Exception):
 
 
 class Files:
-    """`ReadFiles` and `WriteFiles`. What was read or changed goes into the journal; a preview changes nothing."""
+    """`ReadFiles` and `WriteFiles`. What was read or changed goes into the journal; a preview changes nothing.
+
+    `keeper` is given by whoever wants to undo changes later.
+    """
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class Files:
         roots = workspace.roots(writing=True)
         self.rg = rg if lies_outside(rg, roots) else find_rg("", writable=roots)
         self.preview = preview
+        self.keeper: Keeper | None = None
 
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
         stop = Event()
@@ -113,25 +117,41 @@ class Files:
         return grep.matches(more=more)
 
     async def change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
-        return await in_thread(lambda: self._change(changes))
-
-    def before_write(self, path: str, found: os.stat_result | None, hash: str) -> None:
-        """The state of a file is on record before it changes."""
-        mode = stat.S_IMODE(found.st_mode) if found else 0
-        self.journal.facts.append(
-            SnapshotTaken(call_id=self.call_id, path=path, existed=found is not None, hash=hash, mode=mode)
-        )
+        keeper = None if self.preview else self.keeper
+        if keeper:
+            await keeper.quiet()
+        try:
+            return await in_thread(lambda: self._change(changes))
+        except asyncio.CancelledError:
+            if keeper:
+                keeper.tell(self.journal.facts)
+            raise
+        finally:
+            if keeper:
+                keeper.touched()
 
     def _change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
         known = {**self.seen, **self.journal.seen}
         with ExitStack() as held:
             planned = plan(self.workspace, changes, seen=known, held=held)
             if not self.preview:
-                commit(planned, before_write=self.before_write, held=held)
+                unkept: dict[str, str] = {}
+                commit(planned, before_write=lambda item: self._keep(item, unkept), held=held)
                 for item in planned:
+                    if not item.idle:
+                        self.journal.facts += taken(item, self.call_id, unkept.get(item.source.path, ""))
                     if item.data is not None and item.knew(known):
                         self.journal.seen[item.diff.path] = _reading.digest(item.data)
         return tuple(item.diff for item in planned)
+
+    def _keep(self, item: Planned, unkept: dict[str, str]) -> None:
+        """The content is in the store before it goes; a store that does not take it holds nothing up."""
+        if self.keeper is None or item.raw is None:
+            return
+        try:
+            self.keeper.store.put(item.raw, item.hash)
+        except OSError as error:
+            unkept[item.source.path] = say("undo.failed", why=error.strerror or "input/output error")
 
     async def _look(self, path: str, look: Callable[[Spot], T]) -> T:
         def work() -> T:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from overt.core.effects import JobOutput, JobState, Ran
 from overt.core.errors import ToolError
@@ -22,9 +23,14 @@ CANCEL_GRACE = 0.05
 TIMEOUT_GRACE = 0.5
 PROGRESS = 0.1
 
+Keeping = Callable[[], AbstractAsyncContextManager[None]]
+
 
 class Programs:
-    """RunPrograms for one call: commands in the workspace, their progress told to `report`."""
+    """RunPrograms for one call: commands in the workspace, their progress told to `report`.
+
+    `keeping` is given by whoever wants to undo what they change: what goes around a command that may write.
+    """
 
     def __init__(
         self,
@@ -42,8 +48,18 @@ class Programs:
         self._env = env
         self._report = report
         self._profile = profile
+        self.keeping: Keeping | None = None
 
     async def run(self, command: str, *, timeout_ms: int) -> Ran:
+        async with self._kept():
+            return await self._run(command, timeout_ms=timeout_ms)
+
+    def _kept(self) -> AbstractAsyncContextManager[None]:
+        """Around a command that may write: how the files stood before it and after."""
+        writes = self._profile.outside or (self._profile.write and not self._profile.reading)
+        return self.keeping() if self.keeping and writes else nullcontext()
+
+    async def _run(self, command: str, *, timeout_ms: int) -> Ran:
         begun = time.monotonic()
         child = await self._spawner.spawn(
             shell(command, self._env), cwd=self._cwd, env=self._env, profile=self._profile
@@ -94,10 +110,11 @@ class Programs:
 
     async def start(self, command: str, *, wait_ms: int) -> JobOutput:
         self._jobs.check_room()
-        child = await self._spawner.spawn(
-            shell(command, self._env), cwd=self._cwd, env=self._env, profile=self._profile, linger=True
-        )
-        return await self._jobs.adopt(child, command, wait_ms=wait_ms)
+        async with self._kept():
+            child = await self._spawner.spawn(
+                shell(command, self._env), cwd=self._cwd, env=self._env, profile=self._profile, linger=True
+            )
+            return await self._jobs.adopt(child, command, wait_ms=wait_ms)
 
     async def jobs(self) -> tuple[JobState, ...]:
         return self._jobs.list()

@@ -6,7 +6,7 @@ from msgspec import json
 
 from overt.app.conversation import Conversation
 from overt.app.options import TO_CLAUDE
-from overt.core.events import Event, Replied, Retried, ToolFinished, TurnEnded
+from overt.core.events import Compacted, Event, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
 from overt.core.foreign import claude_tool
 from overt.core.ids import new_id
 from overt.core.messages import Call, Message, Reasoning, Result, Text
@@ -38,6 +38,12 @@ def shaped(event: Event, conversation: Conversation) -> dict[str, Any] | None:
     """The line for one event; None for what those readers do not know."""
     common = {"parent_tool_use_id": None, "session_id": conversation.id, "uuid": new_id(32)}
     match event:
+        case Replied(forced=True, message=message) if not message.parts:
+            return None  # a summary that came to nothing
+        case Compacted(cause=cause, before=before):
+            about = {"trigger": "manual" if cause == "asked" else "auto", "pre_tokens": before}
+            shape = {"type": "system", "subtype": "compact_boundary", "compact_metadata": about}
+            return shape | {"session_id": conversation.id, "uuid": new_id(32)}
         case Replied(message=message, usage=usage, finish=finish, model=model):
             body = {
                 "id": f"msg_{new_id(16)}",
@@ -52,6 +58,9 @@ def shaped(event: Event, conversation: Conversation) -> dict[str, Any] | None:
             return {"type": "assistant", "message": body} | common
         case ToolFinished(result=result):
             return {"type": "user", "message": {"role": "user", "content": [_result(result)]}} | common
+        case UserSpoke(message=message) if message.origin.kind != "user":
+            body = {"role": "user", "content": _content(message)}
+            return {"type": "user", "message": body, "isSynthetic": True} | common
         case Retried(attempt=attempt, wait=wait, reason=reason):
             retry = {"attempt": attempt, "retry_delay_ms": round(wait * 1000), "error": reason}
             return {"type": "system", "subtype": "api_retry", "session_id": conversation.id} | retry

@@ -12,6 +12,7 @@ from overt.app.options import Options
 from overt.core.codec import printable
 from overt.core.errors import OvertError
 from overt.core.events import (
+    Compacted,
     EndReason,
     Event,
     Noticed,
@@ -21,8 +22,11 @@ from overt.core.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    UserSpoke,
 )
+from overt.core.late import late
 from overt.core.messages import Text
+from overt.faces.attached import ALONG, attached
 from overt.faces.headless.claude import init, result, shaped
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -63,8 +67,8 @@ async def _turn(conversation: Conversation, options: Options, prompt: str) -> in
             if options.output == "stream-json" and (line := shaped(event, conversation)):
                 _line(line)
             if options.output != "stream-json" or options.verbose:
-                _tell(event, verbose=options.verbose)
-            if isinstance(event, Replied):
+                tell(event, verbose=options.verbose)
+            if isinstance(event, Replied | Compacted):
                 api_ms += event.ms
             elif isinstance(event, TurnEnded):
                 end = event
@@ -91,16 +95,21 @@ def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms
             pass
 
 
-def _tell(event: Event, *, verbose: bool) -> None:
+def tell(event: Event, *, verbose: bool) -> None:
+    """On stderr, where it does not mix with the result: what needs attention, and with `verbose` all that happens."""
     match event:
         case Retried(attempt=attempt, wait=wait, reason=reason):
             _warn(say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=reason))
-        case Noticed(text=text):
+        case Noticed(text=text, level=level) if level != "info" or verbose:
             _warn(text)
+        case Compacted():
+            _warn(late("compaction.told")(event))
         case Replied(finish="interrupted", message=partial):
             _warn(partial.text())
         case ToolFinished(code="denied", result=denied):
             _warn("".join(part.text for part in denied.parts if isinstance(part, Text)))
+        case UserSpoke(message=message) if verbose and message.origin.kind in ALONG:
+            _warn(f"+ {attached(event)}")
         case ToolStarted(call=call, headline=headline) if verbose:
             _warn(f"→ {call.name} {headline}")
         case ToolFinished(result=finished) if verbose:

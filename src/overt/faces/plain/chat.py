@@ -13,8 +13,8 @@ import sys
 import termios
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
-from contextlib import aclosing
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import aclosing, contextmanager
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
@@ -38,6 +38,8 @@ T = TypeVar("T")
 PROMPT = "› "
 SETTLING = 0.3
 """Seconds."""
+NUDGE, NUDGES = signal.SIGUSR1, (0.02, 0.1, 0.5)
+"""A signal that means nothing but that others may wait, and when it is sent after a Ctrl-C."""
 
 
 class Engine:
@@ -71,6 +73,26 @@ class Engine:
         except BlockingIOError:
             pass  # so many wait to be read that the terminal wakes anyway
 
+    @contextmanager
+    def nudging(self) -> Iterator[None]:
+        """A Ctrl-C that comes just before readline waits for a key would else be heard with that key only."""
+        self.call(self._watch(on=True))
+        try:
+            yield
+        finally:
+            self.call(self._watch(on=False))
+
+    async def _watch(self, *, on: bool) -> None:
+        if on:
+            self.loop.add_reader(self.awake, self._woken)
+        else:
+            self.loop.remove_reader(self.awake)
+
+    def _woken(self) -> None:
+        if signal.SIGINT in os.read(self.awake, 4096):
+            for seconds in NUDGES:
+                self.loop.call_later(seconds, _nudge)
+
     def stop(self) -> None:
         signal.set_wakeup_fd(-1)
         self.soon(self.loop.stop)
@@ -98,6 +120,7 @@ class Chat:
 
     def run(self, first: str) -> int:
         signal.signal(signal.SIGINT, self._interrupted)
+        signal.signal(NUDGE, lambda number, frame: None)
         conversation = self._conversation
         model, mode = conversation.agent.params.model, conversation.mode
         self._print(say("chat.welcome", version=late("version"), model=visible(model), mode=mode))
@@ -152,7 +175,8 @@ class Chat:
         readline = late("readline")
         readline.set_pre_input_hook(self._settle if self._settling else None)
         try:
-            return input(PROMPT)
+            with self._engine.nudging():
+                return input(PROMPT)
         finally:
             readline.set_pre_input_hook(None)
 
@@ -177,7 +201,7 @@ class Chat:
         try:
             done = self._engine.call(slash(self._conversation, text))
             if done.action is Action.NEW:
-                self._begin_anew()
+                self._begin_anew(done.resume)
         except OvertError as error:
             self._print(self._ink.red(say("prefix.error", text=visible(error.message))))
             return True
@@ -186,18 +210,14 @@ class Chat:
             return True
         for line in done.lines:
             self._print(visible(line))
-        match done.action:
-            case Action.LEAVE:
-                return False
-            case Action.RETRY:
-                self._turn(lambda: self._conversation.retry())
-            case Action.NEW | Action.NOTHING:
-                pass
-        return True
+        if done.play:
+            self._turn(done.play)
+        return done.action is not Action.LEAVE
 
-    def _begin_anew(self) -> None:
+    def _begin_anew(self, resume: str = "") -> None:
         """The old conversation is given up only when the new one stands."""
-        fresh = self._engine.call(open_conversation(replace(self._options, resume="", continue_last=False)))
+        options = replace(self._options, resume=resume, continue_last=False, fork=False, name="", session_id="")
+        fresh = self._engine.call(open_conversation(options))
         old, self._conversation = self._conversation, fresh
         self._engine.call(old.close())
         self._print(say("session.new", id=fresh.id))
@@ -286,7 +306,8 @@ class Chat:
         readline.set_auto_history(False)
         try:
             self._in_turn = False
-            return input(prompt)
+            with self._engine.nudging():
+                return input(prompt)
         except EOFError:
             return None
         finally:
@@ -297,11 +318,27 @@ class Chat:
         print(text, flush=True)
 
 
+def _nudge() -> None:
+    if ident := threading.main_thread().ident:
+        signal.pthread_kill(ident, NUDGE)
+
+
 def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + signal.SIGTERM)
 
 
+def _letters() -> None:
+    """Where the locale that was asked for is not installed, lines would be edited byte by byte, not by letters."""
+    if sys.flags.utf8_mode:
+        locale = late("locale")
+        try:
+            locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+        except locale.Error:
+            pass  # then it stays as it is
+
+
 def run(options: Options, first: str) -> int:
+    _letters()
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup means it
             signal.signal(number, _terminated)  # leave through the finally below: the terminal is put in order

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from overt.core.events import PermissionAsked
-from overt.core.late import late
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, View
 from overt.lib.catalogue import say
-from overt.lib.text import exact, visible
+from overt.lib.text import exact, visible, wide
 
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 SHOWN = 12
@@ -114,21 +113,12 @@ def _indented(text: str, width: int) -> Iterator[str]:
 def _broken(line: str, width: int) -> Iterator[str]:
     row, cells = "", 0
     for char in line:
-        wide = _cells(char)
-        if cells + wide > width:
+        taken = wide(char)
+        if cells + taken > width:
             yield row
             row, cells = "", 0
-        row, cells = row + char, cells + wide
+        row, cells = row + char, cells + taken
     yield row
-
-
-def _cells(char: str) -> int:
-    if char.isascii():
-        return 1
-    unicodedata = late("unicodedata")
-    if unicodedata.category(char) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def _told(view: View) -> str:

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from overt.core.events import (
     CallStreamed,
+    Compacted,
     Event,
     Noticed,
     PermissionAsked,
@@ -20,8 +21,10 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
+from overt.core.late import late
 from overt.core.usage import Usage
 from overt.core.views import Diffs
+from overt.faces.attached import ALONG, attached
 from overt.faces.plain.draw import Ink, draw, hanging
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -66,15 +69,19 @@ def reduce(screen: Screen, event: Event) -> Screen:
             return _line(screen, ink.dim("  " + say("ask.remembered", rule=visible(rule))))
         case Repaired(note=note):
             return _line(screen, ink.dim("  " + say("turn.repaired", note=visible(note))))
+        case UserSpoke(message=message) if message.origin.kind in ALONG:
+            return _line(screen, ink.dim(f"  + {attached(event)}"))
         case UserSpoke(message=message, steered=True):
             return _line(screen, ink.dim("> " + hanging(message.text())))
         case UserSpoke(message=message) if message.origin.kind == "harness":
             return _line(screen, ink.dim(hanging(message.text())))
         case Retried(attempt=attempt, wait=wait, reason=reason):
-            told = say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=hanging(reason))
-            return _line(screen, ink.dim(told))
+            again = say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=hanging(reason))
+            return _line(screen, ink.dim(again))
         case Noticed(text=text):
             return _line(screen, ink.dim(hanging(text)))
+        case Compacted(usage=usage):
+            return replace(_line(screen, ink.dim(late("compaction.told")(event))), usage=screen.usage + usage)
         case PrefixReset(cause=cause):
             return _line(screen, ink.dim(say("turn.reset", cause=hanging(cause))))
         case TurnEnded():

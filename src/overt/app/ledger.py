@@ -1,0 +1,96 @@
+"""What each request cost, entered into the ledger as soon as its reply is known."""
+
+from collections.abc import Callable
+from time import time
+
+from overt.context.cache import CacheMeter
+from overt.context.cost import cost, savings
+from overt.core.events import Compacted, Noticed, Replied, RequestSent, TitleSet
+from overt.core.settings import Price
+from overt.core.usage import Usage
+from overt.lib.catalogue import say
+from overt.lib.paths import slug
+from overt.providers.discover import Found, is_local
+from overt.sessions.ledger import Booked, Ledger, Purpose
+
+FREE = Price(input=0.0, output=0.0, cached=0.0, cache_write=0.0)
+
+
+class Books:
+    """The ledger of one conversation. `tell` hears once when a line could not be written."""
+
+    def __init__(self, data_dir: str, project: str, session: str, tell: Callable[[Noticed], None]) -> None:
+        self._ledger = Ledger(data_dir)
+        self._project = slug(project)
+        self._session = session
+        self._tell = tell
+        self._meters: dict[str, CacheMeter] = {}
+
+    def enter(
+        self,
+        event: Replied | Compacted | TitleSet,
+        *,
+        sent: RequestSent | None,
+        found: Found,
+        turn: int,
+        step: int,
+    ) -> None:
+        """`sent` is the request that waits for its reply; what answers none, as a command of the person, costs nothing.
+
+        A reply that was cut off came without a count, so its cost is not known.
+        """
+        purpose = _purpose(event, sent)
+        if purpose is None:
+            return
+        usage = event.usage
+        price = price_of(found)
+        whole = not (isinstance(event, Replied) and event.finish == "interrupted" and usage == Usage())
+        trouble = self._ledger.book(
+            Booked(
+                ts=round(time(), 3),
+                session=self._session,
+                project=self._project,
+                agent=event.agent,
+                provider=found.entry.name,
+                model=found.model,
+                turn=turn,
+                step=step,
+                purpose=purpose,
+                input=usage.input,
+                cached=usage.cached,
+                cache_write=usage.cache_write,
+                output=usage.output,
+                reasoning=usage.reasoning,
+                possible=self._possible(event, sent),
+                cost=cost(usage, price) if whole else None,
+                saved=savings(usage, price) if whole else None,
+                ms=event.ms,
+            )
+        )
+        if trouble and self._ledger.missed == 1:
+            text = say("ledger.missed", path=self._ledger.path, why=trouble)
+            self._tell(Noticed(text=text, level="warning"))
+
+    def _possible(self, event: Replied | Compacted | TitleSet, sent: RequestSent | None) -> int:
+        """What a cache could have held of the request, in tokens."""
+        if sent is None or isinstance(event, TitleSet):
+            return 0
+        meter = self._meters.setdefault(event.agent, CacheMeter())
+        meter.feed(sent)
+        step = meter.feed(event)
+        return step.possible if step else 0
+
+
+def price_of(found: Found) -> Price | None:
+    """As it was set or is known; what works on this machine costs nothing unless somebody says so."""
+    return found.about.price or (FREE if is_local(found.entry) else None)
+
+
+def _purpose(event: Replied | Compacted | TitleSet, sent: RequestSent | None) -> Purpose | None:
+    match event:
+        case TitleSet(model=model):
+            return "title" if model else None
+        case Compacted():
+            return "summary" if sent and sent.purpose == "summary" else None
+        case _:  # a summary that was of no use has its price all the same
+            return sent.purpose if sent else None

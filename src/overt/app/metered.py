@@ -1,0 +1,35 @@
+"""The cache of a conversation as it runs, measured after each reply: before a request nothing waits for it."""
+
+from typing import Any
+
+from overt.core.events import Compacted, Event, PrefixReset, Replied, RequestSent
+from overt.core.late import late
+from overt.lib.catalogue import say
+
+
+class Metered:
+    def __init__(self) -> None:
+        self._waiting: list[Event] = []
+        self._meter: Any = None
+
+    def feed(self, event: Event) -> None:
+        if isinstance(event, RequestSent | PrefixReset):
+            self._waiting.append(event)
+        elif isinstance(event, Replied | Compacted):
+            self._meter = self._meter or late("cache.meter")()
+            for earlier in (*self._waiting, event):
+                self._meter.feed(earlier)
+            self._waiting = []
+
+    def told(self) -> tuple[str, ...]:
+        """How much of what was possible came from the cache, and the last tokens that need not have been read again."""
+        steps = self._meter.steps if self._meter else ()
+        if not steps:
+            return ()
+        found = self._meter.totals()
+        if not found.reported:
+            return (say("cache.unreported", possible=found.possible),)
+        kept = "–" if found.kept is None else f"{100 * found.kept:.1f} %"
+        line = say("cache.so_far", cached=found.cached, possible=found.possible, kept=kept, resets=found.resets)
+        last = next((step for step in reversed(steps) if step.missed), None)
+        return (line, say("cache.missed", number=last.number, missed=last.missed)) if last else (line,)

@@ -1,0 +1,84 @@
+"""Rules of folders further down: they join the conversation once, when a file below them has been read or changed.
+
+What has joined is asked of the history, so a resumed session adds nothing twice, and what a compaction took away
+comes back. A step looks only at what the steps before it have not seen.
+"""
+
+import os
+from collections.abc import Callable
+
+from overt.context.recipe import Source, file
+from overt.core.fragments import Origin
+from overt.core.history import History
+from overt.core.messages import Message, said
+from overt.extend.instructions import read
+
+HEAD = "[overt] Rules for the files below {folder}/, from {where}; there they hold over the rules before:"
+MOST = 8
+"""Files that join at once; the others follow with the next request."""
+
+
+class Nested:
+    """`names` are what such files are called. `may_read` keeps out what a rule would ask about."""
+
+    def __init__(self, root: str, names: tuple[str, ...], *, may_read: Callable[[str], bool], cap: int) -> None:
+        self._root = root
+        self._names = names
+        self._may_read = may_read
+        self._cap = cap
+        self._eras = -1
+        self._followed = 0
+        self._looked: set[str] = set()
+        self._there: set[str] = set()
+        self._wanted: dict[str, None] = {}
+
+    def __call__(self, history: History) -> tuple[Message, ...]:
+        self._follow(history)
+        found: list[Message] = []
+        for path in [path for path in self._wanted if path not in self._there]:
+            if len(found) == MOST:
+                break
+            if message := self._message(path):
+                found.append(message)
+            else:
+                del self._wanted[path]
+        return tuple(found)
+
+    def _follow(self, history: History) -> None:
+        if self._eras != len(history.eras) or self._followed > len(history.messages):
+            self._eras, self._followed = len(history.eras), 0
+            self._looked, self._there, self._wanted = set(), set(), {}
+        for message in history.messages[self._followed :]:
+            if message.origin.kind == "file":
+                self._there.add(message.origin.where)
+        self._followed = len(history.messages)
+        fresh = history.seen.keys() - self._looked
+        for path in sorted(fresh):
+            self._look(path)
+        self._looked |= fresh
+
+    def _look(self, path: str) -> None:
+        """The outermost folder first; the workspace itself has its rules in the prefix."""
+        if path.startswith("/"):
+            return
+        parts = path.split("/")[:-1]
+        for depth in range(1, len(parts) + 1):
+            for name in self._names:
+                place = "/".join((*parts[:depth], name))
+                if place not in self._wanted and os.path.isfile(os.path.join(self._root, place)):
+                    self._wanted[place] = None
+
+    def _message(self, path: str) -> Message | None:
+        whole = os.path.join(self._root, path)
+        folder = os.path.dirname(whole)
+        if os.path.realpath(folder) != folder or not self._may_read(path):
+            return None
+        piece = read(whole, path)
+        if piece is None or not piece.content.strip():
+            return None
+        head = HEAD.format(folder=os.path.dirname(path), where=path)
+        source = Source(where=path, content=piece.content, whole=piece.whole)
+        made = file("nested", head, source, self._cap)
+        # With a hash the file counts as seen, which only a whole one was.
+        hash = "" if made.cap else made.origin.hash
+        return said(made.text, origin=Origin(kind="file", where=path, lines=made.origin.lines, hash=hash))

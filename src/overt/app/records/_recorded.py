@@ -1,0 +1,314 @@
+"""A recorded turn as the loop can be driven with it: a model, tools, a gate and a lead that do what they did then."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from overt.context.spoken import as_written
+from overt.core.effects import Effect
+from overt.core.errors import ProviderError, ToolError
+from overt.core.events import (
+    Compacted,
+    Event,
+    PermissionDecided,
+    PrefixReset,
+    PrefixSet,
+    Repaired,
+    Replied,
+    RequestSent,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    UserSpoke,
+)
+from overt.core.fragments import HARNESS, STEERED
+from overt.core.history import INTERRUPTED, History
+from overt.core.messages import Document, Image, Message, Part, Reasoning, Text
+from overt.core.ports import BOXED, Journal, Loan, Looked, Profile, SandboxState, Wire
+from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
+from overt.core.settings import Calls
+from overt.core.tool import Outcome, Tool
+from overt.core.usage import Usage
+from overt.engine.gate import Admission, Gate
+from overt.engine.loop import LIMIT, NUDGE
+from overt.repair.mend import Mended
+from overt.sessions.entries import Entry
+
+LABEL = "[overt] "
+"""What the loop puts before a refusal of its own."""
+STOPPED = "replay"
+"""The kind of the error with which a replay leaves the loop where the record ends."""
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """One step. `at` is where its request stands among the entries, `before` what changed the history ahead of it.
+
+    `reply` is None when nothing came back, or only a part of it; `scavenged`: calls were found in its text.
+    """
+
+    at: int
+    entry: Entry[Event]
+    sent: RequestSent
+    before: tuple[Event, ...] = ()
+    reply: Replied | None = None
+    scavenged: bool = False
+    started: dict[str, ToolStarted] = {}
+    verdicts: dict[str, PermissionDecided] = {}
+    outcomes: dict[str, ToolFinished] = {}
+
+    def steering(self) -> tuple[str, ...]:
+        spoken = (event for event in self.before if isinstance(event, UserSpoke) and event.steered)
+        return tuple(event.message.text() for event in spoken if event.message.origin == STEERED)
+
+    def nested(self) -> tuple[Message, ...]:
+        spoken = (event for event in self.before if isinstance(event, UserSpoke) and event.steered)
+        return tuple(event.message for event in spoken if event.message.origin != STEERED)
+
+    def doubt(self) -> str:
+        """Why the answer before this step was not believed."""
+        first = next((event for event in self.before if isinstance(event, UserSpoke)), None)
+        if first is None or first.message.origin != HARNESS or first.steered:
+            return ""
+        text = first.message.text()
+        return "" if text in (LIMIT, NUDGE) else text
+
+
+class Stretch(Struct, frozen=True, kw_only=True):
+    """What one run of the loop can be driven with: `stop` is the first entry that does not belong to it."""
+
+    steps: tuple[Recorded, ...]
+    stop: int
+    end: TurnEnded | None = None
+
+
+def stretch(entries: Sequence[Entry[Event]], start: int) -> Stretch:
+    """From the request at `start` to the end of its turn, or to where the loop was entered anew: after a request
+    that failed, or with another model."""
+    reading = _Reading(entries[start].turn)
+    at = start
+    while at < len(entries) and reading.take(at, entries[at]):
+        at += 1
+    return Stretch(steps=tuple(_answered_later(reading.steps, entries, at)), stop=at, end=reading.end)
+
+
+class _Reading:
+    def __init__(self, turn: int) -> None:
+        self.steps: list[Recorded] = []
+        self.end: TurnEnded | None = None
+        self._turn = turn
+        self._before: list[Event] = []
+        self._aside = False
+        """The last request asked for a summary, so what comes next answers no step."""
+
+    def take(self, at: int, entry: Entry[Event]) -> bool:
+        """Whether the entry still belongs to the stretch."""
+        event, steps = entry.data, self.steps
+        if self.end or entry.turn != self._turn or isinstance(event, PrefixSet):
+            return False
+        match event:
+            case RequestSent(purpose="summary"):
+                self._aside = True
+            case RequestSent():
+                if steps and steps[-1].reply is None:
+                    return False
+                steps.append(Recorded(at=at, entry=entry, sent=event, before=tuple(self._before)))
+                self._before, self._aside = [], False
+            case Replied() if not self._aside and steps[-1].reply is None and not cut_off(event):
+                steps[-1] = replace(steps[-1], reply=event)
+            case Repaired(before=before) if before:
+                steps[-1] = replace(steps[-1], scavenged=True)
+            case ToolStarted(call=call):
+                steps[-1] = replace(steps[-1], started={call.id: event} | steps[-1].started)
+            case PermissionDecided(call_id=call_id):
+                steps[-1] = replace(steps[-1], verdicts=steps[-1].verdicts | {call_id: event})
+            case ToolFinished(result=result):
+                steps[-1] = replace(steps[-1], outcomes={result.call_id: event} | steps[-1].outcomes)
+            case UserSpoke() | Compacted() | PrefixReset(keep=int()):
+                self._before.append(event)
+            case TurnEnded():
+                self.end = event
+            case _:
+                pass
+        return True
+
+
+def cut_off(reply: Replied) -> bool:
+    """Whether the reply is what was kept of a stream that broke off: the model never ended it."""
+    return reply.finish == "interrupted" and reply.usage == Usage()
+
+
+def _answered_later(steps: list[Recorded], entries: Sequence[Entry[Event]], stop: int) -> list[Recorded]:
+    """After a crash, open calls are answered when the session goes on: in the next turn."""
+    if not steps or steps[-1].reply is None:
+        return steps
+    for entry in entries[stop:]:
+        match entry.data:
+            case ToolFinished(result=result):
+                steps[-1] = replace(steps[-1], outcomes={result.call_id: entry.data} | steps[-1].outcomes)
+            case UserSpoke() | Replied() | RequestSent():
+                break
+            case _:
+                pass
+    return steps
+
+
+# ── what takes the place of the world ────────────────────────────────────────────────────────────────────
+
+Now = Callable[[], Recorded]
+"""The step that the loop is in."""
+
+
+class RecordedModel:
+    """A provider that answers as it was answered then. `check` sees each request before."""
+
+    def __init__(self, opening: PrefixSet, wire: Wire, now: Now, check: Callable[[Request], None]) -> None:
+        self.name = opening.provider
+        self.wire = wire
+        self._calls: Calls = opening.calls
+        self._now = now
+        self._check = check
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        self._check(request)
+        reply = self._now().reply
+        if reply is None:
+            raise ProviderError("Nothing came back then.", kind=STOPPED)
+        parts = self._written(reply.message)
+        for part in parts:
+            if isinstance(part, Text):
+                yield TextDelta(text=part.text)
+            elif isinstance(part, Reasoning):
+                yield ReasoningDelta(text=part.text)
+        yield Reply(parts=parts, finish=reply.finish, usage=reply.usage, model=reply.model, skipped=reply.skipped)
+
+    def _written(self, message: Message) -> tuple[Part, ...]:
+        """A final answer in its JSON object, as the model had to give it; calls have their ids already."""
+        spoken = self._calls == "schema" and not message.calls() and message.parts
+        return as_written(message, self._calls).parts if spoken else message.parts
+
+    async def models(self) -> tuple[str, ...]:
+        return ()
+
+    async def balance(self) -> str:
+        return ""
+
+    def warm(self, head: bytes = b"") -> None:
+        """Nothing is to be got ready."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class RecordedHands:
+    """Hands that touch nothing: what a call brought then is handed to the tool in place of capabilities."""
+
+    def __init__(self, now: Now) -> None:
+        self._now = now
+
+    def lend(
+        self,
+        call_id: str,
+        needs: Mapping[str, Effect],
+        *,
+        preview: bool = False,
+        report: Callable[[str], None] | None = None,
+        box: Profile = BOXED,
+    ) -> Loan:
+        done, journal = self._now().outcomes.get(call_id), Journal()
+        journal.seen = dict(done.seen) if done else {}
+        return Loan(capabilities={"recorded": done}, journal=journal)
+
+    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
+        return ()
+
+    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
+    def guess(self) -> SandboxState:
+        return SandboxState()
+
+    async def standing(self) -> SandboxState:
+        return SandboxState()
+
+
+def replayed(tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    """The same tools, read and judged as ever, whose runs give back what was recorded."""
+    return {name: replace(tool, run=_again) for name, tool in tools.items()}
+
+
+async def _again(_: Any, *, recorded: ToolFinished | None) -> Outcome:
+    if recorded is None:
+        raise ToolError(INTERRUPTED, code="interrupted")
+    if recorded.result.error:
+        raise ToolError(told(recorded), code=recorded.code)
+    more = tuple(part for part in recorded.result.parts if isinstance(part, Image | Document))
+    return Outcome(text=told(recorded), view=recorded.view, parts=more)
+
+
+def told(outcome: ToolFinished) -> str:
+    """What the model read of it."""
+    return "".join(part.text for part in outcome.result.parts if isinstance(part, Text))
+
+
+class RecordedGate:
+    """A gate that decides as was decided then; reading what a call is about is left to a real one."""
+
+    def __init__(self, reader: Gate, now: Now) -> None:
+        self.mode = reader.mode
+        self._reader = reader
+        self._now = now
+
+    def receive(self, mended: Mended) -> Admission:
+        return self._reader.receive(mended)
+
+    def changes(self, admission: Admission) -> bool:
+        return self._reader.changes(admission)
+
+    def parallel(self, admission: Admission) -> bool:
+        return self._reader.parallel(admission)
+
+    def may_read(self, path: str) -> bool:
+        return False
+
+    async def admit(self, admission: Admission, agent: str, *, mode: str | None = None) -> AsyncGenerator[Event, None]:
+        step, id = self._now(), admission.mended.call.id
+        verdict, done = step.verdicts.get(id), step.outcomes.get(id)
+        if verdict:
+            yield verdict
+        if done is None:
+            return
+        if done.result.harness or done.code == "denied":
+            admission.refusal = told(done).removeprefix(LABEL)
+        elif verdict is None and done.result.error:
+            admission.failure = ToolError(told(done), code=done.code)
+
+    async def widen(self, admission: Admission, blocked: str, tell: Callable[[Event], None], agent: str) -> bool:
+        return False
+
+    def blocked(self, admission: Admission, outcome: Outcome) -> str:
+        """What the box had stopped stands in the recorded outcome."""
+        return ""
+
+
+class RecordedLead:
+    """`coming` is the step after the one the loop is in, None when there was none."""
+
+    def __init__(self, coming: Callable[[], Recorded | None]) -> None:
+        self._coming = coming
+
+    async def accompany(self, text: str) -> tuple[Message, ...]:
+        return ()
+
+    async def form(self, history: History, *, forced: bool) -> Raw | None:
+        coming = self._coming()
+        form: Raw | None = coming.sent.params.form if coming else None
+        return form
+
+    async def doubt(self, history: History) -> str:
+        coming = self._coming()
+        return coming.doubt() if coming else ""
+
+    def forget(self) -> None:
+        """What went along with a prompt is in the record."""

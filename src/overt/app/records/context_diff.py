@@ -1,0 +1,98 @@
+"""What changed between two requests: the first byte that differs, what lies there, and why."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from msgspec import Struct
+
+from overt.app.records.rebuild import Rebuilt, wire_of
+from overt.context.provenance import Span, trace
+from overt.core.late import late
+
+AROUND = 60
+MARK = b',"cache_control":{"type":"ephemeral"}'
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """Something that is only in one of the two, or that is another there."""
+
+    way: str
+    span: Span
+
+
+class Compared(Struct, frozen=True, kw_only=True):
+    """`at` is the first byte that differs, `extends`: the later one only goes on where the earlier one ended.
+
+    `causes` are the resets that were recorded between them, each with the number of the request it was before.
+    """
+
+    at: int
+    extends: bool
+    before: bytes
+    after: bytes
+    old: Span
+    new: Span
+    causes: tuple[tuple[int, str], ...] = ()
+    moved: tuple[Moved, ...] = ()
+
+
+def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> Compared | None:
+    """None when the two are the same, byte for byte. `between` are the requests after `one` up to `other`."""
+    before, after = one.made.request.body(), other.made.request.body()
+    if before == after:
+        return None
+    at = _common(before, after)
+    old, new = _spans(one), _spans(other)
+    causes = tuple((made.number, cause) for made in between for cause in made.resets)
+    return Compared(
+        at=at,
+        extends=_goes_on([_print(span, before) for span in old[:-1]], [_print(span, after) for span in new]),
+        before=before[max(0, at - AROUND) : at + AROUND],
+        after=after[max(0, at - AROUND) : at + AROUND],
+        old=_span_at(old, at),
+        new=_span_at(new, at),
+        causes=causes,
+        moved=_moved(old, before, new, after),
+    )
+
+
+def _spans(made: Rebuilt) -> tuple[Span, ...]:
+    return trace(wire_of(made.opening), made.made.request, vendor=made.opening.provider)
+
+
+def _span_at(spans: tuple[Span, ...], at: int) -> Span:
+    return next((span for span in spans if at < span.end), spans[-1])
+
+
+def _moved(old: tuple[Span, ...], before: bytes, new: tuple[Span, ...], after: bytes) -> tuple[Moved, ...]:
+    """What left and what came, in order; the wire's own bytes aside."""
+    one = [(span, _print(span, before)) for span in old if span.key != "wire"]
+    other = [(span, _print(span, after)) for span in new if span.key != "wire"]
+    matcher = late("difflib").SequenceMatcher(
+        None, [mark for _, mark in one], [mark for _, mark in other], autojunk=False
+    )
+    found: list[Moved] = []
+    for way, a, b, c, d in matcher.get_opcodes():
+        if way != "equal":
+            found += [Moved(way="-", span=span) for span, _ in one[a:b]]
+            found += [Moved(way="+", span=span) for span, _ in other[c:d]]
+    return tuple(found)
+
+
+def _goes_on(old: list[bytes], new: list[bytes]) -> bool:
+    """All that stood before the closing bytes stands there still."""
+    return new[: len(old)] == old
+
+
+def _print(span: Span, body: bytes) -> bytes:
+    """The same for the same bytes from the same place, the comma before a message and marks for a cache aside."""
+    data = body[span.start : span.end].removeprefix(b",").replace(MARK, b"")
+    return sha256(span.key.encode() + b"\0" + data).digest()
+
+
+def _common(one: bytes, other: bytes) -> int:
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low

@@ -1,0 +1,259 @@
+"""What a model was sent, as `overt context` and `/context` show it: requests made again from the session file.
+
+Nothing of a damaged file is shown as if it were what was sent: the entry that was changed is named instead.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
+
+from overt.app.options import Options
+from overt.app.records.rebuild import Rebuilt, rebuild, wire_of
+from overt.app.setting import Setting, read_setting
+from overt.context.cache import CacheMeter, Step, Totals
+from overt.context.provenance import Span, held, measured, trace
+from overt.core.errors import SessionError, UsageError
+from overt.core.events import Event, RequestSent
+from overt.core.usage import Usage
+from overt.lib.catalogue import say
+from overt.sessions.entries import Entry, decode_line
+from overt.sessions.index import find, latest
+from overt.sessions.load import load, open_regular
+
+Wanted = Callable[[Rebuilt], bool]
+
+
+class Opened(Struct, frozen=True, kw_only=True):
+    """A session file as it was read; `damage` names every line that is not what was written."""
+
+    path: str
+    id: str
+    entries: tuple[Entry[Event], ...]
+    damage: tuple[str, ...] = ()
+    limit: int = 0
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """One request in the list of all. `step` is None as long as no reply has told what it took."""
+
+    number: int
+    turn: int
+    at: int
+    length: int
+    purpose: str
+    model: str
+    shared: int
+    resets: tuple[str, ...] = ()
+    step: Step | None = None
+    differs: str = ""
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """One request with the origin of each of its bytes. `used` is reported by the server, or else estimated."""
+
+    session: str
+    number: int
+    turn: int
+    step: int
+    purpose: str
+    provider: str
+    model: str
+    wire: str
+    length: int
+    digest: str
+    limit: int
+    used: int
+    reported: bool
+    usage: Usage
+    resets: tuple[str, ...]
+    spans: tuple[Span, ...]
+
+
+def open_session(reference: str, directory: str) -> Opened:
+    """The session whose id begins so; without one the newest of the project."""
+    setting = read_setting(Options(directory=directory))
+    path = _path(reference, setting)
+    limit = setting.config.context_window or 0
+    try:
+        loaded = load(path)
+    except SessionError as error:
+        if error.code != "newer":
+            raise
+        raise SessionError(f"{path}: {_newer_line(path)}: {error.message}", code=error.code) from None
+    return Opened(path=path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, limit=limit)
+
+
+def _path(reference: str, setting: Setting) -> str:
+    data, project = setting.environment.data_dir, setting.roots.project
+    if reference:
+        return find(data, reference, project)
+    path = latest(data, project)
+    if path is None:
+        raise SessionError(say("session.none", project=project), code="missing")
+    return path
+
+
+def _newer_line(path: str) -> str:
+    """The first line that claims a newer format: one changed digit may be all that is new about it."""
+    with open_regular(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                decode_line(line)
+            except SessionError:
+                return f"line {number}"
+            except ValueError:
+                continue
+    return "line 1"
+
+
+def exact(opened: Opened, wanted: Wanted, told: str) -> Rebuilt:
+    """The request as it was sent, to the byte, or an error that names the entry which does not let it be made."""
+    if opened.damage:
+        raise SessionError(
+            f"{opened.path}: {'; '.join(opened.damage)}. What was sent cannot be made again from a file that was "
+            f"changed; `overt sessions check {opened.id}` tells what is lost."
+        )
+    found = chosen(opened, wanted, told)
+    if found.differs:
+        raise SessionError(f"{opened.path}: line {found.seq}: entry {found.seq}: {found.differs}")
+    return found
+
+
+def chosen(opened: Opened, wanted: Wanted, told: str) -> Rebuilt:
+    """The last request that is wanted."""
+    found: Rebuilt | None = None
+    last: Rebuilt | None = None
+    for made in rebuild(opened.entries):
+        last = made
+        found = made if wanted(made) else found
+    if found is not None:
+        return found
+    if last is None:
+        raise SessionError(f"Session {opened.id} has no request: nothing was sent in it yet.", code="missing")
+    raise UsageError(
+        f"session {opened.id} has no request {told}: there are {last.number}, in turns up to {last.turn}. "
+        f"`overt context {opened.id} --requests` lists them."
+    )
+
+
+def requests_between(opened: Opened, one: int, other: int) -> tuple[Rebuilt, ...]:
+    """Those after the one, up to and with the other."""
+    return tuple(made for made in rebuild(opened.entries) if one < made.number <= other)
+
+
+def reference_of(text: str, flag: str) -> Wanted:
+    """`5`: the fifth request; `3.2`: the second step of turn 3."""
+    turn, dot, step = text.partition(".")
+    first, second = _number(turn), _number(step) if dot else 0
+    if first is None or second is None:
+        raise UsageError(f"{flag} takes the number of a request, or TURN.STEP as in 3.2, got {text!r}")
+    if not dot:
+        return lambda made: made.number == first
+    return lambda made: (made.turn, made.step) == (first, second)
+
+
+def turn_of(turn: str, step: str) -> Wanted:
+    """The last request of a turn, or the one of a step of it; without a turn the last of the session."""
+    wanted = [_counted("--turn", turn), _counted("--step", step)]
+    return lambda made: all(asked in (None, has) for asked, has in zip(wanted, (made.turn, made.step), strict=True))
+
+
+def _counted(flag: str, text: str) -> int | None:
+    if not text:
+        return None
+    found = _number(text)
+    if found is None:
+        raise UsageError(f"{flag} must be a whole number above 0, got {text!r}")
+    return found
+
+
+def _number(text: str) -> int | None:
+    found = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    return found or None
+
+
+def view(opened: Opened, made: Rebuilt) -> View:
+    steps = {step.number: step for step in metered(opened.entries).steps}
+    usage = made.reply.usage if made.reply else Usage()
+    step = steps.get(made.number)
+    if step and not usage.input:
+        usage = Usage(input=step.input, cached=step.cached)
+    spans = trace(wire_of(made.opening), made.made.request, vendor=made.opening.provider)
+    spans = measured(spans, usage.input)
+    if step and any(each.cached for each in steps.values()):
+        spans = held(spans, tokens=step.cached, upto=made.sent.shared if _all_there_was(step, made.sent) else None)
+    about = made.opening.about
+    return View(
+        session=opened.id,
+        number=made.number,
+        turn=made.turn,
+        step=made.step,
+        purpose=made.sent.purpose,
+        provider=made.opening.provider,
+        model=made.opening.model,
+        wire=made.opening.wire,
+        length=made.sent.length,
+        digest=made.sent.digest,
+        limit=opened.limit or (about.window if about else 0),
+        used=usage.input or sum(span.tokens for span in spans),
+        reported=bool(usage.input),
+        usage=usage,
+        resets=made.resets,
+        spans=spans,
+    )
+
+
+def _all_there_was(step: Step, sent: RequestSent) -> bool:
+    """The server had what it could have: then the cache ends where the common beginning does, to the byte.
+
+    It may have had more, from another session: then only its tokens tell where that ends.
+    """
+    if step.cached * sent.length > 1.1 * step.input * sent.shared:
+        return False
+    return abs(step.possible - step.cached) <= max(1, step.possible // 200)
+
+
+def listing(opened: Opened) -> tuple[tuple[Listed, ...], Totals]:
+    meter = metered(opened.entries)
+    steps = {step.number: step for step in meter.steps}
+    rows = tuple(
+        Listed(
+            number=made.number,
+            turn=made.turn,
+            at=made.step,
+            length=made.sent.length,
+            purpose=made.sent.purpose,
+            model=made.opening.model,
+            shared=made.sent.shared,
+            resets=made.resets,
+            step=steps.get(made.number),
+            differs=made.differs,
+        )
+        for made in rebuild(opened.entries)
+    )
+    return rows, meter.totals()
+
+
+def metered(entries: Iterable[Entry[Event]]) -> CacheMeter:
+    meter = CacheMeter()
+    for event in _main(entries):
+        meter.feed(event)
+    return meter
+
+
+def _main(entries: Iterable[Entry[Event]]) -> Iterator[Event]:
+    """What happened to the main agent, from its first prefix on, as `rebuild` counts it."""
+    begun = False
+    for entry in entries:
+        begun = begun or entry.type == "prefix"
+        if entry.agent == "main" and (begun or not isinstance(entry.data, RequestSent)):
+            yield entry.data
+
+
+def columns(descriptor: int) -> int:
+    """The width of a terminal; wide where nobody looks at it."""
+    try:
+        return max(40, os.get_terminal_size(descriptor).columns)
+    except OSError:
+        return 160

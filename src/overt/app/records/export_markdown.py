@@ -1,0 +1,129 @@
+"""A session as Markdown: prompts quoted, replies as they were written, tools folded."""
+
+import re
+
+from overt.app.records.export import Exported, Spoken, Turn, dated
+from overt.app.records.export_prose import fenced, pieces, shown, spans_of
+from overt.lib.catalogue import say
+
+
+def draw(found: Exported) -> str:
+    about = found.session
+    facts = (
+        ("export.id", f"`{about.id}`"),
+        ("export.parent", f"`{about.parent}`" if about.parent else ""),
+        ("export.created", dated(about.created)),
+        ("export.models", ", ".join(map(_plain, about.models))),
+        ("export.folder", _code(about.workspace) if about.workspace else ""),
+    )
+    parts = [
+        f"# {_plain(about.title) or about.id}",
+        "\n".join(f"- {say(key)}: {value}" for key, value in facts if value),
+        *(f"> **{say('export.damage')}** {_plain(line)}" for line in found.damage),
+        *(_turn(turn) for turn in found.turns),
+        "---",
+        _usage(found),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _turn(turn: Turn) -> str:
+    when = turn.started.replace("T", " ").replace("Z", " UTC")
+    parts = [f"## {say('export.turn', turn=turn.turn)} · {when}", *(_message(each) for each in turn.messages)]
+    if turn.ended and turn.ended.reason != "done":
+        parts.append(f"*[{turn.ended.reason}] {_plain(turn.ended.text)}*".replace(" *", "*"))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _message(message: Spoken) -> str:
+    match message.role:
+        case "user":
+            who = say("export.you") if not message.origin else _plain(message.origin)
+            return f"**{who}**\n\n{_quoted(message.text)}{_pictures(message)}"
+        case "assistant":
+            return _reply(message)
+        case "tool":
+            return _tool(message)
+        case "note":
+            return _quoted(f"({message.text})")
+
+
+def _reply(message: Spoken) -> str:
+    parts = []
+    if message.reasoning.strip():
+        parts.append(_folded(say("export.reasoning"), fenced(shown(message.reasoning))))
+    if message.text.strip():
+        cut = f" *({say('export.cut')})*" if message.origin else ""
+        parts.append(f"**{_plain(message.model) or say('export.model_said')}**{cut}\n\n{_prose(message.text)}")
+    return "\n\n".join(parts)
+
+
+def _tool(message: Spoken) -> str:
+    mark = "✗ " if message.error else ""
+    headline = shown(message.headline).removeprefix(f"{message.name} ")
+    inner = [fenced(shown(message.arguments), "json")] if message.arguments.strip() else []
+    if message.diff:
+        inner.append(fenced(shown(message.diff), "diff"))
+    if message.text.strip():
+        inner.append(fenced(shown(message.text)))
+    return _folded(f"{mark}{shown(message.name)} {headline}".strip(), "\n\n".join(inner) + _pictures(message))
+
+
+def _folded(summary: str, inner: str) -> str:
+    """Blank lines around the inner part, so that it is read as Markdown."""
+    escaped = summary.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", " ")
+    return f"<details><summary>{escaped}</summary>\n\n{inner}\n\n</details>"
+
+
+def _quoted(text: str) -> str:
+    """Every line behind a mark, tags as words: nothing in a prompt becomes part of the page's own shape."""
+    return "\n".join(f"> {line}".rstrip() for line in _prose(text).split("\n"))
+
+
+def _prose(text: str) -> str:
+    """What was written, with tags outside of code shown instead of obeyed, and every fence closed."""
+    return "\n\n".join(
+        _tagless(piece) if language is None else fenced(piece, language) for language, piece in pieces(shown(text))
+    )
+
+
+def _tagless(text: str) -> str:
+    """Headings go down two levels: the page has its own."""
+    text = re.sub(r"^ {0,3}(#{1,4})(?=\s)", r"##\1", text, flags=re.MULTILINE)
+    lines = text.split("\n")
+    spans = [spans_of(line) for line in lines]
+    if any(found is None for found in spans):  # a mark that is closed on another line, or never: none is trusted
+        return "\n".join(map(_harmless, lines))
+    return "\n".join(
+        "".join(part if code else _harmless(part) for code, part in found) for found in spans if found is not None
+    )
+
+
+def _harmless(text: str) -> str:
+    """A picture would be fetched by whoever opens the file, so it is shown as it was written."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text).replace("![", r"!\[")
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", " ".join(shown(text).split()))
+
+
+def _code(text: str) -> str:
+    return f"`{shown(text).replace('`', '´')}`"
+
+
+def _pictures(message: Spoken) -> str:
+    return "".join(
+        f"\n\n*{say('export.file', media=_plain(each.media), size=len(each.data))}*" for each in message.files
+    )
+
+
+def _usage(found: Exported) -> str:
+    usage = found.usage
+    return say(
+        "export.usage",
+        turns=len(found.turns),
+        input=f"{usage.input:,}",
+        cached=f"{usage.cached:,}",
+        output=f"{usage.output:,}",
+    )

@@ -1,0 +1,126 @@
+"""Requests made again from the session file alone: bodies are not stored, their hashes are.
+
+The same fold, the same assembler and the same wire as live, so what comes out is what went out; where it is not,
+the entry that differs is told.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.context.assemble import Assembled, Assembler
+from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, Replied, RequestSent
+from overt.core.history import History, fold
+from overt.core.late import late
+from overt.core.ports import Wire
+from overt.sessions.entries import Entry
+
+
+class Rebuilt(Struct, frozen=True, kw_only=True):
+    """A request as it can be made again. `differs` says in words why it is not the one that was sent; empty: it is.
+
+    `resets` are the causes recorded since the request before. `reply` is what came back, None when nothing did.
+    `seq` is the entry of the request; `number` counts the requests of the session from 1.
+    """
+
+    number: int
+    seq: int
+    turn: int
+    step: int
+    ts: float
+    sent: RequestSent
+    opening: PrefixSet
+    made: Assembled
+    resets: tuple[str, ...] = ()
+    reply: Replied | None = None
+    differs: str = ""
+
+
+def wire_of(opening: PrefixSet) -> Wire:
+    """The wire as it was spoken then."""
+    wire: Wire = late(f"wire.{opening.wire}")(opening.about)
+    return wire if opening.calls == "native" else late("spoken")(wire, opening.calls)
+
+
+def rebuild(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Iterator[Rebuilt]:
+    """Every request of one agent, in order; each is given once its reply is known, or that there is none."""
+    making = _Making()
+    for entry in entries:
+        if entry.agent == agent and (done := making.take(entry)):
+            yield done
+    if making.waiting:
+        yield making.waiting
+
+
+class _Making:
+    """The fold with an assembler beside it."""
+
+    def __init__(self) -> None:
+        self.waiting: Rebuilt | None = None
+        self._history = History()
+        self._opening: PrefixSet | None = None
+        self._assembler: Assembler | None = None
+        self._resets: tuple[str, ...] = ()
+        self._number = 0
+
+    def take(self, entry: Entry[Event]) -> Rebuilt | None:
+        """The request before, once another follows it."""
+        done: Rebuilt | None = None
+        match entry.data:
+            case PrefixSet() as opening:
+                self._opening = opening
+                self._assembler = Assembler(wire_of(opening), vendor=opening.provider)
+            case PrefixReset(cause=cause):
+                self._resets = (*self._resets, cause)
+                if self._assembler:
+                    self._assembler.forget()
+            case Compacted(cause=cause):
+                self._resets = (*self._resets, f"compaction ({cause})")
+                if self._assembler:
+                    self._assembler.forget()
+            case RequestSent() as sent:
+                done, self.waiting = self.waiting, self._made(entry, sent)
+            case Replied(message=message) as reply if message.origin.kind == "model":
+                if self.waiting and self.waiting.reply is None and self.waiting.sent.purpose == "step":
+                    self.waiting = replace(self.waiting, reply=reply)
+            case _:
+                pass
+        self._history = fold(self._history, entry.data)
+        return done
+
+    def _made(self, entry: Entry[Event], sent: RequestSent) -> Rebuilt | None:
+        opening, assembler = self._opening, self._assembler
+        if opening is None or assembler is None:
+            return None
+        aside = assembler if sent.purpose == "step" else assembler.beside()
+        messages = (*self._history.messages, *sent.also)
+        made = aside.assemble(opening.prefix, messages, sent.params)
+        self._number += 1
+        resets = (*self._resets, made.reset) if made.reset and made.reset not in self._resets else self._resets
+        self._resets = () if sent.purpose == "step" else self._resets
+        return Rebuilt(
+            number=self._number,
+            seq=entry.seq,
+            turn=entry.turn,
+            step=entry.step,
+            ts=entry.ts,
+            sent=sent,
+            opening=opening,
+            made=made,
+            resets=resets,
+            differs=_difference(sent, opening, made, len(messages)),
+        )
+
+
+def _difference(sent: RequestSent, opening: PrefixSet, made: Assembled, messages: int) -> str:
+    if made.request.digest == sent.digest and made.request.length == sent.length:
+        return ""
+    if sent.encoder != wire_of(opening).version:
+        return f"it was written by encoder {sent.encoder} of the wire {opening.wire}, which this version does not have"
+    if messages != sent.messages:
+        return f"it had {sent.messages} messages, and the entries before it give {messages}"
+    return (
+        f"it was {sent.length} bytes with the hash {sent.digest[:12]}, and the entries before it give "
+        f"{made.request.length} bytes with {made.request.digest[:12]}"
+    )

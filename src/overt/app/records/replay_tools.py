@@ -1,0 +1,218 @@
+"""The tools of a recorded session run again: in a scratch copy of its workspace, inside the sandbox, and compared.
+
+Only what was allowed then is run, and nothing of it in the real folder. The copy is of the workspace as it is now,
+so what has changed since shows as a difference.
+"""
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.app.options import Options
+from overt.app.records._looping import flattened, tools_of
+from overt.app.records._recorded import Recorded, stretch, told
+from overt.app.secrets import known_secrets
+from overt.app.setting import Setting, read_setting
+from overt.config.paths import Roots
+from overt.core.errors import SessionError, ToolError
+from overt.core.events import Event, PrefixSet, RequestSent, TodoSet, ToolFinished
+from overt.core.history import History
+from overt.core.late import late
+from overt.core.messages import Call
+from overt.core.ports import Hands, Profile, SandboxState
+from overt.engine.attempt import attempt
+from overt.lib.diff import file_diff
+from overt.lib.redact import HIDDEN, Redactor
+from overt.lib.text import clip
+from overt.repair.mend import mend
+from overt.sessions.entries import Entry
+
+MOST_BYTES, MOST_FILES = 512 * 1024 * 1024, 50_000
+SHOWN_BYTES, SHOWN_TOKENS = 2000, 600
+
+Likeness = Literal["same", "differs", "skipped"]
+
+
+class Again(Struct, frozen=True, kw_only=True):
+    """One call run again. `why` it was skipped, or the difference, short."""
+
+    turn: int
+    step: int
+    seq: int
+    name: str
+    about: str
+    state: Likeness
+    why: str = ""
+
+
+async def run_tools(entries: Sequence[Entry[Event]], workspace: str) -> tuple[Again, ...]:
+    """Every call of the main agent, in order."""
+    if not os.path.isdir(workspace):
+        raise SessionError(f"The workspace of this session, {workspace or '(unknown)'}, is not there to be copied.")
+    with scratch_copy(workspace) as scratch:
+        setting = _setting(workspace, scratch)
+        running = _Running(setting, workspace)
+        try:
+            return await running.all(entries)
+        finally:
+            await running.close()
+
+
+def _setting(workspace: str, scratch: str) -> Setting:
+    """As the workspace is configured; only the place is another, and no folder beside it may be written to."""
+    found = read_setting(Options(directory=workspace))
+    sandbox = replace(found.config.sandbox, network=False, write=True)
+    config = replace(found.config, sandbox=sandbox, allow_write=())
+    return replace(found, roots=Roots(workspace=scratch, project=scratch), config=config)
+
+
+class _Running:
+    def __init__(self, setting: Setting, workspace: str) -> None:
+        self._history = History()
+        self._hands: Hands = late("hands")(setting, history=lambda: self._history)
+        self._clean = Redactor(known_secrets(setting)).clean
+        self._scratch = setting.roots.workspace
+        self._workspace = workspace
+        self._sandbox: SandboxState | None = None
+
+    async def close(self) -> None:
+        close = getattr(self._hands, "close")  # noqa: B009 - only the real hands hold something
+        await close()
+
+    async def all(self, entries: Sequence[Entry[Event]]) -> tuple[Again, ...]:
+        mine = [entry for entry in entries if entry.agent == "main"]
+        found: list[Again] = []
+        opening: PrefixSet | None = None
+        at = 0
+        while at < len(mine):
+            event = mine[at].data
+            if isinstance(event, PrefixSet):
+                opening = event
+            if not isinstance(event, RequestSent) or event.purpose != "step" or opening is None:
+                at += 1
+                continue
+            part = stretch(mine, at)
+            for step in part.steps:
+                for call in step.reply.message.calls() if step.reply else ():
+                    found.append(await self._again(step, call, opening))
+            at = max(part.stop, at + 1)
+        return tuple(found)
+
+    async def _again(self, step: Recorded, call: Call, opening: PrefixSet) -> Again:
+        started, then = step.started.get(call.id), step.outcomes.get(call.id)
+        named = started.call if started else call
+        place = Again(
+            turn=step.entry.turn,
+            step=step.entry.step,
+            seq=step.entry.seq,
+            name=named.name,
+            about=started.headline if started else "",
+            state="skipped",
+        )
+        cut = step.reply is not None and step.reply.finish == "length"
+        mended = mend(call, tools_of(opening), cut=cut, flatten=flattened(opening))
+        if why := self._left_out(step, call, then):
+            return replace(place, why=why)
+        assert then is not None
+        if mended.tool is None:
+            return self._compared(place, then, mended.error)
+        if "run" in mended.tool.effects and not (await self._standing()).boxed:
+            return replace(place, why="there is no sandbox here to run it in")
+        try:
+            outcome, journal = await attempt(mended, self._hands, box=Profile())
+        except ToolError as error:
+            return self._compared(place, then, error.message)
+        for fact in journal.facts:
+            if isinstance(fact, TodoSet):
+                self._history = replace(self._history, todos=fact.items)
+        self._history = replace(self._history, seen=self._history.seen | journal.seen)
+        if outcome.blocked.startswith("network"):
+            return replace(place, why="it needs the network, which is closed here")
+        return self._compared(place, then, outcome.text)
+
+    def _left_out(self, step: Recorded, call: Call, then: ToolFinished | None) -> str:
+        verdict = step.verdicts.get(call.id)
+        if then is None or then.code == "interrupted":
+            return "it was interrupted"
+        if then.code == "denied" or (verdict and verdict.verdict == "deny"):
+            return "it was denied"
+        if verdict is None and then.code != "invalid":
+            return "nobody had allowed it"
+        if HIDDEN in call.arguments:
+            return "a secret was taken out of it"
+        if then.code == "invalid":
+            return "it was not run"
+        if call.name == "jobs" or "run_in_background" in call.arguments:
+            return "what runs in the background is not the same twice"
+        return ""
+
+    async def _standing(self) -> SandboxState:
+        self._sandbox = self._sandbox or await self._hands.standing()
+        return self._sandbox
+
+    def _compared(self, place: Again, then: ToolFinished, text: str) -> Again:
+        now, before = self._clean(text).replace(self._scratch, self._workspace), told(then)
+        bounded = clip(now, max_bytes=32 * 1024, max_tokens=8000)
+        if before in (now, bounded):
+            return replace(place, state="same")
+        diff = file_diff("", before, now).diff
+        return replace(place, state="differs", why=clip(diff, SHOWN_BYTES, SHOWN_TOKENS))
+
+
+@contextmanager
+def scratch_copy(folder: str) -> Iterator[str]:
+    """A private copy that is gone afterwards. Links stay links; pipes, sockets and devices stay where they are."""
+    made = os.path.realpath(tempfile.mkdtemp(prefix="overt-replay-"))
+    try:
+        _copy(folder, made)
+        yield made
+    finally:
+        shutil.rmtree(made, onerror=_let_in)
+
+
+def _copy(folder: str, target: str) -> None:
+    files = size = 0
+    for place, folders, names in os.walk(folder):
+        inner = os.path.relpath(place, folder)
+        for name in folders:
+            at, to = os.path.join(place, name), os.path.join(target, inner, name)
+            if os.path.islink(at):
+                os.symlink(os.readlink(at), to)
+            else:
+                os.mkdir(to, 0o700)
+        for name in names:
+            at = os.path.join(place, name)
+            facts = os.lstat(at)
+            files, size = files + 1, size + (facts.st_size if stat.S_ISREG(facts.st_mode) else 0)
+            if files > MOST_FILES or size > MOST_BYTES:
+                raise SessionError(
+                    f"{folder} is too large for a scratch copy (more than {MOST_FILES} files or "
+                    f"{MOST_BYTES // 1024 // 1024} MB). Replay without --tools, or from a smaller workspace."
+                )
+            if stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode):
+                _copy_file(at, os.path.join(target, inner, name))
+
+
+def _copy_file(at: str, to: str) -> None:
+    try:
+        shutil.copy2(at, to, follow_symlinks=False)
+    except OSError as error:
+        raise SessionError(f"{at} cannot be copied: {error.strerror}. Check its mode and the room in /tmp.") from error
+
+
+def _let_in(_: object, path: str, __: object) -> None:
+    """A folder that a tool closed is opened, so that nothing stays behind."""
+    for place in (os.path.dirname(path), path):
+        if os.path.isdir(place) and not os.path.islink(place):
+            os.chmod(place, 0o700)
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    elif os.path.lexists(path):
+        os.unlink(path)

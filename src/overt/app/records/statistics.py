@@ -1,0 +1,72 @@
+"""What `overt stats` and `overt diff` ask: sums over the ledger, and two sessions side by side."""
+
+from time import time
+
+from msgspec import Struct
+
+from overt.app.options import Options
+from overt.app.setting import read_setting
+from overt.config.paths import read_environment
+from overt.context.changes import why
+from overt.context.cost import cost, dollars
+from overt.core.events import Event, PrefixSet
+from overt.lib.paths import slug
+from overt.sessions.diff import Difference, MadeCall, Pair, Parting, Told, compare, turns
+from overt.sessions.entries import Entry
+from overt.sessions.index import find
+from overt.sessions.ledger import read
+from overt.sessions.load import load
+from overt.sessions.stats import By, Group, Stats, Totals, stats
+
+__all__ = [
+    "By",
+    "Compared",
+    "Group",
+    "MadeCall",
+    "Pair",
+    "Parting",
+    "Stats",
+    "Told",
+    "Totals",
+    "compare_sessions",
+    "dollars",
+    "usage_stats",
+]
+
+
+class Compared(Struct, frozen=True, kw_only=True):
+    """Two sessions. `prefixes` says what differs in what every request begins with, empty when nothing does."""
+
+    left: str
+    right: str
+    difference: Difference
+    prefixes: str = ""
+    damage: tuple[str, ...] = ()
+
+
+def usage_stats(directory: str, *, everywhere: bool, by: By = "day", days: int = 30) -> Stats:
+    """What was spent in the project of a folder, or everywhere."""
+    setting = read_setting(Options(directory=directory))
+    project = "" if everywhere else slug(setting.roots.project)
+    return stats(read(setting.environment.data_dir), now=time(), by=by, days=days, project=project)
+
+
+def compare_sessions(left: str, right: str) -> Compared:
+    data_dir = read_environment().data_dir
+    one, other = load(find(data_dir, left, None)), load(find(data_dir, right, None))
+    first, second = _first_prefix(one.entries), _first_prefix(other.entries)
+    return Compared(
+        left=one.id,
+        right=other.id,
+        difference=compare(_turns(one.entries), _turns(other.entries)),
+        prefixes=why(first, second) if first and second and first.fingerprint != second.fingerprint else "",
+        damage=(*(f"{one.id}: {line}" for line in one.damage), *(f"{other.id}: {line}" for line in other.damage)),
+    )
+
+
+def _turns(entries: tuple[Entry[Event], ...]) -> tuple[Told, ...]:
+    return turns(entries, cost)
+
+
+def _first_prefix(entries: tuple[Entry[Event], ...]) -> PrefixSet | None:
+    return next((entry.data for entry in entries if isinstance(entry.data, PrefixSet)), None)

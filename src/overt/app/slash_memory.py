@@ -1,0 +1,9 @@
+"""`/memory`: the notes that join at the start of a session."""
+
+from overt.app.conversation import Conversation
+from overt.app.notes import notebook, perform
+from overt.app.slash import Done
+
+
+async def memory(conversation: Conversation, argument: str) -> Done:
+    return Done(lines=perform(notebook(conversation.workspace), conversation.redact(argument), how="/memory"))

@@ -1,0 +1,85 @@
+"""How much the model in use holds: as set, as known, or as its server tells after a first long request."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from overt.config.schema import Config
+from overt.context.budget import Budget
+from overt.core.events import Noticed
+from overt.core.late import late
+from overt.lib.catalogue import say
+from overt.lib.tokens import family_of
+from overt.providers.discover import Found
+
+SAFE = 32_768
+"""Taken for the window of a model that nobody knows: small enough for most servers, large enough to work in."""
+
+MATTERS = SAFE // 4
+"""Below this many tokens the window of an unknown model makes no difference, and nobody is asked for it."""
+
+
+def window_of(found: Found, config: Config) -> int:
+    """As set for every model, for this one, or known of it; 0: nobody says, or somebody said 0."""
+    return found.about.window if config.origin("context.context_window") == "default" else config.context_window
+
+
+def budget_of(found: Found, config: Config) -> Budget:
+    """Someone who sets `context_window` to 0 leaves it to the server: room is made when that finds a request too long.
+
+    What a request asks for as the most of its reply has to fit as well; one wire always asks.
+    """
+    entry, about = found.entry, found.about
+    quirks = about.quirks or entry.quirks
+    budget = Budget(
+        window=window_of(found, config),
+        threshold=config.compaction.threshold,
+        reserve=entry.max_tokens or (about.output if entry.kind == "anthropic" else 0),
+        family=family_of(found.model),
+        reasoning=entry.kind != "openai" or bool(quirks.reasoning),
+    )
+    if config.origin("context.context_window") != "default":
+        budget.unknown = False
+    return budget
+
+
+class WindowSeeker:
+    """Asks for a window once it matters and a reply is there: no request waits for it, the first not even a moment.
+
+    `tell` hears of a window that had to be assumed, `then` of the one that holds from now on.
+    """
+
+    def __init__(
+        self, environ: Mapping[str, str], *, tell: Callable[[Noticed], None], then: Callable[[int], None]
+    ) -> None:
+        self._environ = environ
+        self._tell = tell
+        self._then = then
+        self._task: asyncio.Task[None] | None = None
+        self._asked: Budget | None = None
+
+    def seek(self, found: Found, budget: Budget | None) -> None:
+        """Called when a reply is there; nothing happens where the window is known or does not matter yet."""
+        if budget is None or budget is self._asked or not budget.unknown or not budget.threshold:
+            return
+        if budget.counted < MATTERS:
+            return
+        if found.entry.base_url.startswith("http"):
+            self._asked = budget
+            self._task = asyncio.create_task(self._seek(found, budget))
+
+    @property
+    def pending(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    async def _seek(self, found: Found, budget: Budget) -> None:
+        size: int = await late("window.told")(found, self._environ)
+        budget.resize(size or SAFE)
+        self._then(budget.window)
+        if not size:
+            self._tell(Noticed(text=say("window.assumed", model=found.model, window=SAFE)))
+
+    async def close(self) -> None:
+        """The answer is not waited for."""
+        if self._task is not None and self.pending:
+            self._task.cancel()
+            await asyncio.wait((self._task,))

@@ -1,0 +1,96 @@
+"""`overt sessions search` and `overt sessions check`."""
+
+import sys
+from shutil import get_terminal_size
+from time import localtime, strftime
+from typing import Any
+
+from overt.app.records.archive import Found, check_sessions, search_sessions, stray_files
+from overt.cli.parse import Given
+from overt.core.codec import printable
+from overt.core.errors import SessionError
+from overt.lib.text import visible
+
+SHOWN = 5
+"""Hits of one session on a screen; the others are counted."""
+WHO = {
+    "user": "you",
+    "file": "file",
+    "harness": "overt",
+    "model": "model",
+    "call": "call",
+    "tool": "tool",
+    "title": "name",
+}
+
+
+def search(directory: str, words: list[str], given: Given) -> int:
+    """Ends with 1 when nothing was found, as grep does."""
+    any_hit = False
+    for found in search_sessions(directory, words, everywhere=given.switch("all")):
+        try:
+            any_hit = (_all_as_json(found) if given.switch("json") else _some(found)) or any_hit
+        except SessionError as error:
+            print(f"overt: {visible(error.message)}", file=sys.stderr)
+    if not any_hit:
+        where = "" if given.switch("all") else " of this project (--all looks at every one)"
+        print(f"overt: no session{where} has a line with all of: {visible(' '.join(words))}", file=sys.stderr)
+    return 0 if any_hit else 1
+
+
+def check(directory: str, words: list[str], given: Given) -> int:
+    """Ends with 1 when a line of any session is damaged, or a session could not be looked over."""
+    reference, everywhere = words[0] if words else "", given.switch("all")
+    bad = 0
+    for found in check_sessions(directory, reference, everywhere=everywhere):
+        bad += found.state != "sound"
+        if given.switch("json"):
+            print(printable(found))
+            continue
+        writer = "" if found.writer is None else f", being written by process {found.writer or '?'}"
+        print(visible(f"{found.id}  {found.state}: {found.entries} entries, {found.turns} turns stand{writer}"))
+        if found.told:
+            print(f"  {visible(found.told)}")
+        for fault in found.findings:
+            where = f"line {fault.line}: " if fault.line else ""
+            print(f"  {visible(where + fault.what)}\n    lost: {visible(fault.lost)}")
+        for line in found.beside:
+            print(f"  beside it: {visible(line)}")
+    strays = () if reference else stray_files(directory, everywhere=everywhere)
+    for path in strays:
+        print(f"overt: {visible(path)} belongs to no session", file=sys.stderr)
+    return 1 if bad else 0
+
+
+def _all_as_json(found: Found) -> bool:
+    some = False
+    for hit in found.hits:
+        some = True
+        row: dict[str, Any] = {"session": found.session.id, "title": found.session.title, "turn": hit.turn}
+        print(printable(row | {"seq": hit.seq, "who": hit.who, "number": hit.number, "line": hit.line, "at": hit.at}))
+    return some
+
+
+def _some(found: Found) -> bool:
+    """The first few, the rest as a number."""
+    count = 0
+    width = max(40, get_terminal_size((100, 24)).columns)
+    for count, hit in enumerate(found.hits, 1):
+        if count == 1:
+            when = strftime("%Y-%m-%d", localtime(found.session.changed))
+            print(visible(f"{found.session.id}  {when}  {found.session.title}"))
+        if count <= SHOWN:
+            place = f"  turn {hit.turn}  {WHO[hit.who]:5}  "
+            print(visible(place + _around(hit.line, hit.at, hit.length, width - len(place) - 1)))
+    if count > SHOWN:
+        print(f"  and {count - SHOWN} more")
+    return count > 0
+
+
+def _around(line: str, at: int, length: int, width: int) -> str:
+    """The part of a line in which a match stands."""
+    if len(line) <= width:
+        return line.strip()
+    start = max(0, min(at - max(0, width - length) // 2, len(line) - width))
+    cut = line[start : start + width].strip()
+    return f"{'…' if start else ''}{cut}{'…' if start + width < len(line) else ''}"

@@ -1,0 +1,108 @@
+"""What exactly changed between two beginnings of a request, in the words a person is told."""
+
+from collections.abc import Iterable, Sequence
+
+from overt.core.events import PrefixSet
+from overt.core.fragments import Fragment
+from overt.core.messages import Message
+from overt.core.requests import Params, Prefix, ToolSpec
+
+MOST_NAMED = 6
+
+
+def why(old: PrefixSet, new: PrefixSet) -> str:
+    """Why what was recorded before does not hold any more."""
+    found: list[str] = []
+    if (old.provider, old.model) != (new.provider, new.model):
+        found.append(_models(old, new))
+    if (old.wire, old.encoder) != (new.wire, new.encoder):
+        found.append(f"wire changed: {old.wire} {old.encoder} → {new.wire} {new.encoder}")
+    if old.calls != new.calls:
+        found.append(f"the way tools are called changed: {old.calls} → {new.calls}")
+    found += _prefix(old.prefix, new.prefix)
+    if not found and old.about != new.about:
+        found.append("what is known of the model changed")
+    return "; ".join(found) or "the parameters changed"
+
+
+def head_changed(old: tuple[Prefix, Params], new: tuple[Prefix, Params]) -> str:
+    """Why two requests of one conversation do not begin alike."""
+    found = _prefix(old[0], new[0])
+    before, after = old[1], new[1]
+    if before.model != after.model:
+        found.insert(0, f"model changed: {before.model} → {after.model}")
+    named = [
+        f"{name} {_value(getattr(before, name))} → {_value(getattr(after, name))}"
+        for name in ("max_tokens", "temperature", "top_p", "effort", "thinking")
+        if getattr(before, name) != getattr(after, name)
+    ]
+    if named:
+        found.append(f"parameters changed: {', '.join(named)}")
+    return "; ".join(found) or "the parameters changed"
+
+
+def history_changed(old: Sequence[Message], new: Sequence[Message]) -> str:
+    """Which message is not the one that was sent before; counted from 1."""
+    for number, (one, other) in enumerate(zip(old, new, strict=False), 1):
+        if one != other:
+            return f"history changed: message {number} is another"
+    return f"history changed: {len(old) - len(new)} of its last messages are gone"
+
+
+def _models(old: PrefixSet, new: PrefixSet) -> str:
+    if old.provider == new.provider:
+        return f"model changed: {old.model} → {new.model}"
+    return f"model changed: {old.provider}/{old.model} → {new.provider}/{new.model}"
+
+
+def _prefix(old: Prefix, new: Prefix) -> list[str]:
+    found = [*_system(old.system, new.system), *_tools(old.tools, new.tools)]
+    if old.shots != new.shots:
+        found.append("examples changed")
+    return found
+
+
+def _tools(old: Sequence[ToolSpec], new: Sequence[ToolSpec]) -> list[str]:
+    before, after = {tool.name: tool for tool in old}, {tool.name: tool for tool in new}
+    moved = _listed(after.keys() - before.keys(), before.keys() - after.keys())
+    if moved:
+        found = [f"tool list changed: {moved}"]
+    elif list(before) != list(after):
+        found = ["tool list changed: another order"]
+    else:
+        found = []
+    same = [name for name in before if name in after and not _alike(before[name], after[name])]
+    if len(same) > MOST_NAMED:
+        return [*found, f"{len(same)} tools changed"]
+    return [*found, *(f"tool {name} changed" for name in same)]
+
+
+def _alike(old: ToolSpec, new: ToolSpec) -> bool:
+    return (old.description, bytes(old.schema)) == (new.description, bytes(new.schema))
+
+
+def _system(old: Sequence[Fragment], new: Sequence[Fragment]) -> list[str]:
+    before = {_name(fragment): fragment.text for fragment in old if fragment.text}
+    after = {_name(fragment): fragment.text for fragment in new if fragment.text}
+    moved = _listed(after.keys() - before.keys(), before.keys() - after.keys())
+    other = ", ".join(name for name in before if name in after and before[name] != after[name])
+    told = ", ".join(filter(None, (other, moved)))
+    if not told and list(before) != list(after):
+        told = "another order"
+    return [f"system prompt changed: {told}"] if told else []
+
+
+def _name(fragment: Fragment) -> str:
+    where = fragment.origin.where
+    return f"{fragment.key} ({where})" if where and where != fragment.key else fragment.key
+
+
+def _listed(added: Iterable[str], removed: Iterable[str]) -> str:
+    told = [f"{name} added" for name in sorted(added)] + [f"{name} removed" for name in sorted(removed)]
+    if len(told) <= MOST_NAMED:
+        return ", ".join(told)
+    return ", ".join(told[:MOST_NAMED]) + f" and {len(told) - MOST_NAMED} more"
+
+
+def _value(value: object) -> str:
+    return "unset" if value is None else str(value)

@@ -1,0 +1,239 @@
+"""What gives way when the window fills: which old results, which messages, and what stands in their place.
+
+Pure: nothing is sent and nothing is changed here. Taking an old result out makes every later token new to the
+server's cache, so it is weighed by cost: what the coming steps save against what is read anew once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from overt.context.facts import WRITTEN, answered, arguments_of, carried, paths_of, scale, section, sections
+from overt.core.foreign import our_tool
+from overt.core.fragments import USER, Origin
+from overt.core.history import ALONG, History, Mark
+from overt.core.messages import Message, Result, Text, said
+from overt.core.requests import Finish
+from overt.core.settings import Price
+from overt.lib.data import read_text
+
+KEPT = 8
+"""So many messages at the end stay as they are."""
+SMALLEST = 160
+"""Tokens below which taking a result out is not worth the words that say so."""
+FEWEST, MOST = 4, 40
+"""Bounds of the steps that are still expected."""
+USUAL, IN_TIME = (1.0, 0.1), (1.0, 0.02)
+"""A token read anew and one read from the cache: at most vendors, and in time where it costs no money."""
+SHINGLE, LEAST_TEXT = 24, 400
+NOTES = frozenset({"todowrite", "todoread"})
+REMOVED = (
+    "[overt] This result was taken out to make room: it had {characters} characters. If it is needed, read the file or "
+    "run the command again. The user finds it with `overt context --turn N --full`."
+)
+
+Size = Callable[[Message], int]
+
+
+class Old(Struct, frozen=True, kw_only=True):
+    """A result that may go: where its message stands and the tokens that would be saved."""
+
+    call_id: str
+    at: int
+    tokens: int
+
+
+class Rates(Struct, frozen=True, kw_only=True):
+    """What a prompt token costs, read anew and from the cache."""
+
+    full: float
+    cached: float
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """Messages `start` to `end`, not included, may give way to a summary."""
+
+    start: int
+    end: int
+
+
+# ── what may go ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def tail_start(messages: Sequence[Message], kept: int = KEPT) -> int:
+    """Where the end that stays begins: never at a result without its call, nor between a prompt and its files."""
+    at = max(0, len(messages) - kept)
+    while at and not _opens(messages, at):
+        at -= 1
+    return at
+
+
+def _opens(messages: Sequence[Message], at: int) -> bool:
+    before, here = messages[at - 1], messages[at]
+    together = before.role == here.role == "user" and before.origin.kind in (*ALONG, "harness")
+    return here.role != "tool" and not together
+
+
+def middle(messages: Sequence[Message], kept: int = KEPT) -> Span | None:
+    """What a summary would replace: all between the first prompt and the end that stays. None: there is too little."""
+    start = 1 if messages and messages[0].origin == USER else 0
+    end = tail_start(messages, kept)
+    fresh = [message for message in messages[start:end] if message.origin.kind != "summary"]
+    return Span(start=start, end=end) if len(fresh) > 1 else None
+
+
+def prunable(messages: Sequence[Message], end: int, size: Size) -> list[Old]:
+    """Results before `end` that may go: no todo list, and no failure that nothing has answered yet."""
+    spared = _spared(messages) | _shared(messages)
+    found: list[Old] = []
+    for at, message in enumerate(messages[:end]):
+        for part in message.parts if message.role == "tool" else ():
+            if isinstance(part, Result) and part.call_id not in spared:
+                found += _worth(part, at, message, size)
+    return found
+
+
+def results(messages: Sequence[Message], size: Size) -> list[Old]:
+    """Every result that would free room, the largest first: for when there is no other way."""
+    shared = _shared(messages)
+    found = (
+        old
+        for at, message in enumerate(messages)
+        for part in message.parts
+        if isinstance(part, Result) and part.call_id not in shared
+        for old in _worth(part, at, message, size)
+    )
+    return sorted(found, key=lambda old: -old.tokens)
+
+
+def _worth(result: Result, at: int, message: Message, size: Size) -> list[Old]:
+    whole = size(Message(role="tool", parts=(result,), origin=message.origin))
+    saved = whole - size(Message(role="tool", parts=(_emptied(result),), origin=message.origin))
+    return [Old(call_id=result.call_id, at=at, tokens=saved)] if saved >= SMALLEST else []
+
+
+def _emptied(result: Result) -> Result:
+    return Result(call_id=result.call_id, parts=(Text(text=REMOVED),), error=result.error)
+
+
+def _shared(messages: Sequence[Message]) -> set[str]:
+    """Ids that a server has given to more than one call: by such an id a new result would go with an old one."""
+    ids = [part.call_id for message in messages for part in message.parts if isinstance(part, Result)]
+    return {id for id, times in Counter(ids).items() if times > 1}
+
+
+def _spared(messages: Sequence[Message]) -> set[str]:
+    spared: set[str] = set()
+    failed: dict[tuple[str, str], list[str]] = {}
+    for call, result in answered(messages):
+        name = our_tool(call.name)
+        about = (name, " ".join(paths_of(call)) or str(arguments_of(call).get("command", "")))
+        if name in NOTES:
+            spared.add(result.call_id)
+        elif result.error:
+            failed.setdefault(about, []).append(call.id)
+        else:
+            failed.pop(about, None)
+    return spared.union(*failed.values())
+
+
+# ── whether it pays ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def rates(price: Price | None) -> Rates:
+    """By the vendor's prices where they are known; what costs nothing costs time."""
+    if price is None or price.input is None:
+        return Rates(full=USUAL[0], cached=USUAL[1])
+    if not price.input:
+        return Rates(full=IN_TIME[0], cached=IN_TIME[1])
+    cached = price.input * USUAL[1] if price.cached is None else price.cached
+    return Rates(full=max(price.input, price.cache_write or 0.0), cached=cached)
+
+
+def steps_to_come(messages: Sequence[Message]) -> int:
+    """As many as there were already, within bounds: a session that has gone on long goes on."""
+    return min(MOST, max(FEWEST, sum(message.role == "assistant" for message in messages)))
+
+
+def worth_pruning(old: Sequence[Old], sizes: Sequence[int], *, steps: int, rates: Rates) -> tuple[Old, ...]:
+    """The results to take out so that the most is saved, from some place on to the last; none when nothing pays.
+
+    What goes would be read from the cache at each of the coming steps. What stands behind the first that goes is
+    read once more at the full rate.
+    """
+    best, chosen = 0.0, tuple[Old, ...]()
+    saved, behind, at = 0, 0, len(sizes)
+    for number in range(len(old) - 1, -1, -1):
+        behind += sum(sizes[old[number].at : at])
+        at = old[number].at
+        saved += old[number].tokens
+        gain = saved * rates.cached * steps - (behind - saved) * (rates.full - rates.cached)
+        if gain > best:
+            best, chosen = gain, tuple(old[number:])
+    return chosen
+
+
+# ── what stands in their place ───────────────────────────────────────────────────────────────────────────
+
+
+def instruction(focus: str = "") -> Message:
+    """What asks the model for the summary; it is no part of the history."""
+    text = read_text("overt.context.prompts", "summary.md").strip()
+    if focus:
+        text += f"\n\nThe user wants this above all to be kept: {focus}"
+    return said(text, origin=Origin(kind="harness", where="context/prompts/summary.md"))
+
+
+def replacement(
+    history: History, span: Span, *, written: str, turns: str, tokens: int, window: int
+) -> tuple[Message, ...]:
+    """The messages that stand where the span was: the first prompt, the summary, and the prompt being worked on.
+
+    Without `written` the summary holds only what the history itself tells, and what an earlier summary said.
+    """
+    messages, gone = history.messages, history.messages[span.start : span.end]
+    prompts = [at for at, message in enumerate(messages) if message.origin == USER]
+    left = {at for at in prompts if span.start <= at < span.end}
+    opening = tuple(messages[at] for at in prompts[:1] if at in left)
+    current = tuple(messages[at] for at in prompts[1:][-1:] if at in left)
+    stays = (*messages[: span.start], *opening, *current, *messages[span.end :])
+    found = sections(gone, stays=stays, pins=history.pins, todos=history.todos, scale=scale(window))
+    told = written.strip() or carried(gone, WRITTEN)
+    parts = (_label(turns, len(gone), tokens, modelled=bool(written.strip())), *found)
+    if told:
+        parts = (*parts, section(WRITTEN, told))
+    summary = Message(role="user", parts=parts, origin=Origin(kind="summary", where=turns))
+    return (*opening, summary, *current)
+
+
+def _label(turns: str, messages: int, tokens: int, *, modelled: bool) -> Text:
+    how = "" if modelled else " No model has summarised it, so only what the record itself tells stands here."
+    return Text(
+        text=f"[overt] Summary of {turns}: {messages} messages of about {tokens} tokens left this conversation to make "
+        "room, and this stands in their place. Nothing is lost: the user reads what was sent then with `overt context "
+        f"--turn N --full`; read a file again where its content matters.{how} Go on with the task.\n"
+    )
+
+
+def turns_of(history: History, span: Span, marks: Sequence[Mark]) -> str:
+    """`turn 3` or `turns 1-7`: which turns the span holds at least a part of."""
+    era = len(history.eras)
+    here = [mark for mark in marks if mark.era == era]
+    begun = [mark.turn for mark in here if mark.at < span.end]
+    later = [mark.turn - 1 for mark in here if mark.at >= span.end]
+    prompts = sum(message.origin == USER for message in history.messages[: span.end])
+    first = min((mark.turn for mark in marks), default=1)
+    last = max(begun, default=min(later, default=marks[-1].turn if marks else prompts))
+    return f"turn {first}" if last <= first else f"turns {first}-{last}"
+
+
+def fault(text: str, finish: Finish) -> str:
+    """Why a reply is no summary: `empty`, `cut` or `loops`; nothing when it may be one."""
+    if not text.strip():
+        return "empty"
+    if finish in ("length", "filter", "interrupted"):
+        return "cut"
+    plain = "".join(text.split())
+    pieces = [plain[at : at + SHINGLE] for at in range(len(plain) - SHINGLE)]
+    return "loops" if len(plain) >= LEAST_TEXT and len(set(pieces)) < len(pieces) / 2 else ""

@@ -1,0 +1,257 @@
+"""What a compaction takes from the history itself, so that nothing of it depends on what a model writes.
+
+Each section is a text part of the summary message under a heading of its own. The next compaction reads them there
+again and goes on with them, so what the person said at the start outlives any number of compactions.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from overt.core.codec import decode
+from overt.core.foreign import our_tool
+from overt.core.messages import Call, Message, Result, Text
+from overt.core.views import Todo
+
+PINNED = "Pinned by the user, word for word"
+SAID = "What the user said, oldest first"
+FILES = "Files touched"
+RAN = "Commands run, oldest first"
+TODOS = "Todo list"
+WRITTEN = "Summary"
+
+DONE = {"read": "read", "write": "written", "edit": "edited", "multiedit": "edited", "patch": "patched"}
+BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+PATHS = ("path", "file_path", "filepath", "filename", "file")
+PATCHED = re.compile(
+    r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |\+\+\+ (?:b/)?)(?!/dev/null)(.+)$", re.M
+)
+STATE = re.compile(r"\[(exit code -?\d+|timed out[^\]\n]*)\]")
+RULE = re.compile(
+    r"\b(?:always|never|must|mustn't|don't|do not|shall|should|only|without|avoid|ensure|make sure|require[sd]?|"
+    r"forbidden|prefer|keep|no)\b|必须|不要|不能|不得|不许|禁止|总是|始终|请勿|切勿|务必|一定|只能|只许|应该|应当|避免|别|保持",
+    re.I,
+)
+"""Words by which a line is taken for a rule: kept whole where the rest of a long prompt is cut."""
+RULES = 4
+"""Of what a cut prompt keeps, so much more may be rules from its rest."""
+LEFT_OUT = re.compile(r"\[overt: (\d+) messages are left out here\]")
+COMMAND = 160
+TYPED = "!"
+"""Where a command came from that the person typed; what it printed is the next message."""
+
+
+class Scale(Struct, frozen=True, kw_only=True):
+    """How much room the sections may take: bytes of all quotes, characters of one, lines of files and of commands."""
+
+    quotes: int
+    quote: int
+    files: int
+    commands: int
+
+
+def scale(window: int) -> Scale:
+    """About a fifth of the window in all. Bytes, because a character of the east takes as much as a word."""
+    window = window or 128_000
+    return Scale(
+        quotes=max(1_000, window * 3 // 5),
+        quote=min(4_000, max(240, window // 25)),
+        files=min(200, max(12, window // 400)),
+        commands=min(60, max(8, window // 1_000)),
+    )
+
+
+def sections(
+    gone: Sequence[Message], *, stays: Sequence[Message], pins: Sequence[str], todos: Sequence[Todo], scale: Scale
+) -> tuple[Text, ...]:
+    """The sections of what left; `stays` are prompts that are kept as messages of their own."""
+    body = {
+        PINNED: "\n\n".join(map(_quote, pins)),
+        SAID: _quotes(*_said(gone, stays), scale),
+        FILES: _listed(_files(gone), scale.files),
+        RAN: _listed(_commands(gone), scale.commands),
+        TODOS: "\n".join(f"- {BOXES[item.status]} {item.content}" for item in todos),
+    }
+    return tuple(section(heading, text) for heading, text in body.items() if text)
+
+
+def section(heading: str, text: str) -> Text:
+    return Text(text=f"\n# {heading}\n{text}\n")
+
+
+def carried(gone: Sequence[Message], heading: str) -> str:
+    """What a section held in the summary that left, the last one where there were several."""
+    opening, found = f"\n# {heading}\n", ""
+    for message in gone:
+        for part in message.parts if message.origin.kind == "summary" else ():
+            if isinstance(part, Text) and part.text.startswith(opening):
+                found = part.text[len(opening) :].rstrip("\n")
+    return found
+
+
+# ── what was said ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _said(gone: Sequence[Message], stays: Sequence[Message]) -> tuple[list[str], int]:
+    """What the person said, each once, and how many of it an earlier summary had left out."""
+    earlier = [_unquoted(block) for block in carried(gone, SAID).split("\n\n") if block]
+    kept = {message.text() for message in stays if message.origin.kind == "user"}
+    fresh = (
+        message.text()
+        for message in gone
+        if message.role == "user" and message.origin.kind == "user" and message.origin.where != TYPED
+    )
+    marks = [int(found[1]) for text in earlier if (found := LEFT_OUT.fullmatch(text))]
+    said = (text for text in dict.fromkeys((*earlier, *fresh)) if text.strip() and not LEFT_OUT.fullmatch(text))
+    return [text for text in said if text not in kept], sum(marks)
+
+
+def _quotes(texts: list[str], missing: int, scale: Scale) -> str:
+    """Word for word where that fits, else the long ones cut, else what states no rule left out, the oldest first."""
+    if _size(texts) > scale.quotes or any(len(text) > scale.quote for text in texts):
+        most = min(scale.quote, max(80, scale.quotes // len(texts)))
+        texts = [_cut(text, most) for text in texts]
+    kept = _fitting(texts, scale.quotes)
+    missing += len(texts) - len(kept)
+    blocks = [_quote(text) for text in kept]
+    return "\n\n".join([f"> [overt: {missing} messages are left out here]", *blocks] if missing else blocks)
+
+
+def _fitting(texts: list[str], room: int) -> list[str]:
+    newest = range(len(texts) - 1, -1, -1)
+    chosen: set[int] = set()
+    for at in sorted(newest, key=lambda at: RULE.search(texts[at]) is None):
+        size = _size([texts[at]])
+        if size <= room:
+            chosen.add(at)
+            room -= size
+    return [text for at, text in enumerate(texts) if at in chosen]
+
+
+def _size(texts: Iterable[str]) -> int:
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
+def _cut(text: str, most: int) -> str:
+    """The beginning, a mark, and later lines that state a rule, as far as they are not endless."""
+    if len(text) <= most:
+        return text
+    at = max(text.rfind("\n", 0, most), text.rfind(" ", 0, most))
+    at = at if at > most // 2 else most
+    broken = text[text.rfind("\n", 0, at) + 1 :].split("\n")[0] if text[at] != "\n" else ""
+    later = [broken, *text[at:].split("\n")[1:]]
+    rules, room = list[str](), RULES * most
+    for line in later:
+        if RULE.search(line) and len(line) <= room:
+            rules.append(line)
+            room -= len(line)
+    left = len(text) - at
+    return "\n".join([f"{text[:at]} […]", f"[overt: {left} characters cut here; rules among them follow]", *rules])
+
+
+def _quote(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n"))
+
+
+def _unquoted(block: str) -> str:
+    return "\n".join(line.removeprefix(">").removeprefix(" ") for line in block.split("\n"))
+
+
+# ── what was done ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _files(gone: Sequence[Message]) -> dict[str, str]:
+    """Path → what was done with it, in the order in which each was touched last."""
+    found: dict[str, list[str]] = {}
+    for line in carried(gone, FILES).split("\n"):
+        path, colon, done = line.removeprefix("- ").rpartition(": ")
+        if colon:
+            found[path] = done.split(", ")
+    for message in gone:
+        if message.origin.kind == "file" and message.role == "user" and message.origin.where:
+            _note(found, message.origin.where, "shown with a prompt")
+    for call, result in answered(gone):
+        if result.error or (verb := DONE.get(our_tool(call.name))) is None:
+            continue
+        for path in paths_of(call):
+            _note(found, path, verb)
+    return {path: ", ".join(done) for path, done in found.items()}
+
+
+def _note(found: dict[str, list[str]], path: str, verb: str) -> None:
+    done = found.pop(path, [])
+    found[path] = done if verb in done else [*done, verb]
+
+
+def _commands(gone: Sequence[Message]) -> dict[str, str]:
+    """Command → how it ended the last time."""
+    found: dict[str, str] = {}
+    for line in carried(gone, RAN).split("\n"):
+        command, colon, state = line.removeprefix("- ").rpartition(": ")
+        if colon:
+            found[command] = state
+    for at, message in enumerate(gone):
+        if message.origin.kind == "user" and message.origin.where == TYPED:
+            told = gone[at + 1].text() if at + 1 < len(gone) else ""
+            ran = [(_one_line(message.text()[1:]), f"{_state(told)}, typed by the user")]
+        else:
+            ran = [
+                (_one_line(str(arguments_of(call).get("command", ""))), _state(_text(result), failed=result.error))
+                for call, result in answered(gone[max(0, at - 1) : at + 1])
+                if our_tool(call.name) == "bash"
+            ]
+        for command, state in ran:
+            found.pop(command, None)
+            found[command] = state
+    return {command: state for command, state in found.items() if command}
+
+
+def _text(result: Result) -> str:
+    return "".join(part.text for part in result.parts if isinstance(part, Text))
+
+
+def _state(told: str, *, failed: bool = False) -> str:
+    if ended := STATE.findall(told):
+        return str(ended[-1])
+    return "not run or failed" if failed else "ok"
+
+
+def _one_line(command: str) -> str:
+    first, *more = command.strip().split("\n")
+    return f"`{first[:COMMAND]}{' …' if more or len(first) > COMMAND else ''}`" if first else ""
+
+
+def _listed(found: dict[str, str], most: int) -> str:
+    lines = [f"- {name}: {what}" for name, what in found.items()]
+    more = len(lines) - most
+    return "\n".join(([f"- … and {more} before these"] if more > 0 else []) + lines[-most:])
+
+
+def answered(messages: Iterable[Message]) -> list[tuple[Call, Result]]:
+    """Every call with its result, in order."""
+    waiting: dict[str, Call] = {}
+    found: list[tuple[Call, Result]] = []
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Call):
+                waiting[part.id] = part
+            elif isinstance(part, Result) and part.call_id in waiting:
+                found.append((waiting.pop(part.call_id), part))
+    return found
+
+
+def paths_of(call: Call) -> list[str]:
+    given = arguments_of(call)
+    if our_tool(call.name) == "patch":
+        return [path.strip().split("\t")[0] for path in PATCHED.findall(str(given.get("patch", "")))]
+    return [given[name] for name in PATHS if isinstance(given.get(name), str)][:1]
+
+
+def arguments_of(call: Call) -> dict[str, Any]:
+    try:
+        found = decode(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,1 @@
+"""What a project and its user add: rules, instructions, notes and facts."""

@@ -1,0 +1,196 @@
+"""Which files each turn of a session changed, and what was put back since: read from the entries, never stored.
+
+A turn's changes are those of its calls in the order of the record. Putting files back is on record the same way, as
+snapshots of what was overwritten followed by `Restored`, so that it can be taken back itself.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.core.events import Event, Restored, SnapshotTaken, ToolStarted, TreeTaken, UserSpoke
+from overt.core.history import ALONG
+from overt.core.states import FileChange, FileState
+from overt.sessions.entries import Entry
+
+RESTORE = "restore"
+"""In place of a call: the snapshot was taken because files were put back."""
+
+Trees = Callable[[str, str], Sequence[FileChange]]
+Same = Callable[[FileState | None, FileState | None], bool]
+
+
+class Turned(Struct, frozen=True, kw_only=True):
+    """What one turn did to files, in order: single changes, and commands as two states of the workspace.
+
+    `uncovered` is what no snapshot holds. `unsure` are commands of which nobody saw the end, as when the program was
+    killed: what changed since may be their work or somebody else's; an empty `after` is how the files stand now.
+    """
+
+    turn: int
+    text: str = ""
+    did: tuple[FileChange | TreeTaken, ...] = ()
+    unsure: tuple[TreeTaken, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    undone: bool = False
+
+    @property
+    def files(self) -> int:
+        """How many, a file that a tool and a command changed counted for each."""
+        single = {each.path for each in self.did if isinstance(each, FileChange) and not _folder(each)}
+        return len(single) + sum(each.changed for each in self.did if isinstance(each, TreeTaken))
+
+    def changes(self, trees: Trees) -> Iterator[FileChange]:
+        """`trees` gives what differs between two states of the workspace."""
+        for each in self.did:
+            if isinstance(each, FileChange):
+                yield each
+            else:
+                yield from trees(each.before, each.after)
+
+
+class Back(Struct, frozen=True, kw_only=True):
+    """Files that were put back, which can be taken back: `changes` lead from what stood to what was put there."""
+
+    turns: tuple[int, ...]
+    turn: int
+    changes: tuple[FileChange, ...]
+
+
+class Checkpoints(Struct, frozen=True, kw_only=True):
+    """`redo` is what can be taken back, the last one first to go."""
+
+    turns: tuple[Turned, ...] = ()
+    redo: tuple[Back, ...] = ()
+
+    def standing(self, first: int = 0) -> tuple[Turned, ...]:
+        """Turns from `first` on that did something to files and are not undone."""
+        return tuple(
+            each for each in self.turns if each.turn >= first and not each.undone and (each.did or each.unsure)
+        )
+
+
+class Net(Struct, frozen=True, kw_only=True):
+    """What several changes come to. `between`: somebody else changed the file in the middle of them."""
+
+    path: str
+    before: FileState | None
+    after: FileState | None
+    between: bool = False
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.turn_of: dict[str, int] = {}
+        self.texts: dict[int, str] = {}
+        self.did: dict[int, list[FileChange | TreeTaken]] = {}
+        self.uncovered: dict[int, dict[str, None]] = {}
+        self.undone: dict[int, None] = {}
+        self.begun: dict[str, tuple[int, TreeTaken]] = {}
+        self.redo: list[Back] = []
+        self.putting: list[FileChange] = []
+
+    def read(self, entry: Entry[Event]) -> None:
+        match entry.data:
+            case UserSpoke(message=message, steered=False) if message.origin.kind not in ALONG:
+                if not self.texts.get(entry.turn):
+                    self.texts[entry.turn] = message.text() if message.origin.kind == "user" else ""
+            case ToolStarted(call=call):
+                self.turn_of[call.id] = entry.turn
+            case SnapshotTaken(call_id="restore"):
+                self.putting.append(_as_change(entry.data))
+            case SnapshotTaken(call_id=id, path=path, uncovered=uncovered):
+                self._changed(self.turn_of.get(id, entry.turn), _as_change(entry.data))
+                if uncovered:
+                    self._open(self.turn_of.get(id, entry.turn), [f"{path} ({uncovered})"])
+            case TreeTaken() as taken:
+                self._taken(taken, self.turn_of.get(taken.call_id, entry.turn))
+            case Restored():
+                self._restored(entry.data)
+            case _:
+                pass
+
+    def _taken(self, taken: TreeTaken, turn: int) -> None:
+        if taken.before and not taken.after and not taken.uncovered:
+            for id, (other, earlier) in self.begun.items():
+                self.begun[id] = (other, replace(earlier, after=earlier.after or taken.before))
+            self.begun[taken.call_id] = (turn, taken)
+            return
+        self.begun.pop(taken.call_id, None)
+        self._open(turn, taken.uncovered)
+        if taken.before and taken.after and taken.before != taken.after:
+            self._changed(turn, taken)
+
+    def unsure(self, turn: int) -> tuple[TreeTaken, ...]:
+        return tuple(each for at, each in self.begun.values() if at == turn and each.before != each.after)
+
+    def _changed(self, turn: int, what: FileChange | TreeTaken) -> None:
+        self.did.setdefault(turn, []).append(what)
+        self.redo = []  # what was undone before a new change has a past of its own
+
+    def _open(self, turn: int, names: Iterable[str]) -> None:
+        self.uncovered.setdefault(turn, {}).update(dict.fromkeys(names))
+
+    def _restored(self, event: Restored) -> None:
+        putting, self.putting = self.putting, []
+        if event.way == "redo":
+            if self.redo:
+                for turn in self.redo.pop().turns:
+                    self.undone.pop(turn, None)
+            return
+        known = sorted({*self.did, *(turn for turn, _ in self.begun.values())})
+        wanted = [event.turn] if event.way == "undo" else [turn for turn in known if turn >= event.turn]
+        turns = tuple(turn for turn in wanted if turn not in self.undone)
+        self.undone |= dict.fromkeys(turns)
+        self.redo.append(Back(turns=turns, turn=event.turn, changes=tuple(putting)))
+
+
+def checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
+    reading = _Reading()
+    for entry in entries:
+        reading.read(entry)
+    begun = (turn for turn, _ in reading.begun.values())
+    numbers = sorted({*reading.texts, *reading.did, *reading.uncovered, *begun})
+    return Checkpoints(
+        turns=tuple(
+            Turned(
+                turn=turn,
+                text=reading.texts.get(turn, ""),
+                did=tuple(reading.did.get(turn, ())),
+                uncovered=tuple(reading.uncovered.get(turn, ())),
+                unsure=reading.unsure(turn),
+                undone=turn in reading.undone,
+            )
+            for turn in numbers
+        ),
+        redo=tuple(reading.redo),
+    )
+
+
+def net(changes: Iterable[FileChange], same: Same) -> tuple[Net, ...]:
+    """From the state before the first change of each path to the one after the last."""
+    found: dict[str, Net] = {}
+    for each in changes:
+        known = found.get(each.path)
+        if known is None:
+            found[each.path] = Net(path=each.path, before=each.before, after=each.after)
+            continue
+        between = known.between or not same(known.after, each.before)
+        found[each.path] = Net(path=each.path, before=known.before, after=each.after, between=between)
+    return tuple(each for each in found.values() if each.between or not same(each.before, each.after))
+
+
+def back(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """The same changes the other way, the last one first."""
+    return tuple(FileChange(path=each.path, before=each.after, after=each.before) for each in reversed([*changes]))
+
+
+def _as_change(taken: SnapshotTaken) -> FileChange:
+    before = FileState(hash=taken.hash, mode=taken.mode) if taken.existed else None
+    after = FileState(hash=taken.after, mode=taken.after_mode) if taken.after or taken.after_mode else None
+    return FileChange(path=taken.path, before=before, after=after)
+
+
+def _folder(change: FileChange) -> bool:
+    return all(state is None or state.folder for state in (change.before, change.after))

@@ -1,0 +1,97 @@
+"""A copy of a session that goes on by itself: the same facts up to a turn, in a file and a chain of their own.
+
+The old session is only read, so one that another process writes can be forked as well.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from overt.core.errors import SessionError
+from overt.core.events import Event, PrefixReset
+from overt.core.ids import new_id
+from overt.lib import atomic
+from overt.sessions.entries import VERSION, Entry, encode_line, moved
+from overt.sessions.index import paths
+from overt.sessions.load import Loaded, load, open_regular
+from overt.sessions.names import file_name, id_of, stamp
+
+LONGEST = 64
+
+
+def fork(path: str, *, turn: int | None = None, id: str = "", overt: str = "") -> str:
+    """The path of the copy, which holds everything before turn `turn` + 1, or everything.
+
+    A way back that was taken between the two is not part of the turn.
+    """
+    loaded = load(path)
+    kept = _until(loaded, turn)
+    created, id = stamp(), id or new_id()
+    header = replace(loaded.opened, id=id, format=VERSION, created=created, parent=loaded.id, overt=overt)
+    first, chain = encode_line(header, seq=1, turn=0, step=0, chain=0)
+    pieces = [first]
+    seq = 2
+    for entry, line in zip(kept, _lines(path, loaded, len(kept)), strict=True):
+        if entry.type == "session" or (entry.turn == turn and _goes_back(entry.data)):
+            continue
+        same = moved(line, seq, chain) if line else None
+        copied, chain = same or encode_line(
+            entry.data, seq=seq, turn=entry.turn, step=entry.step, chain=chain, ts=entry.ts
+        )
+        pieces.append(copied)
+        seq += 1
+    target = os.path.join(os.path.dirname(path), file_name(created, id))
+    try:
+        atomic.replace(target, b"".join(pieces))
+    except OSError as error:
+        raise SessionError(
+            f"Session {loaded.id} cannot be forked: {error.strerror}: {os.path.dirname(path)}. Make room there, or "
+            "check its mode; the session itself was left as it is.",
+            code="full",
+        ) from error
+    return target
+
+
+def free_id(data_dir: str, wanted: str) -> str:
+    """An id that somebody chose for a new session; refused when it is none or taken."""
+    if not re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9-]{{0,{LONGEST - 1}}}", wanted):
+        raise SessionError(
+            f"`{wanted}` cannot be the id of a session: it takes 1 to {LONGEST} letters, digits and dashes, and begins "
+            "with a letter or a digit.",
+            code="invalid",
+        )
+    if any(id_of(path).lower() == wanted.lower() for path in paths(data_dir)):
+        raise SessionError(
+            f"There is a session {wanted} already. Continue it with `overt -r {wanted}`, or choose another id.",
+            code="taken",
+        )
+    return wanted
+
+
+def _until(loaded: Loaded, turn: int | None) -> Sequence[Entry[Event]]:
+    entries = loaded.entries
+    last = max((entry.turn for entry in entries if entry.agent == "main"), default=0)
+    if turn is None:
+        return entries
+    if not 1 <= turn <= last:
+        there = f"turns 1 to {last}" if last > 1 else "one turn" if last else "no turn yet"
+        raise SessionError(f"Session {loaded.id} has {there}, so it cannot be forked at turn {turn}.", code="missing")
+    end = next((at for at, entry in enumerate(entries) if entry.agent == "main" and entry.turn > turn), len(entries))
+    return entries[:end]
+
+
+def _goes_back(event: Event) -> bool:
+    return isinstance(event, PrefixReset) and event.keep is not None
+
+
+def _lines(path: str, loaded: Loaded, count: int) -> Iterator[bytes]:
+    """The bytes of the first entries, so that nothing in them is lost; empty where a line is not an entry each."""
+    if loaded.faults:
+        yield from (b"" for _ in range(count))
+        return
+    with open_regular(path) as file:
+        for _ in range(count):
+            line = file.readline()
+            yield line if line.endswith(b"\n") else b""

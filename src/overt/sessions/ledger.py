@@ -1,0 +1,103 @@
+"""The usage ledger: one line for each request to a model, without a word of what was said.
+
+It lies beside the sessions and outlives them. A line is one `write` to a file opened for appending, so any number
+of processes may book at once; a line that a crash or a full disk tore is passed over by whoever reads.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from errno import ENOSPC
+from typing import Literal
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder, Encoder
+
+from overt.core.errors import SessionError
+from overt.sessions.log import make_private
+
+NAME = "ledger.jsonl"
+Purpose = Literal["step", "summary", "title"]
+
+
+class Booked(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One request. `project` is the slug of its folder, `possible` how many of its tokens a cache could have held.
+
+    `cost` and `saved` are US dollars at the prices of that day, `saved` what the cache took off; None: nobody knows.
+    """
+
+    ts: float
+    session: str
+    project: str
+    agent: str = "main"
+    provider: str = ""
+    model: str = ""
+    turn: int = 0
+    step: int = 0
+    purpose: Purpose = "step"
+    input: int = 0
+    cached: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+    possible: int = 0
+    cost: float | None = None
+    saved: float | None = None
+    ms: int = 0
+
+
+_encoder = Encoder()
+_decoder = Decoder(Booked)
+
+
+class Ledger:
+    """Where requests are booked. Nothing it meets on the disk is an error of the turn: `missed` counts instead."""
+
+    def __init__(self, data_dir: str) -> None:
+        self.path = os.path.join(data_dir, NAME)
+        self.missed = 0
+
+    def book(self, line: Booked) -> str:
+        """Write one line; what stood in the way, in the words of the system, or nothing."""
+        data = _encoder.encode(line) + b"\n"
+        try:
+            make_private(os.path.dirname(self.path))
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self.path, flags, 0o600)
+            try:
+                self._append(descriptor, data)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            self.missed += 1
+            return error.strerror or str(error)
+        return ""
+
+    def _append(self, descriptor: int, data: bytes) -> None:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise OSError(0, "it is not a file")
+        if facts.st_size and os.pread(descriptor, 1, facts.st_size - 1) != b"\n":
+            data = b"\n" + data  # somebody was cut off in the middle of a line
+        if os.write(descriptor, data) < len(data):
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+
+def read(data_dir: str) -> Iterator[Booked]:
+    """Every line that is whole, in the order of the file; none when nothing was ever booked."""
+    path = os.path.join(data_dir, NAME)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SessionError(f"The ledger {path} cannot be read: {error.strerror}. Check its mode.") from error
+    with open(descriptor, "rb", buffering=1 << 20) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise SessionError(f"{path} is not a file, so it is no ledger. Move it away; a new one is begun.")
+        decode = _decoder.decode
+        for line in file:
+            try:
+                yield decode(line)
+            except (DecodeError, UnicodeDecodeError):
+                pass  # torn, or not ours: the other lines still count

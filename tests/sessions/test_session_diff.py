@@ -1,0 +1,156 @@
+"""Two sessions compared: which turns belong together, where they part, and what each of them spent."""
+
+from msgspec.structs import replace
+from tests.sessions.samples import PREFIX, outcome, prompt, reply
+
+from overt.core.events import Compacted, Event, Replied, RequestSent, TitleSet, ToolStarted, TurnEnded, UserSpoke
+from overt.core.fragments import Origin
+from overt.core.messages import Call, Text, said
+from overt.core.requests import Params
+from overt.core.settings import ModelFacts, Price
+from overt.core.usage import Usage
+from overt.sessions.diff import Difference, MadeCall, Pair, Parting, Step, Told, compare, pair, turns
+from overt.sessions.entries import Entry
+
+USED = Usage(input=9, output=2)
+
+
+def costing(usage: Usage, price: Price | None) -> float | None:
+    return None if price is None or price.input is None else usage.input * price.input
+
+
+def sent(digest: str = "ab", length: int = 10) -> RequestSent:
+    return RequestSent(
+        digest=digest, length=length, stable="cd", stable_length=8, params=Params(model="tiny"), messages=1, encoder=1
+    )
+
+
+def session(*per_turn: list[Event], price: Price | None = None) -> tuple[Told, ...]:
+    opening = replace(PREFIX, about=ModelFacts(name="tiny", price=price))
+    numbered = [(1, opening), *((turn, event) for turn, events in enumerate(per_turn, 1) for event in events)]
+    entries = [
+        Entry[Event](v=1, seq=seq, ts=0.0, agent=event.agent, turn=turn, step=0, type="x", data=event)
+        for seq, (turn, event) in enumerate(numbered, 1)
+    ]
+    return turns(entries, costing)
+
+
+def asked(text: str, answer: str, digest: str = "ab") -> list[Event]:
+    return [prompt(text), sent(digest), reply(Text(text=answer)), TurnEnded(reason="done", text=answer)]
+
+
+def with_call(arguments: str, result: str = "ok", digest: str = "ab") -> list[Event]:
+    call = Call(id="c1", name="read", arguments=arguments)
+    return [
+        prompt("go"),
+        sent(digest),
+        reply(Text(text="I look."), call),
+        ToolStarted(call=call),
+        outcome("c1", result),
+        sent(),
+        reply(Text(text="done")),
+        TurnEnded(reason="done", text="done"),
+    ]
+
+
+def test_a_turn_holds_its_prompt_its_steps_and_what_they_cost() -> None:
+    (only,) = session(with_call('{"path":"a"}'), price=Price(input=2.0))
+    look = MadeCall(name="read", arguments='{"path":"a"}', outcome="ok")
+    assert only == Told(
+        number=1,
+        prompt="go",
+        steps=(
+            Step(digest="ab", length=10, said="I look.", calls=(look,), usage=USED, replied=True),
+            Step(digest="ab", length=10, said="done", usage=USED, replied=True),
+        ),
+        usage=USED + USED,
+        cost=36.0,
+        reason="done",
+        model="tiny",
+    )
+
+
+def test_summaries_and_titles_are_paid_by_the_turn_they_came_in() -> None:
+    small = ModelFacts(name="small", price=Price(input=1.0))
+    extra: list[Event] = [
+        Compacted(cause="asked", usage=Usage(input=5)),
+        TitleSet(title="T", model="small", usage=Usage(input=3), about=small),
+        TitleSet(title="By hand", model=""),
+    ]
+    (only,) = session([*asked("go", "done"), *extra], price=Price(input=2.0))
+    assert (only.usage, only.cost) == (Usage(input=17, output=2), 18.0 + 10.0 + 3.0)
+
+
+def test_a_summary_that_was_of_no_use_is_paid_and_is_no_step() -> None:
+    aside = replace(sent("ee"), purpose="summary")
+    (only,) = session([*asked("go", "done")[:3], aside, reply(Text(text="a summary"))], price=Price(input=2.0))
+    assert [step.said for step in only.steps] == ["done"]
+    assert (only.usage, only.cost) == (USED + USED, 36.0)
+
+
+def test_one_unknown_price_makes_the_cost_of_the_turn_unknown() -> None:
+    (only,) = session(asked("go", "done"))
+    assert only.cost is None
+
+
+def test_a_typed_command_is_a_step_without_a_request() -> None:
+    typed: list[Event] = [
+        UserSpoke(message=said("!ls", origin=Origin(kind="user", where="!"))),
+        ToolStarted(call=Call(id="t1", name="bash", arguments='{"command":"ls"}')),
+        Replied(message=said("$ ls\na", role="assistant", origin=Origin(kind="tool")), finish="stop", usage=Usage()),
+    ]
+    (only,) = session(typed)
+    call = MadeCall(name="bash", arguments='{"command":"ls"}')
+    assert only.steps == (Step(said="$ ls\na", calls=(call,), replied=True),)
+
+
+def test_what_a_crash_left_open_is_answered_in_the_turn_that_asked() -> None:
+    call = Call(id="c1", name="bash", arguments="{}")
+    first: list[Event] = [prompt("go"), sent(), reply(call), ToolStarted(call=call)]
+    one, two = session(first, [outcome("c1", "Interrupted"), *asked("again", "ok")])
+    assert one.steps[0].calls[0].outcome == "Interrupted"
+    assert two.prompt == "again"
+
+
+def test_equal_sessions_have_no_difference() -> None:
+    left = session(asked("a", "x"), with_call("{}"))
+    assert compare(left, left) == Difference(
+        pairs=tuple(Pair(left=told, right=told) for told in left), first=None, behaviour=None
+    )
+
+
+def test_turns_with_the_same_prompt_are_paired_and_the_rest_by_their_place() -> None:
+    left = session(asked("a", "1"), asked("b", "2"), asked("c", "3"))
+    right = session(asked("a", "1"), asked("other", "2"), asked("new", "9"), asked("c", "3"), asked("d", "4"))
+    found = [(one and one.number, other and other.number) for one, other in pair(left, right)]
+    assert found == [(1, 1), (2, 2), (None, 3), (3, 4), (None, 5)]
+
+
+def test_the_first_difference_is_named_with_its_kind() -> None:
+    base = with_call('{"path":"a"}')
+    cases: list[tuple[list[Event], Parting | None, Parting | None]] = []
+
+    def case(other: list[Event], first: Parting, behaviour: Parting | None) -> None:
+        cases.append((other, first, behaviour))
+
+    digest = Parting(what="request", turns=(1, 1), step=1, left="10 bytes, ab", right="10 bytes, ff")
+    calls = Parting(what="calls", turns=(1, 1), step=1, left='read {"path":"a"}', right='read {"path":"b"}')
+    results = Parting(what="outcomes", turns=(1, 1), step=1, left="ok", right="no")
+    more = Parting(what="calls", turns=(1, 1), step=2, left="done", right="(the turn was over)")
+    words = Parting(what="reply", turns=(1, 1), step=2, left="done", right="other")
+    ended = Parting(what="end", turns=(1, 1), step=2, left="done", right="interrupted")
+    case(with_call('{"path":"a"}', digest="ff"), digest, None)
+    case(with_call('{"path":"b"}', digest="ff"), digest, calls)
+    case(with_call('{"path":"b"}'), calls, calls)
+    case(with_call('{"path":"a"}', "no"), results, results)
+    case(base[:5], more, more)
+    case([*base[:6], reply(Text(text="other")), base[-1]], words, words)
+    case([*base[:-1], TurnEnded(reason="interrupted")], ended, ended)
+    for other, first, behaviour in cases:
+        found = compare(session(base), session(other))
+        assert (found.first, found.behaviour) == (first, behaviour)
+
+
+def test_a_turn_that_only_one_of_them_has_is_a_difference() -> None:
+    found = compare(session(asked("a", "1")), session(asked("a", "1"), asked("b", "2")))
+    assert found.first == Parting(what="missing", turns=(0, 2), step=0, left="", right="b")

@@ -1,0 +1,41 @@
+"""A workspace with its stores, and everything in it to compare."""
+
+import os
+import stat
+from pathlib import Path
+
+from overt.core.states import FileState
+from overt.world._shadow_git import Git, find_git
+from overt.world.keeping import Keeper
+from overt.world.shadow import LARGEST, Shadow
+from overt.world.snapshots import Store
+
+GIT = find_git(os.environ["PATH"], writable=())
+
+
+def shadow(folder: Path, root: Path, *, own: tuple[str, ...] = (), largest: int = LARGEST) -> Shadow:
+    return Shadow(Git(GIT, str(folder), str(root)), str(root), own=own, largest=largest)
+
+
+def keeper(folder: Path, root: Path) -> Keeper:
+    return Keeper(Store(str(folder / "snapshots")), shadow(folder / "shadow", root))
+
+
+def whole(root: Path) -> dict[str, tuple[str, str | bytes]]:
+    """Everything below, with kind, permissions and content."""
+    found: dict[str, tuple[str, str | bytes]] = {}
+    for top, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = os.path.join(top, name)
+            mode = os.lstat(path).st_mode
+            held: str | bytes = ""
+            if stat.S_ISLNK(mode):
+                held = os.readlink(path)
+            elif stat.S_ISREG(mode):
+                held = Path(path).read_bytes()
+            found[os.path.relpath(path, root)] = (stat.filemode(mode), held)
+    return found
+
+
+def folder(mode: int = 0o755) -> FileState:
+    return FileState(mode=stat.S_IFDIR | mode)
