@@ -231,15 +231,32 @@ def test_only_the_very_first_snapshot_is_prepared(it: Recorded, monkeypatch: pyt
         return await real(self, idle=idle)
 
     monkeypatch.setattr(Keeper, "_take", watched)
+    monkeypatch.setattr(keeping, "SOON", 0.0)
 
     async def work() -> None:
         it.keeper.prepare()
         it.keeper.prepare()
+        while not begun:
+            await asyncio.sleep(0)
         await it.keeper.before()
         it.keeper.touched()
         it.keeper.prepare()
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.02)
         assert begun == [True]
         await it.keeper.close()
+
+    run(work)
+
+
+def test_a_session_that_is_over_soon_prepares_nothing(it: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[bool] = []
+    monkeypatch.setattr(Keeper, "_start", lambda self, **_: begun.append(True))
+    monkeypatch.setattr(keeping, "SOON", 0.01)
+
+    async def work() -> None:
+        it.keeper.prepare()
+        await it.keeper.close()
+        await asyncio.sleep(0.05)
+        assert begun == []
 
     run(work)

@@ -28,6 +28,8 @@ PATIENCE = 2.0
 FIRST_PATIENCE = 10.0
 UNTOLD = 1.0
 """So long is the first one waited for before a word is said about it."""
+SOON = 1.0
+"""So long after the first call the first one begins, where no command is in sight."""
 FRESH = 1.0
 """So old may a pass be that stands for the moment before a command, when nothing of ours changed a file since."""
 
@@ -46,6 +48,7 @@ class Keeper:
         self._begun = 0.0
         self._after: set[asyncio.Task[None]] = set()
         self._told: set[str] = set()
+        self._soon: asyncio.TimerHandle | None = None
         self._closed = False
 
     def warm(self) -> None:
@@ -54,7 +57,15 @@ class Keeper:
             self._start()
 
     def prepare(self) -> None:
-        """Begin the very first pass, behind everything else: a command may come some time."""
+        """Begin the very first pass soon, behind everything else: a command may come some time.
+
+        Not at once: a session that only looks something up is over before, and the search would have to share.
+        """
+        if self.shadow and self._free() and not self.shadow.begun() and self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(SOON, self._begin)
+
+    def _begin(self) -> None:
+        self._soon = None
         if self.shadow and self._free() and not self.shadow.begun():
             self._start(idle=True)
 
@@ -117,6 +128,8 @@ class Keeper:
         if self._after:
             await asyncio.wait(set(self._after), timeout=FIRST_PATIENCE)
         self._closed = True
+        if self._soon:
+            self._soon.cancel()
         if self.shadow:
             self.shadow.stop()
         left = {*self._after, *((self._pass,) if self._pass else ())}
