@@ -143,9 +143,11 @@ class Keeper:
     def fetch(self, states: Iterable[FileState]) -> dict[str, str]:
         """Bring contents that git holds into the store of contents: name there → name here. Blocking."""
         wanted = tuple({state.hash for state in states if len(state.hash) == 40})
-        if wanted and self.shadow is None:
+        if not wanted:
+            return {}  # where only file tools wrote, git may never have been started
+        if self.shadow is None:
             raise OvertError(self._why)
-        return {name: self.store.put(raw) for name, raw in self.shadow.contents(wanted)} if self.shadow else {}
+        return {name: self.store.put(raw) for name, raw in self.shadow.contents(wanted)}
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two states of the workspace; blocking."""
