@@ -5,7 +5,7 @@ SYSTEM := strace tmux faketime bubblewrap chromium
 AIMOCK := 1.43.0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test test-local check fix bench soak system weights judge clean
+.PHONY: run test test-local check fix bench pictures soak system weights judge clean
 
 # Without a key or a server a task runs on the embedded model, fetched first; the chat asks before it fetches.
 run: .venv/compiled
@@ -34,6 +34,10 @@ fix: .venv/ready
 bench: .venv/ready .venv/compiled
 	$(BIN)/python -m bench
 
+# The screens in docs/pictures, made with the program itself in a pseudo-terminal.
+pictures: .venv/ready .venv/compiled
+	$(BIN)/python -m bench.pictures
+
 # The long repetitions: the same tests with their full numbers.
 soak: .venv/ready system judge
 	$(BIN)/pytest -m soak --timeout 1800
@@ -43,7 +47,7 @@ soak: .venv/ready system judge
 .venv/usable: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Overt needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/python || { echo "Setting up .venv (about a minute, once) …"; $(PYTHON) -m venv .venv; }
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@$(BIN)/python -m pip install --quiet --only-binary xllamacpp --editable '.[local]' --constraint constraints.txt || \
 		{ echo "Going on without the embedded model."; \

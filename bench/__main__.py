@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import box, search, sessions, snapshots, startup, steps, wholes, wires
+from bench import box, search, sessions, snapshots, startup, steps, terminal, wholes, wires
 from bench.runs import OVERT, ROOT, Site
 from bench.table import Row, printed
 
@@ -28,6 +28,12 @@ SCENARIOS: dict[str, Callable[[Site], Iterator[Row]]] = {
     "box": box.box,
     "snapshots": snapshots.snapshots,
     "prompt": startup.prompt,
+    "painting": terminal.painting,
+    "typing": terminal.typing,
+    "streaming": terminal.streaming,
+    "asking": terminal.asking,
+    "pasting": terminal.pasting,
+    "long-session": terminal.long_session,
 }
 
 

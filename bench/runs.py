@@ -48,8 +48,8 @@ class Site:
     def times(self, usual: int) -> int:
         return max(2, usual // 3) if self.quick else usual
 
-    def run(self, argv: list[str], *, port: int = 0, cwd: Path | None = None) -> Run:
-        env = {
+    def environment(self, port: int) -> dict[str, str]:
+        return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
@@ -57,6 +57,12 @@ class Site:
             "OVERT_MODEL": "fake-model",
             "OVERT_API_KEY": "none",
         }
+
+    def terminal(self) -> dict[str, str]:
+        return {**self.environment(0), "TERM": "xterm-256color"}
+
+    def run(self, argv: list[str], *, port: int = 0, cwd: Path | None = None) -> Run:
+        env = self.environment(port)
         out, err = self.folder / "out", self.folder / "err"
         with out.open("wb") as stdout, err.open("wb") as stderr:
             began, begun = time.time(), time.monotonic()

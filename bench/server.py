@@ -71,6 +71,8 @@ class Server:
         a child is charged for the memory of the process that started it."""
         assert self._record is not None
         found: list[Arrival] = []
+        if not self._record.exists():
+            return found
         with self._record.open("rb") as file:
             file.seek(self._read)
             while line := file.readline():

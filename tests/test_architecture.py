@@ -39,7 +39,7 @@ def imports(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", SOURCE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_outgrows_its_room(path: Path) -> None:
     lines = len(path.read_text().splitlines())
-    assert lines <= (200 if path.name == "loop.py" else 400)
+    assert lines <= (200 if path.parts[-2:] == ("engine", "loop.py") else 400)
     assert path.stem.strip("_") not in BANNED_NAMES
 
 
@@ -121,7 +121,7 @@ def test_only_config_reads_the_environment() -> None:
         for path in SOURCE
         if re.search(r"os\.environ|os\.getenv", path.read_text())
     }
-    assert readers <= {"config/paths.py", "world/sandbox/supervisor.py"}
+    assert readers <= {"config/paths.py", "world/sandbox/supervisor.py", "__main__.py"}
 
 
 def test_core_imports_nothing_of_ours_but_core() -> None:

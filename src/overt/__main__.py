@@ -1,5 +1,6 @@
 """The entry point: looks for `--version` before anything of ours is loaded."""
 
+import os
 import sys
 
 from overt import __version__
@@ -9,8 +10,18 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-v"]):
         print(f"overt {__version__}")
         return 0
-    __import__("gc").set_threshold(50_000, 20, 20)  # importing makes no garbage; looking for it costs a tenth
-    code: int = __import__("overt.cli.main", fromlist=["main"]).main(sys.argv[1:])
+    early = __import__("overt.faces.tui.early", fromlist=["early"])
+    try:
+        if early.wanted(sys.argv[1:], os.environ):
+            early.paint()
+        __import__("gc").set_threshold(50_000, 20, 20)  # importing makes no garbage; looking for it costs a tenth
+        code: int = __import__("overt.cli.main", fromlist=["main"]).main(sys.argv[1:])
+    except SystemExit as end:
+        if not isinstance(end.code, int):
+            raise
+        code = end.code  # terminated: threads that still work on something end with us
+    finally:
+        early.undo()
     _leave(code)
     return code
 
@@ -22,7 +33,7 @@ def _leave(code: int) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         code = code or 1  # whoever read the output is gone
-    __import__("os")._exit(code)
+    os._exit(code)
 
 
 if __name__ == "__main__":

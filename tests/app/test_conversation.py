@@ -291,7 +291,7 @@ def test_help_and_status_name_what_there_is(opened: Opener) -> None:
             budget = conversation.agent.budget
             assert budget is not None
             used = budget.count(conversation.agent.prefix, conversation.history.messages)
-            assert model == f"fake-model, mode review, sandbox {conversation.agent.hands.guess().kind}"
+            assert model == f"environment/fake-model, mode review, sandbox {conversation.agent.hands.guess().kind}"
             assert session == f"Session {conversation.id}, turns so far: 1"
             assert context == f"Context: {used} tokens; the window of this model is not known"
             spoken = conversation.usage

@@ -215,7 +215,7 @@ def test_the_chat_keeps_what_was_typed_for_the_next_one(place: Place) -> None:
             terminal.expect(PROMPT)
             terminal.line("/exit")
             assert terminal.wait() == 0
-        history = place.home / ".local/share/overt/history"
+        history = place.home / ".local/share/overt/prompts.jsonl"
         assert "a memorable prompt" in history.read_text() and history.stat().st_mode & 0o777 == 0o600
         with place.chat(server=server) as terminal:
             terminal.expect(PROMPT)

@@ -119,7 +119,7 @@ class Bench:
     def redact(self, text: str) -> str:
         return text
 
-    async def choose(self, reference: str) -> tuple[Agent, PrefixSet]:
+    async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
         raise NotImplementedError
 
     async def title(self, prompt: str) -> TitleSet | None:

@@ -98,7 +98,7 @@ class Place:
     def chat(self, *words: str, server: ModelServer, env: Mapping[str, str] | None = None) -> "Iterator[Terminal]":
         more = {"TERM": "xterm", "NO_COLOR": "1", **(env or {})}
         self.distrust()
-        terminal = Terminal([OVERT, *words], cwd=self.work, env=self.environment(server, more))
+        terminal = Terminal([OVERT, "--plain", *words], cwd=self.work, env=self.environment(server, more))
         try:
             yield terminal
         finally:

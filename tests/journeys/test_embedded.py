@@ -40,7 +40,7 @@ def test_on_a_terminal_it_asks_and_takes_no_for_an_answer(place: Place) -> None:
 
 def test_a_chat_without_a_model_offers_one_and_takes_no_for_an_answer(place: Place) -> None:
     place.distrust()
-    chat = terminal(place)
+    chat = terminal(place, "--plain")
     try:
         said = chat.expect("[y/N]")
         assert "One can be embedded" in said and "1.12 GB, licence Apache-2.0" in said
@@ -132,7 +132,7 @@ def test_a_chat_that_is_left_leaves_no_server(place: Place, tmp_path: Path) -> N
     place.distrust()
     model, more = imitation(tmp_path, "wait-reply")
     folder = str(model.cache)
-    words = [OVERT, "--model", f"local/{SMALL}"]
+    words = [OVERT, "--plain", "--model", f"local/{SMALL}"]
     chat = Terminal(words, cwd=place.work, env=place.environment(None, {"TERM": "xterm", "NO_COLOR": "1", **more}))
     try:
         chat.expect(PROMPT)

@@ -162,7 +162,7 @@ def test_a_secret_that_is_typed_is_not_kept_with_the_prompts(trusted: Place) -> 
         terminal.line("/exit")
         assert terminal.wait() == 0
         assert_kept_nowhere(trusted, server)
-    assert f"use {HIDDEN} and {HIDDEN}" in (trusted.home / ".local/share/overt/history").read_text()
+    assert f"use {HIDDEN} and {HIDDEN}" in (trusted.home / ".local/share/overt/prompts.jsonl").read_text()
 
 
 def test_an_error_of_the_server_does_not_tell_what_it_was_sent(trusted: Place) -> None:

@@ -8,6 +8,8 @@ import pytest
 from tests.fakes.model_server import FakeCall, Fault, ModelServer, Turn
 from tests.journeys.journey_kit import OVERT, PROMPT, Place, Terminal, call, calls, entries
 
+from overt.faces.tui.early import MARK, UNMARK
+
 NAUGHTY = Path(__file__).parents[3] / "shared/data/naughty_strings.json"
 END = "That was all of it."
 COLOUR = {"NO_COLOR": ""}
@@ -84,13 +86,18 @@ def names() -> list[str]:
     return [name for name in strings() if name.strip(".") and not {"/", "\0"} & set(name) and len(name.encode()) < 200]
 
 
+EARLY = (MARK.replace("\n", "\r\n") + UNMARK).encode()
+"""Flags may open the chat: the composer was painted, and is gone before a word is said."""
+
+
 def screen(place: Place, server: ModelServer, *words: str) -> str:
     """A command that ends by itself, in a terminal."""
     environment = place.environment(server, {"TERM": "xterm", **COLOUR})
     terminal = Terminal([OVERT, *words], cwd=place.work, env=environment)
     try:
         terminal.wait()
-        return assert_harmless(terminal.raw, IN_JSON if "json" in " ".join(words) else FOREIGN)
+        raw = terminal.raw.removeprefix(EARLY)
+        return assert_harmless(raw, IN_JSON if "json" in " ".join(words) else FOREIGN)
     finally:
         terminal.close()
 

@@ -57,7 +57,7 @@ def hostile(place: Place) -> Place:
 def opened(place: Place, server: ModelServer, *words: str, under: tuple[str, ...] = ()) -> Iterator[Terminal]:
     """As somebody opens it in a terminal, without having answered anything before."""
     more = {"TERM": "xterm", "NO_COLOR": "1"}
-    terminal = Terminal([*under, OVERT, *words], cwd=place.work, env=place.environment(server, more))
+    terminal = Terminal([*under, OVERT, "--plain", *words], cwd=place.work, env=place.environment(server, more))
     try:
         yield terminal
     finally:

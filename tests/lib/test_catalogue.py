@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import overt
-from overt.lib import strings_en, strings_en_rare, strings_zh, strings_zh_rare
+from overt.lib import strings_en, strings_en_rare, strings_en_tui, strings_zh, strings_zh_rare, strings_zh_tui
 from overt.lib.catalogue import language_of, say, set_language
 
-ENGLISH = strings_en.ENGLISH | strings_en_rare.ENGLISH
-CHINESE = strings_zh.CHINESE | strings_zh_rare.CHINESE
+ENGLISH = strings_en.ENGLISH | strings_en_rare.ENGLISH | strings_en_tui.ENGLISH
+CHINESE = strings_zh.CHINESE | strings_zh_rare.CHINESE | strings_zh_tui.CHINESE
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from overt.providers.discover import ALIKE, ONLY_HERE, Found, Surroundings, aske
 from overt.providers.registry import make
 
 MINE = ProviderEntry(name="mine", base_url="http://mine.test/v1", models=("small", "big"), default="big")
-OTHER = ProviderEntry(name="other", base_url="http://other.test/v1", api_key_env="OTHER_KEY", model="huge")
+OTHER = ProviderEntry(name="other", base_url="http://127.0.0.1:9/v1", api_key_env="OTHER_KEY", model="huge")
 BASE = {"OVERT_BASE_URL": "http://env.test/v1"}
 
 
@@ -102,6 +102,24 @@ print(sorted(heavy & set(sys.modules)))
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+def test_a_server_of_ones_own_does_not_take_what_is_another_ones() -> None:
+    with ModelServer([], models=("its-own", "openai/gpt-oss")) as server:
+        lab = ProviderEntry(name="lab", base_url=server.url)
+
+        def chosen(reference: str) -> tuple[str, str]:
+            found = find({"OPENAI_API_KEY": "k"}, (lab,), reference)
+            return found.entry.name, found.model
+
+        assert chosen("its-own") == ("lab", "its-own")
+        assert chosen("openai/gpt-oss") == ("lab", "openai/gpt-oss")
+        assert chosen("openai/gpt-99") == ("openai", "gpt-99")
+        assert chosen("lab/whatever") == ("lab", "whatever")
+        with pytest.raises(ConfigError, match="its-own"):
+            chosen("its-owm")
+        with pytest.raises(ConfigError, match="anthropic, which wants a key: set ANTHROPIC_API_KEY"):
+            chosen("anthropic/claude-sonnet-5")
+
+
 def test_a_server_on_this_machine_is_found_only_when_nothing_is_configured() -> None:
     with ModelServer(models=("local-model",)) as server:
         places = (server_at(9, "nobody"), server_at(server.port))
@@ -133,7 +151,7 @@ def test_nothing_found_lists_what_was_looked_for_and_every_remedy() -> None:
         "2. ",
         "3. ",
         "embedded model: not fetched",
-        "4. `overt models fetch`",
+        "5. `overt models fetch`",
     )
     assert [words for words in expected if words not in caught.value.message] == []
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from overt.app.choose import choose_model
+from overt.app.choose import as_before, choose_model
 from overt.app.conversation import Conversation
 from overt.app.house import Recorder, Standing, Switch
 from overt.app.late_hands import LateHands
-from overt.app.manner import Ground, Manner, conduct, manner_of
+from overt.app.manner import Ground, Manner, conduct, efforts_of, manner_of
 from overt.app.options import Options
 from overt.app.prefix import Fragments, nested_names
+from overt.app.purse import SessionPurse
 from overt.app.record import Naming, open_record
 from overt.app.secrets import known_secrets
 from overt.app.setting import Setting, read_setting
@@ -77,6 +78,7 @@ class Builder:
         self._budgeted: tuple[Found, Budget] | None = None
         self._seeker = WindowSeeker(setting.environment.variables, tell=self.troubles.append, then=self._resized)
         self._books: Any = None
+        self._purse: SessionPurse | None = None
         self._notices: list[str] = [*setting.config.warnings]
         if setting.trust.warning:
             self._notices.append(setting.trust.warning)
@@ -85,6 +87,7 @@ class Builder:
         if told := told_of_sandbox(self._sandbox):
             self._notices.append(told)
         record = open_record(self._options, self._setting, self.troubles.append)
+        self._purse = SessionPurse(self._setting, record.id)
         self._notices.extend(record.notices)
         resumed = record.resumed
         found = await self._find("", resumed)
@@ -127,9 +130,8 @@ class Builder:
 
     async def _find(self, reference: str, resumed: Resumed | None = None) -> Found:
         found = await choose_model(self._setting, reference)
-        unsaid = not reference and self._setting.config.origin("default_model") == "default"
-        if resumed and unsaid and resumed.model and resumed.provider == found.entry.name:
-            found = replace(found, model=resumed.model)
+        if resumed:
+            found = await as_before(self._setting, found, resumed, self._notices.append)
         if found.key:
             self._redactor.learn(found.key)
         return found
@@ -183,6 +185,8 @@ class Builder:
             price=FREE if is_local(entry) else found.about.price,
             marks=lambda: self._conversation.marks if self._conversation else (),
             budget=self._budget(found),
+            efforts=efforts_of(found.about, entry.quirks),
+            purse=self._purse,
         )
 
     def _known_manner(self, found: Found, resumed: Resumed | None = None) -> Manner:
@@ -247,9 +251,11 @@ class Builder:
             remember=lambda rule: add_always(environment, project, rule),
         )
 
-    async def choose(self, reference: str) -> tuple[Agent, PrefixSet]:
-        """The same agent on another model."""
+    async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
+        """The same agent on another model, or thinking harder."""
         found = await self._find(reference)
+        if effort is not None:
+            found = replace(found, entry=replace(found.entry, effort=effort))
         return self._led(found, self._known_manner(found))
 
     async def title(self, prompt: str) -> TitleSet | None:

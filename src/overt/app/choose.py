@@ -1,14 +1,19 @@
 """Which model a command uses, by what was configured and found."""
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from overt.app.setting import Setting
 from overt.config.profiles import ModelProfile, load_profile, with_profile
 from overt.config.trust import dotenv
+from overt.core.errors import OvertError
 from overt.core.late import late
 from overt.core.settings import ProviderEntry, Timeouts
+from overt.lib.catalogue import say
 from overt.providers.credentials import VENDOR_KEYS
 from overt.providers.discover import Found, Surroundings, discover
+from overt.sessions.resume import Resumed
 
 STRONGER = ("--model", "OVERT_MODEL")
 """Who may name a model of the server in OVERT_BASE_URL; what a file names belongs to another one."""
@@ -23,6 +28,23 @@ async def choose_model(setting: Setting, reference: str) -> Found:
     if found.entry.timeouts == Timeouts():
         found = replace(found, entry=replace(found.entry, timeouts=config.timeouts))
     return _as_tried(found, load_profile(setting.environment.data_dir, found.entry.base_url, found.model))
+
+
+async def as_before(setting: Setting, found: Found, resumed: Resumed, tell: Callable[[str], None]) -> Found:
+    """The model that a session was led by last, unless a flag or a variable names one; `found` is the usual one."""
+    config, provider, model = setting.config, resumed.provider, resumed.model
+    if not model or (found.entry.name, found.model) == (provider, model) or config.origin("default_model") in STRONGER:
+        return found
+    if provider == found.entry.name:
+        again = replace(found, model=model, about=found.entry.facts(model))
+        return _as_tried(again, load_profile(setting.environment.data_dir, again.entry.base_url, model))
+    if config.base_url:
+        return found
+    try:
+        return await choose_model(setting, f"{provider}/{model}")
+    except OvertError as error:
+        tell(say("session.other_model", model=f"{provider}/{model}", why=error.message.partition("\n")[0]))
+        return found
 
 
 def _as_tried(found: Found, profile: ModelProfile | None) -> Found:

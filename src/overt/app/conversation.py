@@ -46,7 +46,7 @@ from overt.core.events import (
 from overt.core.fragments import HARNESS, MODEL, USER
 from overt.core.history import Mark, fold, heal, last_exchange, mark, note
 from overt.core.late import late
-from overt.core.messages import Call, Message, Text, said
+from overt.core.messages import Call, Image, Message, Text, said
 from overt.core.ports import Answer
 from overt.core.settings import Mode
 from overt.core.usage import Usage
@@ -108,9 +108,9 @@ class Conversation:
 
     # ── what faces call ──────────────────────────────────────────────────────────────────────────────────
 
-    def prompt(self, text: str) -> AsyncGenerator[Event, None]:
+    def prompt(self, text: str, images: tuple[Image, ...] = ()) -> AsyncGenerator[Event, None]:
         """One turn, from a prompt to rest. Closing the generator early interrupts the turn."""
-        return self._play(said(text, origin=USER), self._consume_turn)
+        return self._play(Message(role="user", parts=(*images, Text(text=text)), origin=USER), self._consume_turn)
 
     def command(self, text: str) -> AsyncGenerator[Event, None]:
         """A command that the person typed: it runs at once, and what came of it joins the history."""
@@ -143,7 +143,8 @@ class Conversation:
             raise OvertError("There is nothing to retry yet: no prompt has been sent in this session.")
         index, message = found
         self._reset(PrefixReset(cause="retry", keep=index))
-        async with aclosing(self.prompt(message.text())) as events:
+        images = tuple(part for part in message.parts if isinstance(part, Image))
+        async with aclosing(self.prompt(message.text(), images)) as events:
             async for event in events:
                 yield event
 
@@ -188,9 +189,9 @@ class Conversation:
         self.agent.gate.mode = mode
         self._happened(ModeSet(mode=mode, by=by))
 
-    async def set_model(self, reference: str) -> None:
-        """Holds from the next request, is recorded, and is a reset point."""
-        self.agent, self._opening = await self._house.choose(reference)
+    async def set_model(self, reference: str, effort: str | None = None) -> None:
+        """Holds from the next turn, is recorded, and is a reset point. An `effort` of "" is the model's own."""
+        self.agent, self._opening = await self._house.choose(reference, effort)
         self._happened(ModelSet(provider=self._opening.provider, model=self._opening.model, by="user"))
         if self._pump is None or self._pump.done():
             self._house.rest()

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from overt.app.secrets import known_secrets
 from overt.app.setting import Setting
-from overt.core.effects import Effect
+from overt.core.effects import Effect, JobState
 from overt.core.errors import ToolError
 from overt.core.events import Event, TodoSet
 from overt.core.history import History
@@ -139,6 +139,9 @@ class WorldHands:
 
     def guess(self) -> SandboxState:
         return self._spawner.guess(self._usual)
+
+    def jobs(self) -> tuple[JobState, ...]:
+        return self._jobs.list()
 
     async def standing(self) -> SandboxState:
         self._stay()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from overt.app.setting import Setting
-from overt.core.effects import Effect
+from overt.core.effects import Effect, JobState
 from overt.core.errors import OvertError
 from overt.core.events import Event
 from overt.core.foreign import our_tool
@@ -62,7 +62,14 @@ class LateHands:
         return found
 
     def guess(self) -> SandboxState:
-        found: SandboxState = self._real().guess()
+        """Before anything has run it follows from the settings, without the hands."""
+        wanted = self._setting.config.sandbox.mode
+        found: SandboxState = late("sandbox")(wanted) if self._found is None else self._found.guess()
+        return found
+
+    def jobs(self) -> tuple[JobState, ...]:
+        """Background commands, where any can have been started."""
+        found: tuple[JobState, ...] = self._found.jobs() if self._found is not None else ()
         return found
 
     async def standing(self) -> SandboxState:

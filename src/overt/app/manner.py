@@ -13,7 +13,7 @@ from overt.core.late import late
 from overt.core.messages import Message
 from overt.core.ports import Hands, Wire
 from overt.core.requests import Prefix, ToolSpec
-from overt.core.settings import Calls, Limits, ModelFacts
+from overt.core.settings import Calls, Limits, ModelFacts, Quirks
 from overt.core.tool import Tool
 from overt.engine.lead import Lead
 
@@ -104,3 +104,8 @@ def conduct(manner: Manner, tools: dict[str, Tool], fragments: Fragments, *, wir
         limits=limits,
         lead=FormLead(specs) if manner.calls == "schema" else None,
     )
+
+
+def efforts_of(about: ModelFacts, usual: Quirks) -> tuple[str, ...] | None:
+    """The levels of thought that can be asked for; None where none is understood, () where nobody says which."""
+    return about.efforts if (about.quirks or usual).effort and about.reasons is not False else None

@@ -1,8 +1,5 @@
 """What read-only subcommands and faces ask: configuration, models, tools, sessions, history."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -12,13 +9,13 @@ from overt.app.setting import read_setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
 from overt.core.errors import OvertError
-from overt.core.events import Event
+from overt.core.events import Event, PrefixReset
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find, list_sessions
 from overt.sessions.load import load
 from overt.tools.registry import BUILT_IN
 
-HISTORY_LINES = 2000
+REWOUND = "rewind to before turn "
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -64,6 +61,17 @@ def session_entries(reference: str, directory: str = "") -> tuple[str, tuple[Ent
     return path, loaded.entries, loaded.damage
 
 
+def standing_entries(path: str) -> tuple[Entry[Event], ...]:
+    """The entries of a session without those of turns that were gone back over."""
+    kept: list[Entry[Event]] = []
+    for entry in load(path).entries:
+        if isinstance(entry.data, PrefixReset) and entry.data.cause.startswith(REWOUND):
+            first = int(entry.data.cause.removeprefix(REWOUND))
+            kept = [each for each in kept if each.turn < first]
+        kept.append(entry)
+    return tuple(kept)
+
+
 def delete_session(reference: str, directory: str = "") -> str:
     path = find_session(reference, directory, by_name=False)  # a name may be half remembered; this cannot be undone
     delete(path)
@@ -84,25 +92,3 @@ def find_session(reference: str, directory: str = "", *, by_name: bool = True) -
 def colour_wanted() -> bool:
     environment = read_environment()
     return not any((environment.get("NO_COLOR"), environment.get("AGENT_NO_COLOR"), environment.get("TERM") == "dumb"))
-
-
-@contextmanager
-def prompt_history(readline: Any) -> Iterator[None]:
-    """Line editing with the prompts of earlier sessions, kept for the owner only."""
-    folder = read_environment().data_dir
-    path = os.path.join(folder, "history")
-    readline.set_history_length(HISTORY_LINES)
-    try:
-        readline.read_history_file(path)
-    except OSError:
-        pass  # there is none yet
-    try:
-        yield
-    finally:
-        try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-            readline.write_history_file(path)
-            os.chmod(path, 0o600)
-        except OSError:
-            pass  # a history that cannot be kept must not spoil leaving

@@ -88,6 +88,8 @@ def scrubbed(event: Event, clean: Clean) -> Event:
         case PermissionAsked(call=call, headline=headline, why=why, view=view, always=always, affects=affects):
             return _with(
                 event,
+                described=clean(event.described),
+                hazards=_all(event.hazards, clean),
                 call=_call(call, clean),
                 headline=clean(headline),
                 why=clean(why),

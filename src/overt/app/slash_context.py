@@ -1,49 +1,66 @@
 """`/context`: what the next request holds as things stand, and how much room is left."""
 
+import asyncio
+
 from overt.app.conversation import Conversation
 from overt.app.records.context_lines import table
 from overt.app.records.context_view import View, columns
 from overt.app.slash import Done
 from overt.context.assemble import Assembler
-from overt.context.provenance import measured, trace
+from overt.context.provenance import Span, measured, trace
 from overt.core.errors import OvertError
 from overt.core.late import late
+from overt.core.messages import Message
+from overt.core.ports import Wire
+from overt.core.requests import Request
 from overt.core.usage import Usage
+from overt.engine.agent import Agent
 
 
 async def context(conversation: Conversation, argument: str) -> Done:
     if argument not in ("", "all"):
         raise OvertError(f"/context takes nothing or `all`, got {argument!r}; `overt context` shows what was sent.")
-    shown = upcoming(conversation)
+    shown = await upcoming(conversation)
     return Done(lines=(*table(shown, columns(1), every=argument == "all"), *conversation.cache.told()))
 
 
-def upcoming(conversation: Conversation) -> View:
-    """The next request without what the person is about to say."""
-    agent = conversation.agent
-    vendor, messages = agent.provider.name, conversation.history.messages
-    wire = agent.provider.wire if agent.calls == "native" else late("spoken")(agent.provider.wire, agent.calls)
-    made = Assembler(wire, vendor=vendor).assemble(agent.prefix, messages, agent.params)
-    fresh = agent.provider.wire if agent.calls == "native" else late("spoken")(agent.provider.wire, agent.calls)
-    spans = trace(fresh, made.request, vendor=vendor)
-    budget = agent.budget
+async def upcoming(conversation: Conversation) -> View:
+    """The next request without what the person is about to say. A long one takes a while, in which a turn goes on."""
+    agent, messages, turn = conversation.agent, conversation.history.messages, conversation.turn + 1
+    budget, limit = agent.budget, conversation.window
+    request, spans = await asyncio.to_thread(_traced, agent, messages)
     if budget is not None:
         spans = measured(spans, budget.count(agent.prefix, messages))
+        limit = budget.window or limit
     return View(
         session=conversation.id,
         number=0,
-        turn=conversation.turn + 1,
+        turn=turn,
         step=1,
         purpose="step",
-        provider=vendor,
+        provider=agent.provider.name,
         model=agent.params.model,
-        wire=wire.name,
-        length=made.request.length,
-        digest=made.request.digest,
-        limit=(budget.window if budget else 0) or conversation.window,
+        wire=_wire(agent).name,
+        length=request.length,
+        digest=request.digest,
+        limit=limit,
         used=sum(span.tokens for span in spans),
         reported=False,
         usage=Usage(),
         resets=(),
         spans=spans,
     )
+
+
+def _traced(agent: Agent, messages: tuple[Message, ...]) -> tuple[Request, tuple[Span, ...]]:
+    vendor = agent.provider.name
+    request = Assembler(_wire(agent), vendor=vendor).assemble(agent.prefix, messages, agent.params).request
+    return request, trace(_wire(agent), request, vendor=vendor)
+
+
+def _wire(agent: Agent) -> Wire:
+    """One that has not been spoken yet."""
+    if agent.calls == "native":
+        return agent.provider.wire
+    spoken: Wire = late("spoken")(agent.provider.wire, agent.calls)
+    return spoken

@@ -18,7 +18,12 @@ async def status(conversation: Conversation, _argument: str) -> Done:
     sandbox = agent.hands.guess()
     balance = await agent.provider.balance()
     lines = (
-        say("status.model", model=agent.params.model, mode=conversation.mode, sandbox=sandbox.kind),
+        say(
+            "status.model",
+            model=f"{agent.provider.name}/{agent.params.model}",
+            mode=conversation.mode,
+            sandbox=sandbox.kind,
+        ),
         say("status.session", id=conversation.id, turns=conversation.turn),
         _context(conversation),
         _spent(conversation, await asyncio.to_thread(_booked, conversation.id)),

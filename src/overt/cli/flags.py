@@ -12,6 +12,7 @@ ABOUT = """A coding agent for the terminal with nothing hidden.
 
   overt                    open the chat            overt "task"        chat, with a first prompt
   overt run "task"         one task, no chat        overt -p "task"     the same
+  overt setup              choose a model, step by step
   overt auth | config | context | diff | doctor | export | memory | models | permissions | replay | sessions | stats
         | tools | trust | undo    (each with --help)"""
 
@@ -75,6 +76,7 @@ PROMPT = Command(
         Flag(names=("--append-system-prompt",), key="append", value="TEXT", help="add to the system prompt"),
         Flag(names=("--max-turns",), key="max_steps", value="N", help="at most N model calls for a prompt"),
         Flag(names=("--no-session-persistence",), key="forget", help="write no session file"),
+        Flag(names=("--plain",), key="plain", help="the chat line by line, for any terminal and for screen readers"),
         Flag(names=("--verbose",), key="verbose", help="tell on stderr what the tools do"),
         Flag(names=("-v", "--version"), key="version", help="print the version"),
     ),

@@ -9,6 +9,7 @@ from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import parse
 from overt.core.errors import OvertError, UsageError
 from overt.core.late import TABLE, late
+from overt.faces.tui import early
 
 PIPE_PATIENCE = 3.0
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -24,13 +25,16 @@ def _run(argv: list[str]) -> int:
     try:
         return _dispatch(argv)
     except KeyboardInterrupt:
+        early.undo()
         return 130
     except BrokenPipeError:
         return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
+        early.undo()
         print(f"overt: {late('harmless')(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except Exception as error:
+        early.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _unwritten(error)
         if late("environment")().get("OVERT_DEBUG"):
@@ -88,9 +92,16 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
         if not prompt.strip():
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
     options = options_of(given, interactive=not headless)
-    face = late("face.headless" if headless else "face.plain")
+    face = late(f"face.{_face(headless=headless, plain=given.switch('plain'))}")
     code: int = face(options, prompt)
     return code
+
+
+def _face(*, headless: bool, plain: bool) -> str:
+    if not headless and not plain and early.capable(late("environment")().get("TERM")):
+        return "tui"
+    early.undo()
+    return "headless" if headless else "plain"
 
 
 def _with_stdin(prompt: str, *, demanded: bool) -> str:

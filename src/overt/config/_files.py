@@ -8,13 +8,12 @@ from overt.config._keys import (
     PROVIDER,
     QUIRKS,
     TIMEOUTS,
-    described,
-    did_you_mean,
     read_rule,
     read_value,
 )
 from overt.config._models import Models
 from overt.config._toml import parse as parse_toml
+from overt.config._values import described, did_you_mean
 from overt.config.regular import read_regular
 from overt.config.rules import nearest, printable, stranger
 from overt.config.schema import Setting
@@ -26,7 +25,7 @@ from overt.lib.jsonc import Located, Malformed, Path
 LARGEST_FILE = 1024 * 1024
 MOST_WARNINGS = 20
 
-LATER = frozenset("skills mcp hooks ui logs cache plugins mcpServers".split())
+LATER = frozenset("skills mcp hooks logs cache plugins mcpServers".split())
 """Keys of the whole tree that this version does not use yet."""
 
 ALIASES = {"permission": "permissions", "provider": "providers", "instructions": "context.instructions"}

@@ -5,9 +5,19 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
+from overt.config._values import Unfit, described, did_you_mean, read_template
 from overt.config.rules import nearest, parse_rule, printable, split_rules, stranger, tool_name
 from overt.core.errors import ConfigError
-from overt.core.settings import CAPS, SOURCES, Action, Calls, Quirks, Rule, is_file_name
+from overt.core.settings import (
+    CAPS,
+    SOURCES,
+    Action,
+    Calls,
+    Interface,
+    Quirks,
+    Rule,
+    is_file_name,
+)
 
 MODES: dict[str, str] = {
     "review": "review",
@@ -27,10 +37,6 @@ KINDS = ("openai", "responses", "anthropic", "local", "scripted")
 SANDBOXES = ("auto", "bubblewrap", "landlock", "none")
 FILES = ("ca_file", "client_cert", "client_key")
 LARGEST = 10**9
-
-
-class Unfit(ValueError):
-    """A value that does not fit, in words that go behind its name."""
 
 
 class Check(Struct, frozen=True):
@@ -187,6 +193,13 @@ def _sources(value: Any) -> tuple[str, ...]:
     return names
 
 
+def _line(value: Any) -> str:
+    text = _text(value).strip()
+    if not text.isprintable():
+        raise ValueError
+    return text
+
+
 def _patterns(value: Any) -> tuple[str, ...]:
     names = _texts(value)
     if address := next((name for name in names if "://" in name), ""):
@@ -241,6 +254,7 @@ CHECKS: dict[str, Check] = {
     "limits.max_parallel": WHOLE,
     "limits.result_bytes": WHOLE,
     "limits.result_tokens": WHOLE,
+    "limits.budget_usd": Check("a number of dollars above 0, or 0 for no bound", _dollars),
     "compaction.threshold": Check("a share of the window from 0.1 to 0.95, or 0 for never", _share),
     **{f"timeouts.{name}": SECONDS for name in TIMEOUTS},
     "context.context_window": Check("a whole number of tokens, or 0 to leave it to the server", _window),
@@ -251,6 +265,15 @@ CHECKS: dict[str, Check] = {
     "env.pass": Check("a list of names of variables", _variables),
     "workspace.allow_read": TEXTS,
     "workspace.allow_write": TEXTS,
+    **{
+        f"ui.{name}": _choice(*get_args(Interface.__annotations__[name]))
+        for name in ("theme", "keys", "face", "notify", "links")
+    },
+    "ui.notify_after": Check("a number of seconds, 0 or more", _dollars),
+    "ui.status": Check("a line of text with placeholders", lambda value: read_template(_text(value))),
+    "ui.mouse": FLAG,
+    "ui.editor": Check("a command in one line", _line),
+    "ui.history": FLAG,
 }
 
 QUIRKS: dict[str, Check] = {
@@ -324,31 +347,6 @@ def read_rule(text: Any, action: Action, place: str) -> tuple[Rule, str]:
     if near and action != "allow":
         raise ConfigError(f"{place}: the rule {printable(text)!r} names no known tool; did you mean `{near}`?")
     return rule, f"{place}: no tool of this version is called `{printable(name)}`" + did_you_mean(near)
-
-
-def did_you_mean(near: str) -> str:
-    return f"; did you mean `{near}`?" if near else ""
-
-
-def described(value: Any) -> str:
-    """A value from a file, short and on one line."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case None:
-            return "null"
-        case str():
-            return repr(printable(value))
-        case int():
-            return str(value) if value.bit_length() < 100 else "a huge number"
-        case float():
-            return str(value)
-        case dict():
-            return "a table"
-        case list() | tuple():
-            return "a list"
-        case _:
-            return "a date or time"
 
 
 def outside_value(key: str, value: Any, place: str) -> tuple[Any, tuple[str, ...]]:

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from overt.config._keys import DOLLARS, FACTS, PROVIDER, QUIRKS, Check, described, read_value
+from overt.config._keys import DOLLARS, FACTS, PROVIDER, QUIRKS, Check, read_value
+from overt.config._values import described
 from overt.core.errors import ConfigError
 from overt.core.settings import ModelFacts, Price, Quirks
 from overt.lib.jsonc import Path

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from overt.core.settings import (
     CAPS,
     SOURCES,
     Compaction,
+    Interface,
     Limits,
     ProviderEntry,
     Quirks,
@@ -78,9 +80,12 @@ ALWAYS_LOOSE = frozenset(
         *("permissions.mode", "sandbox.mode"),
         # They name files, anywhere, whose text goes to the model.
         *("context.sources", "context.instructions", *(f"context.caps.{name}" for name in CAPS)),
+        "ui.editor",  # a program that would be run
     }
 )
-LOWER_ONLY = frozenset({"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens"})
+LOWER_ONLY = frozenset(
+    {"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens", "limits.budget_usd"}
+)
 
 
 FILES = (".ca_file", ".client_cert", ".client_key")
@@ -205,8 +210,8 @@ class _Merged:
         if order := STRICTNESS.get(key):
             return order.index(value) > order.index(self.value(key, UNSET[key]))
         if key in LOWER_ONLY:
-            before: int = self.value(key, getattr(Limits(), key.partition(".")[2]))
-            return bool(value > before)
+            before: float = self.value(key, getattr(Limits(), key.partition(".")[2]))
+            return (value or inf) > (before or inf)  # 0 is no bound at all
         return False
 
 
@@ -275,6 +280,7 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
         env_pass=get("env.pass", ()),
         allow_read=get("workspace.allow_read", ()),
         allow_write=get("workspace.allow_write", ()),
+        ui=Interface(**{name: get(f"ui.{name}", getattr(Interface(), name)) for name in Interface.__struct_fields__}),
         warnings=tuple(warnings),
         settings=tuple(each for found in merged.settings.values() for each in found),
         files=files,

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from overt.config.schema import Config, Setting
-from overt.core.settings import CAPS, SOURCES, Compaction, Limits, ModelFacts, Rule, Sandbox, Timeouts
+from overt.core.settings import CAPS, SOURCES, Compaction, Interface, Limits, ModelFacts, Rule, Sandbox, Timeouts
 
 DEFAULTS: dict[str, Any] = {
     "default_model": "",
@@ -34,6 +34,7 @@ DEFAULTS: dict[str, Any] = {
     "limits.max_parallel": Limits().max_parallel,
     "limits.result_bytes": Limits().result_bytes,
     "limits.result_tokens": Limits().result_tokens,
+    "limits.budget_usd": Limits().budget_usd,
     "compaction.threshold": Compaction().threshold,
     "timeouts.connect": Timeouts().connect,
     "timeouts.headers": Timeouts().headers,
@@ -48,6 +49,7 @@ DEFAULTS: dict[str, Any] = {
     "env.pass": (),
     "workspace.allow_read": (),
     "workspace.allow_write": (),
+    **{f"ui.{name}": getattr(Interface(), name) for name in Interface.__struct_fields__},
 }
 """Every key outside `providers`, in the order `overt config` shows them, with its default."""
 

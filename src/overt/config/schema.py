@@ -4,7 +4,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from overt.core.settings import Action, Compaction, Limits, Mode, ProviderEntry, Recipe, Rule, Sandbox, Timeouts
+from overt.core.settings import (
+    Action,
+    Compaction,
+    Interface,
+    Limits,
+    Mode,
+    ProviderEntry,
+    Recipe,
+    Rule,
+    Sandbox,
+    Timeouts,
+)
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -64,6 +75,7 @@ class Config(Struct, frozen=True, kw_only=True):
     env_pass: tuple[str, ...] = ()
     allow_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()
+    ui: Interface = Interface()
     warnings: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     files: tuple[str, ...] = ()

@@ -237,8 +237,11 @@ class Pinned(Event, frozen=True, kw_only=True):
 
 
 class Noticed(Event, frozen=True, kw_only=True):
+    """With `budget`, a person has said what the session may cost in US dollars; 0: whatever it takes."""
+
     text: str
     level: Level = "info"
+    budget: float | None = None
 
 
 class PartialSaved(Event, frozen=True, kw_only=True):
@@ -288,7 +291,8 @@ class CallStreamed(Event, frozen=True, kw_only=True):
 class PermissionAsked(Event, frozen=True, kw_only=True):
     """A question for a person. `always` is the rule that `always` would store; empty: only once or deny.
 
-    `affects` are the things the call would change, each with what stands there now.
+    `affects` are the things the call would change, each with what stands there now. `hazards` are the words of a
+    command that make it dangerous; `described` is what the model says of it, which need not be true.
     """
 
     id: str
@@ -299,6 +303,8 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     always: str = ""
     dangerous: bool = False
     affects: tuple[str, ...] = ()
+    hazards: tuple[str, ...] = ()
+    described: str = ""
 
 
 class ToolProgressed(Event, frozen=True, kw_only=True):

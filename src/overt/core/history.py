@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.events import Compacted, Event, Pinned, PrefixReset, Replied, TodoSet, ToolFinished, UserSpoke
+from overt.core.events import Compacted, Event, Noticed, Pinned, PrefixReset, Replied, TodoSet, ToolFinished, UserSpoke
 from overt.core.fragments import HARNESS, USER, Origin
 from overt.core.messages import Call, Message, Result, Text
 from overt.core.views import Failure, Todo
@@ -26,7 +26,7 @@ class History(Struct, frozen=True, kw_only=True):
     """`seen`: path → hash of the content the model last saw; it guards against blind overwriting.
 
     `eras` are the messages as they stood before each compaction, retry and rewind, so that every turn can be gone
-    back to. `pins` are texts of the person that no compaction touches.
+    back to. `pins` are texts of the person that no compaction touches, `budget` what they said it may cost, in dollars.
     """
 
     messages: tuple[Message, ...] = ()
@@ -35,6 +35,7 @@ class History(Struct, frozen=True, kw_only=True):
     seen: dict[str, str] = {}
     eras: tuple[tuple[Message, ...], ...] = ()
     pins: tuple[str, ...] = ()
+    budget: float | None = None
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -88,6 +89,8 @@ def fold(history: History, event: Event) -> History:
             return replace(
                 history, messages=_compacted(history.messages, event), eras=(*history.eras, history.messages)
             )
+        case Noticed(budget=float(budget)):
+            return replace(history, budget=budget)
         case Pinned(text=text, off=off):
             kept = tuple(pin for pin in history.pins if pin != text)
             return replace(history, pins=kept if off else (*kept, text))

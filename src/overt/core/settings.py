@@ -135,18 +135,41 @@ class Sandbox(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`result_bytes` and `result_tokens` bound what one call may say to the model."""
+    """`result_bytes` and `result_tokens` bound what one call may say to the model.
+
+    `budget_usd` is what a session may cost in US dollars; 0: nobody has set a bound.
+    """
 
     max_steps: int = 50
     max_parallel: int = 10
     result_bytes: int = 32 * 1024
     result_tokens: int = 8000
+    budget_usd: float = 0.0
 
 
 class Compaction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`threshold` is the share of the window above which room is made by itself; with 0 it never is."""
 
     threshold: float = 0.8
+
+
+class Interface(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the terminal chat looks and behaves. `auto` is decided by what the terminal is and can.
+
+    `notify_after`: a turn that took so many seconds tells of its end. `status` is a template, empty for the usual
+    line; `editor` a command, empty for `$VISUAL` or `$EDITOR`. `history`: prompts are kept across sessions.
+    """
+
+    theme: Literal["auto", "dark", "light"] = "auto"
+    keys: Literal["emacs", "vi"] = "emacs"
+    face: Literal["auto", "plain"] = "auto"
+    notify: Literal["auto", "bell", "osc9", "off"] = "auto"
+    notify_after: float = 20.0
+    status: str = ""
+    mouse: bool = True
+    links: Literal["auto", "on", "off"] = "auto"
+    editor: str = ""
+    history: bool = True
 
 
 SOURCES = ("system", "global", "project", "instructions", "memory", "skills", "environment", "append")

@@ -15,6 +15,7 @@ from overt.core.settings import Calls, Limits, Price
 from overt.core.tool import Tool
 from overt.engine.gate import Gate
 from overt.engine.lead import Lead
+from overt.engine.purse import Purse
 from overt.engine.room import Room
 
 
@@ -25,6 +26,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     `lead` what leads it there; `flatten`: it was told of the tools with dotted names. `budget` counts what fits into
     the window. `nested` gives the rules of folders that the history has come to since it was last asked.
     `room` remembers when room was made for a request, `price` what its tokens cost, and `marks` where turns began.
+    `efforts` are the levels of thought that the model knows; None: it takes none. `purse` is what may be spent.
     """
 
     path: str
@@ -46,3 +48,5 @@ class Agent(Struct, frozen=True, kw_only=True):
     room: Room = field(default_factory=Room)
     price: Price | None = None
     marks: Callable[[], Sequence[Mark]] = tuple
+    efforts: tuple[str, ...] | None = ()
+    purse: Purse | None = None

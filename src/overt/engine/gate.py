@@ -178,6 +178,17 @@ class Gate:
         )
         return answer.choice != "deny"
 
+    def rules(self) -> tuple[Rule, ...]:
+        """Those that hold now, what was answered with `always` since the beginning among them."""
+        return self._terms.rules
+
+    def forget(self, rule: str) -> bool:
+        """Let go of a rule that was stored by an answer; False where none reads so."""
+        kept = tuple(each for each in self._terms.rules if each.origin != ALWAYS or each.text() != rule)
+        found = len(kept) < len(self._terms.rules)
+        self._terms = replace(self._terms, rules=kept)
+        return found
+
     def blocked(self, admission: Admission, outcome: Outcome) -> str:
         """What the box refused: as it was named, or the network where a command that needs it did without."""
         box, view = admission.box, outcome.view
@@ -225,11 +236,13 @@ class Gate:
             id=new_id(),
             call=admission.mended.call,
             headline=", ".join(admission.subject.values),
-            why=" · ".join(part for part in (described, verdict.why, network) if part),
+            why=" · ".join(part for part in (verdict.why, network) if part),
             view=view,
             always=rule.text() if rule else "",
             dangerous=verdict.dangerous,
             affects=self._hands.weigh(touched),
+            hazards=reading.words,
+            described=described,
         )
 
     def _always(self, admission: Admission) -> Rule | None:

@@ -39,6 +39,11 @@ async def run_turn(
     """`history` is asked before each request: by then everything yielded so far has been folded into it."""
     storm = Storm()
     for step in range(1, agent.limits.max_steps + 1):
+        if agent.purse and any(looked := agent.purse.look(history())):
+            yield Noticed(agent=agent.path, text=looked.refusal or looked.warning, level="warning")
+            if looked.refusal:
+                yield TurnEnded(agent=agent.path, reason="limit", text=looked.refusal, kind="budget", steps=step - 1)
+                return
         for text in inbox.steering() if step > 1 else ():
             yield UserSpoke(agent=agent.path, message=said(text, origin=STEERED), steered=True)
         for message in agent.nested(history()) if agent.nested and step > 1 else ():
@@ -72,6 +77,9 @@ async def run_turn(
             yield TurnEnded(agent=agent.path, reason="storm", text=over, steps=step)
             return
 
+    if agent.purse and (refusal := agent.purse.look(history()).refusal):
+        yield TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=agent.limits.max_steps)
+        return
     yield UserSpoke(agent=agent.path, message=said(LIMIT, origin=HARNESS))
     summary = ""
     async with aclosing(_ask(agent, history, forced=True)) as events:

@@ -31,5 +31,5 @@ def set_language(language: Language) -> None:
 
 def say(key: str, **values: object) -> str:
     """The text for a key, its placeholders filled; a key nobody wrote is a mistake in the program."""
-    text = _table.get(key) or late(f"strings.{_language}.rare")[key]
+    text = _table.get(key) or late(f"strings.{_language}.{'tui' if key.startswith('tui.') else 'rare'}")[key]
     return text.format(**values) if values else text

@@ -8,6 +8,7 @@ ENGLISH: dict[str, str] = {
     "ask.affects": "Would change {what}",
     "ask.headline": "{tool} wants to run: {what}",
     "ask.why": "Why you are asked: {why}",
+    "ask.described": "The model says: {text}",
     "ask.dangerous": "This can destroy or publish something. It is asked every time.",
     "ask.choices": "[y]es  [a]lways ({rule})  [n]o, with a reason",
     "ask.choices_once": "[y]es  [n]o, with a reason",

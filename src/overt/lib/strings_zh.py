@@ -8,6 +8,7 @@ CHINESE: dict[str, str] = {
     "ask.affects": "将会改变 {what}",
     "ask.headline": "{tool} 请求执行：{what}",
     "ask.why": "询问原因：{why}",
+    "ask.described": "模型的说明：{text}",
     "ask.dangerous": "此操作可能造成破坏或对外发布，每次都会询问。",
     "ask.choices": "[y] 允许  [a] 总是允许（{rule}）  [n] 拒绝并说明原因",
     "ask.choices_once": "[y] 允许  [n] 拒绝并说明原因",

@@ -26,6 +26,9 @@ from overt.providers._sse import BOM, EventStream
 MAX_ERROR_BODY = 64 * 1024
 MALFORMED_IN_A_ROW = 3
 EVENT_FIELDS = (b"data", b"event", b"id", b"retry", b":")
+DENSE, MUCH, PAUSE = 8, 4096, 0.02
+"""After so many reads that brought less than so many bytes each, one close behind the other, reading pauses for so
+many seconds: what has come by then costs little more than one small piece of it."""
 
 
 class StreamDecoder(Decoder, Protocol):
@@ -156,6 +159,7 @@ class Attempt:
         limits = self._limits
         life = event = _now()
         noticed = False
+        dense = 0
         while True:
             between = limits.between if self.heard else limits.first
             stall = min(life + between, event + max(between, limits.comments))
@@ -175,6 +179,7 @@ class Attempt:
                 for delta in self._decoder.take():
                     yield delta
                 return
+            dense = dense + 1 if now - life < 2 * PAUSE and len(data) < MUCH else 0
             life = now
             problem: ProviderError | None = None
             try:
@@ -188,6 +193,8 @@ class Attempt:
                 raise problem
             if self._decoder.done:
                 return
+            if dense > DENSE and not self._decoder.finished:
+                await asyncio.sleep(PAUSE)
 
     def _take(self, data: bytes, exchange: Exchange) -> bool:
         """Whether these bytes completed an event."""

@@ -33,10 +33,11 @@ ALIKE = frozenset({"vllm", "llama-cpp", "ollama", "lm-studio"})
 LOCAL_LIMIT, ASKED_WITHIN = 0.3, 5.0
 ONLY_HERE = "only servers on this machine are configured"
 REMEDIES = """Ways to go on:
-  1. export OPENAI_API_KEY=… (or DEEPSEEK_API_KEY, ANTHROPIC_API_KEY, DASHSCOPE_API_KEY, …)
-  2. export OVERT_BASE_URL=http://host:port/v1 for any OpenAI-compatible server, OVERT_MODEL for its model
-  3. start a local server, for example `ollama serve`
-  4. `overt models fetch` gets a small model that runs inside Overt, without a key and without a server"""
+  1. `overt setup`: a few questions, and it is done
+  2. export OPENAI_API_KEY=… (or DEEPSEEK_API_KEY, ANTHROPIC_API_KEY, DASHSCOPE_API_KEY, …)
+  3. export OVERT_BASE_URL=http://host:port/v1 for any OpenAI-compatible server, OVERT_MODEL for its model
+  4. start a local server, for example `ollama serve`
+  5. `overt models fetch` gets a small model that runs inside Overt, without a key and without a server"""
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -131,22 +132,25 @@ async def _by_reference(reference: str, around: Surroundings) -> Found:
         return await _complete(_need_weights(around), reference.partition("/")[2], around, [])
     if around.get("OVERT_BASE_URL"):
         return await _complete(_from_environment(around), reference, around, [])
-    if around.entries and (spare := _takes_any_model(around.entries)):
-        return await _complete(spare, reference, around, [])
     vendors: tuple[ProviderEntry, ...] = late("catalog")()
     found = _match(reference, vendors)
+    weights = around.weights()
+    here = weights if weights is not None and reference in weights.models else None
+    spare = await _takes_any_model(around)
+    if spare and (reference in spare.models if spare.models else not (found or here)):
+        return await _complete(spare, reference, around, [])
     if found is not None:
         return await _complete(*_with_its_key(reference, found, vendors, around), around, [])
-    weights = around.weights()
-    if weights is not None and reference in weights.models:
-        return await _complete(weights, reference, around, [])
+    if here is not None:
+        return await _complete(here, reference, around, [])
     if not around.entries and (entry := _with_key(around)) and not _resembles(reference, vendors):
         return await _complete(entry, reference, around, [])
     tried: list[str] = []
     local = None if around.entries else await _on_this_machine(around, wanted=reference, tried=tried)
     if local is not None:
         return local
-    raise _unknown(reference, (*around.entries, *vendors, *((weights,) if weights else ())), tried)
+    entries = (spare, *around.entries) if spare else around.entries
+    raise _unknown(reference, (*entries, *vendors, *((weights,) if weights else ())), tried)
 
 
 def _match(reference: str, entries: Sequence[ProviderEntry]) -> tuple[ProviderEntry, str] | None:
@@ -178,9 +182,13 @@ def _with_its_key(
     raise ConfigError(f"model {reference!r} is served by {entry.name}, which wants a key: set {entry.api_key_env}.")
 
 
-def _takes_any_model(entries: Sequence[ProviderEntry]) -> ProviderEntry | None:
-    """The first provider that does not say which models it has."""
-    return next((entry for entry in entries if not entry.models and entry.kind not in ("scripted", EMBEDDED)), None)
+async def _takes_any_model(around: Surroundings) -> ProviderEntry | None:
+    """The first provider of which nobody has said which models it has, with those its server lists."""
+    for entry in around.entries:
+        if not entry.models and entry.kind not in ("scripted", EMBEDDED):
+            entry = informed(entry, around)
+            return (await asked(entry, around, balance=False))[0]
+    return None
 
 
 def _resembles(reference: str, vendors: Sequence[ProviderEntry]) -> bool:
@@ -295,7 +303,7 @@ async def _asked(entry: ProviderEntry, key: str | None, around: Surroundings) ->
     return with_models(entry, listed)
 
 
-async def asked(entry: ProviderEntry, around: Surroundings) -> tuple[ProviderEntry, str]:
+async def asked(entry: ProviderEntry, around: Surroundings, *, balance: bool = True) -> tuple[ProviderEntry, str]:
     """The entry with the models its server lists, and what is left on the account; as it was when nobody answers."""
     if entry.kind in (EMBEDDED, "scripted") or (around.offline and not is_local(entry)):
         return entry, ""
@@ -305,7 +313,7 @@ async def asked(entry: ProviderEntry, around: Surroundings) -> tuple[ProviderEnt
     try:
         async with asyncio.timeout(ASKED_WITHIN):
             listed = await _listed(provider)  # one after the other: a transport is for one reply at a time
-            left = await provider.balance()
+            left = await provider.balance() if balance else ""
     except TimeoutError:
         pass
     finally:

@@ -81,14 +81,14 @@ async def _turn(conversation: Conversation, options: Options, prompt: str) -> in
 def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms: int) -> None:
     if options.output != "text":
         _line(result(end, conversation, api_ms=api_ms))
-    elif end.reason in ("done", "limit"):
+    elif end.reason in ("done", "limit") and end.kind != "budget":
         text = visible(end.text) if sys.stdout.isatty() else end.text
         _out(text if text.endswith("\n") else text + "\n")
     match end.reason:
         case "error" | "storm":
             _warn(say("prefix.error", text=end.text))
         case "limit":
-            _warn(say("turn.limit", steps=end.steps))
+            _warn(end.text if end.kind == "budget" else say("turn.limit", steps=end.steps))
         case "interrupted" | "terminated":
             _warn(say("turn.interrupted"))
         case _:

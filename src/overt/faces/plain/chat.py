@@ -5,107 +5,45 @@ pipe that wakes `select`, so a line typed while the agent works is seen at once 
 reaches the turn wherever it is.
 """
 
-import asyncio
 import os
 import select
 import signal
 import sys
 import termios
-import threading
-from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
 from overt.app.build import open_conversation
 from overt.app.options import Options
-from overt.app.queries import colour_wanted, prompt_history
+from overt.app.queries import colour_wanted
 from overt.app.slash import Action, slash
+from overt.app.starting import start
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.late import late
 from overt.core.ports import Answer
+from overt.faces.engine import NUDGE, Engine
 from overt.faces.plain.draw import Ink, draw_question
 from overt.faces.plain.screen import Screen, reduce
 from overt.faces.plain.trusting import ask_trust
+from overt.faces.wake import Wake
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
-T = TypeVar("T")
 PROMPT = "› "
 SETTLING = 0.3
 """Seconds."""
-NUDGE, NUDGES = signal.SIGUSR1, (0.02, 0.1, 0.5)
-"""A signal that means nothing but that others may wait, and when it is sent after a Ctrl-C."""
-
-
-class Engine:
-    """The event loop in its thread, and the pipe through which it wakes the terminal."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.events: deque[Event | OvertError | None] = deque()
-        self.awake, self._wake = os.pipe()
-        os.set_blocking(self._wake, False)
-        # A signal that comes just before `select` would else be seen only after it.
-        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="engine")
-        self._thread.start()
-
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
-        future = asyncio.run_coroutine_threadsafe(work, self.loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()  # Ctrl-C: nobody waits for it any more
-            raise
-
-    def soon(self, function: Callable[..., Any], *args: Any) -> None:
-        self.loop.call_soon_threadsafe(function, *args)
-
-    def post(self, item: "Event | OvertError | None") -> None:
-        self.events.append(item)
-        try:
-            os.write(self._wake, b".")
-        except BlockingIOError:
-            pass  # so many wait to be read that the terminal wakes anyway
-
-    @contextmanager
-    def nudging(self) -> Iterator[None]:
-        """A Ctrl-C that comes just before readline waits for a key would else be heard with that key only."""
-        self.call(self._watch(on=True))
-        try:
-            yield
-        finally:
-            self.call(self._watch(on=False))
-
-    async def _watch(self, *, on: bool) -> None:
-        if on:
-            self.loop.add_reader(self.awake, self._woken)
-        else:
-            self.loop.remove_reader(self.awake)
-
-    def _woken(self) -> None:
-        if signal.SIGINT in os.read(self.awake, 4096):
-            for seconds in NUDGES:
-                self.loop.call_later(seconds, _nudge)
-
-    def stop(self) -> None:
-        signal.set_wakeup_fd(-1)
-        self.soon(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
-        os.close(self.awake)
-        os.close(self._wake)
 
 
 class Chat:
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._engine = Engine()
+        self._start = start(options.directory)
+        self._wake = Wake()
+        self._engine = Engine(self._wake)
         self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
         self._screen = Screen(ink=self._ink)
         self._listening = True
@@ -115,7 +53,7 @@ class Chat:
         try:
             self._conversation = self._engine.call(open_conversation(options))
         except BaseException:
-            self._engine.stop()
+            self._stop()
             raise
 
     def run(self, first: str) -> int:
@@ -127,19 +65,24 @@ class Chat:
         for notice in conversation.notices:
             self._print(visible(notice))
         text: str | None = first or None
-        with prompt_history(late("readline")):
-            while True:
-                text = text if text is not None else self._read()
-                if text is None or not self._handle(text):
-                    break
-                text = self._engine.call(self._conversation.next_prompt())
+        for earlier in self._start.history:
+            late("readline").add_history(" ".join(earlier.splitlines()))
+        while True:
+            text = text if text is not None else self._read()
+            if text is None or not self._handle(text):
+                break
+            text = self._engine.call(self._conversation.next_prompt())
         self._print(say("chat.goodbye"))
         return 0
 
     def close(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._engine.call(self._conversation.close(self.ending))
+        self._stop()
+
+    def _stop(self) -> None:
         self._engine.stop()
+        self._wake.close()
 
     def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
         """Ctrl-C. In a turn nothing is raised: a second press while the first is dealt with would end the chat."""
@@ -190,6 +133,8 @@ class Chat:
         if kept != text:
             readline = late("readline")
             readline.replace_history_item(readline.get_current_history_length() - 1, kept)
+        if self._start.wishes.history:
+            self._start.prompts.add(kept)
 
     def _handle(self, text: str) -> bool:
         if text.startswith("!") and text[1:].strip():
@@ -226,9 +171,9 @@ class Chat:
 
     def _turn(self, start: Callable[[], Any]) -> None:
         self._in_turn = True
-        self._engine.events.clear()
+        self._wake.items.clear()
         self._listening = True
-        following = asyncio.run_coroutine_threadsafe(self._follow(start), self._engine.loop)
+        following = self._engine.start(self._engine.follow(start))
         try:
             while (event := self._next()) is not None:
                 self._show(event)
@@ -237,25 +182,16 @@ class Chat:
             self._in_turn = False
 
     def _next(self) -> "Event | OvertError | None":
-        while not self._engine.events:
+        while not self._wake.items:
             self._wait()
-        return self._engine.events.popleft()
-
-    async def _follow(self, start: Callable[[], Any]) -> None:
-        try:
-            async with aclosing(start()) as events:
-                async for event in events:
-                    self._engine.post(event)
-        except OvertError as error:
-            self._engine.post(error)
-        finally:
-            self._engine.post(None)
+        item: Event | OvertError | None = self._wake.items.popleft()
+        return item
 
     def _wait(self) -> None:
         """Until something has happened; a line typed meanwhile steers, or with a + waits for the next turn."""
-        ready, _, _ = select.select([self._engine.awake, *((sys.stdin,) if self._listening else ())], [], [])
-        if self._engine.awake in ready:
-            os.read(self._engine.awake, 4096)
+        ready, _, _ = select.select([self._wake, *((sys.stdin,) if self._listening else ())], [], [])
+        if self._wake in ready:
+            self._wake.heard()
         elif sys.stdin in ready:
             line = sys.stdin.readline()
             self._listening = bool(line)
@@ -316,11 +252,6 @@ class Chat:
 
     def _print(self, text: str) -> None:
         print(text, flush=True)
-
-
-def _nudge() -> None:
-    if ident := threading.main_thread().ident:
-        signal.pthread_kill(ident, NUDGE)
 
 
 def _terminated(number: int, _frame: FrameType | None) -> NoReturn:

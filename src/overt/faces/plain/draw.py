@@ -72,6 +72,8 @@ def draw_question(asked: PermissionAsked, ink: Ink, *, width: int = 80) -> str:
     if _told(asked.view) != exact(_told(asked.view)):
         lines.append(ink.red(say("ask.codes")))
     lines += [ink.red(row) for item in asked.affects for row in _indented(say("ask.affects", what=item), room)]
+    if asked.described:
+        lines += [ink.dim(row) for row in _indented(say("ask.described", text=asked.described), room)]
     if asked.why:
         lines += [ink.dim(row) for row in _indented(say("ask.why", why=asked.why), room)]
     if asked.dangerous:

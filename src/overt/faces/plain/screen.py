@@ -106,7 +106,8 @@ def _ending(end: TurnEnded, ink: Ink) -> str:
         case "error" | "storm":
             return f"{ink.red(say('prefix.error', text=hanging(end.text)))}\n{used}"
         case "limit":
-            return f"{say('turn.limit', steps=end.steps)}\n{used}"
+            told = end.text if end.kind == "budget" else say("turn.limit", steps=end.steps)
+            return f"{told}\n{used}"
         case "interrupted" | "terminated":
             return say("turn.interrupted")
         case "done" | "denied" if not end.steps and end.usage == Usage():

@@ -1,0 +1,107 @@
+"""Where a model may come from: what is configured, found on this machine, known, or a server of one's own."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from overt.app.keys import Where
+from overt.app.setting import Setting
+from overt.core.errors import ConfigError, OvertError
+from overt.core.late import late
+from overt.core.settings import ProviderEntry
+from overt.lib.secret_values import says_secret
+from overt.providers.credentials import GENERAL, vendor_variables
+from overt.providers.discover import ALIKE, EMBEDDED, ENVIRONMENT, Surroundings, answering, informed, is_local
+
+Source = Literal["configured", "here", "known", "own", "embedded"]
+BETWEEN = frozenset({"openai-chat"})
+"""Second ways to a vendor, for programs that stand between; a person who needs one can name it."""
+LONGEST_NAME = 64
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """`holds` is the variable of its key that is at hand; empty: none is."""
+
+    entry: ProviderEntry
+    source: Source
+    holds: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def usable(self) -> bool:
+        """Whether nothing is missing as far as it can be told without asking the server."""
+        return self.source in ("configured", "here") or bool(self.holds)
+
+
+async def places(setting: Setting, around: Surroundings) -> tuple[Place, ...]:
+    """What a person can choose from, the likeliest first. Offline, only what is on this machine."""
+    configured = [_place(entry, "configured", around) for entry in _usable(around)]
+    here = [Place(entry=entry, source="here") for entry in await answering(around) if entry.models]
+    vendors: tuple[ProviderEntry, ...] = late("catalog")()
+    known = [
+        _place(entry, "known", around)
+        for entry in vendors
+        if not is_local(entry) and entry.name not in BETWEEN and not setting.config.offline
+    ]
+    known.sort(key=lambda place: not place.holds)
+    own = Place(entry=ProviderEntry(name=""), source="own")
+    embedded = Place(entry=around.weights() or ProviderEntry(name=EMBEDDED, kind=EMBEDDED), source="embedded")
+    return tuple(_once((*configured, *here, *known, own, embedded)))
+
+
+def _usable(around: Surroundings) -> Iterable[ProviderEntry]:
+    for entry in around.entries:
+        try:
+            yield informed(entry, around)
+        except OvertError:
+            continue  # it cannot work as it stands, and `overt doctor` says why
+
+
+def _once(found: Iterable[Place]) -> Iterable[Place]:
+    names: set[str] = set()
+    for place in found:
+        if place.name not in names:
+            names.add(place.name)
+            yield place
+
+
+def _place(entry: ProviderEntry, source: Source, around: Surroundings) -> Place:
+    """A key for whatever is in use says nothing about one vendor, and the keyring is too slow to ask for all."""
+    names = (entry.api_key_env, *vendor_variables(entry.base_url))
+    return Place(entry=entry, source=source, holds=next((name for name in names if name and around.holds(name)), ""))
+
+
+def key_at(entry: ProviderEntry, around: Surroundings) -> tuple[str, Where]:
+    """The variable that the key for this entry stands under, and what holds it."""
+    key = around.key(entry)
+    if key is None:
+        return "", ""
+    for name in filter(None, (entry.api_key_env, *GENERAL, *vendor_variables(entry.base_url))):
+        if around.get(name) == key:
+            return name, "environment"
+        if around.dotenv.get(name, "").strip() == key:
+            return name, ".env"
+    return entry.api_key_env, "keyring"
+
+
+def variable_for(name: str) -> str:
+    """The variable for the key of a server of one's own."""
+    letters = "".join(char if char.isalnum() else "_" for char in name.upper())
+    made = f"{letters}_API_KEY"
+    return made if made.isidentifier() and says_secret(made) else f"OVERT_{made}"
+
+
+def check_provider_name(name: str, taken: Iterable[str]) -> str:
+    """A name for a server of one's own: one that nothing else goes by."""
+    vendors: tuple[ProviderEntry, ...] = late("catalog")()
+    others = {*taken, *ALIKE, EMBEDDED, ENVIRONMENT, *(entry.name for entry in vendors)}
+    if name in others:
+        raise ConfigError(f"{name} is the name of another provider; take one that is free")
+    plain = name.replace("-", "").replace("_", "")
+    if not (name.isascii() and plain.isalnum() and len(name) <= LONGEST_NAME):
+        raise ConfigError("a name has letters, digits, `-` and `_` only, as in: my-server")
+    return name

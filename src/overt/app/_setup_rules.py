@@ -1,0 +1,44 @@
+"""Rules that other agents keep: which of their files are here and not read yet, and what to set so that they are."""
+
+import os
+
+from msgspec.structs import replace
+
+from overt.app._setup_file import Change
+from overt.app.setting import Setting
+from overt.config.load import load
+
+OF_PROJECTS = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
+OF_PERSONS = ("~/.claude/CLAUDE.md", "~/.codex/AGENTS.md", "~/.gemini/GEMINI.md")
+OURS = "AGENTS.md"
+
+
+def rules_found(setting: Setting) -> tuple[str, ...]:
+    """Files that are here and would not be read as things stand; a link to our own rules is read already."""
+    recipe = setting.config.recipe
+    folder, home = setting.roots.project, setting.environment.home
+    ours = os.path.realpath(os.path.join(folder, OURS))
+    found = [name for name in OF_PROJECTS if name not in recipe.sources and _is_other(os.path.join(folder, name), ours)]
+    listed = {os.path.realpath(path) for path in recipe.instructions}
+    found += [name for name in OF_PERSONS if os.path.isfile(home + name[1:]) and _real(home, name) not in listed]
+    return tuple(found)
+
+
+def with_rules(change: Change, found: tuple[str, ...], setting: Setting) -> Change:
+    """Those of projects are read right behind our own, in every project; those of the person with the instructions."""
+    sources = list(load(setting.environment, project="", trusted=False).recipe.sources)
+    at = sources.index("project") + 1 if "project" in sources else len(sources)
+    sources[at:at] = [name for name in found if name in OF_PROJECTS]
+    return replace(
+        change,
+        sources=tuple(sources) if any(name in OF_PROJECTS for name in found) else (),
+        instructions=tuple(name for name in found if name in OF_PERSONS),
+    )
+
+
+def _real(home: str, name: str) -> str:
+    return os.path.realpath(home + name[1:])
+
+
+def _is_other(path: str, ours: str) -> bool:
+    return os.path.isfile(path) and os.path.realpath(path) != ours

@@ -1,0 +1,392 @@
+"""The questions of `overt setup`, one step after the other, with a way back from every failure."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec.structs import replace
+
+from overt.app._setup_asking import (
+    Asking,
+    Given,
+    Settled,
+    export_line,
+    free_name,
+    full_address,
+    host,
+    meant,
+    numbered,
+    usual_first,
+)
+from overt.app._setup_file import Change, foreign_format, planned, write
+from overt.app._setup_places import Place, check_provider_name, key_at, places, variable_for
+from overt.app._setup_rules import rules_found, with_rules
+from overt.app._setup_trial import listed, reached, trial
+from overt.app.choose import surroundings
+from overt.app.fetch import fetch_model, plan
+from overt.app.fetch_bar import Bar
+from overt.app.keys import store_key
+from overt.app.options import Options
+from overt.app.setting import Setting, read_setting
+from overt.config.load import load
+from overt.core.errors import ConfigError, OvertError, ProviderError
+from overt.core.settings import ProviderEntry
+from overt.lib.catalogue import say
+from overt.lib.paths import shown
+from overt.lib.text import cut_line, visible, wide
+from overt.providers.discover import EMBEDDED, is_local
+from overt.providers.local import runnable
+from overt.providers.suggest import nearest
+
+Step = Literal["place", "own", "embedded", "key", "model", "trial", "keep", "rules", "write", "done"]
+YES, NO = ("y", "yes", "是"), ("n", "no", "否")
+MOST_MODELS = 12
+WIRES = ("openai", "responses", "anthropic")
+
+
+class Walk:
+    def __init__(self, asking: Asking, setting: Setting, given: Given) -> None:
+        self._asking = asking
+        self._setting = setting
+        self._given = given
+        self._around = surroundings(setting)
+        self._places: tuple[Place, ...] = ()
+        self._place = Place(entry=ProviderEntry(name=""), source="own")
+        self._key: str | None = None
+        self._typed = False
+        self._held = ""
+        self._model = ""
+        self._change = Change()
+        self._settled = Settled()
+
+    def run(self) -> Settled:
+        self._tell(say("setup.hello"))
+        if now := self._setting.config.default_model:
+            self._tell(say("setup.now", model=now, origin=self._setting.config.origin("default_model")))
+        steps: dict[Step, Callable[[], Step]] = {
+            "place": self._choose_place,
+            "own": self._own_server,
+            "embedded": self._embedded,
+            "key": self._find_key,
+            "model": self._choose_model,
+            "trial": self._try,
+            "keep": self._keep_key,
+            "rules": self._offer_rules,
+            "write": self._write,
+        }
+        step: Step = "place"
+        while step != "done":
+            step = steps[step]()
+        return self._settled
+
+    def without_key(self, text: str) -> str:
+        return text.replace(self._key, "[key]") if self._key else text
+
+    # ── where from ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _choose_place(self) -> Step:
+        self._places = self._places or asyncio.run(places(self._setting, self._around))
+        named, self._given = self._given.vendor, replace(self._given, vendor="")
+        if named:
+            return self._taken(self._named_place(named))
+        self._tell("\n" + say("setup.where"))
+        rows = [self._described(place) for place in self._places]
+        room = max(wide(name) for name, _ in rows)
+        for number, (name, about) in enumerate(rows, start=1):
+            self._tell(f"  {number:>2}  {name}{' ' * (room - wide(name))}  {about}".rstrip())
+        likely = next((number for number, place in enumerate(self._places, start=1) if place.usable), 0)
+        while True:
+            typed = self._line(say("setup.number"), str(likely) if likely else "")
+            try:
+                return self._taken(self._places[numbered(typed, len(self._places))])
+            except IndexError:
+                self._tell(say("setup.no_number", last=len(self._places)))
+            except ValueError:
+                word = typed.lower()
+                found = [place for place in self._places if word in (place.name, place.source)]
+                if len(found) == 1:
+                    return self._taken(found[0])
+                near = nearest(typed, [place.name for place in self._places if place.name])
+                self._tell(say("setup.no_place", typed=typed) + meant(near))
+
+    def _named_place(self, name: str) -> Place:
+        found = next((place for place in self._places if place.name == name), None)
+        if found is None:
+            names = [place.name for place in self._places if place.name]
+            raise ConfigError(say("setup.no_place", typed=name) + meant(nearest(name, names) or names))
+        return found
+
+    def _taken(self, place: Place) -> Step:
+        self._place, self._key, self._typed, self._model = place, None, False, ""
+        return "own" if place.source == "own" else "embedded" if place.source == "embedded" else "key"
+
+    def _described(self, place: Place) -> tuple[str, str]:
+        entry = place.entry
+        match place.source:
+            case "own":
+                return say("setup.own"), say("setup.own_about")
+            case "embedded":
+                return say("setup.inside"), say("setup.inside_here" if entry.models else "setup.inside_about")
+            case "here":
+                names = ", ".join(entry.models[:3]) + (" …" if len(entry.models) > 3 else "")
+                return entry.name, say("setup.here", models=names)
+            case _:
+                held = say("setup.held", name=place.holds) if place.holds else ""
+                configured = say("setup.configured") if place.source == "configured" else ""
+                return entry.name, "  ".join(filter(None, (host(entry.base_url), configured, held)))
+
+    def _own_server(self) -> Step:
+        """Ask for an address until one can be one, then for the wire, and look whether somebody is there."""
+        while True:
+            try:
+                address = full_address(self._line(say("setup.address")))
+                is_local(ProviderEntry(name="mine", base_url=address))  # it says what is wrong with an address
+                break
+            except ConfigError as error:
+                self._tell(error.message)
+        kind = self._one_of(say("setup.wire"), WIRES)
+        entry = ProviderEntry(name="mine", kind=kind, base_url=address)
+        entry, wants = asyncio.run(reached(entry, self._around.environ))
+        if entry.base_url != address:
+            self._tell(say("setup.found_at", address=entry.base_url))
+        taken = [each.name for each in self._setting.config.providers]
+        while True:
+            try:
+                name = check_provider_name(self._line(say("setup.name"), free_name(taken)), taken)
+                break
+            except ConfigError as error:
+                self._tell(error.message)
+        variable = variable_for(name) if wants or self._agreed(say("setup.wants_key"), usual=False) else ""
+        if variable and address.startswith("http://") and not is_local(entry):
+            self._tell(say("setup.in_the_clear"))
+        self._place = Place(entry=replace(entry, name=name, api_key_env=variable), source="own")
+        return "key"
+
+    def _embedded(self) -> Step:
+        if not self._place.entry.models:
+            if not runnable():
+                self._tell(say("setup.not_runnable"))
+                return self._back("place")
+            about = plan(self._setting, "")
+            self._tell(f"{about.told}\n{say('fetch.limits')}")
+            if not self._agreed(say("setup.fetch"), usual=True):
+                return self._back("place")
+            bar = Bar(self._asking.write, terminal=self._asking.terminal)
+            try:
+                asyncio.run(fetch_model(self._setting, about.name, bar))
+            except OvertError as error:
+                return self._now_what(error)
+            self._around = surroundings(self._setting)
+        weights = self._around.weights()
+        if weights is None:
+            raise ConfigError(say("setup.not_runnable"))
+        self._place = Place(entry=weights, source="embedded")
+        return "model"
+
+    # ── key and model ────────────────────────────────────────────────────────────────────────────────────
+
+    def _find_key(self) -> Step:
+        entry = self._place.entry
+        if not entry.api_key_env:
+            self._key = self._around.key(entry)
+            return "model"
+        name, where = key_at(entry, self._around)
+        self._held = where
+        if name and self._key is None:
+            self._tell(say("setup.key_here", name=name, where=say(f"auth.in.{where}")))
+            self._key, self._typed = self._around.key(entry), False
+            return "model"
+        if self._given.yes:
+            raise ConfigError(say("setup.key_missing", vendor=entry.name, name=entry.api_key_env))
+        while True:
+            typed = self._asking.secret(say("setup.key", name=entry.api_key_env)).strip()
+            if not typed:
+                return "place"
+            if typed.isascii() and typed.isprintable() and " " not in typed:
+                self._key, self._typed = typed, True
+                return "model"
+            self._tell(say("setup.odd_key"))
+
+    def _choose_model(self) -> Step:
+        entry = self._place.entry
+        try:
+            entry = asyncio.run(listed(entry, self._key, self._around.environ))
+        except OvertError as error:
+            return self._now_what(error)
+        self._place = replace(self._place, entry=entry)
+        named, self._given = self._given.model, replace(self._given, model="")
+        usual = entry.default or entry.model or next(iter(entry.models), "")
+        if entry.default and entry.models and entry.default not in entry.models:
+            usual = entry.models[0]
+        if named or (self._given.yes and usual):
+            self._model = named or usual
+            return "trial"
+        self._model = self._picked(entry.models, usual)
+        return "trial"
+
+    def _picked(self, names: Sequence[str], usual: str) -> str:
+        """A number, a name, or a part of one, which makes the list shorter."""
+        offered = usual_first(names, usual)
+        while True:
+            self._tell("\n" + say("setup.models" if offered else "setup.no_models"))
+            for number, name in enumerate(offered[:MOST_MODELS], start=1):
+                self._tell(f"  {number:>2}  {visible(name)}")
+            if len(offered) > MOST_MODELS:
+                self._tell(say("setup.more_models", count=len(offered) - MOST_MODELS))
+            typed = self._line(say("setup.model"), offered[0] if offered else usual)
+            try:
+                return offered[numbered(typed, min(len(offered), MOST_MODELS))]
+            except IndexError:
+                self._tell(say("setup.no_number", last=min(len(offered), MOST_MODELS)))
+                continue
+            except ValueError:
+                pass
+            if typed in names or (not names and typed.isprintable()):
+                return typed
+            close = [name for name in names if typed.lower() in name.lower()]
+            if not close and self._agreed(say("setup.unlisted", model=typed), usual=False):
+                return typed
+            offered = close or offered
+
+    def _try(self) -> Step:
+        self._tell(say("setup.trying", model=self._reference()))
+        try:
+            tried = asyncio.run(trial(self._place.entry, self._key, self._model, self._around.environ))
+        except OvertError as error:
+            return self._now_what(error)
+        said = cut_line(tried.text, 200) if tried.text else say("setup.thought" if tried.thought else "setup.silent")
+        numbers = say("setup.spent", seconds=f"{tried.seconds:.1f}", input=tried.input, output=tried.output)
+        self._tell(f"  {said}\n  {numbers}")
+        return "keep"
+
+    def _now_what(self, error: OvertError) -> Step:
+        """What failed in words, and ways on; the likeliest one is a bare Enter."""
+        if self._given.yes:
+            raise error
+        self._tell(self.without_key(error.message))
+        kind = error.kind if isinstance(error, ProviderError) else ""
+        keyed = bool(self._place.entry.api_key_env)
+        likely = "k" if kind == "key" and keyed else "m" if kind in ("model", "parameter") else "r"
+        likely = "v" if kind in ("not_api", "down") and not self._model else likely
+        ways: dict[str, Step] = {"r": "trial" if self._model else "model", "m": "model", "v": "place", "w": "keep"}
+        if keyed:
+            ways["k"] = "key"
+        if not self._model:
+            del ways["w"]
+        choices = "  ".join(say(f"setup.way_{way}") for way in ways)
+        way = self._one_of(f"{choices}\n{say('setup.way')}", tuple(ways), likely)
+        if way == "k":
+            self._key = self._key or ""
+        return ways[way]
+
+    # ── what stays ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _keep_key(self) -> Step:
+        """Only a key that has worked is kept. Where a variable holds another one, the keyring would not be asked."""
+        if not self._typed or self._key is None:
+            return "rules"
+        name = self._place.entry.api_key_env
+        if self._held not in ("environment", ".env") and self._agreed(say("setup.keep", name=name), usual=True):
+            try:
+                store_key(name, self._key)
+                self._tell(say("auth.stored", name=name))
+                self._typed = False
+                return "rules"
+            except ConfigError as error:
+                self._tell(self.without_key(error.message))
+        if self._held in ("environment", ".env"):
+            self._tell(say("setup.held_elsewhere", name=name, where=say(f"auth.in.{self._held}")))
+        self._tell(export_line(name, self._setting.environment.get("SHELL")))
+        return "rules"
+
+    def _offer_rules(self) -> Step:
+        self._change = Change(default_model=self._reference(), provider=self._provider())
+        found = rules_found(self._setting)
+        if not found or self._given.yes:
+            return "write"
+        self._tell("\n" + say("setup.rules", files=", ".join(map(visible, found))))
+        if self._agreed(say("setup.read_rules"), usual=False):
+            self._change = with_rules(self._change, found, self._setting)
+        return "write"
+
+    def _provider(self) -> dict[str, str]:
+        """The fields of an entry that the file needs; none for what is found without one."""
+        entry, setting = self._place.entry, self._setting
+        own = load(setting.environment, project="", trusted=False).providers
+        if entry.kind == EMBEDDED or any(each.name == entry.name for each in own):
+            return {}
+        if self._place.source in ("own", "configured"):
+            stated = {"kind": "" if entry.kind == "openai" else entry.kind, "api_key_env": entry.api_key_env}
+            return {
+                "name": entry.name,
+                "base_url": entry.base_url,
+                **{key: each for key, each in stated.items() if each},
+            }
+        # A provider that does not say which models it has would take this one for its own.
+        return {"name": entry.name} if own else {}
+
+    def _write(self) -> Step:
+        environment = self._setting.environment
+        ready = not self._typed
+        if other := foreign_format(environment):
+            self._tell(say("setup.json", path=shown(other, home=environment.home)))
+            self._tell(self._change.as_json())
+            self._settled = Settled(model=self._reference())
+            return "done"
+        edit = planned(environment, self._change)
+        if edit.new == edit.old:
+            self._tell(say("setup.same", name=edit.name))
+            self._settled = Settled(model=self._reference(), done=ready)
+            return "done"
+        self._tell(f"\n{edit.name}\n{edit.diff()}".rstrip())
+        if not self._agreed(say("setup.write", name=edit.name), usual=True):
+            self._tell(say("setup.left"))
+            return "done"
+        write(edit)
+        self._tell(say("setup.written" if ready else "setup.written_key", name=edit.name))
+        self._tell_what_is_stronger()
+        self._settled = Settled(model=self._reference(), written=True, done=ready)
+        return "done"
+
+    def _tell_what_is_stronger(self) -> None:
+        config = read_setting(Options(directory=self._setting.roots.workspace)).config
+        if config.base_url:
+            self._tell(say("setup.stronger", origin="OVERT_BASE_URL", value=config.base_url))
+        elif config.default_model != self._reference():
+            self._tell(say("setup.stronger", origin=config.origin("default_model"), value=config.default_model))
+
+    # ── small talk ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _reference(self) -> str:
+        return f"{self._place.name}/{self._model}"
+
+    def _back(self, step: Step) -> Step:
+        if self._given.yes:
+            raise ConfigError(say("setup.not_runnable"))
+        return step
+
+    def _tell(self, text: str) -> None:
+        self._asking.tell(visible(self.without_key(text)))
+
+    def _line(self, prompt: str, usual: str = "") -> str:
+        """An answer; a bare Enter takes the usual one, where there is one."""
+        shown_usual = f" [{visible(usual)}]" if usual else ""
+        while not (typed := self._asking.line(f"{prompt}{shown_usual}: ").strip() or usual):
+            continue
+        return typed
+
+    def _one_of(self, prompt: str, choices: tuple[str, ...], usual: str = "") -> str:
+        while True:
+            typed = self._line(prompt, usual or choices[0]).lower()
+            found = [choice for choice in choices if choice.startswith(typed)]
+            if typed in choices or len(found) == 1:
+                return typed if typed in choices else found[0]
+            self._tell(say("setup.one_of", choices=", ".join(choices)))
+
+    def _agreed(self, question: str, *, usual: bool) -> bool:
+        if self._given.yes:
+            return True
+        while True:
+            typed = self._asking.line(f"{question} {'[Y/n]' if usual else '[y/N]'} ").strip().lower()
+            if not typed or typed in (*YES, *NO):
+                return typed in YES if typed else usual

@@ -1,0 +1,94 @@
+"""Images that go along with a prompt: from files a person dropped on the terminal, or from the clipboard."""
+
+import os
+import re
+from typing import NamedTuple
+
+from overt.core.errors import OvertError
+from overt.core.late import late
+from overt.core.messages import Image
+from overt.lib.catalogue import say
+from overt.lib.regular import read_regular
+from overt.lib.text import visible
+
+LIMIT_MB = 10
+LIMIT = LIMIT_MB << 20
+ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+MAGIC = (
+    (rb"\x89PNG\r\n\x1a\n", "image/png"),
+    (rb"\xff\xd8\xff", "image/jpeg"),
+    (rb"GIF8[79]a", "image/gif"),
+    (rb"RIFF....WEBP", "image/webp"),
+)
+
+
+class Attachment(NamedTuple):
+    name: str
+    image: Image
+
+    @property
+    def size(self) -> int:
+        return len(self.image.data)
+
+
+def from_bytes(data: bytes, name: str) -> Attachment:
+    """What it is, is read from its first bytes, for a name can say anything; an OvertError says why it is not taken."""
+    shown = visible(name)
+    if len(data) > LIMIT:
+        raise OvertError(say("tui.composer.image_large", name=shown, limit=LIMIT_MB))
+    media = next((media for magic, media in MAGIC if re.match(magic, data, re.DOTALL)), "")
+    if not media:
+        raise OvertError(say("tui.composer.image_kind", name=shown))
+    return Attachment(name, Image(media=media, data=data))
+
+
+def from_file(path: str) -> Attachment:
+    name = os.path.basename(path)
+    try:
+        data, _ = read_regular(path, LIMIT)
+    except OSError as error:
+        raise OvertError(say("tui.composer.image_unread", name=visible(name), why=error.strerror or error)) from None
+    return from_bytes(data, name)
+
+
+def dropped(text: str) -> tuple[tuple[Attachment, ...], str]:
+    """The images when a pasted text is nothing but paths of image files; and why one could not be taken.
+
+    Terminals give a dropped file as its path: bare, in quotes, with backslashes, or as a file:// address.
+    """
+    paths = _paths(text.strip())
+    if not paths:
+        return (), ""
+    try:
+        return tuple(map(from_file, paths)), ""
+    except OvertError as error:
+        return (), error.message
+
+
+def _paths(text: str) -> list[str]:
+    if not text or "\0" in text:
+        return []
+    if _is_image(text):
+        return [text]
+    try:
+        words = late("shlex").split(text)
+    except ValueError:  # a quote that is not closed: a sentence, no path
+        return []
+    paths = [_plain(word) for word in words]
+    return paths if all(map(_is_image, paths)) else []
+
+
+def _plain(word: str) -> str:
+    if word.startswith("file://"):
+        # By hand: an address is all that is needed here, and the library for it is slow to load.
+        rest = re.sub(r"^file://(localhost)?(?=/)", "", word)
+        raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), rest.encode("utf-8", "replace"))
+        return os.fsdecode(raw)
+    return os.path.expanduser(word)
+
+
+def _is_image(path: str) -> bool:
+    try:
+        return os.path.isabs(path) and path.lower().endswith(ENDINGS) and os.path.lexists(path)
+    except ValueError:
+        return False

@@ -1,0 +1,226 @@
+"""Completion in the composer: commands, their arguments, and files of the workspace.
+
+Lives in the thread of the engine. A question is dropped as soon as the next one comes, so that nobody who types
+waits for an answer to what they have typed before.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Callable
+from threading import Event
+from time import time
+from typing import Any, TypeVar
+
+from overt.app._ignored import Ignored
+from overt.app._level import MOST_LISTED, Found, Levels, Wanted, best, shown
+from overt.app._ranking import ranked
+from overt.app._used import Used
+from overt.app.choices import ENDS, Asked, Choice, Completion, asked
+from overt.app.conversation import Conversation
+from overt.app.late_hands import LateHands
+from overt.app.slash import ALIASES, NAMES
+from overt.app.slash_arguments import ARGUMENTS, NEEDED, Around, Offer
+from overt.core.errors import OvertError
+from overt.core.late import late
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+T = TypeVar("T")
+Answer = Callable[[int, Completion], None]
+
+SEARCH_WITHIN = 2.0
+"""Seconds."""
+MOST_BELOW = 100
+MOST_OFFERS = 200
+GLOB_SIGNS = "*?[]{}!^\\:,"
+SHELL_SIGNS = r"[^\w@%+=:,./-]"
+
+
+class Completer:
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._around = Around(conversation)
+        self._levels: Levels | None = None
+        self._used: Used | None = None
+        self._asking: asyncio.Task[None] | None = None
+        self._looking: asyncio.Future[Any] | None = None
+        self._counting: set[asyncio.Task[None]] = set()
+        self._writing = asyncio.Lock()
+
+    def ask(self, serial: int, text: str, cursor: int, tab: bool, answer: Answer) -> None:
+        """`answer` is called in this thread: once, or again when more was found out."""
+        if self._asking:
+            self._asking.cancel()
+        self._asking = asyncio.create_task(self._answer(serial, text, cursor, tab, answer))
+
+    async def _answer(self, serial: int, text: str, cursor: int, tab: bool, answer: Answer) -> None:
+        found = await self.complete(text, cursor, tab=tab)
+        answer(serial, found)
+        if found.partial:
+            await self._around.fetched()
+            answer(serial, await self.complete(text, cursor, tab=tab))
+
+    async def complete(self, text: str, cursor: int, *, tab: bool = False) -> Completion:
+        question = asked(text, cursor, tab=tab)
+        if question is None:
+            return Completion("command", cursor, cursor)
+        try:
+            match question.kind:
+                case "command":
+                    return commands(question)
+                case "argument":
+                    return await self._arguments(question)
+                case _:
+                    return await self._paths(question)
+        except (OvertError, OSError):
+            return Completion(question.kind, question.start, question.end)
+
+    def sent(self, text: str) -> None:
+        """Count what a prompt points at: what is used is offered first."""
+        if "@" in text:
+            task = asyncio.create_task(self._count(text))
+            self._counting.add(task)
+            task.add_done_callback(self._counting.discard)
+
+    async def close(self) -> None:
+        if self._asking:
+            self._asking.cancel()
+        await self._around.close()
+        waiting = [task for task in (self._asking, self._looking, *self._counting) if task]
+        if waiting:
+            await asyncio.wait(waiting, timeout=SEARCH_WITHIN)
+
+    # ── arguments ────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _arguments(self, question: Asked) -> Completion:
+        known = ARGUMENTS.get(ALIASES.get(question.name, question.name))
+        if known is None:
+            return Completion("argument", question.start, question.end)
+        offers = await known.offers(self._around, question.word)
+        found = ranked((each for each in offers if _is_plain(each.text)), question.word, _names)
+        return Completion(
+            "argument",
+            question.start,
+            question.end,
+            choices=tuple(
+                Choice(offer.text, offer.label or offer.text, offer.detail, again=offer.more)
+                for offer in found[:MOST_OFFERS]
+            ),
+            # Who has typed nothing yet may want the command as it is: an Enter must not choose for them.
+            selected=0 if question.word or known.wanted else -1,
+            more=max(len(found) - MOST_OFFERS, 0),
+            partial=self._around.fetching,
+        )
+
+    # ── files ────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _paths(self, question: Asked) -> Completion:
+        levels = await self._ready()
+        folder, slash, name = question.word.rpartition("/")
+        wanted = Wanted(folder + slash, name, time())
+        found, more = await self._alone(lambda: levels.find(wanted))
+        if not found and name and question.kind == "file" and not slash:
+            found = await self._below(name, levels)
+        if not found and name:
+            found, more = await self._alone(lambda: levels.find(wanted._replace(loose=True)))
+        if [each.path for each in found] == [question.word] and not found[0].folder:
+            found = []  # it stands there already
+        point = self._reference if question.kind == "file" else _shell_name
+        choices = tuple(point(each, wanted.folder, quoted=question.quoted) for each in found)
+        return Completion(question.kind, question.start, question.end, choices=choices, more=more)
+
+    async def _ready(self) -> Levels:
+        setting = await self._around.setting()
+        if self._levels is None:
+            workspace, config = self._conversation.workspace, setting.config
+            more = (os.path.realpath(path) for path in (*config.allow_write, *config.allow_read))
+            self._used = Used(setting.environment.data_dir, workspace)
+            self._levels = Levels((workspace, *more), ignored=Ignored(setting.roots.project), used=self._used)
+        return self._levels
+
+    async def _alone(self, work: Callable[[], T]) -> T:
+        """One look at the disk at a time: where it is slow, those who gave up waiting must not pile up."""
+        while self._looking and not self._looking.done():
+            await asyncio.wait([self._looking])
+        looking = asyncio.ensure_future(asyncio.to_thread(work))
+        self._looking = looking
+        return await asyncio.shield(looking)
+
+    async def _below(self, name: str, levels: Levels) -> list[Found]:
+        """Files and folders of that name further down, as the file tools would find them."""
+        hands = self._conversation.agent.hands
+        if any(char in GLOB_SIGNS for char in name) or not isinstance(hands, LateHands):
+            return []
+        stopped = Event()
+        folders = asyncio.ensure_future(self._alone(lambda: levels.folders(name, stopped.is_set)))
+        try:
+            files = hands.lend("complete", {"files": "read"}).capabilities["files"]
+            async with asyncio.timeout(SEARCH_WITHIN):
+                found = await files.find(f"*{_any_case(name)}*", path=".", limit=MOST_BELOW)
+                below = await folders
+        except (OvertError, TimeoutError):
+            return []
+        finally:
+            stopped.set()
+            folders.cancel()
+        now = time()
+        ordered = best([*below, *shown(found.paths, name)], name, lambda path: levels.score(path, now))
+        return [Found(path.rstrip("/"), path.endswith("/")) for path in ordered[:MOST_LISTED]]
+
+    def _reference(self, found: Found, folder: str, *, quoted: bool) -> Choice:
+        """As `@` references are written: in quotes where the name needs them."""
+        path = f"{found.path}/" if found.folder else found.path
+        label = path.removeprefix(folder)
+        if not self._conversation.agent.gate.may_read(found.path.removeprefix("./")):
+            detail = say("tui.complete.denied")
+        else:
+            detail = f"→ {found.link}" if found.link else ""
+        if quoted or any(char in ENDS or char == "@" or char.isspace() for char in path):
+            return Choice(f'@"{path}"', label, detail, folder=found.folder, again=found.folder, back=int(found.folder))
+        return Choice(f"@{path}", label, detail, folder=found.folder, again=found.folder)
+
+    async def _count(self, text: str) -> None:
+        try:
+            await self._ready()
+        except (OvertError, OSError):
+            return
+        used, workspace = self._used, self._conversation.workspace
+        async with self._writing:
+            if used is not None:
+                await asyncio.to_thread(lambda: used.add(late("references.pointed")(text, workspace), time()))
+
+
+def commands(question: Asked) -> Completion:
+    """Names before their other names; whichever fits is what is inserted."""
+    names = [(name, say(f"slash.{name}")) for name in NAMES]
+    names += [(name, say("tui.complete.alias", name=f"/{meant}")) for name, meant in ALIASES.items()]
+    found = ranked(names, question.word, lambda pair: (pair[0],))
+    kept = [pair for pair in found if pair[0] in NAMES or question.word]
+    choices = tuple(Choice(f"/{name}", f"/{name}", about, again=_wants_argument(name)) for name, about in kept)
+    return Completion("command", question.start, question.end, choices=choices)
+
+
+def _wants_argument(name: str) -> bool:
+    name = ALIASES.get(name, name)
+    return name in NEEDED or (name in ARGUMENTS and ARGUMENTS[name].wanted)
+
+
+def _is_plain(text: str) -> bool:
+    return "\n" not in text and "\t" not in text and visible(text) == text
+
+
+def _names(offer: Offer) -> tuple[str, ...]:
+    return (offer.text, offer.also) if offer.also else (offer.text,)
+
+
+def _shell_name(found: Found, folder: str, *, quoted: bool) -> Choice:
+    path = f"{found.path}/" if found.folder else found.path
+    insert = re.sub(SHELL_SIGNS, lambda match: f"\\{match[0]}", path)
+    return Choice(insert, path.removeprefix(folder), folder=found.folder, again=found.folder)
+
+
+def _any_case(name: str) -> str:
+    """The word as a pattern in which large and small letters are the same."""
+    pairs = ((char, char.lower(), char.upper()) for char in name)
+    return "".join(f"[{low}{up}]" if low != up and len(low + up) == 2 else char for char, low, up in pairs)

@@ -1,0 +1,54 @@
+"""`/cost` and `/stats`: what this session, and this project, have cost."""
+
+import asyncio
+
+from overt.app.conversation import Conversation
+from overt.app.records.statistics import usage_stats
+from overt.app.slash import Done, misused
+from overt.app.spending import Spending, cached_share, known_cost
+from overt.config.paths import read_environment
+from overt.context.cost import dollars
+from overt.lib.catalogue import say
+from overt.sessions.stats import Totals
+
+SHOWN = {"24 h": "stats.day", "7 d": "stats.week", "30 d": "stats.month", "total": "stats.total"}
+
+
+async def cost(conversation: Conversation, _argument: str) -> Done:
+    ledger = Spending(read_environment().data_dir, conversation.id)
+    spent = await asyncio.to_thread(ledger.read, conversation.turn)
+    lines = [
+        *([_line("cost.turn", spent.turn)] if spent.turn.requests else []),
+        _line("cost.session", spent.session),
+    ]
+    if spent.session.saved > 0:
+        lines.append(say("cost.saved", saved=dollars(spent.session.saved)))
+    if spent.session.unpriced:
+        lines.append(say("cost.unpriced", count=spent.session.unpriced))
+    return Done(lines=(*lines, *conversation.cache.told()))
+
+
+async def stats(conversation: Conversation, argument: str) -> Done:
+    if argument not in ("", "all"):
+        raise misused("stats")
+    everywhere = argument == "all"
+    found = await asyncio.to_thread(usage_stats, conversation.workspace, everywhere=everywhere)
+    if not found.windows["total"].requests:
+        return Done(lines=(say("stats.none" if everywhere else "stats.none_here"),))
+    lines = [_line(SHOWN[name], totals) for name, totals in found.windows.items()]
+    if unpriced := found.windows["total"].unpriced:
+        lines.append(say("cost.unpriced", count=unpriced))
+    return Done(lines=(say("stats.everywhere" if everywhere else "stats.here"), *lines))
+
+
+def _line(key: str, totals: Totals) -> str:
+    share = cached_share(totals)
+    known = known_cost(totals)
+    return say(
+        key,
+        requests=totals.requests,
+        input=totals.input,
+        cached="0" if share is None else f"{100 * share:.0f}",
+        output=totals.output,
+        cost=dollars(known) + ("+" if totals.unpriced and known is not None else ""),
+    )

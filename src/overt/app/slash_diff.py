@@ -1,0 +1,69 @@
+"""`/diff`: what this session changed; where that is nothing, what git says is not committed."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+from overt.app.changed import Changes
+from overt.app.conversation import Conversation
+from overt.app.late_hands import LateHands
+from overt.app.slash import Done
+from overt.core.effects import RunPrograms
+from overt.core.errors import OvertError
+from overt.core.ports import Profile
+from overt.core.views import FileDiff
+from overt.lib.catalogue import say
+
+GIT = "git --no-optional-locks --no-pager"
+UNCOMMITTED = (
+    f"{GIT} diff --no-ext-diff --no-textconv --stat=100 HEAD -- . && "
+    f"{GIT} status --short --untracked-files=normal -- . | grep '^??' || true"
+)
+PATIENCE = 10_000
+"""Milliseconds."""
+
+
+async def diff(conversation: Conversation, _argument: str) -> Done:
+    found, unknown = await changed(conversation)
+    if found or unknown:
+        return Done(lines=(*(line for file in found for line in _lines(file)), *_summary(found), *unknown))
+    return Done(lines=(say("diff.nothing"), *await _uncommitted(conversation)))
+
+
+async def changed(conversation: Conversation, first: int = 0) -> tuple[tuple[FileDiff, ...], tuple[str, ...]]:
+    """The files that turns from `first` on changed, and words on what is not known of them."""
+    hands = conversation.agent.hands
+    if not conversation.path or not isinstance(hands, LateHands) or conversation.turn == 0:
+        return (), ()
+    await hands.settled()
+    real: Any = hands.real()
+    work = Changes(conversation.path, real.workspace, real.keeper)
+    found = await asyncio.to_thread(work.files, first)
+    return found, (*work.damage(), *work.unknown())
+
+
+def _lines(file: FileDiff) -> Iterator[str]:
+    yield say(f"diff.{file.change}", path=file.path, added=file.added, removed=file.removed)
+    if not file.diff:
+        yield f"  {say('diff.no_text')}"
+    yield from (f"  {line}" for line in file.diff.splitlines())
+
+
+def _summary(files: tuple[FileDiff, ...]) -> tuple[str, ...]:
+    if not files:
+        return ()
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    return (say("diff.summary", files=len(files), added=added, removed=removed),)
+
+
+async def _uncommitted(conversation: Conversation) -> tuple[str, ...]:
+    """From git, run in the sandbox and unable to write; nothing where there is no git or no repository."""
+    box = Profile(reading=True)
+    loan = conversation.agent.hands.lend("", {"programs": "run"}, box=box)
+    programs: RunPrograms = loan.capabilities["programs"]
+    try:
+        ran = await programs.run(UNCOMMITTED, timeout_ms=PATIENCE)
+    except OvertError:
+        return ()
+    text = ran.text.rstrip()
+    return (say("diff.uncommitted"), *text.splitlines()) if ran.code == 0 and text else ()

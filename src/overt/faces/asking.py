@@ -1,0 +1,103 @@
+"""Questions line by line on any terminal, for what is asked outside of a chat: setup, and fetching a model."""
+
+import asyncio
+import sys
+import termios
+from typing import TextIO
+
+from overt.app.fetch import fetch_model, plan
+from overt.app.fetch_bar import Bar
+from overt.app.options import Options
+from overt.app.setting import read_setting
+from overt.app.setup import Given, Settled, set_up
+from overt.core.errors import OvertError, UsageError
+from overt.core.late import late
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+
+class Lines:
+    """A person at the terminal of this program, which must not be in raw mode."""
+
+    def __init__(self) -> None:
+        self.terminal = sys.stdout.isatty()
+
+    def tell(self, text: str) -> None:
+        print(text, flush=True)
+
+    def write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def line(self, prompt: str) -> str:
+        """Keys pressed before a question are no answer to it. What is no text is asked for again."""
+        while True:
+            _forget_typed(sys.stdin)
+            self.write(prompt)
+            try:
+                typed = sys.stdin.readline()
+            except UnicodeDecodeError:
+                continue
+            if not typed:
+                raise EOFError
+            return typed
+
+    def secret(self, prompt: str) -> str:
+        """Where the echo cannot be switched off, nothing is asked: a key on a screen is a key lost."""
+        warnings, getpass = late("warnings"), late("getpass")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            try:
+                typed: str = getpass.getpass(prompt)
+            except getpass.GetPassWarning:
+                raise UsageError(say("setup.echo")) from None
+            except UnicodeDecodeError:
+                return self.secret(prompt)
+        return typed
+
+
+class Nobody:
+    """Where nobody can be asked: every answer must have been given beforehand."""
+
+    terminal = False
+
+    def tell(self, text: str) -> None:
+        print(text, flush=True)
+
+    def write(self, text: str) -> None:
+        sys.stdout.write(text)
+
+    def line(self, prompt: str) -> str:
+        raise UsageError(say("setup.no_terminal"))
+
+    secret = line
+
+
+def _forget_typed(stream: TextIO) -> None:
+    if stream.isatty():
+        termios.tcflush(stream, termios.TCIFLUSH)
+
+
+def run_setup(directory: str = "", given: Given | None = None) -> Settled:
+    """The whole walk, at the terminal where there is one."""
+    there = sys.stdin.isatty() and sys.stdout.isatty()
+    if not there and not (given and given.yes):
+        raise UsageError(say("setup.no_terminal"))
+    return set_up(Lines() if there else Nobody(), directory, given)
+
+
+def fetch_embedded(options: Options) -> bool:
+    """Fetch the embedded model for a person who has said yes to it. True: it is here now."""
+    setting = read_setting(options)
+    about = plan(setting, "")
+    lines = Lines()
+    lines.tell(about.told)
+    try:
+        asyncio.run(fetch_model(setting, about.name, Bar(lines.write, terminal=lines.terminal)))
+    except KeyboardInterrupt:
+        lines.tell("\n" + say("fetch.interrupted", name=about.name))
+        return False
+    except OvertError as error:
+        lines.tell(say("prefix.error", text=visible(error.message)))
+        return False
+    return True

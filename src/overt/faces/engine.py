@@ -1,0 +1,152 @@
+"""The engine in a thread of its own: an event loop for the conversation, whose events wake the terminal."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import aclosing, contextmanager
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from overt.core.errors import OvertError
+from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStreamed, ToolProgressed
+from overt.faces.wake import Wake
+
+T = TypeVar("T")
+NUDGE, NUDGES = signal.SIGUSR1, (0.02, 0.1, 0.5)
+"""A signal that means nothing but that others may wait, and when it is sent after a Ctrl-C."""
+END_WITHIN = 2.0
+"""Seconds that work nobody waits for has to clean up."""
+STREAMED = (TextStreamed, ReasoningStreamed, CallStreamed, ToolProgressed)
+"""What comes bit by bit, far more often than anybody can see."""
+PAUSE = 1 / 30
+"""Seconds between two times that the terminal is woken for such bits."""
+MOST = 4000
+"""Characters of one such bit, so that the terminal can look for keys in between."""
+
+
+class Engine:
+    def __init__(self, wake: Wake) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.wake = wake
+        self._gathered = Gathered(self.loop, wake)
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="engine")
+        self._thread.start()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        future = self.start(work)
+        try:
+            return future.result()
+        except CancelledError:
+            raise OvertError("The chat has ended.") from None  # from another thread, which has nobody to tell it to
+        except BaseException:
+            future.cancel()  # Ctrl-C: nobody waits for it any more
+            raise
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def soon(self, function: Callable[..., Any], *args: Any) -> None:
+        self.loop.call_soon_threadsafe(function, *args)
+
+    async def follow(self, turn: Callable[[], AsyncGenerator[Event, None]]) -> None:
+        """Post every event of a turn; an OvertError that ended it; and None when it is over."""
+        try:
+            async with aclosing(turn()) as events:
+                async for event in events:
+                    self._gathered.post(event)
+        except OvertError as error:
+            self._gathered.post(error)
+        finally:
+            self._gathered.post(None)
+
+    @contextmanager
+    def nudging(self) -> Iterator[None]:
+        """A Ctrl-C that comes just before readline waits for a key would else be heard with that key only."""
+        self.call(self._watch(on=True))
+        try:
+            yield
+        finally:
+            self.call(self._watch(on=False))
+
+    async def _watch(self, *, on: bool) -> None:
+        if on:
+            self.loop.add_reader(self.wake, self._woken)
+        else:
+            self.loop.remove_reader(self.wake)
+
+    def _woken(self) -> None:
+        if signal.SIGINT in self.wake.heard():
+            for seconds in NUDGES:
+                self.loop.call_later(seconds, _nudge)
+
+    def stop(self) -> None:
+        """What is still under way belongs to nobody: left alone, it would complain on the screen of being dropped."""
+        self.call(_end_all())
+        self.soon(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+class Gathered:
+    """Posts in order: bits of a stream gathered for a moment, neighbours as one, and all else at once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, wake: Wake) -> None:
+        self._loop = loop
+        self._wake = wake
+        self._held: list[Any] = []
+        self._texts: list[str] = []
+        self._size = 0
+        self._posted = -PAUSE
+        self._timer: asyncio.TimerHandle | None = None
+
+    def post(self, item: Any) -> None:
+        self._hold(item)
+        if not isinstance(item, STREAMED) or self._loop.time() >= self._posted + PAUSE:
+            self._flush()
+        elif self._timer is None:
+            self._timer = self._loop.call_at(self._posted + PAUSE, self._flush)
+
+    def _hold(self, item: Any) -> None:
+        last: Any = self._held[-1] if self._held else None
+        if not isinstance(item, TextStreamed | ReasoningStreamed):
+            self._join()
+            self._held.append(item)
+        elif type(last) is type(item) and last.agent == item.agent and self._size + len(item.text) <= MOST:
+            self._texts.append(item.text)
+            self._size += len(item.text)
+        else:
+            self._join()
+            pieces = [item.text[at : at + MOST] for at in range(0, len(item.text), MOST)]
+            self._held += [item] if len(pieces) == 1 else [replace(item, text=piece) for piece in pieces]
+            self._texts = pieces[-1:]
+            self._size = len(pieces[-1]) if pieces else MOST
+
+    def _join(self) -> None:
+        if len(self._texts) > 1:
+            self._held[-1] = replace(self._held[-1], text="".join(self._texts))
+        self._texts = []
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._join()
+        held, self._held = self._held, []
+        self._posted = self._loop.time()
+        self._wake.post(*held)
+
+
+async def _end_all() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=END_WITHIN)
+
+
+def _nudge() -> None:
+    if ident := threading.main_thread().ident:
+        signal.pthread_kill(ident, NUDGE)

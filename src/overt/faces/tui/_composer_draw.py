@@ -1,0 +1,142 @@
+"""The composer's rows: mark, wrapped text, what is selected, and a window over it that keeps the cursor in view."""
+
+from typing import NamedTuple
+
+from overt.faces.tui._composer_rows import Layout, Stretch
+from overt.faces.tui.editor import Text, pieces
+from overt.faces.tui.folds import Folds, is_fold
+from overt.faces.tui.rows import BLANK, Row, Span, cut
+from overt.lib.catalogue import say
+from overt.lib.cells import width
+from overt.lib.text import visible
+
+MARK, SHELL, INDENT = Span("› ", "accent"), Span("! ", "warn"), "  "
+NARROWEST = 2
+"""Columns: a Chinese character must fit."""
+
+
+class Found(NamedTuple):
+    """Of a search: what is sought, the entry that has it and where; `failed`: there is no other."""
+
+    query: str
+    entry: str
+    at: tuple[int, int]
+    failed: bool
+
+
+class Sight(NamedTuple):
+    now: Text
+    placeholder: str
+    selected: tuple[int, int]
+    search: Found | None
+
+
+class Drawing:
+    def __init__(self, folds: Folds) -> None:
+        self._folds = folds
+        self._layout = Layout(folds)
+        self._found = Layout(folds)
+        self._room = 77
+        self._top = 0
+
+    def draw(self, sight: Sight, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
+        self._room = max(columns - len(INDENT) - 1, NARROWEST)
+        most = max(most, 1)
+        if sight.search is not None:
+            return self._searching(sight.search, columns, most)
+        text, at = sight.now
+        if not text:
+            self._top = 0
+            shown = cut((MARK, Span(visible(sight.placeholder), "muted")), columns) if sight.placeholder else (MARK,)
+            return [shown], (0, min(2, columns - 1))
+        skip = int(text.startswith("!"))
+        rows = self._layout.rows(text, self._room, skip)
+        here = self._layout.find(rows, at)
+        column = 0 if at < skip else len(INDENT) + self._layout.column(text, rows[here], at)
+        first, last = self._window(len(rows), here, most)
+        made = [self._row(text, rows, number, sight.selected) for number in range(first, last)]
+        if most >= 3:
+            if first:
+                made.insert(0, _more(first))
+            if last < len(rows):
+                made.append(_more(len(rows) - last))
+        shift = first - (first > 0 and most >= 3)
+        return [cut(each, columns) for each in made], (here - shift, min(column, columns - 1))
+
+    def vertical(self, now: Text, by: int, wanted: int | None) -> tuple[int | None, int]:
+        """The place one row up or down, nothing at the edge; and the column to keep to."""
+        text, at = now
+        skip = int(text.startswith("!"))
+        rows = self._layout.rows(text, self._room, skip)
+        here = self._layout.find(rows, at)
+        column = self._layout.column(text, rows[here], max(at, skip)) if wanted is None else wanted
+        if not 0 <= here + by < len(rows):
+            return None, column
+        return self._layout.place(text, rows[here + by], column), column
+
+    def _window(self, rows: int, here: int, most: int) -> tuple[int, int]:
+        """The first row shown and the one after the last; the signs of more take a row each."""
+        if rows <= most:
+            self._top = 0
+            return 0, rows
+        signs = 2 if most >= 3 else 0
+        first, last = self._span(rows, most, signs)
+        if here < first:
+            self._top = here
+        elif here >= last:
+            self._top = here - (most - signs) + 1
+        return self._span(rows, most, signs)
+
+    def _span(self, rows: int, most: int, signs: int) -> tuple[int, int]:
+        one = most - signs // 2
+        if self._top <= 0:
+            return 0, one
+        if self._top >= rows - one:
+            return rows - one, rows
+        return self._top, self._top + most - signs
+
+    def _row(self, text: str, rows: list[Stretch], number: int, selected: tuple[int, int]) -> Row:
+        start, end = rows[number]
+        spans = self._spans(text, start, end, selected)
+        if number == 0:
+            return (SHELL if text.startswith("!") else MARK, *spans)
+        return (Span(INDENT), *spans) if spans else BLANK
+
+    def _spans(self, text: str, start: int, end: int, selected: tuple[int, int]) -> list[Span]:
+        part = text[start:end]
+        low, high = max(start, selected[0]), min(end, selected[1])
+        if low >= high:
+            if selected[0] <= start == end < selected[1]:
+                return [Span(" ", "reverse")]
+            return self._styled(part.rstrip(" \t"), "")
+        head, tail = text[start:low], text[high:end].rstrip(" \t")
+        return [*self._styled(head, ""), *self._styled(text[low:high], "reverse"), *self._styled(tail, "")]
+
+    def _styled(self, part: str, style: str) -> list[Span]:
+        if not self._layout.folded(part):
+            return [Span(self._layout.drawn(part), style)] if part else []
+        made: list[Span] = []
+        for piece in pieces(part):
+            dim = is_fold(piece) and self._folds.get(piece).kind != "letter"
+            here = f"{style} dim".strip() if dim else style
+            shown = self._layout.shown(piece)
+            if made and made[-1].style == here:
+                shown = made.pop().text + shown
+            made.append(Span(shown, here))
+        return made
+
+    def _searching(self, found: Found, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
+        query, entry, (start, end), failed = found
+        label = say("tui.composer.no_match" if failed else "tui.composer.search")
+        line: Row = (Span(f"{label} ", "muted"), *((Span(visible(query)),) if query else ()))
+        column = min(width(f"{label} {visible(query)}"), columns - 1)
+        room = most - 1
+        rows = self._found.rows(entry, self._room)
+        here = self._found.find(rows, start)
+        first = min(max(here - room + 1, 0), max(len(rows) - room, 0)) if room else 0
+        made = [self._row(entry, rows, number, (start, end)) for number in range(first, min(first + room, len(rows)))]
+        return [*(cut(each, columns) for each in made), cut(line, columns)], (len(made), column)
+
+
+def _more(lines: int) -> Row:
+    return (Span(INDENT), Span(say("tui.composer.more", lines=lines), "muted"))

@@ -1,0 +1,77 @@
+"""What is told in a line or two: notices, repairs, what was remembered, and how a turn ended."""
+
+from overt.core.events import Compacted, Event, Noticed, PermissionDecided, PrefixReset, Repaired, TurnEnded
+from overt.core.late import late
+from overt.faces.tui.rows import Row
+from overt.faces.tui.views import words_rows
+from overt.faces.tui.words import count, duration, money
+from overt.lib.catalogue import say
+
+NOTICES = {"info": ("· ", "dim"), "warning": ("! ", "warn"), "error": ("✗ ", "error")}
+
+
+def noted_rows(event: Event, room: int) -> list[Row]:
+    """Of an event that changes nothing on the screen but that a person should know of."""
+    match event:
+        case Noticed(text=text, level=level) if not _still_waiting(text):
+            mark, style = NOTICES[level]
+            return words_rows(text, room, style, mark=mark)
+        case Repaired(note=note):
+            return words_rows(say("turn.repaired", note=note), room, "dim", mark="· ")
+        case PermissionDecided(remembered=rule) if rule:
+            return words_rows(say("ask.remembered", rule=rule), room, "dim", mark="· ")
+        case Compacted():
+            return words_rows(late("compaction.told")(event), room, "dim", mark="· ")
+        case PrefixReset(cause=cause):
+            return words_rows(say("turn.reset", cause=cause), room, "dim", mark="· ")
+        case _:
+            return []
+
+
+def ended_rows(end: TurnEnded, room: int, *, cost: float | None, attempts: int) -> list[Row]:
+    """`attempts` were made in vain before the last request failed for good."""
+    rows: list[Row] = []
+    match end.reason:
+        case "error" | "storm":
+            rows += words_rows(end.text, room, "error", mark="✗ ")
+            if attempts:
+                rows += words_rows(say("tui.talk.retried", attempt=attempts), room, "dim")
+        case "limit":
+            told = end.text if end.kind == "budget" else say("turn.limit", steps=end.steps)
+            rows += words_rows(told, room, "warn", mark="! ")
+        case "interrupted" | "terminated":
+            rows += words_rows(say("turn.interrupted"), room, "warn", mark="⊘ ")
+        case _:
+            pass
+    if used := used_words(end, cost):
+        rows += words_rows(used, room, "dim")
+    return rows
+
+
+def used_words(end: TurnEnded, cost: float | None) -> str:
+    """`1.2k in (80% cached) · 320 out · $0.004 · 8.1s`; empty where nothing was spent."""
+    used = end.usage
+    if not (used.input or used.output):
+        return ""
+    share = round(100 * used.cached / used.input) if used.input else 0
+    parts = (
+        say("tui.talk.in_cached", count=count(used.input), share=share)
+        if used.cached
+        else say("tui.talk.in", count=count(used.input)),
+        say("tui.talk.out", count=count(used.output)),
+        money(cost) if cost is not None else "",
+        duration(end.ms / 1000),
+    )
+    return " · ".join(filter(None, parts))
+
+
+def refusal_words(text: str) -> str:
+    """What a person has said no to, without telling it as the model is told."""
+    reason = text.partition("denied this call: ")[2]
+    return say("tui.talk.denied_why", reason=reason) if reason else say("tui.talk.denied")
+
+
+def _still_waiting(text: str) -> bool:
+    """That nothing has come yet is seen in the live region, second by second."""
+    before, _, after = say("turn.waiting", seconds="\0").partition("\0")
+    return text.startswith(before) and text.endswith(after)

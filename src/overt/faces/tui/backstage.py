@@ -1,0 +1,102 @@
+"""What happens behind the terminal: the conversation is opened in a thread, and what it is asked comes back later.
+
+Nothing here is waited for. Every piece of work is started with what is to be done with its result; that runs in the
+thread of the terminal, when the loop finds it among the posted items.
+"""
+
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
+
+from overt.app.options import Options
+from overt.core.errors import OvertError
+from overt.core.late import late
+from overt.faces.wake import Wake
+
+Do = Callable[[Any], None]
+
+
+class Then(NamedTuple):
+    """Something to do in the thread of the terminal."""
+
+    do: Do
+    value: Any
+
+
+class Backstage:
+    """`engine` and `conversation` are None until `open` has succeeded; before, only `aside` and `later` can be used."""
+
+    def __init__(self, wake: Wake) -> None:
+        self._wake = wake
+        self._closed = False
+        self.engine: Any = None
+        self.conversation: Any = None
+
+    def aside(self, work: Callable[[], Any], then: Do, failed: Do) -> None:
+        """Run something that blocks in a thread of its own."""
+
+        def run() -> None:
+            try:
+                value = work()
+            except OvertError as error:
+                self._post(Then(failed, error))
+            else:
+                self._post(Then(then, value))
+
+        threading.Thread(target=run, daemon=True, name="aside").start()
+
+    def open(self, options: Options, then: Do, failed: Do) -> None:
+        self.aside(lambda: self.opened(options), then, failed)
+
+    def opened(self, options: Options) -> Any:
+        """Open a conversation, in a thread that may wait; the one before is closed only when the new one stands."""
+        engine = self.engine or late("face.engine")(self._wake)
+        try:
+            conversation = engine.call(late("conversation.open")(options))
+        except BaseException:
+            if engine is not self.engine:
+                engine.stop()
+            raise
+        old, self.engine, self.conversation = self.conversation, engine, conversation
+        if old is not None:
+            engine.call(old.close())
+        return conversation
+
+    def ask(self, work: Callable[[], Coroutine[Any, Any, Any]], then: Do, failed: Do) -> None:
+        """Ask something of the conversation, in the engine's own thread."""
+
+        async def run() -> None:
+            try:
+                value = await work()
+            except OvertError as error:
+                self._post(Then(failed, error))
+            else:
+                self._post(Then(then, value))
+
+        self.engine.start(run())
+
+    def look(self, work: Callable[[], Any], then: Do) -> None:
+        """Read something of the conversation that takes no time."""
+        self.engine.soon(lambda: self._post(Then(then, work())))
+
+    def later(self, do: Do, value: Any) -> None:
+        """From any thread: do this in the thread of the terminal."""
+        self._post(Then(do, value))
+
+    def play(self, turn: Callable[[], Any]) -> None:
+        self.engine.start(self.engine.follow(turn))
+
+    def _post(self, then: Then) -> None:
+        """Whoever is not waited for at the end may still come to one: then nobody listens any more."""
+        if not self._closed:
+            self._wake.post(then)
+
+    def close(self, ending: str) -> None:
+        self._closed = True
+        if self.engine is None:
+            return
+        try:
+            if self.conversation is not None:
+                self.engine.call(self.conversation.close(ending))
+        finally:
+            self.engine.stop()

@@ -1,0 +1,367 @@
+"""The chat: what keys mean, what is on the screen, and the turn in between.
+
+This object lives in the thread that owns the terminal and never waits for the engine, so that typing is always
+echoed at once. What the engine does comes as items: events of a turn, or things to be done (`Then`).
+"""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from overt.app.options import Options
+from overt.core.errors import OvertError
+from overt.core.events import (
+    EndReason,
+    Event,
+    ModeSet,
+    PrefixSet,
+    Replied,
+    ToolFinished,
+    TurnEnded,
+    TurnStarted,
+    UserSpoke,
+)
+from overt.core.gauges import Gauges
+from overt.core.late import late
+from overt.core.messages import Image
+from overt.faces.tui.backstage import Backstage, Then
+from overt.faces.tui.composer import Composer
+from overt.faces.tui.doing import Doing
+from overt.faces.tui.fronting import Fronting, Modal
+from overt.faces.tui.keys import Key
+from overt.faces.tui.opening import Opening
+from overt.faces.tui.rows import BLANK, Row, Span, cut, row
+from overt.faces.tui.sending import Prompt, Sending
+from overt.faces.tui.status import status_row
+from overt.faces.tui.suggesting import Suggesting
+from overt.faces.tui.terminal import Frame, Terminal
+from overt.faces.tui.transcript import Transcript
+from overt.faces.tui.views import words_rows
+from overt.faces.wake import Wake
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+TICK = 0.1
+TWICE = 1.0
+"""Seconds within which a second press means more than two presses."""
+HINTED = 3.0
+"""Seconds for which a hint stands in the status line."""
+LONGEST = 1000
+"""Rows that one line of ours may take."""
+CYCLE = {"review": "auto", "auto": "plan", "plan": "review", "yolo": "review"}
+GAUGED = (TurnStarted, Replied, ToolFinished, ModeSet)
+"""Events after which the status line may read differently."""
+PANELS = {"ctrl-o": "details", "ctrl-t": "todos"}
+WALKING = ("up", "down", "shift-up", "shift-down", "ctrl-p", "ctrl-n", "alt-<", "alt->")
+"""Keys that may bring an earlier prompt: it is to be read, not completed."""
+
+
+class Chat:
+    def __init__(self, terminal: Terminal, wake: Wake, options: Options, first: str) -> None:
+        self.over = False
+        self.ending: EndReason = "interrupted"
+        self.terminal = terminal
+        self.options = options
+        self.backstage = Backstage(wake)
+        self.composer = Composer(placeholder="")
+        self.transcript = self._transcript()
+        self.suggesting = Suggesting(self)
+        self.doing = Doing(self)
+        self.opening = Opening(self)
+        self.sending = Sending(self, first)
+        self.fronting = Fronting(self)
+        self.gauges: Gauges | None = None
+        self._citing: Any = None
+        self._blind = ""
+        self._hint = ""
+        self._hint_until = 0.0
+        self._before = self._pressed = ("", 0.0)
+        self._ticked = self._here = 0.0
+
+    # ── what happened ────────────────────────────────────────────────────────────────────────────────────
+
+    def item(self, item: Any) -> None:
+        match item:
+            case Then(do=do, value=value):
+                do(value)
+            case OvertError():
+                self.tell_error(item)
+            case None:
+                self.sending.rested()
+            case TurnEnded(agent="main"):
+                self._read_gauges(lambda gauges: self._ended(item, gauges))  # what the turn cost is told at its end
+            case _:
+                self._event(item)
+
+    def _ended(self, event: TurnEnded, gauges: Gauges) -> None:
+        self._gauged(gauges)
+        self._event(event)
+        self._call_for_attention(say("tui.chat.done"))
+
+    def _event(self, event: Event) -> None:
+        if rows := self.transcript.feed(event, monotonic()):
+            self.terminal.commit(rows)
+        self._look_at_images(event)
+        if self.fronting.feed(event):
+            self._call_for_attention(say("tui.chat.asks"))
+        self.sending.feed(event)
+        if isinstance(event, GAUGED):
+            self.gauge()
+
+    def _look_at_images(self, event: Event) -> None:
+        """A model that takes no images is told so of each; a person should know too."""
+        match event:
+            case PrefixSet(agent="main", model=model, about=about):
+                self._blind = model if about and about.images is False else ""
+            case UserSpoke(agent="main", message=message) if self._blind:
+                if any(isinstance(part, Image) for part in message.parts):
+                    self.tell((say("tui.chat.no_images", model=self._blind),), "warn")
+            case _:
+                pass
+
+    def gauge(self) -> None:
+        self._read_gauges(self._gauged)
+
+    def _read_gauges(self, then: Callable[[Gauges], None]) -> None:
+        conversation = self.backstage.conversation
+        self.backstage.look(lambda: late("gauges")(conversation), then)
+
+    def _gauged(self, gauges: Gauges) -> None:
+        self.gauges = gauges
+        self.transcript.mode = gauges.mode
+
+    def _transcript(self) -> Transcript:
+        return Transcript(lambda: self.terminal.columns, self._markdown, cost=self._cost)
+
+    def _markdown(self) -> Any:
+        if self._citing is None:
+            self._citing = late("citations")(self.backstage.conversation.workspace)
+        return late("tui.markdown")(cites=self._citing, links=self.terminal.links)
+
+    def _cost(self, _end: TurnEnded) -> float | None:
+        return self.gauges.cost if self.gauges else None
+
+    def begin_anew(self) -> None:
+        """Another conversation: nothing of the one before is shown as its own."""
+        self.transcript, self._citing, self._blind = self._transcript(), None, ""
+        self.terminal.commit([BLANK])
+
+    def replay(self, entries: Any) -> None:
+        """What a conversation was before."""
+        for entry in entries:
+            if isinstance(entry.data, PrefixSet):
+                self._look_at_images(entry.data)
+        self.terminal.commit(self.transcript.replayed(entries, self.backstage.conversation.id))
+
+    def turned(self) -> None:
+        """A turn begins: from here on a person may look elsewhere."""
+        self._here = monotonic()
+
+    def _call_for_attention(self, text: str) -> None:
+        """A turn that took long, or asks, tells a person who looks elsewhere."""
+        wishes = self.opening.wishes
+        if wishes is None or wishes.notify == "off" or monotonic() - self._here < wishes.notify_after:
+            return
+        if wishes.notify == "osc9":
+            self.terminal.notify(text)
+        else:
+            self.terminal.bell()
+
+    # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def key(self, key: Key) -> None:
+        if key.name == "reply":
+            self.opening.reply(key.text)
+            return
+        if key.name in ("focus-in", "focus-out"):
+            return
+        now = self._here = monotonic()
+        self._before, self._pressed = self._pressed, ("", 0.0)
+        if key.name == "ctrl-z":
+            self.terminal.suspend()
+            self.resized()
+        elif self.doing.inspector is not None:
+            self.doing.inspector.press(key)
+        elif not self._anywhere(key) and not self.fronting.press(key, now):
+            if self.composer.searching or not self.suggesting.press(key):
+                self._compose(key)
+            self.fronting.typed = now if not self.composer.empty else 0.0
+
+    def _anywhere(self, key: Key) -> bool:
+        """Keys that mean the same in the middle of a text and of a question."""
+        match key.name:
+            case "shift-tab":
+                self._cycle_mode()
+            case "ctrl-l":
+                self.terminal.clear()
+            case "ctrl-o" | "ctrl-t":
+                self.doing.panel(PANELS[key.name])
+            case _:
+                return False
+        return True
+
+    def _compose(self, key: Key) -> None:
+        searching, before = self.composer.searching, self.composer.now
+        if not searching and self._idle(key):
+            return
+        pressed = self.composer.press(key)
+        if pressed.note:
+            self.hint(pressed.note)
+        match pressed.kind:
+            case "submit":
+                self.send()
+            case "external":
+                self.doing.edit_outside()
+            case "image":
+                self.doing.paste_image()
+            case "ignored":
+                self._ignored(key)
+            case _:
+                if searching or key.name in WALKING:
+                    self.suggesting.close()
+                elif self.composer.now != before:
+                    self.suggesting.changed()
+
+    def _idle(self, key: Key) -> bool:
+        """What a key means that would mean something else to the text, or nothing."""
+        empty, running = self.composer.empty, self.sending.running
+        match key:
+            case Key(name="ctrl-c"):
+                self._ctrl_c()
+            case Key(name="alt-enter") if running:
+                self.send(queue=True)
+            case Key(name="esc") if running and empty:
+                self.sending.interrupt()
+            case Key(name="text", text="?") if empty:
+                self.doing.panel("help")
+            case Key(name="up") if empty:
+                return self.sending.take_last()
+            case _:
+                return False
+        return True
+
+    def _ignored(self, key: Key) -> None:
+        if key.name == "esc":
+            self._escape()
+        elif key.name == "ctrl-d" and self.composer.empty:
+            self.over = True
+        elif key.name == "tab":
+            self.hint(say("tui.chat.no_completion"))
+
+    def _escape(self) -> None:
+        if self.sending.running:
+            self.sending.interrupt()
+        elif not self._again("esc"):
+            self.hint(say("tui.chat.esc_empty") if self.composer.empty else say("tui.chat.esc_text"))
+        elif self.composer.empty:
+            self.doing.panel("rewind")
+        else:
+            self._clear()
+
+    def _ctrl_c(self) -> None:
+        if self.sending.running:
+            self.sending.interrupt()
+        elif not self.composer.empty:
+            self._clear()
+        elif self._again("ctrl-c"):
+            self.over = True
+        else:
+            self.hint(say("tui.chat.again"))
+
+    def _again(self, name: str) -> bool:
+        """Whether it is the second press in a row; one that stopped a turn or closed a menu was no first."""
+        now = monotonic()
+        if self._before[0] == name and now - self._before[1] < TWICE:
+            self._hint = ""
+            return True
+        self._pressed = (name, now)
+        return False
+
+    def _clear(self) -> None:
+        self.composer.clear()
+        self.suggesting.close()
+
+    def _cycle_mode(self) -> None:
+        conversation = self.backstage.conversation
+        if conversation is not None:
+            self.backstage.engine.soon(lambda: conversation.set_mode(CYCLE[conversation.mode]))
+            self.gauge()
+
+    def send(self, *, queue: bool = False) -> None:
+        """What the composer holds goes to whoever it is meant for."""
+        if not self.composer.text.strip():
+            return
+        attached = self.composer.attachments
+        text = self.composer.take()
+        self.suggesting.close()
+        self.suggesting.sent(text)
+        self.opening.remember(text)
+        self.sending.send(Prompt(text, attached), queue=queue)
+
+    # ── the screen ───────────────────────────────────────────────────────────────────────────────────────
+
+    def hint(self, text: str) -> None:
+        self._hint, self._hint_until = " ".join(visible(text).split()), monotonic() + HINTED
+
+    def tell(self, lines: tuple[str, ...], style: str = "") -> None:
+        """Lines of ours, for good."""
+        room = self.terminal.columns
+        rows = [each for line in lines for each in (words_rows(line, room, style, most=LONGEST) if line else [BLANK])]
+        self.terminal.commit(self.transcript.told(rows))
+
+    def tell_error(self, error: OvertError) -> None:
+        self.tell((say("prefix.error", text=error.message),), "error")
+
+    def paint(self) -> None:
+        if self.doing.inspector is not None:
+            return
+        now = monotonic()
+        modal = self.fronting.modal(now)
+        self.terminal.show(self._frame(modal, now))
+        self.fronting.painted(modal, now)
+
+    def resized(self) -> None:
+        """Another size, or back from a sleep: an inspector paints itself."""
+        self.terminal.resized()
+        self.doing.show()
+
+    def _frame(self, modal: Modal | None, now: float) -> Frame:
+        columns, room = self.terminal.columns, max(self.terminal.lines - 1, 1)
+        status = [self._status(columns, now)] if room > 3 else []
+        most = max(min(room // 2, 10), 1)
+        inputs, cursor = modal.draw(columns, most) if modal else self.composer.draw(columns, most)
+        suggests = not modal and not self.composer.searching
+        menu = self.suggesting.draw(columns, min(8, room - len(inputs) - 1)) if suggests else []
+        below = menu or status
+        queued = self.sending.rows(columns)
+        left = room - len(inputs) - len(below) - len(queued) - 1
+        tail = self.transcript.tail(columns, min(left, max(room // 2, 4)), now) if left > 0 else []
+        above = [*tail, BLANK, *queued] if left > 0 else []
+        place = (len(above) + cursor[0], cursor[1]) if cursor else None
+        return Frame([*above, *inputs, *below], place)
+
+    def _status(self, columns: int, now: float) -> Row:
+        hint = self._hint if now < self._hint_until else ""
+        if hint:
+            return cut(row("  ", Span(hint, "warn")), columns)
+        if self.gauges is None:
+            return BLANK
+        template = self.opening.wishes.status if self.opening.wishes else ""
+        made = status_row(self.gauges, columns - 2, badge=self.composer.badge, template=template)
+        return row("  ", *made)
+
+    # ── time ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def due(self, now: float) -> float | None:
+        ends = [self.doing.due()]
+        if self._hint:
+            ends.append(self._hint_until)
+        if self.doing.inspector is None and (self.transcript.animated or self.fronting.hidden(now)):
+            ends.append(self._ticked + TICK)
+        return min((end for end in ends if end is not None), default=None)
+
+    def tick(self, now: float) -> None:
+        self._ticked = now
+        if self._hint and now >= self._hint_until:
+            self._hint = ""
+        self.doing.tick(now)

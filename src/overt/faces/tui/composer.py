@@ -1,0 +1,356 @@
+"""Where a person writes: keys become text, text becomes rows; what it does not know is left to the chat.
+
+`press` handles editing, history and its search, pastes, the stash and line breaks. It reports `submit` for Enter,
+`external` for Ctrl+G and Ctrl+X Ctrl+E, `image` for Ctrl+V and `ignored` for every other key, among them Esc, Tab,
+Ctrl+C, and Ctrl+D on an empty text.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from overt.core.errors import OvertError
+from overt.core.late import late
+from overt.faces.tui import _emacs
+from overt.faces.tui._buffer import Buffer
+from overt.faces.tui._composer_draw import Drawing, Found, Sight
+from overt.faces.tui._recall import Recall, Search
+from overt.faces.tui.editor import Text, inserted, left, swapped
+from overt.faces.tui.folds import OPENING, Folds, is_fold
+from overt.faces.tui.rows import Row
+
+if TYPE_CHECKING:
+    from overt.app.attachments import Attachment
+    from overt.faces.tui.keys import Key
+
+Keys = Literal["emacs", "vi"]
+Kind = Literal["handled", "ignored", "submit", "external", "image"]
+NEWLINES = ("shift-enter", "alt-enter", "ctrl-j")
+UP, DOWN = ("up", "ctrl-p", "shift-up"), ("down", "ctrl-n", "shift-down")
+PATH_LIKE = 8192
+"""A longer paste is no list of dropped files."""
+
+
+class Pressed(NamedTuple):
+    """`changed`: the text is another now. `note` tells the person why something did not go as meant."""
+
+    kind: Kind
+    changed: bool = False
+    note: str = ""
+
+
+class Composer:
+    def __init__(self, history: Sequence[str] = (), *, keys: Keys = "emacs", placeholder: str = "") -> None:
+        self.placeholder = placeholder
+        self._folds = Folds()
+        self._buffer = Buffer()
+        self._drawing = Drawing(self._folds)
+        self._recall = Recall(list(history))
+        self._search: Search | None = None
+        self._stash: Text | None = None
+        self._prefix = ""
+        self._wanted: int | None = None
+        self._vi: Any = None
+        self._note = ""
+        self.keys = keys
+
+    @property
+    def keys(self) -> Keys:
+        return "emacs" if self._vi is None else "vi"
+
+    @keys.setter
+    def keys(self, keys: Keys) -> None:
+        self._vi = late("tui.vi")(self._buffer, self._walk, self._press, self._seek) if keys == "vi" else None
+
+    @property
+    def badge(self) -> str:
+        """The mode of vi keys: NORMAL, INSERT, VISUAL, V-LINE; nothing with emacs keys."""
+        return self._vi.badge if self._vi else ""
+
+    @property
+    def text(self) -> str:
+        """What would be sent: folds opened."""
+        return self._folds.expand(self._buffer.now.text)
+
+    @property
+    def now(self) -> Text:
+        """The text as it is edited, a fold being one character, and the cursor in it: for completion."""
+        return self._buffer.now
+
+    @property
+    def empty(self) -> bool:
+        return not self._buffer.now.text
+
+    @property
+    def shell(self) -> bool:
+        return self._buffer.now.text.startswith("!")
+
+    @property
+    def searching(self) -> bool:
+        return self._search is not None
+
+    @property
+    def stashed(self) -> bool:
+        return self._stash is not None
+
+    @property
+    def attachments(self) -> "tuple[Attachment, ...]":
+        return self._folds.attachments(self._buffer.now.text)
+
+    def set(self, text: str) -> None:
+        """Another text in place of what is there, the cursor at its end; undo brings the old one back.
+
+        An image that is here now and whose words stand in the new text too stays attached: it went through an editor.
+        """
+        text = self._safe(text.replace("\r\n", "\n").replace("\r", "\n"))
+        for words, char in self._folds.images(self.now.text).items():
+            text = text.replace(words, char, 1)
+        self._put(text)
+
+    def clear(self) -> None:
+        """Away with the text; undo brings it back."""
+        self._put("")
+        self._tidy()
+
+    def take(self) -> str:
+        """What is sent. The text goes into the history and the composer is as new, except for the stash."""
+        text = self.text
+        self._recall.add(text)
+        self._buffer.forget()
+        self._leave_modes()
+        self._tidy()
+        return text
+
+    def insert(self, text: str) -> None:
+        self._buffer.begin()
+        self._buffer.edit(inserted(self.now, self._safe(text)))
+        self._touched()
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """A stretch of `now.text` becomes another: a completion was chosen."""
+        self._buffer.begin()
+        self._buffer.edit(swapped(self.now, start, end, self._safe(text)))
+        self._touched()
+
+    def put(self, text: str, cursor: int) -> None:
+        """The whole text as it is edited becomes another, the cursor anywhere in it: a completion was chosen."""
+        self._buffer.begin()
+        self._buffer.edit(Text(text, cursor))
+        self._touched()
+
+    def attach(self, attachment: "Attachment") -> None:
+        self._buffer.begin()
+        self._buffer.type(self._folds.image(attachment))
+        self._touched()
+
+    def remember(self, text: str) -> None:
+        """One more prompt for the history, for those that did not come through `take`."""
+        self._recall.add(text)
+
+    def load_history(self, older: Sequence[str]) -> None:
+        self._recall.load(list(older))
+
+    def press(self, key: "Key") -> Pressed:
+        before = self._buffer.now.text
+        self._buffer.begin()
+        self._note = ""
+        try:
+            kind = self._in_search(key) if self._search else self._press(key)
+        except OvertError as error:
+            kind, self._note = "handled", error.message
+        changed = self._buffer.now.text != before
+        if changed:
+            self._recall.came = self._recall.came if self._recall.came == self._buffer.now else None
+        return Pressed(kind, changed, self._note)
+
+    def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
+        """The rows, and where the cursor stands in them: row and column."""
+        return self._drawing.draw(
+            Sight(
+                now=self.now,
+                placeholder=self.placeholder,
+                selected=self._vi.selected if self._vi else (0, 0),
+                search=self._sought(),
+            ),
+            columns,
+            most,
+        )
+
+    def _press(self, key: "Key") -> Kind:
+        name = key.name
+        if self._prefix:
+            self._prefix = ""
+            return self._prefixed(f"ctrl-x {name}")
+        vertical = name in UP or name in DOWN
+        if not vertical and not (self._vi and self._vi.normal and key.text in ("j", "k")):
+            self._wanted = None
+        if self._vi is None:
+            return self._usual(key, vertical=vertical)
+        done: bool | None = self._vi.press(key)
+        if done is not None:
+            return "handled" if done else "ignored"
+        kind = self._usual(key, vertical=vertical)
+        self._vi.settle()
+        return kind
+
+    def _usual(self, key: "Key", *, vertical: bool) -> Kind:
+        """What a key means with emacs keys and in the insert mode of vi."""
+        match name := key.name:
+            case "text":
+                self._buffer.type(self._folds.safe(key.text))
+            case "paste":
+                self._paste(key.text)
+            case "enter":
+                return self._enter()
+            case "ctrl-g":
+                return "external"
+            case "ctrl-v":
+                return "image"
+            case "ctrl-r":
+                self._seek()
+            case "ctrl-s":
+                self._swap_stash()
+            case "ctrl-x":
+                self._prefix = name
+            case "ctrl-d" if self.empty:
+                return "ignored"
+            case "alt-<" | "alt->":
+                self._recalled(self._recall.jump(self.now, oldest=name == "alt-<"))
+            case _ if vertical:
+                self._up_or_down(-1 if name in UP else 1)
+            case _ if name in NEWLINES:
+                self._buffer.type("\n")
+            case _:
+                return "handled" if _emacs.press(self._buffer, name) else "ignored"
+        return "handled"
+
+    def _prefixed(self, name: str) -> Kind:
+        if name == "ctrl-x ctrl-e":
+            return "external"
+        if name == "ctrl-x ctrl-p":
+            self._open_fold()
+            return "handled"
+        _emacs.press(self._buffer, name)
+        return "handled"
+
+    def _enter(self) -> Kind:
+        """A backslash right before it makes it a line break."""
+        text, at = self._buffer.now
+        if text[:at].endswith("\\"):
+            self._buffer.edit(swapped(self._buffer.now, at - 1, at, "\n"))
+            return "handled"
+        return "submit"
+
+    def _paste(self, text: str) -> None:
+        if len(text) <= PATH_LIKE and text.strip()[:1] in ("/", "~", "'", '"', "f", "\\"):
+            images, self._note = late("attachments.dropped")(text)
+            if images:
+                self._buffer.edit(inserted(self.now, " ".join(map(self._folds.image, images))))
+                return
+        self._buffer.edit(inserted(self.now, self._folds.insertion(text)))
+
+    def _open_fold(self) -> None:
+        """The paste at the cursor, or right before it, into the text itself, unless it is too long for that."""
+        text, at = self.now
+        for start in (at, left(self.now)):
+            if start < len(text) and is_fold(text[start]):
+                fold = self._folds.get(text[start])
+                if fold.kind == "paste" and len(fold.text) <= OPENING:
+                    self._buffer.edit(swapped(self.now, start, start + 1, self._folds.safe(fold.text)))
+                return
+
+    def _swap_stash(self) -> None:
+        """The draft aside and back; with both there, they change places."""
+        kept = self._stash
+        self._stash = self.now if self.now.text else None
+        self._buffer.edit(kept or Text())
+        self._recall.rest()
+
+    def _up_or_down(self, by: int) -> None:
+        untouched = self._recall.came is not None and self._recall.came == self.now
+        if untouched or not self._vertical(by):
+            self._recalled(self._recall.step(self.now, by))
+
+    def _walk(self, by: int, history: bool) -> None:
+        if history:
+            self._up_or_down(by)
+        else:
+            self._vertical(by)
+
+    def _seek(self) -> None:
+        self._search = Search(self._recall.entries)
+
+    def _vertical(self, by: int) -> bool:
+        """One display row up or down, keeping to the column where it began; False at the edge."""
+        at, self._wanted = self._drawing.vertical(self.now, by, self._wanted)
+        if at is None:
+            return False
+        self._buffer.go(at)
+        return True
+
+    def _recalled(self, found: Text | str | None) -> None:
+        if found is None:
+            return
+        text = found if isinstance(found, Text) else Text(self._safe(found), 0)
+        self._buffer.edit(text if isinstance(found, Text) else text._replace(cursor=len(text.text)))
+        if self._vi:
+            self._vi.settle()
+        self._recall.came = self.now if self._recall.away else None
+        self._wanted = None
+
+    def _in_search(self, key: "Key") -> Kind:
+        search = self._search
+        assert search is not None
+        match key.name:
+            case "text":
+                search.seek(search.query + key.text)
+            case "backspace" | "ctrl-h":
+                search.seek(search.query[: left(Text(search.query, len(search.query)))])
+            case "ctrl-r" | "up":
+                search.move(-1)
+            case "ctrl-s" | "down":
+                search.move(1)
+            case "esc" | "ctrl-g" | "ctrl-c":
+                self._search = None
+            case "enter" | "tab":
+                self._taken(search)
+            case _:
+                self._taken(search)
+                return self._press(key)
+        return "handled"
+
+    def _taken(self, search: Search) -> None:
+        self._search = None
+        if search.found:
+            at = search.at()[1]
+            self._recall.rest()
+            text = self._safe(search.found)
+            self._buffer.edit(Text(text, at if text == search.found else len(text)))
+
+    def _sought(self) -> Found | None:
+        search = self._search
+        if search is None:
+            return None
+        return Found(search.query, self._folds.safe(search.found[:OPENING]), search.at(), search.failed)
+
+    def _safe(self, text: str) -> str:
+        """As it may stand in the text: what is too long to be laid out at every key becomes a fold."""
+        return self._folds.paste(text) if len(text) > OPENING else self._folds.safe(text)
+
+    def _put(self, text: str) -> None:
+        self._buffer.begin()
+        self._buffer.edit(Text(text, len(text)))
+        self._touched()
+        self._leave_modes()
+
+    def _touched(self) -> None:
+        self._recall.came = self._wanted = None
+
+    def _leave_modes(self) -> None:
+        self._search = self._wanted = None
+        self._prefix = ""
+        if self._vi:
+            self._vi.reset()
+
+    def _tidy(self) -> None:
+        stash = [self._stash.text] if self._stash else []
+        self._folds.keep([*self._buffer.texts(), *self._recall.texts(), *stash])

@@ -1,0 +1,88 @@
+"""What stands in the place of the composer: a question of the beginning, or one for permission, when it is seen.
+
+Keys belong to the draft until the question has been painted and a person in the middle of a sentence had time to look
+up: what they were typing must never be an answer.
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+from overt.core.events import Event, PermissionAsked
+from overt.faces.tui.approval import CALM, PAUSE, Approvals
+from overt.faces.tui.keys import Key
+from overt.faces.tui.rows import Row
+
+if TYPE_CHECKING:
+    from overt.faces.tui.chat import Chat
+
+NEVER = float("inf")
+
+
+class Modal(Protocol):
+    """Something that has the keys and the place of the composer until it is answered."""
+
+    def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int] | None]: ...
+
+
+class Fronting:
+    """`typed` is when a key went into the draft; 0 while there is none."""
+
+    def __init__(self, chat: "Chat") -> None:
+        self._chat = chat
+        self._approvals = Approvals()
+        self._since = NEVER
+        self.typed = 0.0
+
+    def feed(self, event: Event) -> bool:
+        """Whether somebody is asked something."""
+        self._approvals.feed(event)
+        self._print()
+        return isinstance(event, PermissionAsked)
+
+    def _print(self) -> None:
+        """What would happen is printed once, when the question comes to the front."""
+        chat = self._chat
+        if opening := self._approvals.opening(chat.terminal.columns):
+            chat.terminal.commit(chat.transcript.told(opening))
+
+    def modal(self, now: float) -> Modal | None:
+        """Nobody is interrupted in the middle of typing: a question waits until they look up."""
+        waiting: Modal | None = self._chat.opening.panel
+        if waiting is None and self._approvals.current is not None:
+            waiting = self._approvals
+        return waiting if now - self.typed >= CALM else None
+
+    def painted(self, modal: Modal | None, now: float) -> None:
+        if modal is None:
+            self._since = NEVER
+            return
+        self._since = min(self._since, now)
+        if modal is self._approvals:
+            self._approvals.painted(now)
+
+    def press(self, key: Key, now: float) -> bool:
+        """Whether a key was meant for a question."""
+        chat = self._chat
+        if now - self._since < (0 if chat.composer.empty else PAUSE):
+            return False
+        if chat.opening.panel is not None:
+            chat.opening.press(key)
+            return True
+        if not self._approvals.armed(now, self.typed):
+            return key.name == "esc" and self._approvals.current is not None  # it was meant for the one before
+        self._answer(key, now)
+        return True
+
+    def _answer(self, key: Key, now: float) -> None:
+        chat = self._chat
+        decided = self._approvals.press(key, now)
+        if decided == "interrupt":
+            chat.sending.interrupt()
+        elif decided is not None:
+            chat.backstage.engine.soon(chat.backstage.conversation.answer, decided.id, decided.answer)
+            self._print()
+
+    def hidden(self, now: float) -> bool:
+        """Whether a question waits to be shown, or for its keys to count: time alone changes that."""
+        if self._approvals.current is None and self._chat.opening.panel is None:
+            return False
+        return self._since == NEVER or (self._chat.opening.panel is None and not self._approvals.armed(now, self.typed))

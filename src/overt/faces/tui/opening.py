@@ -1,0 +1,214 @@
+"""From the first paint to the first prompt: how the terminal is to look, whether the folder is trusted, which model.
+
+All of it is done behind the terminal, in one thread as far as nothing must be asked, so that a person can already
+type; what is sent meanwhile waits its turn.
+"""
+
+from time import sleep
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from overt.core.errors import ConfigError, OvertError
+from overt.core.late import late
+from overt.faces.tui.keys import Key
+from overt.faces.tui.terminal import SETTLE_TMUX
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.faces.tui.chat import Chat
+
+HEADSTART = 0.05
+"""Seconds that a request has to itself before anything is loaded for its answer."""
+
+
+class Opening:
+    """`panel` is a question that must be answered first; `wishes` are None until the configuration was read."""
+
+    def __init__(self, chat: "Chat") -> None:
+        self._chat = chat
+        self.panel: Any = None
+        self.wishes: Any = None
+        self.outside = ""
+        """What is to be done without the terminal, when the loop has let go of it: `setup` or `fetch`."""
+        self._question: Any = None
+        self._prompts: Any = None
+        self._ahead = False
+        self._early: list[str] = []
+        self._told: set[str] = set()
+        self._dark: bool | None = None
+        self._depth: Any = 0
+
+    def begin(self) -> None:
+        self._chat.backstage.aside(self._look_around, _nothing, self._failed)
+
+    def _look_around(self) -> None:
+        chat = self._chat
+        chat.backstage.later(self._seen, late("interface.looks")())
+        question = late("trust.question")(chat.options)
+        if question is None:
+            self._set_out()
+        else:
+            chat.backstage.later(self._ask, question)
+
+    def _set_out(self) -> None:
+        chat = self._chat
+        start = late("interface.start")(chat.options.directory)
+        chat.backstage.later(self._dress, start)
+        if not start.wishes.plain:
+            chat.backstage.later(self._opened, chat.backstage.opened(chat.options))
+
+    def _seen(self, looks: Any) -> None:
+        """Colours before anything is asked; the background is asked of the terminal where nothing tells it."""
+        chat, self._depth, self._dark = self._chat, looks.depth, looks.dark
+        chat.terminal.reflows = looks.reflows
+        if looks.tmux:
+            chat.terminal.settle = SETTLE_TMUX
+            chat.terminal.anchored = True
+        self.theme("auto")
+        if looks.dark is None and looks.depth:
+            chat.terminal.ask_colour()
+
+    # ── is the folder trusted? ───────────────────────────────────────────────────────────────────────────
+
+    def _ask(self, question: Any) -> None:
+        self._question = question
+        self._show(late("tui.trust")(question))
+
+    def _show(self, panel: Any) -> None:
+        self.panel = panel
+        self._chat.terminal.commit(panel.opening(self._chat.terminal.columns))
+
+    def press(self, key: Key) -> None:
+        match self.panel.press(key):
+            case "leave":
+                self._chat.over = True
+            case "yes" | "no" as said:
+                self.panel, question = None, self._question
+                answer = late("trust.answer")
+                self._chat.backstage.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
+            case "setup" | "fetch" as wanted:
+                self.outside = wanted
+                self._chat.over = True
+            case _:
+                pass
+
+    def _unkept(self, error: OvertError) -> None:
+        """An answer that cannot be kept does not keep anybody from working; the folder counts as untrusted then."""
+        self._chat.tell_error(error)
+        self._answered()
+
+    def _answered(self, _kept: Any = None) -> None:
+        self._chat.backstage.aside(self._set_out, _nothing, self._failed)
+
+    # ── how it looks ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _dress(self, start: Any) -> None:
+        """`start` is what the configuration says, and the prompts of earlier sessions."""
+        chat, self.wishes = self._chat, start.wishes
+        self._prompts = start.prompts
+        chat.composer.keys = start.wishes.keys
+        chat.composer.placeholder = say("tui.composer.placeholder")
+        chat.composer.load_history(start.history)
+        chat.terminal.links = start.wishes.links
+        if start.wishes.plain:
+            self.outside = "plain"
+            chat.over = True
+            return
+        self.theme(start.wishes.theme)
+
+    def theme(self, wanted: str) -> None:
+        """`auto` follows the background that the terminal told of, and is dark where it has told nothing."""
+        name = wanted if wanted != "auto" else "light" if self._dark is False else "dark"
+        self._chat.terminal.theme = late("tui.theme")(name, depth=self._depth)
+        self._chat.terminal.repaint()
+
+    def choose_theme(self, wanted: str) -> None:
+        """Until the program ends; without a word it only tells which."""
+        if wanted:
+            self.wishes = replace(self.wishes, theme=wanted)
+            self.theme(wanted)
+        self._chat.tell((say("tui.chat.theme", theme=self.wishes.theme),), "dim")
+
+    def reply(self, text: str) -> None:
+        """An answer of the terminal: only its background is of interest."""
+        dark = late("tui.background")(text)
+        if dark is not None:
+            self._dark = dark
+            if self.wishes is None or self.wishes.theme == "auto":
+                self.theme("auto")
+
+    # ── the conversation ─────────────────────────────────────────────────────────────────────────────────
+
+    def _opened(self, conversation: Any) -> None:
+        model, mode = conversation.agent.params.model, conversation.mode
+        self._chat.tell((say("tui.chat.welcome", version=late("version"), model=model, mode=mode),), "dim")
+        self.opened(conversation)
+
+    def opened(self, conversation: Any) -> None:
+        """A conversation stands, the first one or another: what it was before is shown, and what waited goes on."""
+        chat = self._chat
+        for notice in conversation.notices:
+            if notice not in self._told:  # once: most are of the settings, which are the same
+                self._told.add(notice)
+                chat.tell((notice,), "dim")
+        if conversation.turn and conversation.path:
+            chat.backstage.aside(lambda: late("session.standing")(conversation.path), self._replay, self._unread)
+        else:
+            self._stands()
+
+    def _replay(self, entries: Any) -> None:
+        self._chat.replay(entries)
+        self._stands()
+
+    def _unread(self, error: OvertError) -> None:
+        self._chat.tell_error(error)
+        self._stands()
+
+    def _stands(self) -> None:
+        early, self._early = self._early, []
+        for text in early:
+            self.remember(text)
+        chat = self._chat
+        chat.sending.stand()
+        if chat.sending.running:  # a prompt waited: nothing that can be loaded later comes before it
+            chat.backstage.aside(lambda: sleep(HEADSTART), self._settle, _nothing)
+        else:
+            self._settle()
+
+    def _settle(self, _waited: Any = None) -> None:
+        self._chat.gauge()
+        self._chat.suggesting.begin()
+
+    def _failed(self, error: OvertError) -> None:
+        if not isinstance(error, ConfigError) or error.code != "no_model":
+            raise error  # main tells it, when the terminal is as it was
+        options = self._chat.options
+        self._chat.backstage.aside(lambda: late("setup.missing")(options, error.message), self._offer, self._failed)
+
+    def _offer(self, missing: Any) -> None:
+        self._show(late("tui.no_model")(missing.told, embedded=missing.embedded, size=missing.size))
+
+    def load_ahead(self) -> None:
+        """What the answer will need is loaded while the model thinks: a thread of its own, so that keys are echoed."""
+        if not self._ahead:
+            self._ahead = True
+            self._chat.backstage.aside(_load, _nothing, _nothing)
+
+    def remember(self, text: str) -> None:
+        """The history of prompts is a file: no secret goes there."""
+        conversation, prompts = self._chat.backstage.conversation, self._prompts
+        if prompts is None or conversation is None:
+            self._early.append(text)
+            return
+        if self.wishes.history:
+            self._chat.backstage.aside(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
+
+
+def _load() -> None:
+    sleep(HEADSTART)
+    late("tui.ahead")()
+
+
+def _nothing(_value: Any) -> None:
+    """Nobody waits for it."""

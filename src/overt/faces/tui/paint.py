@@ -1,0 +1,58 @@
+"""One row as text for the terminal: styles in few bytes, links, and nothing that others could smuggle in."""
+
+from overt.core.late import late
+from overt.faces.tui.rows import Row
+from overt.faces.tui.theme import BARE, Theme
+
+LINK = "\x1b]8;;{}\x1b\\"
+HARMLESS = set(map(chr, range(0x20, 0x7F))) | set(
+    "…·•●○◌◐◑◒◓›‹»«→←↑↓✓✗✔✘│─┌┐└┘├┤┬┴┼╭╮╰╯▌█░▏▎—–“”‘’。，、：；！？（）「」『』【】《》"
+)
+"""Characters that were looked at and found to draw themselves and nothing else."""
+
+
+def paint(row: Row, theme: Theme, *, links: bool) -> str:
+    made: list[str] = []
+    worn = BARE
+    for span in row:
+        if not span.text:
+            continue
+        look = theme.look(span.style) if span.style else BARE
+        if look != worn:
+            made.append(theme.turn(worn, look))
+            worn = look
+        text = harmless(span.text)
+        if links and span.link:
+            made += (LINK.format(address(span.link)), text, LINK.format(""))
+        else:
+            made.append(text)
+    if worn != BARE:
+        made.append("\x1b[m")
+    return "".join(made)
+
+
+def harmless(text: str) -> str:
+    """The last wall: what was forgotten to be made visible is made so here, and a row stays a row."""
+    if HARMLESS.issuperset(text):
+        return text
+    for char in set(text) - HARMLESS:
+        if not _draws_itself(char):
+            return str(late("visible")(text)).replace("\n", "\\x0a").replace("\t", " ")
+        HARMLESS.add(char)
+    return text
+
+
+def address(link: str) -> str:
+    """An address in the only characters that may stand inside of a terminal's link."""
+    if all("!" <= char <= "~" for char in link):
+        return link
+    return "".join(
+        char if "!" <= char <= "~" else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
+        for char in link
+    )
+
+
+def _draws_itself(char: str) -> bool:
+    if "\u3400" <= char <= "\u9fff" or "\u3041" <= char <= "\u30ff" or "\uac00" <= char <= "\ud7a3":
+        return char.isprintable()
+    return char not in "\n\t" and late("visible")(char) == char

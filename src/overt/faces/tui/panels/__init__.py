@@ -1,0 +1,1 @@
+"""Inspectors: what is looked into on the alternate screen, while the scrollback stays as it is."""

@@ -1,0 +1,84 @@
+"""The help inspector: every key and every command in a line each, in two columns where there is room."""
+
+from itertools import zip_longest
+
+from overt.app.slash import NAMES
+from overt.faces.tui.keys import Key
+from overt.faces.tui.pager import Pager, Screenful, Wish, Wishes
+from overt.faces.tui.rows import BLANK, Row, Span, cut, padded, wrap
+from overt.lib.catalogue import say
+from overt.lib.cells import width
+
+WIDE = 110
+GAP = 3
+KEYS = {
+    "keys": (
+        "send", "newline", "history", "complete", "mode", "details", "todos", "editor", "image", "stash", "redraw",
+        "suspend", "rewind", "quit",
+    ),
+    "working": ("steer", "queue", "interrupt"),
+    "asked": ("once", "always", "no", "no_at_once"),
+    "signs": ("slash", "at", "shell", "question"),
+}  # fmt: skip
+
+
+class HelpPanel:
+    every = 0.0
+
+    def __init__(self) -> None:
+        self._pager = Pager(say("tui.help.title"), helped)
+
+    def first(self) -> Wishes:
+        return []
+
+    def tick(self) -> Wishes:
+        return []
+
+    def given(self, wish: Wish, value: object) -> Wishes:
+        return []
+
+    def failed(self, wish: Wish, words: str) -> None:
+        self._pager.failed(wish, words)
+
+    def press(self, key: Key) -> Wishes:
+        """`?` opens it and closes it."""
+        return self._pager.press(Key("esc") if key == Key("text", "?") else key)
+
+    def draw(self, columns: int, lines: int) -> Screenful:
+        return self._pager.draw(columns, lines)
+
+
+def helped(columns: int) -> list[Row]:
+    if columns < WIDE:
+        return [*_keys(columns), BLANK, *_commands(columns)]
+    left = (columns - GAP) * 45 // 100
+    right = columns - GAP - left
+    pairs = zip_longest(_keys(left), _commands(right), fillvalue=BLANK)
+    return [(*padded(cut(one, left), left + GAP), *other) if other else one for one, other in pairs]
+
+
+def _keys(columns: int) -> list[Row]:
+    rows: list[Row] = []
+    told = {name: [say(f"tui.help.{key}").split("|", 1) for key in keys] for name, keys in KEYS.items()}
+    head = min(max(width(keys) for lines in told.values() for keys, _ in lines), max(columns // 3, 8))
+    for name, lines in told.items():
+        rows += [*([BLANK] if rows else []), (Span(say(f"tui.help.{name}"), "bold"),)]
+        for keys, meaning in lines:
+            rows += _entry(Span(keys, "key"), meaning, head, columns)
+    return rows
+
+
+def _commands(columns: int) -> list[Row]:
+    head = max(len(name) for name in NAMES) + 1
+    rows: list[Row] = [(Span(say("tui.help.commands"), "bold"),)]
+    for name in NAMES:
+        rows += _entry(Span(f"/{name}", "key"), say(f"slash.{name}"), head, columns)
+    return rows
+
+
+def _entry(head: Span, meaning: str, room: int, columns: int) -> list[Row]:
+    """A name and what it means beside it; below it where the name is too long."""
+    margin = (Span(" " * (room + 4)),)
+    if width(head.text) > room:
+        return [cut((Span("  "), head), columns), *wrap([Span(meaning)], columns, first=margin)]
+    return wrap([Span(meaning)], columns, first=padded((Span("  "), head), room + 4), rest=margin)

@@ -1,0 +1,77 @@
+"""The chat from the first paint to the last word: the terminal is taken, the loop runs, and all is put back."""
+
+import signal
+import sys
+import threading
+from functools import partial
+
+from overt.app.options import Options
+from overt.core.late import late
+from overt.faces.tui import early
+from overt.faces.tui.chat import Chat
+from overt.faces.tui.loop import Broken, Loop
+from overt.faces.tui.terminal import Device, Gone, Terminal
+from overt.faces.tui.theme import theme
+from overt.faces.wake import Wake
+from overt.lib.catalogue import say
+
+SWITCH = 0.0005
+"""Seconds that a thread may keep the interpreter: a key must not wait for the usual ten times of that."""
+
+
+def run(options: Options, first: str) -> int:
+    sys.setswitchinterval(SWITCH)
+    before, typed = early.found()
+    terminal = Terminal(Device(before=before, typed=typed), theme("dark", depth=0))
+    while True:
+        wake = Wake()
+        threading.excepthook = partial(_broken, wake)
+        chat = Chat(terminal, wake, options, first)
+        with Loop(terminal, wake) as loop:
+            try:
+                _play(chat, loop)
+            finally:
+                chat.backstage.close(chat.ending)
+        wake.close()
+        early.deaf()
+        match chat.opening.outside:
+            case "plain":
+                code: int = late("face.plain")(options, first)
+                return code
+            case "setup" if late("face.setup")(options.directory).done:
+                continue
+            case "fetch" if late("face.fetch")(options):
+                continue
+            case "":
+                _farewell(chat)
+            case _:
+                pass  # not done: whoever was asked has said why
+        return 0
+
+
+def _play(chat: Chat, loop: Loop) -> None:
+    try:
+        loop.run(chat, lambda: _begin(chat))
+    except SystemExit:
+        chat.ending = "terminated"
+        raise
+    except Gone:
+        chat.ending = "terminated"
+        raise SystemExit(128 + signal.SIGHUP) from None
+
+
+def _broken(wake: Wake, failed: threading.ExceptHookArgs) -> None:
+    """A traceback would be drawn over the screen, and whoever waits for the thread would wait for ever."""
+    if failed.exc_value is not None:
+        wake.post(Broken(failed.exc_value))
+
+
+def _begin(chat: Chat) -> None:
+    early.taken()
+    chat.opening.begin()
+
+
+def _farewell(chat: Chat) -> None:
+    conversation = chat.backstage.conversation
+    if conversation is not None and conversation.turn and conversation.path:
+        print(say("tui.chat.goodbye", id=conversation.id))

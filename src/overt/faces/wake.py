@@ -1,0 +1,38 @@
+"""What happened elsewhere, for the thread that owns the terminal: a queue, and a pipe that ends its `select`."""
+
+import os
+import signal
+from collections import deque
+from typing import Any
+
+
+class Wake:
+    def __init__(self) -> None:
+        self.items: deque[Any] = deque()
+        self.awake, self._write = os.pipe()
+        os.set_blocking(self.awake, False)
+        os.set_blocking(self._write, False)
+        # A signal that comes just before `select` would else be seen only after it.
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+
+    def fileno(self) -> int:
+        return self.awake
+
+    def post(self, *items: Any) -> None:
+        self.items.extend(items)
+        try:
+            os.write(self._write, b".")
+        except BlockingIOError:
+            pass  # so many wait to be read that the terminal wakes anyway
+
+    def heard(self) -> bytes:
+        """What woke the terminal: a dot for each time something was posted, the number of each signal."""
+        try:
+            return os.read(self.awake, 65536)
+        except BlockingIOError:
+            return b""
+
+    def close(self) -> None:
+        signal.set_wakeup_fd(-1)
+        os.close(self.awake)
+        os.close(self._write)

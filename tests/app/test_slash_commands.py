@@ -1,0 +1,340 @@
+"""What a chat can be told: each command, what it takes, and what it says to a wrong word."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.app.test_conversation import Opener, end, turn
+from tests.app.test_slash_sessions import awaited, refused
+from tests.fakes.model_server import Turn
+from tests.journeys.journey_kit import call, calls, messages
+
+from overt.app.options import Options
+from overt.app.slash import ALIASES, ANYTIME, HERE, NAMES, PANELS, USAGE, Action, Done, named, slash
+from overt.config.always import add_always
+from overt.config.paths import read_environment
+from overt.core.late import TABLE
+from overt.core.settings import Rule
+from overt.lib import strings_en, strings_en_rare, strings_zh, strings_zh_rare
+from overt.sessions.ledger import Booked, Ledger
+
+REPLY = Turn(text="yes")
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opener:
+    return Opener(tmp_path, monkeypatch)
+
+
+# ── the tables ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_command_has_a_place_and_a_line_in_both_languages() -> None:
+    for table in (strings_en.ENGLISH | strings_en_rare.ENGLISH, strings_zh.CHINESE | strings_zh_rare.CHINESE):
+        assert [name for name in NAMES if not table.get(f"slash.{name}")] == []
+    assert [name for name in NAMES if (name in HERE) == (f"slash.{name}" in TABLE)] == []
+    assert ANYTIME | set(PANELS) | set(ALIASES.values()) <= set(NAMES)
+    assert not set(ALIASES) & set(NAMES)
+
+
+def test_what_would_disturb_a_running_turn_waits_for_it() -> None:
+    assert set(NAMES) - ANYTIME == {
+        *("new", "resume", "retry", "compact", "plan", "undo", "redo", "rewind", "review", "init", "fork"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/", ("help", "")),
+        ("/?", ("help", "")),
+        ("/quit", ("exit", "")),
+        ("/clear", ("new", "")),
+        ("/rename  a  b ", ("rename", "a  b")),
+        ("/model x", ("model", "x")),
+    ],
+)
+def test_a_line_means_one_command(text: str, expected: tuple[str, str]) -> None:
+    assert named(text) == expected
+
+
+@awaited
+async def test_a_command_that_is_none_or_takes_nothing_says_so(opened: Opener) -> None:
+    async with opened([]) as (conversation, _):
+        assert await refused(conversation, "/statu") == (
+            "There is no command /statu. /help lists the commands. (/status?)"
+        )
+        for name in (name for name in NAMES if not USAGE[name]):
+            assert await refused(conversation, f"/{name} x") == f"/{name} does not take that. It goes: /{name}"
+        for text in ("/stats x", "/permissions x", "/permissions revoke", "/jobs a b", "/theme blue", "/copy x"):
+            name = text.split()[0]
+            with pytest.raises(Exception, match=r"does not take that\. It goes: ") as caught:
+                await slash(conversation, text, panels=name in ("/theme", "/copy"))
+            assert str(caught.value).endswith(f"{name} {USAGE[name[1:]]}")
+
+
+@awaited
+async def test_a_face_with_inspectors_opens_them_and_another_gets_lines(opened: Opener) -> None:
+    async with opened([]) as (conversation, _):
+        for name, panel in PANELS.items():
+            assert await slash(conversation, f"/{name}", panels=True) == Done(panel=panel)
+        assert (await slash(conversation, "/todo")).lines == ("The todo list is empty.",)
+        assert (await slash(conversation, "/context all", panels=True)).lines
+
+
+@awaited
+async def test_what_only_a_terminal_can_do_is_an_action_there_and_refused_elsewhere(opened: Opener) -> None:
+    async with opened([]) as (conversation, _):
+        assert await slash(conversation, "/theme dark", panels=True) == Done(action=Action.THEME, value="dark")
+        assert await slash(conversation, "/theme", panels=True) == Done(action=Action.THEME)
+        assert await slash(conversation, "/editor", panels=True) == Done(action=Action.EDITOR)
+        for name in ("theme", "editor", "copy"):
+            assert (
+                await refused(conversation, f"/{name}") == f"/{name} needs the full terminal chat, which this is not."
+            )
+
+
+# ── turns ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def played(done: Done) -> None:
+    assert done.play is not None
+    async for _ in done.play():
+        pass
+
+
+@awaited
+async def test_plan_changes_the_mode_and_sends_a_task(opened: Opener) -> None:
+    async with opened([REPLY]) as (conversation, server):
+        assert await slash(conversation, "/plan") == Done(lines=("Mode: plan",))
+        conversation.set_mode("auto")
+        done = await slash(conversation, "/plan make it fast")
+        assert (conversation.mode, done.lines) == ("plan", ("Mode: plan",))
+        await played(done)
+        assert messages(server)[-1]["content"] == "make it fast"
+
+
+@awaited
+async def test_review_asks_about_uncommitted_work_or_what_was_named(opened: Opener) -> None:
+    async with opened([REPLY] * 2) as (conversation, server):
+        await played(await slash(conversation, "/review"))
+        first = messages(server)[-1]["content"]
+        await played(await slash(conversation, "/review the parser in {what}"))
+        second = messages(server)[-1]["content"]
+    assert first.splitlines()[0] == "Review the changes in this folder that are not committed yet."
+    assert second.splitlines()[0] == "Review this: the parser in {what}"
+    assert first.splitlines()[1:] == second.splitlines()[1:]
+    assert "{" not in first
+
+
+@awaited
+async def test_init_writes_rules_or_improves_those_there_are(opened: Opener, tmp_path: Path) -> None:
+    async with opened([REPLY] * 2) as (conversation, server):
+        await played(await slash(conversation, "/init"))
+        assert "Write it as `AGENTS.md` in the root of the workspace." in messages(server)[-1]["content"]
+        (tmp_path / "CLAUDE.md").write_text("x")
+        await played(await slash(conversation, "/init"))
+        assert "`CLAUDE.md` exists already: read it first" in messages(server)[-1]["content"]
+
+
+# ── sessions, answers, cost ──────────────────────────────────────────────────────────────────────────────
+
+
+@awaited
+async def test_resume_lists_other_sessions_and_goes_on_with_one(opened: Opener, tmp_path: Path) -> None:
+    async with opened([REPLY]) as (first, _):
+        await turn(first, "the cart\nis broken")
+        assert (await slash(first, "/resume")).lines == ("There is no other session in this project.",)
+        assert await refused(first, f"/resume {first.id}") == f"You are in session {first.id} already."
+    async with opened([REPLY]) as (second, _):
+        head, line = (await slash(second, "/resume")).lines
+        assert head.endswith("/resume ID")
+        assert line.split()[0] == first.id
+        assert line.endswith("the cart is broken")
+        for reference in (first.id, first.id[:6], "the cart"):
+            assert await slash(second, f"/resume {reference}") == Done(action=Action.NEW, resume=first.id)
+        assert "No session has an id that begins with `zzz`" in await refused(second, "/resume zzz")
+
+
+@awaited
+async def test_copy_takes_the_last_answer_or_an_earlier_one(opened: Opener, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    turns = [Turn(text="one"), calls(call("read", path="a.txt")), Turn(text="two 二")]
+    async with opened(turns) as (conversation, _):
+        with pytest.raises(Exception, match="There is no answer to copy yet"):
+            await slash(conversation, "/copy", panels=True)
+        await turn(conversation, "x")
+        await turn(conversation, "y")
+        copied = Done(action=Action.COPY, value="two 二", lines=("Copied: 5 characters.",))
+        assert await slash(conversation, "/copy", panels=True) == copied
+        assert (await slash(conversation, "/copy 2", panels=True)).value == "one"
+        with pytest.raises(Exception, match="There are only 2 answers"):
+            await slash(conversation, "/copy 3", panels=True)
+
+
+@awaited
+async def test_cost_and_stats_add_up_what_was_booked(opened: Opener, a_home_of_its_own: Path) -> None:
+    ledger = Ledger(str(a_home_of_its_own / ".local/share/overt"))
+    async with opened([]) as (conversation, _):
+        nothing = "This session: 0 requests, 0 tokens sent (0 % cached), 0 received, $0"
+        assert (await slash(conversation, "/cost")).lines == (nothing,)
+        assert (await slash(conversation, "/stats")).lines == (
+            "No request has been booked in this project yet. /stats all looks at every one.",
+        )
+        for number, cost in ((1, 0.5), (2, 0.25), (2, None)):
+            ledger.book(
+                Booked(
+                    ts=1.0,
+                    session=conversation.id,
+                    project="elsewhere",
+                    turn=number,
+                    input=1000,
+                    cached=500,
+                    output=10,
+                    cost=cost,
+                    saved=cost and 0.125,
+                )
+            )
+        conversation.turn = 2
+        assert (await slash(conversation, "/cost")).lines == (
+            "This turn: 2 requests, 2000 tokens sent (50 % cached), 20 received, $0.2500+",
+            "This session: 3 requests, 3000 tokens sent (50 % cached), 30 received, $0.7500+",
+            "The server's cache saved $0.2500.",
+            "No price is known for the model of 1 requests, so their cost is missing here.",
+        )
+        head, *windows, unpriced = (await slash(conversation, "/stats all")).lines
+        assert (head, unpriced) == (
+            "In every project:",
+            "No price is known for the model of 1 requests, so their cost is missing here.",
+        )
+        assert windows[0] == "  24 h: 0 requests, 0 tokens sent (0 % cached), 0 received, $0"
+        assert windows[-1] == "  in all: 3 requests, 3000 tokens sent (50 % cached), 30 received, $0.7500+"
+
+
+# ── what there is ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@awaited
+async def test_models_are_listed_and_chosen(opened: Opener) -> None:
+    async with opened([]) as (conversation, _):
+        lines = (await slash(conversation, "/models")).lines
+        assert lines[0].startswith("› environment/fake-model")
+        assert any(line.startswith("  environment/other-model") for line in lines)
+        for name in ("models", "model"):
+            assert (await slash(conversation, f"/{name} other-model")).lines == ("Model: other-model",)
+            assert (await slash(conversation, f"/{name} fake-model")).lines == ("Model: fake-model",)
+
+
+@awaited
+async def test_permissions_are_listed_and_taken_back(opened: Opener, tmp_path: Path, a_home_of_its_own: Path) -> None:
+    place = a_home_of_its_own / ".config/overt"
+    place.mkdir(parents=True)
+    (place / "config.toml").write_text('[permissions]\ndeny = ["bash(curl *)"]\n')
+    async with opened([]) as (conversation, _):
+        rule = "  deny   bash(curl *)  (~/.config/overt/config.toml:2)"
+        none = "Nothing was answered with always in this project."
+        assert (await slash(conversation, "/permissions")).lines == ("Mode: review", rule, none)
+        add_always(read_environment(), str(tmp_path), Rule(action="allow", tool="bash", pattern="git *"))
+        assert (await slash(conversation, "/permissions")).lines[-1] == "   1  allow  bash(git *)"
+        assert (
+            (await slash(conversation, "/permissions revoke bash(git *)"))
+            .lines[0]
+            .startswith("Taken back: bash(git *)")
+        )
+        assert (await slash(conversation, "/permissions")).lines[-1] == none
+        assert "No stored rule reads '9'" in await refused(conversation, "/permissions revoke 9")
+
+
+@awaited
+async def test_config_shows_what_was_set_and_one_key(opened: Opener, a_home_of_its_own: Path) -> None:
+    place = a_home_of_its_own / ".config/overt"
+    place.mkdir(parents=True)
+    (place / "config.toml").write_text('[ui]\ntheme = "dark"\n')
+    async with opened([]) as (conversation, _):
+        lines = (await slash(conversation, "/config")).lines
+        assert 'ui.theme = "dark"  (~/.config/overt/config.toml:2)' in lines
+        assert 'default_model = "fake-model"  (OVERT_MODEL)' in lines
+        assert not any("(default)" in line for line in lines)
+        assert "ui.mouse = true  (default)" in (await slash(conversation, "/config all")).lines
+        assert (await slash(conversation, "/config ui.keys")).lines == ('ui.keys = "emacs"  (default)',)
+        assert len((await slash(conversation, "/config timeouts")).lines) == 5
+        assert await refused(conversation, "/config ui.them") == "There is no setting 'ui.them'. (ui.theme?)"
+
+
+@awaited
+async def test_doctor_looks_without_leaving_the_machine(opened: Opener, tmp_path: Path) -> None:
+    async with opened([]) as (conversation, server):
+        before = len(server.posts)
+        lines = (await slash(conversation, "/doctor")).lines
+        assert lines[0].startswith("Overt ")
+        assert any(line.startswith("sandbox: ") for line in lines)
+        assert any(str(tmp_path) in line for line in lines)
+        assert len(server.posts) == before
+
+
+# ── files and background commands ────────────────────────────────────────────────────────────────────────
+
+
+@awaited
+async def test_diff_shows_what_the_session_changed_and_not_what_others_did(opened: Opener, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    turns = [
+        calls(call("read", path="a.txt")),
+        calls(
+            call("edit", path="a.txt", old_string="two", new_string="zwei"), call("write", path="新.txt", content="y\n")
+        ),
+        Turn(text="done"),
+        calls(call("bash", command="echo z > made.txt")),
+        Turn(text="done"),
+    ]
+    async with opened(turns, Options(directory=str(tmp_path), mode="yolo")) as (conversation, _):
+        assert (await slash(conversation, "/diff")).lines[0] == "This session has changed no file."
+        assert end(await turn(conversation, "go")).reason == "done"
+        (tmp_path / "mine.txt").write_text("not the session's\n")
+        assert (await slash(conversation, "/diff")).lines == (
+            "a.txt (+1 −1)",
+            "  @@ -1,2 +1,2 @@",
+            "   one",
+            "  -two",
+            "  +zwei",
+            "新.txt (new, +1)",
+            "  @@ -0,0 +1 @@",
+            "  +y",
+            "Files changed: 2, +2 −1",
+        )
+        assert end(await turn(conversation, "make it")).reason == "done"
+        lines = (await slash(conversation, "/diff")).lines
+        assert "made.txt (new, +1)" in lines
+        assert lines[-1] == "Files changed: 3, +3 −1"
+
+
+@awaited
+async def test_diff_tells_of_uncommitted_work_when_the_session_changed_nothing(opened: Opener, tmp_path: Path) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    (tmp_path / "a.txt").write_text("one\n")
+    for words in (["init", "-q"], ["add", "a.txt"], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    (tmp_path / "a.txt").write_text("two\n")
+    (tmp_path / "b.txt").write_text("new\n")
+    async with opened([]) as (conversation, _):
+        lines = [" ".join(line.split()) for line in (await slash(conversation, "/diff")).lines]
+        assert lines[:3] == ["This session has changed no file.", "Not committed, as git tells it:", "a.txt | 2 +-"]
+        assert lines[-1] == "?? b.txt"
+
+
+@awaited
+async def test_jobs_are_listed_read_and_stopped(opened: Opener, tmp_path: Path) -> None:
+    turns = [
+        calls(call("bash", command="echo hello; sleep 60", run_in_background=True)),
+        Turn(text="started"),
+    ]
+    async with opened(turns, Options(directory=str(tmp_path), mode="yolo")) as (conversation, _):
+        assert (await slash(conversation, "/jobs")).lines == ("No background command runs or ran.",)
+        await turn(conversation, "go")
+        (line,) = (await slash(conversation, "/jobs")).lines
+        assert line.startswith("job1  running, ")
+        assert line.endswith("s  echo hello; sleep 60")
+        head, *output = (await slash(conversation, "/jobs job1")).lines
+        assert (head.split(",")[0], output) == ("job1  running", ["hello"])
+        assert (await slash(conversation, "/jobs stop job1")).lines[0].startswith("job1  stopped, ")
+        assert "no job is called 'job9'" in await refused(conversation, "/jobs job9")
