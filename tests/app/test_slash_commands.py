@@ -309,6 +309,18 @@ async def test_diff_shows_what_the_session_changed_and_not_what_others_did(opene
 
 
 @awaited
+async def test_diff_shows_no_secret_of_a_file(opened: Opener, tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    (tmp_path / "a.txt").write_text(f"token = {secret}\ntwo\n")
+    edit = calls(call("read", path="a.txt")), calls(call("edit", path="a.txt", old_string="two", new_string="zwei"))
+    options = Options(directory=str(tmp_path), mode="yolo")
+    async with opened([*edit, Turn(text="done")], options) as (conversation, _):
+        assert end(await turn(conversation, "go")).reason == "done"
+        shown = "\n".join((await slash(conversation, "/diff")).lines)
+        assert (secret in shown, conversation.redact(secret) in shown, "+zwei" in shown) == (False, True, True)
+
+
+@awaited
 async def test_diff_tells_of_uncommitted_work_when_the_session_changed_nothing(opened: Opener, tmp_path: Path) -> None:
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
     (tmp_path / "a.txt").write_text("one\n")

@@ -1,5 +1,6 @@
 """What read-only subcommands and faces ask: configuration, models, tools, sessions, history."""
 
+import os
 from typing import Any
 
 from msgspec import Struct
@@ -59,6 +60,14 @@ def session_entries(reference: str, directory: str = "") -> tuple[str, tuple[Ent
     path = find_session(reference, directory)
     loaded = load(path)
     return path, loaded.entries, loaded.damage
+
+
+def kept(path: str) -> bool:
+    """Whether there is something to go on with: a full disk may have kept nothing."""
+    try:
+        return bool(path) and os.path.getsize(path) > 0
+    except OSError:
+        return False
 
 
 def standing_entries(path: str) -> tuple[Entry[Event], ...]:

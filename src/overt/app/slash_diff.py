@@ -26,7 +26,8 @@ PATIENCE = 10_000
 async def diff(conversation: Conversation, _argument: str) -> Done:
     found, unknown = await changed(conversation)
     if found or unknown:
-        return Done(lines=(*(line for file in found for line in _lines(file)), *_summary(found), *unknown))
+        shown = (conversation.redact(line) for file in found for line in _lines(file))
+        return Done(lines=(*shown, *_summary(found), *unknown))
     return Done(lines=(say("diff.nothing"), *await _uncommitted(conversation)))
 
 

@@ -107,6 +107,7 @@ TABLE: dict[str, str] = {
     "look": "overt.app.looking:look",
     "gauges": "overt.app.gauges:gauges",
     "conversation.open": "overt.app.build:open_conversation",
+    "session.kept": "overt.app.queries:kept",
     "session.standing": "overt.app.queries:standing_entries",
     "trust.question": "overt.app.trusting:trust_question",
     "trust.answer": "overt.app.trusting:answer",

@@ -6,6 +6,7 @@ from tests.fakes.model_server import Fault, Turn
 from tests.journeys.journey_kit import call, calls, until
 
 from overt.faces.tui.keys import Key
+from overt.faces.tui.loop import Broken
 
 READ = calls(call("read", path="a.txt"))
 STALLED = Turn(text="word " * 40, chunk=5, fault=Fault(stall_after=20))
@@ -24,10 +25,11 @@ def test_enter_sends_a_prompt_and_the_answer_is_printed(desks: Desks) -> None:
         assert (desk.asked(), desk.draft) == (["hi"], "")
 
 
-def test_enter_on_nothing_or_on_blanks_sends_nothing(desks: Desks) -> None:
+def test_enter_on_nothing_on_blanks_or_on_a_bare_mark_sends_nothing(desks: Desks) -> None:
     with desks.open(Turn(text="no")) as desk:
         desk.press("enter")
         desk.send("   ")
+        desk.send("!")
         desk.still()
         assert (desk.server.posts, desk.chat.sending.running) == ([], False)
 
@@ -453,3 +455,21 @@ def test_sleeping_over_an_open_inspector_comes_back_to_it(desks: Desks) -> None:
         assert (desk.paper.stopped, "Help" in desk.screen, 1049 in desk.paper.on) == (1, True, True)
         desk.press("esc")
         assert (1049 in desk.paper.on, "fake-model" in desk.status) == (False, True)
+
+
+def test_letters_behind_the_one_that_closes_an_inspector_are_typed(desks: Desks) -> None:
+    with desks.open(Turn(text="no")) as desk:
+        desk.press("ctrl-t")
+        desk.press(Key("text", "qthree"))
+        desk.until(lambda: desk.draft == "three")
+
+
+def test_a_mistake_of_ours_behind_the_scenes_ends_the_chat_and_is_not_waited_for(desks: Desks) -> None:
+    async def broken() -> None:
+        raise ZeroDivisionError
+
+    with desks.open(Turn(text="no")) as desk:
+        desk.still()
+        desk.chat.backstage.ask(broken, print, print)
+        until(lambda: any(isinstance(item, Broken) for item in desk.wake.items))
+        desk.wake.items.clear()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from overt.app.options import Options
 from overt.core.errors import OvertError
 from overt.core.late import late
+from overt.faces.tui.loop import Broken
 from overt.faces.wake import Wake
 
 Do = Callable[[Any], None]
@@ -73,23 +74,36 @@ class Backstage:
             else:
                 self._post(Then(then, value))
 
-        self.engine.start(run())
+        self._start(run())
 
     def look(self, work: Callable[[], Any], then: Do) -> None:
         """Read something of the conversation that takes no time."""
-        self.engine.soon(lambda: self._post(Then(then, work())))
+
+        async def run() -> None:
+            self._post(Then(then, work()))
+
+        self._start(run())
 
     def later(self, do: Do, value: Any) -> None:
         """From any thread: do this in the thread of the terminal."""
         self._post(Then(do, value))
 
     def play(self, turn: Callable[[], Any]) -> None:
-        self.engine.start(self.engine.follow(turn))
+        self._start(self.engine.follow(turn))
 
-    def _post(self, then: Then) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Nobody waits for it, so a mistake of ours in it must be told to the loop, or it would be waited for ever."""
+        self.engine.start(work).add_done_callback(self._ended)
+
+    def _ended(self, future: Any) -> None:
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            self._post(Broken(error))
+
+    def _post(self, item: Then | Broken) -> None:
         """Whoever is not waited for at the end may still come to one: then nobody listens any more."""
         if not self._closed:
-            self._wake.post(then)
+            self._wake.post(item)
 
     def close(self, ending: str) -> None:
         self._closed = True

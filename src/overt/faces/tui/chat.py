@@ -181,11 +181,19 @@ class Chat:
             self.terminal.suspend()
             self.resized()
         elif self.doing.inspector is not None:
-            self.doing.inspector.press(key)
+            self._inspect(key)
         elif not self._anywhere(key) and not self.fronting.press(key, now):
             if self.composer.searching or not self.suggesting.press(key):
                 self._compose(key)
             self.fronting.typed = now if not self.composer.empty else 0.0
+
+    def _inspect(self, key: Key) -> None:
+        """Letters that came at once were pressed one by one: those behind the one that closes it are the composer's."""
+        for at, one in enumerate(key.text if key.name == "text" else " "):
+            if self.doing.inspector is None:
+                self.key(Key("text", key.text[at:]))
+                return
+            self.doing.inspector.press(Key("text", one) if key.name == "text" else key)
 
     def _anywhere(self, key: Key) -> bool:
         """Keys that mean the same in the middle of a text and of a question."""
@@ -289,7 +297,7 @@ class Chat:
 
     def send(self, *, queue: bool = False) -> None:
         """What the composer holds goes to whoever it is meant for."""
-        if not self.composer.text.strip():
+        if self.composer.text.strip() in ("", "!"):
             return
         attached = self.composer.attachments
         text = self.composer.take()

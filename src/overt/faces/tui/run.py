@@ -73,5 +73,6 @@ def _begin(chat: Chat) -> None:
 
 def _farewell(chat: Chat) -> None:
     conversation = chat.backstage.conversation
-    if conversation is not None and conversation.turn and conversation.path:
+    kept = conversation is not None and conversation.turn and late("session.kept")(conversation.path)
+    if kept:
         print(say("tui.chat.goodbye", id=conversation.id))
