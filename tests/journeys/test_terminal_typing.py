@@ -165,6 +165,15 @@ def test_what_is_typed_for_the_program_that_comes_back_is_kept_too(place: Place)
             assert said(server) == ["draft goes on"]
 
 
+@pytest.mark.parametrize(("term", "asked"), [("linux", False), ("xterm-256color", True)])
+def test_newer_forms_of_keys_are_asked_for_only_where_the_question_is_not_drawn(
+    place: Place, term: str, asked: bool
+) -> None:
+    with ModelServer([]) as server, tty(place, env=place.environment(server, {"TERM": term})) as chat:
+        ready(chat)
+        assert (b"\x1b[>4;1m" in chat.raw) == asked
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(10))
 def test_the_cursor_stands_behind_what_was_typed_in_thousands_of_edits(place: Place, seed: int) -> None:

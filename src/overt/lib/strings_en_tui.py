@@ -229,6 +229,7 @@ ENGLISH: dict[str, str] = {
     "tui.chat.no_completion": "nothing to complete here",
     "tui.chat.queued": "waits for the next turn · Up on an empty line takes it back",
     "tui.chat.resumed": "Session {id}.",
+    "tui.chat.stashed": "+ draft (Ctrl+S)",
     "tui.chat.steering": "goes to the model with its next step",
     "tui.chat.theme": "theme: {theme}",
     "tui.chat.welcome": "Overt {version} · {model} · {mode} · ? shows the keys",

@@ -229,6 +229,7 @@ CHINESE: dict[str, str] = {
     "tui.chat.no_completion": "此处没有可补全的内容",
     "tui.chat.queued": "等待下一轮 · 在空行按 ↑ 可取回",
     "tui.chat.resumed": "会话 {id}。",
+    "tui.chat.stashed": "+ 草稿（Ctrl+S）",
     "tui.chat.steering": "将在下一步告诉模型",
     "tui.chat.theme": "主题：{theme}",
     "tui.chat.welcome": "Overt {version} · {model} · {mode} · 按 ? 查看按键",

@@ -400,10 +400,12 @@ def test_ctrl_s_puts_a_draft_aside_over_a_prompt(desks: Desks) -> None:
     with desks.open(Turn(text="ok")) as desk:
         desk.type("long plan")
         desk.press("ctrl-s")
+        assert "+ draft" in desk.status
         desk.send("quick one")
         desk.until("ok")
         desk.rest()
         desk.press("ctrl-s")
+        assert "+ draft" not in desk.status
         assert (desk.draft, desk.asked()) == ("long plan", ["quick one"])
 
 

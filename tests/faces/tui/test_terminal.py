@@ -280,16 +280,14 @@ def test_only_changed_lines_of_the_whole_screen_are_written() -> None:
 
 def test_signs_hold_nothing_that_others_could_smuggle_in() -> None:
     terminal, paper = on_paper()
-    terminal.title("a\x07b\x1b]0;x")
-    terminal.notify("t\x9b1m")
+    terminal.notify("a\x07b\x1b]0;x t\x9b1m")
     terminal.bell()
     done = terminal.copy("中\x1b"), terminal.copy("x" * 100_000)
     terminal.ask_colour()
     assert (done, paper.sent) == (
         (True, False),
         [
-            "\x1b]2;a\\x07b\\x1b]0;x\a",
-            "\x1b]9;t\\x9b1m\a",
+            "\x1b]9;a\\x07b\\x1b]0;x t\\x9b1m\a",
             "\a",
             "\x1b]52;c;5LitGw==\a",
             "\x1b]11;?\x1b\\",

@@ -355,7 +355,8 @@ class Chat:
         if self.gauges is None:
             return BLANK
         template = self.opening.wishes.status if self.opening.wishes else ""
-        made = status_row(self.gauges, columns - 2, badge=self.composer.badge, template=template)
+        badge = " ".join(filter(None, (self.composer.badge, say("tui.chat.stashed") if self.composer.stashed else "")))
+        made = status_row(self.gauges, columns - 2, badge=badge, template=template)
         return row("  ", *made)
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,7 @@ def run(options: Options, first: str) -> int:
     sys.setswitchinterval(SWITCH)
     before, typed = early.found()
     terminal = Terminal(Device(before=before, typed=typed), theme("dark", depth=0))
+    terminal.extended = late("environment")().get("TERM") != "linux"
     while True:
         wake = Wake()
         threading.excepthook = partial(_broken, wake)

@@ -369,9 +369,6 @@ class Terminal:
         """A message of the desktop, in terminals that pass it on."""
         self._write(f"\x1b]9;{harmless(text)}\a")
 
-    def title(self, text: str) -> None:
-        self._write(f"\x1b]2;{harmless(text)}\a")
-
     def copy(self, text: str) -> bool:
         """To the clipboard, also from afar; False if it is longer than terminals take."""
         data = b2a_base64(text.encode("utf-8", "replace"), newline=False).decode()
