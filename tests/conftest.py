@@ -1,11 +1,23 @@
-"""What every test shares: long repetitions only when asked for, and a home of its own."""
+"""What every test shares: long repetitions only when asked for, a home of its own, fixed seeds, and usual signals."""
 
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from tests.process_signals import reset_inherited_signals
 
 LONG = ("soak", "local_tasks")
+
+# `make test` runs the same examples every time. `make soak` explores with --hypothesis-profile=explore.
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None, print_blob=True)
+settings.register_profile("explore", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile("fixed")
+
+
+def pytest_configure() -> None:
+    """Runs in the controller and in every xdist worker, before a test starts a process."""
+    reset_inherited_signals()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -12,6 +12,7 @@ TABLE: dict[str, str] = {
     "fnmatch": "fnmatch",
     "ast": "ast",
     "json": "json",
+    "landlock": "overt.world.sandbox.landlock",
     "json_repair": "json_repair",
     "repair.form": "overt.repair._form:formed",
     "repair.leaks": "overt.repair._leaks:leaks",
@@ -30,7 +31,6 @@ TABLE: dict[str, str] = {
     "tui.diffs": "overt.faces.tui.diffs",
     "config.files": "overt.config._files:read_settings",
     "config.contents": "overt.config.contents:contents",
-    "config.value": "overt.config._keys:outside_value",
     "strings.en.rare": "overt.lib.strings_en_rare:ENGLISH",
     "strings.en.tui": "overt.lib.strings_en_tui:ENGLISH",
     "strings.zh.tui": "overt.lib.strings_zh_tui:CHINESE",
@@ -205,6 +205,8 @@ TABLE: dict[str, str] = {
     "attachments.dropped": "overt.app.attachments:dropped",
     "attachments.made": "overt.app.attachments:Attachment",
     "visible": "overt.lib.text:visible",
+    "redactor": "overt.lib.redact:Redactor",
+    "secrets.known": "overt.app.secrets:known_secrets",
     "warnings": "warnings",
 }
 
