@@ -412,6 +412,7 @@ class Slow(Paper):
         st.one_of(
             st.tuples(st.just("commit"), st.integers(1, 2), st.integers(1, 30)),
             st.tuples(st.just("show"), st.integers(0, 5), st.integers(0, 70)),
+            st.tuples(st.just("point"), st.integers(0, 5), st.integers(0, 70)),
             st.tuples(st.just("resize"), st.integers(10, 70), st.integers(6, 20)),
             st.tuples(st.just("hear"), st.just(0), st.just(0)),
         ),
@@ -420,11 +421,14 @@ class Slow(Paper):
 )
 @example([("commit", 3, 1), ("show", 4, 0), ("resize", 10, 6), ("show", 3, 0)])  # moves down stop at the last line
 @example([("commit", 1, 1), ("resize", 10, 6), ("show", 2, 48), ("hear", 0, 0)])  # rows that the terminal cuts
+@example([("commit", 1, 1)] * 2 + [("show", 1, 21), ("resize", 10, 6), ("show", 4, 0), ("resize", 11, 6)])
+@example([("commit", 2, 1), ("show", 2, 21), ("point", 0, 9), ("resize", 10, 6), ("point", 1, 0), ("resize", 40, 6)])
 def test_nothing_finished_is_lost_while_the_program_does_not_know_of_a_resize(played: list[Step]) -> None:
     paper = Slow(40, 14)
     terminal = Terminal(paper, theme("dark", depth=0), settle=0)
     terminal.enter()
     finished: list[str] = []
+    shown = EMPTY
     for what, first, second in played:
         if what == "commit":
             made = [f"c{len(finished) + at}" + "." * second for at in range(first)]
@@ -432,7 +436,10 @@ def test_nothing_finished_is_lost_while_the_program_does_not_know_of_a_resize(pl
             terminal.commit([row(text) for text in made])
             terminal.flush()
         elif what == "show":
-            terminal.show(_live(first, second, wide=False))
+            shown = _live(first, second, wide=False)
+            terminal.show(shown)
+        elif what == "point":  # only the cursor moves
+            terminal.show(Frame(shown.rows, (first, second) if first < len(shown.rows) else None))
         elif what == "resize":
             paper.told = paper.size()
             paper.resize(first, second)

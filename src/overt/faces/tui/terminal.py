@@ -9,6 +9,9 @@ too large, which would erase finished rows; too small only leaves a stale live r
 - Rows are drawn with autowrap on, so a row that turns out too wide is broken just as reflow breaks it, and all that
   follows is further down than thought.
 - The cursor goes down by line feeds, never by a move that stops at the last line of a terminal that became lower.
+- It ends further down in the live region than it was only when the whole region is drawn anew on erased lines. From a
+  row that the terminal has broken, a line feed leads into the rest of that row, and both become one line again when the
+  terminal is widened: the region would then be lower than its rows say.
 - Rows that may be too wide for some terminals are cut by them instead, so those drawn lately are counted as one line.
 
 tmux itself loses count where it puts broken lines with wide characters together again: its cursor then stands above
@@ -213,7 +216,7 @@ class Terminal:
                 return
             self._still = None
         new = self._lay()
-        if moved or self._waiting:
+        if moved or self._waiting or (self._laid.rows and new.at[0] > self._laid.at[0]):
             out = self._to_top() + DOWN + self._finished()
             self._laid = Laid([], (0, 0), self.columns)
             self._write(self._framed(out + self._sequence(new, 0), 2))
