@@ -5,7 +5,7 @@ SYSTEM := strace tmux faketime bubblewrap chromium
 AIMOCK := 1.43.0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test test-local check fix bench pictures soak system weights judge clean
+.PHONY: run test quick test-local check fix bench bench-compare pictures docs soak system weights judge clean
 
 # Without a key or a server a task runs on the embedded model, fetched first; the chat asks before it fetches.
 run: .venv/compiled
@@ -14,6 +14,17 @@ run: .venv/compiled
 
 test: .venv/ready .venv/compiled system weights judge
 	$(BIN)/pytest
+
+# The unit tests, while one works: at most 90 s on two quiet cores. Left out is what starts the whole program, sandboxes,
+# snapshots or the embedded model, and property tests that take more than 3 s each. `make check` runs the architecture test.
+SLOW := journeys judges local_tasks cli test_architecture.py sessions/test_kills.py faces/tui/test_terminal_tmux.py \
+	faces/tui/test_markdown_stream.py context/test_forms_served.py engine/test_room_properties.py lib/test_tokens_reference.py \
+	providers/test_fetching.py repair/test_patience.py repair/test_scavenge.py world/test_files_containment.py \
+	world/test_keeping.py world/test_landlock.py world/test_restore.py world/test_seccomp.py world/test_selftest.py \
+	world/test_supervisor.py
+SLOW_PATTERNS := providers/test_local* world/test_sandbox_* world/test_shadow* world/test_snapshots*
+quick: .venv/ready .venv/compiled
+	$(BIN)/pytest $(SLOW:%=--ignore=tests/%) $(SLOW_PATTERNS:%=--ignore-glob='*/tests/%')
 
 # Whole tasks on the usual embedded model: minutes, not seconds, so not part of `make test`.
 test-local: .venv/ready .venv/compiled
@@ -34,13 +45,27 @@ fix: .venv/ready
 bench: .venv/ready .venv/compiled
 	$(BIN)/python -m bench
 
+# The working tree against another version: eight rows in interleaved pairs; ends with 1 if a row got worse.
+# For a first impression: make bench-compare REF=… PAIRS=5
+bench-compare: .venv/ready .venv/compiled
+	@test -n "$(REF)" || { echo "Name a version to compare with: make bench-compare REF=HEAD~1"; exit 2; }
+	$(BIN)/python -m bench.compare $(if $(PAIRS),--pairs $(PAIRS)) -- '$(REF)'
+
 # The screens in docs/pictures, made with the program itself in a pseudo-terminal.
 pictures: .venv/ready .venv/compiled
 	$(BIN)/python -m bench.pictures
 
-# The long repetitions: the same tests with their full numbers.
-soak: .venv/ready system judge
-	$(BIN)/pytest -m soak --timeout 1800
+# The reference of settings and the JSON schema in docs/, from the table in src/overt/config.
+docs: .venv/ready .venv/compiled
+	$(BIN)/python -m bench.settings_page
+
+# The long repetitions: the same tests with their full numbers, and the property tests with new examples in each round.
+# Order and examples are random here; -v prints the seed of the order, hypothesis prints how to repeat a failure.
+ROUNDS ?= 10
+soak: .venv/ready .venv/compiled system judge
+	$(BIN)/pytest -v -m soak --timeout 1800 --randomly-seed=default
+	for round in $$(seq $(ROUNDS)); do \
+		$(BIN)/pytest -v -m hypothesis --timeout 600 --randomly-seed=default --hypothesis-profile=explore || exit 1; done
 
 # pip comes first: an old one writes a launcher that costs start-up time. Where there is no wheel of the library for
 # the embedded model, everything else works without it.

@@ -33,10 +33,11 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 class Site:
-    """A temporary folder to measure in. Children get the environment of a plain user."""
+    """A temporary folder to measure `program` in. Children get the environment of a plain user."""
 
-    def __init__(self, folder: Path, *, quick: bool) -> None:
+    def __init__(self, folder: Path, *, quick: bool, program: str = OVERT) -> None:
         self.folder = folder
+        self.program = program
         self.quick = quick
         self.home = self.fresh("home")
 
@@ -88,7 +89,7 @@ class Site:
         )
 
     def overt(self, port: int, workspace: Path, *flags: str) -> Run:
-        return self.run([OVERT, "run", "do the task", *flags], port=port, cwd=workspace)
+        return self.run([self.program, "run", "do the task", *flags], port=port, cwd=workspace)
 
     def yardstick(self, script: str, *words: object) -> Run:
         return self.run([PYTHON, str(YARDSTICKS / script), *map(str, words)])

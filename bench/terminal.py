@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from bench.pty_run import Pty
-from bench.runs import OVERT, PYTHON, YARDSTICKS, Site, interleaved
+from bench.runs import PYTHON, YARDSTICKS, Site, interleaved
 from bench.server import Server, Turn
 from bench.table import Row, Series, compared
 
@@ -45,7 +45,7 @@ def plain(text: str) -> Turn:
 def chat(site: Site, port: int, *words: str) -> Pty:
     """In a folder that was asked about already."""
     env = {**site.environment(port), "TERM": "xterm-256color", "COLORFGBG": "15;0"}
-    return Pty([OVERT, *words], env=env, cwd=site.fresh("chat"))
+    return Pty([site.program, *words], env=env, cwd=site.fresh("chat"))
 
 
 def settled(site: Site, port: int) -> None:

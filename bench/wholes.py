@@ -16,7 +16,7 @@ STREAM_WALL, STREAM_CPU = 0.2, 0.45
 def twenty(site: Site) -> Iterator[Row]:
     workspace = site.fresh("twenty")
     names = write_files(workspace)
-    script = [_mixed(step, names) for step in range(STEPS)]
+    script = [mixed_step(step, names) for step in range(STEPS)]
     with Server(site, "twenty", [*script, text()], record="bodies") as server:
         site.overt(server.port, workspace)
         heard = server.arrivals()
@@ -105,7 +105,7 @@ def stream(site: Site) -> Iterator[Row]:
         )
 
 
-def _mixed(step: int, names: list[str]) -> Turn:
+def mixed_step(step: int, names: list[str]) -> Turn:
     match step % 4:
         case 0:
             return calls("read", {"path": names[step % len(names)]})
