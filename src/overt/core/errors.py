@@ -5,7 +5,8 @@ OvertError
 ├── ProviderError   the model's server failed; `retryable` says whether waiting helps
 ├── ConfigError     a person must change a file or a variable
 ├── UsageError      the command line is wrong; the program ends with code 2
-└── SessionError    a session file cannot be read, written or locked
+├── SessionError    a session file cannot be read, written or locked
+└── InternalError   an unexpected exception of ours, already written to a crash file
 
 A message says what happened, what was expected and what to do.
 """
@@ -65,3 +66,12 @@ class SessionError(OvertError):
     def __init__(self, message: str, *, code: str = "unreadable") -> None:
         super().__init__(message)
         self.code = code
+
+
+class InternalError(OvertError):
+    """`path` is the crash file, empty if it could not be written; `summary` is type and message of the exception."""
+
+    def __init__(self, message: str, *, path: str = "", summary: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+        self.summary = summary

@@ -151,6 +151,7 @@ TABLE: dict[str, str] = {
     "newborn.set_aside": "overt.world.sandbox.newborn:set_aside",
     "newborn.worktree": "overt.world.sandbox.newborn:harmful_worktree",
     "harmless": "overt.app.secrets:harmless",
+    "redact.allow": "overt.lib.redact_allow:AllowedSecrets",
     "getpass": "getpass",
     "ipaddress": "ipaddress",
     "keyring": "keyring",
@@ -207,6 +208,8 @@ TABLE: dict[str, str] = {
     "visible": "overt.lib.text:visible",
     "redactor": "overt.lib.redact:Redactor",
     "secrets.known": "overt.app.secrets:known_secrets",
+    "tracebacks": "overt.lib.tracebacks",
+    "raw_replies": "overt.lib.raw_replies",
     "warnings": "warnings",
 }
 

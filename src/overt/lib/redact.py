@@ -7,12 +7,14 @@ it, and a change that carries the mark is refused before it could overwrite the 
 other way, forms left in what is read, would put every key that lies in a file into the session and on the
 wire. So that ordinary code stays editable byte for byte, only forms that are keys and nothing else are here:
 a vendor's prefix, a length, a digit. There is no rule for `password = …` or for a long random word.
+Test data that has such a form can be let through by `redact.allow` (see lib/redact_allow.py).
 """
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import Protocol
 
 HIDDEN = "[redacted" + " secret]"
 """Unlike anything a file would say of itself, this one included: a call that writes it is refused."""
@@ -107,14 +109,29 @@ def _form(prefix: str) -> re.Pattern[str]:
     return _compiled(rf"{literal}(?<![A-Za-z0-9]{literal}){FORMS[prefix]}")
 
 
-class Redactor:
-    """Takes out the values it has learned, and well-known forms of keys."""
+class Allowed(Protocol):
+    """What may be shown although it has the form of a key (`redact.allow`)."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def covers(self, text: str) -> bool: ...
+    def covers_path(self, path: str) -> bool: ...
+    def observe(self, path: str, text: str) -> None: ...
+    def remember(self, text: str) -> None: ...
+
+
+class Redactor:
+    """Takes out the values it has learned, and well-known forms of keys unless `allowed` covers them."""
+
+    def __init__(self, secrets: Iterable[str] = (), *, allowed: Allowed | None = None) -> None:
+        self.allowed = allowed
         self._secrets: tuple[str, ...] = ()
         self._beginning: dict[str, tuple[str, ...]] = {}
         self._done: deque[str] = deque(maxlen=8)
         self.learn(*secrets)
+
+    @property
+    def observer(self) -> Callable[[str, str], None] | None:
+        """To be called with the path and the text of files that are read or written; None without `redact.allow`."""
+        return self.allowed.observe if self.allowed else None
 
     def learn(self, *secrets: str) -> None:
         """Values to hide from now on, also as they stand inside JSON."""
@@ -138,16 +155,23 @@ class Redactor:
         if len(text) < SHORTEST_FORM:
             return text
         for prefix in _prefixes_in(text):
-            text = _form(prefix).sub(HIDDEN, text)
+            text = _form(prefix).sub(self._mark, text)
         if BEGIN in text:
-            text = _compiled(PEM_WHOLE).sub(HIDDEN, text)
+            text = _compiled(PEM_WHOLE).sub(self._mark, text)
         done_with = ""
         for word, pattern in LED.items():
             if word in text and pattern != done_with:
                 done_with = pattern
-                text = _compiled(pattern).sub(rf"\g<1>{HIDDEN}", text)
+                text = _compiled(pattern).sub(self._mark, text)
         self._done.append(text)
         return text
+
+    def _mark(self, match: re.Match[str]) -> str:
+        """What to write for a form of a key; the leader before it, if the pattern has one, stays."""
+        leader: str = match[1] if match.re.groups else ""
+        if self.allowed is not None and self.allowed.covers(match[0][len(leader) :]):
+            return match[0]
+        return leader + HIDDEN
 
     def flow(self) -> "Flow":
         """The same for a text that comes in pieces."""
@@ -237,6 +261,16 @@ class Flow:
         shown = self._redactor.clean(before + text)[len(before) :]
         self._before = shown[-1:]
         return shown
+
+
+def find_forms(text: str) -> Iterator[str]:
+    """Every piece of a text that has the form of a key."""
+    for prefix in _prefixes_in(text):
+        yield from (match[0] for match in _form(prefix).finditer(text))
+    if BEGIN in text:
+        yield from (match[0] for match in _compiled(PEM_WHOLE).finditer(text))
+    for pattern in dict.fromkeys(pattern for word, pattern in LED.items() if word in text):
+        yield from (match[0][len(match[1]) :] for match in _compiled(pattern).finditer(text))
 
 
 def _in_json(secret: str) -> tuple[str, ...]:
