@@ -24,7 +24,7 @@ ENGLISH: dict[str, str] = {
     "turn.cut": "The answer was cut at its token limit; ask it to go on.",
     "turn.filtered": "The server withheld the rest of the answer.",
     "turn.thinking": "thinking …",
-    "turn.repaired": "put right: {note}",
+    "turn.repaired": "repaired: {note}",
     "turn.reset": "The context starts anew: {cause}.",
     "turn.rules": "{place} (rules)",
     # views
@@ -210,7 +210,10 @@ ENGLISH: dict[str, str] = {
         "at a time, slowly, and may be wrong. For more, set a key (OPENAI_API_KEY, …) or OVERT_BASE_URL."
     ),
     # undo, redo, rewind
-    "slash.undo": "put the files back that the last turn changed; --force: over your own changes too",
+    "slash.undo": (
+        "put back the files that the last turn changed; --yes: also files that may be yours; "
+        "--force: also files changed since; --git: also commits, branches and stash"
+    ),
     "slash.redo": "take the last /undo or /rewind of files back",
     "slash.rewind": "list the turns; N [conversation|files|both]: go back to before turn N",
 }

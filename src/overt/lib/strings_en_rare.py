@@ -1,6 +1,16 @@
 """What the program says in English when it is set up, examined, exported or put back: loaded when it is first said."""
 
+from overt.lib.strings_en_undo import UNDO_GIT, UNDO_LIMITS
+
 ENGLISH: dict[str, str] = {
+    **UNDO_LIMITS,
+    "crash.line": "Internal error: {what}. Crash file: {path}",
+    "crash.unwritten": "Internal error: {what}. No crash file was written: {why}.",
+    "crash.no_folder": "the state folder is unknown",
+    "crash.too_many": "this run has written enough of them; see the log",
+    "report.made": "Report: {path} ({size} KB). Read it before you attach it to an issue.",
+    "report.has": "It contains: {names}.",
+    "report.without": "Sessions and replies are not included; add them with --session ID and --replies.",
     "export.language": "en",
     "export.id": "Session",
     "export.parent": "Forked from",
@@ -200,19 +210,27 @@ ENGLISH: dict[str, str] = {
     "undo.nothing": "There is nothing to undo: no turn of this session changed files, or all are undone.",
     "undo.nothing_redo": "There is nothing to redo.",
     "undo.no_turn": "There is no turn {turn}; this session has turns 1 to {last}.",
-    "undo.only_force": "{name} takes nothing or --force, got {argument}",
-    "undo.conflict": (
-        "Changed since by somebody else, so nothing was touched: {files}. {force} overwrites them, and {redo} brings "
-        "them back."
-    ),
-    "undo.done": "Put back as before turn {turn}: {files}",
-    "undo.redone": "Brought back as turn {turn} left it: {files}",
+    "undo.only_force": "Unknown argument {argument}. Usage: {usage}",
+    "undo.shared": "Left as they are, because both `{command}` and someone else changed them:{files}",
+    "undo.maybe": "Left as they are, because they changed while `{command}` ran and may be yours:{files}",
+    "undo.maybe_how": "`{yes}` puts these back too.",
+    "undo.question": "Put these back too? [y/N]",
+    "undo.changed_since": "Left as they are, because they changed after turn {turn}:{files}",
+    "undo.force_how": "`{force}` puts these back too; `{redo}` then brings back what it overwrote.",
+    "undo.none_put_back": "No file was put back for turn {turn}.",
+    "undo.done": "Put back as before turn {turn}:{files}",
+    "undo.redone": "Brought back as turn {turn} left it:{files}",
     "undo.damaged": "The record of this session is damaged, so some changes may be unknown here: {what}",
+    "session.unsaved": (
+        "Not saved: {count} entries of this session are missing in {path}. Files in the workspace are not affected, "
+        "but a continued session and `overt undo` do not know these entries:"
+    ),
+    "session.unsaved_turn": "  turn {turn}: {entries}",
     "undo.unrecorded": "This could not be recorded, so --redo cannot take it back: {path} cannot be written.",
     "undo.removed": "{file} (removed)",
     "undo.same": "The files stand already as they did before turn {turn}.",
     "undo.left": "Left as it is: {file} ({why})",
-    "undo.open": "Not covered by snapshots, so perhaps not as before: {files}",
+    "undo.open": "Not covered by undo, so not put back:{files}",
     "undo.broken": "It failed half-way at {file}: {why}. {state}",
     "undo.rolled_back": "What had been put back was taken back again; all files are as they were.",
     "undo.half": "These files were put back: {done}. These were not: {rest}.",
@@ -221,7 +239,7 @@ ENGLISH: dict[str, str] = {
     "undo.rewound": "The conversation goes on from before turn {turn}.",
     "undo.turn": "{turn:>4}  {files}  {text}",
     "undo.turn_undone": "{turn:>4}  {files}  {text}  (undone)",
-    "undo.usage": "/rewind takes a turn and conversation, files or both, as in: /rewind 3 files",
+    "undo.usage": "Usage: /rewind TURN [conversation | files | both] [--yes] [--force] [--git]",
     "undo.no_turns": "This session has no turns yet.",
     "undo.no_conversation": "The conversation cannot go back to before turn {turn}: where it began is not known.",
     "setup.hello": "A model to work with, in a few answers. Until the last one nothing is written; Ctrl-C leaves.",
@@ -344,7 +362,12 @@ ENGLISH: dict[str, str] = {
     "diff.summary": "Files changed: {files}, +{added} −{removed}",
     "config.defaults": "Every setting has its default.",
     "config.all": "/config all shows the defaults too, /config KEY one of them.",
-    "config.unknown": "There is no setting {name!r}.",
+    "config.unknown": "Unknown setting `{name}`.",
+    "config.near": "Did you mean `{name}`?",
+    "config.list": "List all settings with `overt config`.",
+    "config.value": "value",
+    "config.type": "type",
+    "config.default": "default",
     "copy.none": "There is no answer to copy yet.",
     "copy.fewer": "There are only {count} answers.",
     "copy.done": "Copied: {characters} characters.",
@@ -363,4 +386,5 @@ ENGLISH: dict[str, str] = {
     "budget.nearly": "{spent} of the budget of {bound} is spent.",
     "budget.over": "The budget of {bound} is spent ({spent}); nothing more is sent. /budget N raises it.",
     "budget.unpriced": "The budget does not count {count} requests: no price is known for their model.",
+    **UNDO_GIT,
 }

@@ -136,6 +136,7 @@ ENGLISH: dict[str, str] = {
     "tui.rewind.would": "Files would change like this:",
     "tui.rewind.same": "No file would change.",
     "tui.rewind.others": "Also, without a comparison:",
+    "tui.rewind.doubt": "{path}: left as it is; changed while `{command}` ran, perhaps by you",
     "tui.rewind.unsure": "files that a command may have changed when the program ended",
     "tui.rewind.more": "{count} more files",
     "tui.rewind.binary": "{path} (not text, or large)",

@@ -206,7 +206,9 @@ CHINESE: dict[str, str] = {
         "需要更强的模型，请设置密钥（OPENAI_API_KEY 等）或 OVERT_BASE_URL；参见 `overt models`。"
     ),
     # undo, redo, rewind
-    "slash.undo": "恢复上一轮改动过的文件；--force：连你自己的改动也覆盖",
+    "slash.undo": (
+        "恢复上一轮改动过的文件；--yes：包括可能是您改的文件；--force：包括之后改过的文件；--git：包括提交、分支和贮藏"
+    ),
     "slash.redo": "撤回上一次 /undo 或对文件的 /rewind",
     "slash.rewind": "列出各轮；N [conversation|files|both]：回到第 N 轮之前",
 }

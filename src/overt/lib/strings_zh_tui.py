@@ -136,6 +136,7 @@ CHINESE: dict[str, str] = {
     "tui.rewind.would": "文件将这样改变：",
     "tui.rewind.same": "没有文件会改变。",
     "tui.rewind.others": "另有以下，未作比较：",
+    "tui.rewind.doubt": "{path}：保持原样；在 `{command}` 运行期间改变，可能是您改的",
     "tui.rewind.unsure": "程序结束时某个命令可能改动过的文件",
     "tui.rewind.more": "还有 {count} 个文件",
     "tui.rewind.binary": "{path}（不是文本，或太大）",
