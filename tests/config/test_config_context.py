@@ -37,7 +37,7 @@ def rows(config: Config) -> list[tuple[str, object, str]]:
 
 def test_the_built_in_recipe_is_shown_as_the_default(where: Environment) -> None:
     assert rows(load(where, project=where.cwd, trusted=False)) == [
-        ("context.context_window", 0, "default"),
+        ("context.context_window", None, "default"),
         ("context.sources", SOURCES, "default"),
         ("context.instructions", (), "default"),
         ("context.strict", False, "default"),

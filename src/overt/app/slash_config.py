@@ -5,27 +5,22 @@ import asyncio
 from overt.app.conversation import Conversation
 from overt.app.doctor import examine
 from overt.app.doctor_lines import lines
+from overt.app.explained import explain_setting, lines_of
 from overt.app.queries import Row, configuration
 from overt.app.slash import Done
 from overt.core.codec import printable
-from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.lib.catalogue import say
 
 
 async def config(conversation: Conversation, argument: str) -> Done:
-    rows, warnings = await asyncio.to_thread(configuration, conversation.workspace)
     if argument in ("", "all"):
+        rows, warnings = await asyncio.to_thread(configuration, conversation.workspace)
         shown = [row for row in rows if argument or row.origin != "default"]
         head = () if shown else (say("config.defaults"),)
         more = () if argument else (say("config.all"),)
         return Done(lines=(*head, *map(_line, shown), *more, *warnings))
-    shown = [row for row in rows if row.key == argument or row.key.startswith(f"{argument}.")]
-    if not shown:
-        keys = tuple(dict.fromkeys(row.key for row in rows))
-        near = late("difflib").get_close_matches(argument, keys, n=1)
-        raise OvertError(say("config.unknown", name=argument) + (f" ({near[0]}?)" if near else ""))
-    return Done(lines=tuple(map(_line, shown)))
+    settings, warnings = await asyncio.to_thread(explain_setting, conversation.workspace, argument)
+    return Done(lines=(*lines_of(settings), *warnings))
 
 
 def _line(row: Row) -> str:

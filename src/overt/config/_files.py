@@ -8,10 +8,10 @@ from overt.config._keys import (
     PROVIDER,
     QUIRKS,
     TIMEOUTS,
-    read_rule,
     read_value,
 )
 from overt.config._models import Models
+from overt.config._outside import read_rule
 from overt.config._toml import parse as parse_toml
 from overt.config._values import described, did_you_mean
 from overt.config.regular import read_regular
@@ -25,7 +25,7 @@ from overt.lib.jsonc import Located, Malformed, Path
 LARGEST_FILE = 1024 * 1024
 MOST_WARNINGS = 20
 
-LATER = frozenset("skills mcp hooks logs cache plugins mcpServers".split())
+LATER = frozenset("skills mcp hooks plugins mcpServers".split())
 """Keys of the whole tree that this version does not use yet."""
 
 ALIASES = {"permission": "permissions", "provider": "providers", "instructions": "context.instructions"}

@@ -5,8 +5,18 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from overt.config._values import Unfit, described, did_you_mean, read_template
-from overt.config.rules import nearest, parse_rule, printable, split_rules, stranger, tool_name
+from overt.config._amounts import (
+    AGE_FORM,
+    AGE_OR_NEVER_FORM,
+    SIZE_FORM,
+    read_age,
+    read_age_or_never,
+    read_file_size,
+    read_log_size,
+    read_store_size,
+)
+from overt.config._values import Unfit, described, did_you_mean, read_allowed, read_template
+from overt.config.rules import nearest, printable, tool_name
 from overt.core.errors import ConfigError
 from overt.core.settings import (
     CAPS,
@@ -14,8 +24,8 @@ from overt.core.settings import (
     Action,
     Calls,
     Interface,
+    Logs,
     Quirks,
-    Rule,
     is_file_name,
 )
 
@@ -40,11 +50,15 @@ LARGEST = 10**9
 
 
 class Check(Struct, frozen=True):
-    """`read` gives the value as the program wants it, or raises ValueError; `expected` finishes “must be”."""
+    """`read` gives the value as the program wants it, or raises ValueError; `expected` finishes “must be”.
+
+    `choices` are the texts it accepts, where only these are; `overt config --schema` lists them.
+    """
 
     expected: str
     read: Callable[[Any], Any]
     secret: bool = False
+    choices: tuple[str, ...] = ()
 
 
 def _text(value: Any) -> str:
@@ -207,6 +221,16 @@ def _patterns(value: Any) -> tuple[str, ...]:
     return names
 
 
+def _allowed(value: Any) -> tuple[str, ...]:
+    return read_allowed(_texts(value))
+
+
+def _log_files(value: Any) -> int:
+    if _whole(value) > 100:
+        raise ValueError
+    return int(value)
+
+
 def _one_of(choices: dict[str, str]) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if _text(value) not in choices:
@@ -219,7 +243,8 @@ def _one_of(choices: dict[str, str]) -> Callable[[Any], str]:
 def _choice(*choices: str, also: dict[str, str] | None = None) -> Check:
     names = dict.fromkeys(choices)
     shown = ", ".join(f"'{name}'" for name in names)
-    return Check(f"one of {shown}", _one_of({name: name for name in choices} | (also or {})))
+    accepted = {name: name for name in choices} | (also or {})
+    return Check(f"one of {shown}", _one_of(accepted), choices=tuple(accepted))
 
 
 TEXT = Check("a text", _text)
@@ -255,7 +280,9 @@ CHECKS: dict[str, Check] = {
     "limits.result_bytes": WHOLE,
     "limits.result_tokens": WHOLE,
     "limits.budget_usd": Check("a number of dollars above 0, or 0 for no bound", _dollars),
+    "compaction.auto": FLAG,
     "compaction.threshold": Check("a share of the window from 0.1 to 0.95, or 0 for never", _share),
+    "compaction.prune": FLAG,
     **{f"timeouts.{name}": SECONDS for name in TIMEOUTS},
     "context.context_window": Check("a whole number of tokens, or 0 to leave it to the server", _window),
     "context.sources": Check("a list of sources and files", _sources),
@@ -265,6 +292,9 @@ CHECKS: dict[str, Check] = {
     "env.pass": Check("a list of names of variables", _variables),
     "workspace.allow_read": TEXTS,
     "workspace.allow_write": TEXTS,
+    "cache.max_age": Check(AGE_OR_NEVER_FORM, read_age_or_never),
+    "cache.models_max_age": Check(AGE_OR_NEVER_FORM, read_age_or_never),
+    "redact.allow": Check("a list of patterns and paths", _allowed),
     **{
         f"ui.{name}": _choice(*get_args(Interface.__annotations__[name]))
         for name in ("theme", "keys", "face", "notify", "links")
@@ -274,6 +304,13 @@ CHECKS: dict[str, Check] = {
     "ui.mouse": FLAG,
     "ui.editor": Check("a command in one line", _line),
     "ui.history": FLAG,
+    "undo.enabled": FLAG,
+    "undo.max_size": Check(SIZE_FORM, read_store_size),
+    "undo.max_age": Check(AGE_FORM, read_age),
+    "undo.max_file": Check(SIZE_FORM, read_file_size),
+    "logs.level": _choice(*get_args(Logs.__annotations__["level"])),
+    "logs.max_size": Check(SIZE_FORM, read_log_size),
+    "logs.keep": Check("a whole number of files from 1 to 100", _log_files),
 }
 
 QUIRKS: dict[str, Check] = {
@@ -333,32 +370,3 @@ def read_value(check: Check, value: Any, *, name: str, place: str) -> Any:
     except ValueError:
         got = "" if check.secret else f", got {described(value)}"
         raise ConfigError(f"{place}: `{name}` must be {check.expected}{got}") from None
-
-
-def read_rule(text: Any, action: Action, place: str) -> tuple[Rule, str]:
-    """A rule and a warning or nothing. A restriction that a slip of the pen would undo is an error."""
-    if not isinstance(text, str):
-        raise ConfigError(f"{place}: a rule must be a text like 'bash(git *)', got {described(text)}")
-    rule = parse_rule(text, action, place)
-    strange = stranger(rule.tool)
-    if strange is None:
-        return rule, ""
-    name, near = strange
-    if near and action != "allow":
-        raise ConfigError(f"{place}: the rule {printable(text)!r} names no known tool; did you mean `{near}`?")
-    return rule, f"{place}: no tool of this version is called `{printable(name)}`" + did_you_mean(near)
-
-
-def outside_value(key: str, value: Any, place: str) -> tuple[Any, tuple[str, ...]]:
-    """A value from a flag or a variable, held to the same checks as one from a file, and warnings."""
-    name = key.rpartition(".")[2]
-    for action in ACTIONS:
-        if key == f"permissions.{action}":
-            read = [
-                read_rule(text, action, place) for text in (split_rules(value) if isinstance(value, str) else value)
-            ]
-            return tuple(rule for rule, _ in read), tuple(warning for _, warning in read if warning)
-    check = OUTSIDE.get(key) or CHECKS[key]
-    if check is WHOLE and isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value[:20])
-    return read_value(check, value, name=name, place=place), ()

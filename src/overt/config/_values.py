@@ -5,6 +5,9 @@ from typing import Any
 from overt.config.rules import nearest, printable
 from overt.core.gauges import PLACEHOLDERS, template_parts
 
+SHORTEST_PATTERN = 2
+"""Characters besides wildcards that an entry of `redact.allow` must have."""
+
 
 class Unfit(ValueError):
     """A value that does not fit, in words that go behind its name."""
@@ -24,6 +27,14 @@ def read_template(text: str) -> str:
                 f"holds {{{printable(name)}}}, which is no placeholder{near}; they are {', '.join(PLACEHOLDERS)}"
             )
     return text
+
+
+def read_allowed(entries: tuple[str, ...]) -> tuple[str, ...]:
+    """Check the entries of `redact.allow`: a pattern of wildcards alone would switch redaction off."""
+    for entry in entries:
+        if len(entry.replace("*", "").replace("?", "").strip("./")) < SHORTEST_PATTERN:
+            raise Unfit(f"holds {printable(entry)!r}, which matches nearly everything; name a value or a path")
+    return entries
 
 
 def did_you_mean(near: str) -> str:

@@ -16,15 +16,18 @@ from overt.core.late import late
 from overt.core.settings import (
     CAPS,
     SOURCES,
+    Cache,
     Compaction,
     Interface,
     Limits,
+    Logs,
     ProviderEntry,
     Quirks,
     Recipe,
     Rule,
     Sandbox,
     Timeouts,
+    UndoSettings,
 )
 from overt.lib.paths import literal, shown
 
@@ -41,6 +44,8 @@ VARIABLES = {
     "OVERT_KIND": "kind",
     "OVERT_LANGUAGE": "language",
     "OVERT_OFFLINE": "offline",
+    "OVERT_DEBUG": "logs.level",
+    "OVERT_LOG": "logs.level",
     "OVERT_SYSTEM_PROMPT": "agent.system_prompt",
 }
 TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -50,6 +55,7 @@ JOINED = frozenset(
         *("permissions.allow", "permissions.ask", "permissions.deny", "permissions.dangerous", "tools.disabled"),
         *("agent.permissions.allow", "agent.permissions.ask", "agent.permissions.deny"),
         *("env.pass", "workspace.allow_read", "workspace.allow_write", "context.instructions"),
+        "redact.allow",
     }
 )
 """Lists to which each layer adds; every other value is replaced by the stronger layer."""
@@ -81,6 +87,11 @@ ALWAYS_LOOSE = frozenset(
         # They name files, anywhere, whose text goes to the model.
         *("context.sources", "context.instructions", *(f"context.caps.{name}" for name in CAPS)),
         "ui.editor",  # a program that would be run
+        "redact.allow",  # what it covers is sent to the model
+        *("cache.max_age", "cache.models_max_age"),  # files of the user are deleted
+        # A folder that is not trusted neither switches the safety net off nor decides how much disk it takes.
+        *(f"undo.{name}" for name in UndoSettings.__struct_fields__),
+        *("logs.level", "logs.max_size", "logs.keep"),  # they fill the disk, or hide what went wrong
     }
 )
 LOWER_ONLY = frozenset(
@@ -180,6 +191,10 @@ class _Merged:
         for name, text in found.items():
             key = VARIABLES[name]
             value = TRUTH.get(text.lower(), text) if key == "offline" else text
+            if name == "OVERT_DEBUG":
+                if TRUTH.get(text.lower()) is False:
+                    continue
+                value = "debug"
             self.outside(Setting(key=key, value=value, origin=name))
 
     def flags(self, flags: Sequence[Flag], *, base: str, home: str) -> None:
@@ -268,7 +283,9 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
         ),
         tools=ToolSettings(enabled=get("tools.enabled"), disabled=get("tools.disabled", ())),
         limits=Limits(**limits),
-        compaction=Compaction(threshold=get("compaction.threshold", Compaction().threshold)),
+        compaction=Compaction(
+            **{name: get(f"compaction.{name}", getattr(Compaction(), name)) for name in Compaction.__struct_fields__}
+        ),
         timeouts=Timeouts(**timeouts),
         context_window=get("context.context_window", 0),
         recipe=Recipe(
@@ -280,7 +297,13 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
         env_pass=get("env.pass", ()),
         allow_read=get("workspace.allow_read", ()),
         allow_write=get("workspace.allow_write", ()),
+        redact_allow=get("redact.allow", ()),
         ui=Interface(**{name: get(f"ui.{name}", getattr(Interface(), name)) for name in Interface.__struct_fields__}),
+        cache=Cache(**{name: get(f"cache.{name}", getattr(Cache(), name)) for name in Cache.__struct_fields__}),
+        undo=UndoSettings(
+            **{name: get(f"undo.{name}", getattr(UndoSettings(), name)) for name in UndoSettings.__struct_fields__}
+        ),
+        logs=Logs(**{name: get(f"logs.{name}", getattr(Logs(), name)) for name in Logs.__struct_fields__}),
         warnings=tuple(warnings),
         settings=tuple(each for found in merged.settings.values() for each in found),
         files=files,

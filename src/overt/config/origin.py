@@ -5,7 +5,20 @@ from typing import Any
 from msgspec import to_builtins
 
 from overt.config.schema import Config, Setting
-from overt.core.settings import CAPS, SOURCES, Compaction, Interface, Limits, ModelFacts, Rule, Sandbox, Timeouts
+from overt.core.settings import (
+    CAPS,
+    SOURCES,
+    Cache,
+    Compaction,
+    Interface,
+    Limits,
+    Logs,
+    ModelFacts,
+    Rule,
+    Sandbox,
+    Timeouts,
+    UndoSettings,
+)
 
 DEFAULTS: dict[str, Any] = {
     "default_model": "",
@@ -35,13 +48,13 @@ DEFAULTS: dict[str, Any] = {
     "limits.result_bytes": Limits().result_bytes,
     "limits.result_tokens": Limits().result_tokens,
     "limits.budget_usd": Limits().budget_usd,
-    "compaction.threshold": Compaction().threshold,
+    **{f"compaction.{name}": getattr(Compaction(), name) for name in Compaction.__struct_fields__},
     "timeouts.connect": Timeouts().connect,
     "timeouts.headers": Timeouts().headers,
     "timeouts.between": Timeouts().between,
     "timeouts.total": Timeouts().total,
     "timeouts.notice": Timeouts().notice,
-    "context.context_window": 0,
+    "context.context_window": None,
     "context.sources": SOURCES,
     "context.instructions": (),
     "context.strict": False,
@@ -49,7 +62,11 @@ DEFAULTS: dict[str, Any] = {
     "env.pass": (),
     "workspace.allow_read": (),
     "workspace.allow_write": (),
+    **{f"cache.{name}": getattr(Cache(), name) for name in Cache.__struct_fields__},
+    "redact.allow": (),
     **{f"ui.{name}": getattr(Interface(), name) for name in Interface.__struct_fields__},
+    **{f"undo.{name}": getattr(UndoSettings(), name) for name in UndoSettings.__struct_fields__},
+    **{f"logs.{name}": getattr(Logs(), name) for name in Logs.__struct_fields__},
 }
 """Every key outside `providers`, in the order `overt config` shows them, with its default."""
 

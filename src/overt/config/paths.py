@@ -28,6 +28,7 @@ class Environment(Struct, frozen=True, kw_only=True):
     config_dir: str
     data_dir: str
     cache_dir: str
+    state_dir: str = ""
     cwd: str
     variables: dict[str, str]
 
@@ -61,6 +62,7 @@ def read_environment() -> Environment:
         config_dir=_folder(variables, "XDG_CONFIG_HOME", f"{home}/.config"),
         data_dir=_own(variables, "OVERT_DATA", cwd) or _folder(variables, "XDG_DATA_HOME", f"{home}/.local/share"),
         cache_dir=_own(variables, "OVERT_CACHE", cwd) or _folder(variables, "XDG_CACHE_HOME", f"{home}/.cache"),
+        state_dir=_folder(variables, "XDG_STATE_HOME", f"{home}/.local/state"),
         cwd=cwd,
         variables=variables,
     )

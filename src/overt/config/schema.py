@@ -6,15 +6,18 @@ from msgspec import Struct
 
 from overt.core.settings import (
     Action,
+    Cache,
     Compaction,
     Interface,
     Limits,
+    Logs,
     Mode,
     ProviderEntry,
     Recipe,
     Rule,
     Sandbox,
     Timeouts,
+    UndoSettings,
 )
 
 
@@ -75,7 +78,11 @@ class Config(Struct, frozen=True, kw_only=True):
     env_pass: tuple[str, ...] = ()
     allow_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()
+    redact_allow: tuple[str, ...] = ()
     ui: Interface = Interface()
+    cache: Cache = Cache()
+    undo: UndoSettings = UndoSettings()
+    logs: Logs = Logs()
     warnings: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     files: tuple[str, ...] = ()

@@ -31,6 +31,7 @@ TABLE: dict[str, str] = {
     "tui.diffs": "overt.faces.tui.diffs",
     "config.files": "overt.config._files:read_settings",
     "config.contents": "overt.config.contents:contents",
+    "config.value": "overt.config._outside:outside_value",
     "strings.en.rare": "overt.lib.strings_en_rare:ENGLISH",
     "strings.en.tui": "overt.lib.strings_en_tui:ENGLISH",
     "strings.zh.tui": "overt.lib.strings_zh_tui:CHINESE",

@@ -148,9 +148,42 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Compaction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`threshold` is the share of the window above which room is made by itself; with 0 it never is."""
+    """When and how the history is shortened.
 
+    `threshold` is the share of the window above which it happens; 0 or `auto` False switch it off. With `prune`
+    False old tool results are never removed one by one; only the summary of the older middle replaces them.
+    """
+
+    auto: bool = True
     threshold: float = 0.8
+    prune: bool = True
+
+
+class Cache(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Days after which unused entries of the cache folder are deleted; 0 keeps them."""
+
+    max_age: float = 30.0
+    models_max_age: float = 0.0
+
+
+class UndoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What undo may keep. Sizes are in bytes, `max_age` is in days; `max_size` is for one project, on disk.
+
+    Files above `max_file` are not in the snapshots around commands.
+    """
+
+    enabled: bool = True
+    max_size: int = 2 * 1024**3
+    max_age: float = 30.0
+    max_file: int = 10 * 1024**2
+
+
+class Logs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`max_size` is in bytes; `keep` counts the files, the current one included."""
+
+    level: Literal["debug", "info", "warning", "error", "off"] = "warning"
+    max_size: int = 5 * 1024**2
+    keep: int = 5
 
 
 class Interface(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

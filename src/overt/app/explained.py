@@ -1,0 +1,103 @@
+"""Settings with everything there is to say about each: value, origin, type, default and description."""
+
+from typing import Any
+
+from msgspec import Struct, json
+
+from overt.app.queries import Row, configuration
+from overt.config.json_schema import build_schema
+from overt.config.key_table import ENTRY, KEYS, Key, find_key, keys_below, nearest_key, show_value
+from overt.core.errors import UsageError
+from overt.lib.catalogue import say
+
+
+class Explained(Struct, frozen=True, kw_only=True):
+    """One row of `overt config`: a setting, or one item of a setting that is a list."""
+
+    key: str
+    value: Any
+    origin: str
+    type: str
+    default: Any
+    description: str
+
+
+def explain_all(directory: str) -> tuple[tuple[Explained, ...], tuple[str, ...]]:
+    """Every setting in use, and warnings about the files."""
+    rows, warnings = configuration(directory)
+    return tuple(_explained(row) for row in rows), warnings
+
+
+def explain_setting(directory: str, name: str) -> tuple[tuple[Explained, ...], tuple[str, ...]]:
+    """One setting, or all of a table such as `undo`. Raises UsageError with the nearest name if there is none."""
+    rows, warnings = configuration(directory)
+    set_rows = [row for row in rows if row.key == name or row.key.startswith(f"{name}.")]
+    there = {row.key for row in set_rows}
+    unset = [
+        Row(key=each, value=key.default, origin="default") for each, key in _unset(name, rows) if each not in there
+    ]
+    if not set_rows and not unset:
+        own = dict.fromkeys(".".join(row.key.split(".")[:2]) for row in rows if row.key.startswith("providers."))
+        fields = [each for provider in own for each, _ in _unset(provider, rows)]
+        near = nearest_key(name, (*own, *fields))
+        hint = say("config.near", name=near) if near else say("config.list")
+        raise UsageError(f"{say('config.unknown', name=name)} {hint}")
+    return tuple(_explained(row) for row in (*set_rows, *unset)), warnings
+
+
+def _unset(name: str, rows: tuple[Row, ...]) -> list[tuple[str, Key]]:
+    """Settings of providers are no rows until they are set: their names and what is known of them."""
+    head, _, rest = name.partition(".")
+    if head != "providers":
+        return []
+    if not rest:
+        return [(key.key, key) for key in keys_below("providers")]
+    provider, _, field = rest.partition(".")
+    if provider != "NAME" and not any(row.key.startswith(f"providers.{provider}.") for row in rows):
+        return []
+    own = f"providers.{provider}"
+    general = f"{ENTRY}.{field}" if field else ENTRY
+    keys = [key for key in KEYS.values() if key.key == general or key.key.startswith(f"{general}.")]
+    return [(own + key.key.removeprefix(ENTRY), key) for key in keys if provider == "NAME" or "MODEL" not in key.key]
+
+
+def _explained(row: Row) -> Explained:
+    key = find_key(row.key)
+    return Explained(
+        key=row.key,
+        value=row.value,
+        origin=row.origin,
+        type=key.type if key else "",
+        default=key.default if key else None,
+        description=key.description if key else "",
+    )
+
+
+def schema_text() -> str:
+    """The JSON schema of configuration files, with line breaks."""
+    return json.format(json.encode(build_schema()), indent=2).decode() + "\n"
+
+
+def value_text(setting: Explained) -> str:
+    return show_value(setting.value, find_key(setting.key))
+
+
+def lines_of(settings: tuple[Explained, ...]) -> tuple[str, ...]:
+    """A paragraph for each setting; the items of a list are lines of one paragraph."""
+    lines: list[str] = []
+    before = ""
+    for number, each in enumerate(settings):
+        value = f"{value_text(each)}  ({each.origin})"
+        if each.key == before:
+            lines.insert(len(lines) - 3, f"  {'':8} {value}")
+            continue
+        before = each.key
+        lines += [""] if number else []
+        lines += [
+            each.key,
+            f"  {say('config.value'):8} {value}",
+            f"  {say('config.type'):8} {each.type}",
+            f"  {say('config.default'):8} {show_value(each.default, find_key(each.key))}",
+            f"  {each.description}",
+        ]
+    return tuple(lines)

@@ -1,0 +1,38 @@
+"""Read permission rules, and values that come from a flag or an environment variable."""
+
+from typing import Any
+
+from overt.config._keys import ACTIONS, CHECKS, OUTSIDE, WHOLE, read_value
+from overt.config._values import described, did_you_mean
+from overt.config.rules import parse_rule, printable, split_rules, stranger
+from overt.core.errors import ConfigError
+from overt.core.settings import Action, Rule
+
+
+def read_rule(text: Any, action: Action, place: str) -> tuple[Rule, str]:
+    """A rule and a warning or nothing. A restriction that a slip of the pen would undo is an error."""
+    if not isinstance(text, str):
+        raise ConfigError(f"{place}: a rule must be a text like 'bash(git *)', got {described(text)}")
+    rule = parse_rule(text, action, place)
+    strange = stranger(rule.tool)
+    if strange is None:
+        return rule, ""
+    name, near = strange
+    if near and action != "allow":
+        raise ConfigError(f"{place}: the rule {printable(text)!r} names no known tool; did you mean `{near}`?")
+    return rule, f"{place}: no tool of this version is called `{printable(name)}`" + did_you_mean(near)
+
+
+def outside_value(key: str, value: Any, place: str) -> tuple[Any, tuple[str, ...]]:
+    """A value from a flag or a variable, held to the same checks as one from a file, and warnings."""
+    name = key.rpartition(".")[2]
+    for action in ACTIONS:
+        if key == f"permissions.{action}":
+            read = [
+                read_rule(text, action, place) for text in (split_rules(value) if isinstance(value, str) else value)
+            ]
+            return tuple(rule for rule, _ in read), tuple(warning for _, warning in read if warning)
+    check = OUTSIDE.get(key) or CHECKS[key]
+    if check is WHOLE and isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:20])
+    return read_value(check, value, name=name, place=place), ()

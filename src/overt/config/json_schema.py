@@ -1,0 +1,220 @@
+"""The JSON schema of a configuration file, built from the table of settings: `overt config --schema`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from overt.config import _keys
+from overt.config._amounts import read_age, read_age_or_never, read_file_size, read_log_size, read_store_size
+from overt.config._files import ALIASES, KEYS, LATER, PROVIDER_SAME, SAME
+from overt.config._models import LIMIT, SAME_PRICE
+from overt.config._models import SAME as MODEL_SAME
+from overt.config.descriptions import SECTIONS
+from overt.config.key_table import ENTRY, MODEL, Key, keys_below, show_value
+from overt.config.key_table import KEYS as TABLE
+
+Schema = dict[str, Any]
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+STRING: Schema = {"type": "string"}
+STRINGS: Schema = {"type": "array", "items": {"type": "string", "minLength": 1}}
+OBJECT: Schema = {"type": "object"}
+SECONDS: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": _keys.LARGEST}
+WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": _keys.LARGEST}
+AMOUNT = r"^\s*\d+(\.\d+)?\s*{units}\s*$"
+SIZE: Schema = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0},
+        {"type": "string", "pattern": AMOUNT.format(units="([KMGTkmgt][Ii]?[Bb]|[Bb])?")},
+    ]
+}
+AGE: Schema = {
+    "anyOf": [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "pattern": AMOUNT.format(units="(([Hh][Oo][Uu][Rr]|[Dd][Aa][Yy]|[Ww][Ee][Ee][Kk])[Ss]?)?")},
+    ]
+}
+KEY_NAME = "The variable that holds the key, as `{env:NAME}`; never the key itself."
+VARIABLE = r"^[A-Z_][A-Z0-9_]*$"
+ACTION: Schema = {"enum": [*_keys.ACTIONS]}
+RULES: Schema = {
+    "type": "array",
+    "items": {"type": "string", "description": "A tool, or a tool with a pattern: `edit`, `bash(git *)`."},
+}
+
+SHAPES: dict[Callable[[Any], Any], Schema] = {
+    _keys._text: STRING,
+    _keys._line: STRING,
+    _keys._flag: {"type": "boolean"},
+    _keys._whole: WHOLE,
+    _keys._log_files: {"type": "integer", "minimum": 1, "maximum": 100},
+    _keys._window: {"type": "integer", "minimum": 0, "maximum": _keys.LARGEST},
+    _keys._share: {"anyOf": [{"const": 0}, {"type": "number", "minimum": 0.1, "maximum": 0.95}]},
+    _keys._seconds: SECONDS,
+    _keys._dollars: {"type": "number", "minimum": 0, "maximum": _keys.LARGEST},
+    _keys._variable: {"type": "string", "pattern": VARIABLE},
+    _keys._address: {"type": "string", "pattern": r"^\s*([Hh][Tt][Tt][Pp][Ss]?://[^@/]+(/|$)|file:)"},
+    _keys._proxy: {"type": "string", "minLength": 1},
+    _keys._below: {"type": "string", "pattern": r"^\s*/"},
+    _keys._fields: OBJECT,
+    _keys._headers: {"type": "object", "additionalProperties": STRING},
+    read_age: AGE,
+    read_age_or_never: AGE,
+    read_file_size: SIZE,
+    read_log_size: SIZE,
+    read_store_size: SIZE,
+    **dict.fromkeys(
+        (
+            _keys._texts,
+            _keys._tools,
+            _keys._programs,
+            _keys._variables,
+            _keys._sources,
+            _keys._patterns,
+            _keys._allowed,
+        ),
+        STRINGS,
+    ),
+}
+"""What the readers of values accept. For other readers the type of the default decides."""
+
+
+def build_schema() -> Schema:
+    """The schema of a whole file. Unknown keys do not fit: Overt itself only warns about most of them."""
+    properties: dict[str, Any] = {"$schema": {**STRING, "description": "The address of this schema, for editors."}}
+    for key in TABLE.values():
+        if key.section != "" and not key.key.startswith(("providers.", "permissions.", "agent.permissions.")):
+            _put(properties, key.key, key)
+        elif key.section == "" and key.key in _keys.CHECKS:
+            properties[key.key] = value_schema(key)
+    properties["permissions"] = _permissions(own=False)
+    properties["agent"]["properties"]["permissions"] = _permissions(own=True)
+    properties["agent"]["properties"]["permission"] = {"$ref": "#/properties/agent/properties/permissions"}
+    properties["providers"] = _providers()
+    for written, meant in SAME.items():
+        table, _, name = written.partition(".")
+        if table != "permissions":
+            properties[table]["properties"][name] = _same_as(meant)
+    for written, meant in ALIASES.items():
+        properties[written] = _same_as(meant)
+    for name in sorted(LATER):
+        properties[name] = {"description": "Not used by this version."}
+    return {
+        "$schema": DRAFT,
+        "title": "Overt configuration",
+        "description": "Settings of Overt: overt.toml, ~/.config/overt/config.toml, or the same in JSON.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "$defs": {"provider": _provider(), "model": _model(), "quirks": _quirks()},
+    }
+
+
+def value_schema(key: Key) -> Schema:
+    """The schema of one value, with its sentence and its default."""
+    check = key.check
+    if check.choices:
+        shape: Schema = {"enum": [*check.choices]}
+    else:
+        shape = SHAPES.get(check.read) or _shape_of(key.default)
+    found = {"description": key.description, **shape}
+    if shape in (AGE, SIZE) and key.default:
+        found["default"] = show_value(key.default, key).strip('"')
+    elif key.default is not None and key.default != "":
+        found["default"] = list(key.default) if isinstance(key.default, tuple) else key.default
+    return found
+
+
+def _shape_of(default: Any) -> Schema:
+    if isinstance(default, bool):
+        return {"type": "boolean"}
+    if isinstance(default, int | float):
+        return {"type": ["number", "string"]}
+    return STRING if isinstance(default, str) else {}
+
+
+def _table(section: str, properties: dict[str, Any]) -> Schema:
+    about = {"description": SECTIONS[section]} if section else {}
+    return {**about, "type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _put(properties: dict[str, Any], name: str, key: Key, above: str = "") -> None:
+    """Put a dotted name into tables of its parts."""
+    head, _, rest = name.partition(".")
+    if not rest:
+        properties[head] = value_schema(key)
+        return
+    section = f"{above}.{head}" if above else head
+    table = properties.setdefault(head, _table(section, {}))
+    _put(table["properties"], rest, key, section)
+
+
+def _same_as(name: str) -> Schema:
+    return {"$ref": "#/properties/" + "/properties/".join(name.split("."))}
+
+
+def _permissions(*, own: bool) -> Schema:
+    """Rules in lists, or a tool with an action, or a tool with patterns; or one action for everything."""
+    properties: dict[str, Any] = {}
+    for action in _keys.ACTIONS:
+        sentence = TABLE[f"{'agent.' if own else ''}permissions.{action}"].description
+        properties[action] = {**RULES, "description": sentence}
+    if not own:
+        for key in keys_below("permissions"):
+            if key.key in _keys.CHECKS:
+                properties[key.key.rpartition(".")[2]] = value_schema(key)
+        properties["defaultMode"] = properties["mode"]
+    tool = {"anyOf": [ACTION, {"type": "object", "additionalProperties": ACTION}]}
+    table = {"type": "object", "properties": properties, "additionalProperties": tool}
+    return {"description": SECTIONS["agent.permissions" if own else "permissions"], "anyOf": [ACTION, table]}
+
+
+def _providers() -> Schema:
+    entry = {"$ref": "#/$defs/provider"}
+    return {
+        "description": SECTIONS["providers"],
+        "anyOf": [
+            {"type": "array", "items": {**entry, "required": ["name"]}},
+            {"type": "object", "additionalProperties": entry},
+        ],
+    }
+
+
+def _provider() -> Schema:
+    properties: dict[str, Any] = {"name": {"type": "string", "pattern": r"^[A-Za-z0-9_-]{1,64}$"}}
+    for key in keys_below(ENTRY):
+        if not key.key.startswith((f"{MODEL}.", f"{ENTRY}.quirks.")):
+            _put(properties, key.key.removeprefix(f"{ENTRY}."), key, ENTRY)
+    model = {"$ref": "#/$defs/model"}
+    properties["models"] = {
+        "description": TABLE[f"{ENTRY}.models"].description,
+        "anyOf": [
+            {"type": "array", "items": {"anyOf": [{**STRING, "minLength": 1}, {**model, "required": ["name"]}]}},
+            {"type": "object", "additionalProperties": model},
+        ],
+    }
+    properties["quirks"] = {"$ref": "#/$defs/quirks"}
+    same = "#/$defs/provider/properties/"
+    key_name = {"type": "string", "pattern": r"^\{env:[A-Z_][A-Z0-9_]*\}$", "description": KEY_NAME}
+    properties |= {written: {"$ref": f"{same}{meant}"} for written, meant in PROVIDER_SAME.items()}
+    properties |= dict.fromkeys(sorted(KEYS), key_name)
+    inside = [name for name in properties if name not in ("name", "models", "quirks", "timeouts")]
+    properties["options"] = _table("", {name: {"$ref": f"{same}{name}"} for name in inside})
+    return _table("providers", properties)
+
+
+def _quirks() -> Schema:
+    keys = keys_below(f"{ENTRY}.quirks")
+    return _table(f"{ENTRY}.quirks", {key.key.rpartition(".")[2]: value_schema(key) for key in keys})
+
+
+def _model() -> Schema:
+    properties: dict[str, Any] = {}
+    for key in keys_below(MODEL):
+        _put(properties, key.key.removeprefix(f"{MODEL}."), key, MODEL)
+    properties["quirks"] = {"$ref": "#/$defs/quirks"}
+    prices = properties["price"]["properties"]
+    prices |= {written: prices[meant] for written, meant in SAME_PRICE.items()}
+    properties |= {written: properties[meant] for written, meant in MODEL_SAME.items()}
+    properties["limit"] = _table("", {written: properties[meant] for written, meant in LIMIT.items()})
+    properties |= {"name": STRING, "id": STRING}
+    return _table(MODEL, properties)
