@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import aclosing
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 from overt.core.errors import ProviderError
@@ -81,3 +83,10 @@ def failure(url: str, wanted: Request | None = None, **settings: Any) -> tuple[l
     assert error is not None, deltas
     assert KEY not in error.message
     return deltas, error
+
+
+def bytecode_of_pip() -> dict[str, int]:
+    """The compiled modules of the installed pip with their sizes."""
+    spec = find_spec("pip")
+    assert spec and spec.origin
+    return {str(path): path.stat().st_size for path in Path(spec.origin).parent.rglob("*.pyc")}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.providers.provider_kit import run
+from tests.providers.provider_kit import bytecode_of_pip, run
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.providers._download import Download
@@ -490,7 +490,9 @@ def test_a_disk_that_gets_full_keeps_the_packages(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_gets_full_under_pip_is_not_taken_for_a_network_that_is_down(tmp_path: Path) -> None:
+    before = bytecode_of_pip()
     full(Told(tmp_path, index=index(tmp_path / "index")), 1000)
+    assert bytecode_of_pip() == before  # Python would leave half a file there, and pip would not start again
 
 
 def test_a_disk_that_gets_full_keeps_no_half_of_a_copy(tmp_path: Path) -> None:

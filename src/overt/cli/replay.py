@@ -1,6 +1,5 @@
 """`overt replay`: a session run again offline, every request compared with the one that was sent."""
 
-import asyncio
 import signal
 import sys
 from collections.abc import Iterator
@@ -10,11 +9,13 @@ from typing import NoReturn
 
 from msgspec import to_builtins
 
+from overt.app.event_loop import run_async
 from overt.app.records.replaying import Again, Line, Report, Unlike, dollars, replay
 from overt.cli._columns import count, cut, screen_width, table
 from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
+from overt.core.late import late
 from overt.core.usage import Usage
 from overt.lib.text import visible
 
@@ -25,11 +26,12 @@ COMMAND = Command(
     name="overt replay",
     about="Run a recorded session again, offline: recorded replies, the real loop. Tells whether every request would\n"
     "be the same, byte for byte. Ends with 0 when all are, else with 1.",
-    words="SESSION",
+    words="SESSION | --raw FILE",
     most=1,
     flags=(
         Flag(names=("--tools",), key="tools", help="run the tools again too, in a scratch copy of the workspace"),
         Flag(names=("--json",), key="json", help="machine-readable"),
+        Flag(names=("--raw",), key="raw", value="FILE", help="decode a reply that was saved instead"),
     ),
 )
 
@@ -38,11 +40,16 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
+    if given.switch("raw"):
+        if given.words or given.switch("tools"):
+            raise UsageError("--raw takes one file and no session")
+        code: int = late("replay.raw")(given.text("raw"), as_json=given.switch("json"))
+        return code
     if not given.words:
         raise UsageError("overt replay needs the id of a session; `overt sessions` lists them")
-    if not given.switch("tools"):
+    if not given.switch("tools") and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # `overt replay … &`
         signal.signal(signal.SIGINT, _stop)
-    found = asyncio.run(replay(given.words[0], tools=given.switch("tools")))
+    found = run_async(replay(given.words[0], tools=given.switch("tools")))
     if given.switch("json"):
         print(printable({"identical": found.identical, **to_builtins(found)}))
     else:

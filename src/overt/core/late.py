@@ -57,6 +57,7 @@ TABLE: dict[str, str] = {
     "changes.head": "overt.context.changes:head_changed",
     "changes.history": "overt.context.changes:history_changed",
     "changes.why": "overt.context.changes:why",
+    "cache.expire": "overt.providers.cache_expiry:expire_and_stamp",
     "cache.meter": "overt.context.cache:CacheMeter",
     "cli.context": "overt.cli.context:run",
     "slash.context": "overt.app.slash_context:context",
@@ -211,6 +212,7 @@ TABLE: dict[str, str] = {
     "secrets.known": "overt.app.secrets:known_secrets",
     "tracebacks": "overt.lib.tracebacks",
     "raw_replies": "overt.lib.raw_replies",
+    "replay.raw": "overt.cli.replay_raw:replay_raw",
     "warnings": "warnings",
 }
 

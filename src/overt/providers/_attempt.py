@@ -5,18 +5,21 @@ Any byte is a sign of life; but bytes that complete no event (comments, mostly) 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt import __version__
 from overt.core.codec import decode
 from overt.core.errors import ProviderError
+from overt.core.late import late
 from overt.core.ports import Decoder, Wire
 from overt.core.requests import Delta, WaitDelta
 from overt.core.settings import Timeouts
+from overt.lib.log import LOG
 from overt.providers._address import Address
 from overt.providers._client import Exchange, Outgoing, Transport
 from overt.providers._errors import Place, from_event, from_status, not_api, stalled
@@ -25,6 +28,8 @@ from overt.providers._sse import BOM, EventStream
 
 MAX_ERROR_BODY = 64 * 1024
 MALFORMED_IN_A_ROW = 3
+MAX_RAW_BYTES = 1_000_000
+"""So much of a reply is remembered, in case it cannot be decoded."""
 EVENT_FIELDS = (b"data", b"event", b"id", b"retry", b":")
 DENSE, MUCH, PAUSE = 8, 4096, 0.02
 """After so many reads that brought less than so many bytes each, one close behind the other, reading pauses for so
@@ -107,6 +112,8 @@ class Attempt:
         self._json = bytearray()
         self._skipped = 0
         self._malformed = 0
+        self._raw: list[bytes] = []
+        self._raw_bytes = 0
 
     async def run(self) -> AsyncGenerator[Delta, None]:
         """Deltas as they come and the whole reply last, or a ProviderError."""
@@ -125,6 +132,9 @@ class Attempt:
             exchange.finish()
             kept = True
             yield replace(reply, skipped=self._skipped) if self._skipped else reply
+        except Exception as error:
+            self._save_reply(error)
+            raise
         finally:
             opening.cancel()
             if not opening.done():
@@ -175,15 +185,18 @@ class Attempt:
             if data is None and not self._decoder.finished:
                 raise self._late(between, now)
             if not data:
-                self._finish_json(exchange)
+                self._finish_json(exchange.status)
                 for delta in self._decoder.take():
                     yield delta
                 return
             dense = dense + 1 if now - life < 2 * PAUSE and len(data) < MUCH else 0
             life = now
+            if self._raw_bytes < MAX_RAW_BYTES:
+                self._raw.append(data)
+            self._raw_bytes += len(data)
             problem: ProviderError | None = None
             try:
-                if self._take(data, exchange):
+                if self._take(data, exchange.status):
                     event, noticed = now, False
             except ProviderError as error:
                 problem = error  # what came before it is shown first
@@ -196,11 +209,11 @@ class Attempt:
             if dense > DENSE and not self._decoder.finished:
                 await asyncio.sleep(PAUSE)
 
-    def _take(self, data: bytes, exchange: Exchange) -> bool:
+    def _take(self, data: bytes, status: int) -> bool:
         """Whether these bytes completed an event."""
         if not self._form:
             self._start, data = b"", self._start + data
-            self._form = self._form_of(data, exchange)
+            self._form = self._form_of(data, status)
         if not self._form:
             self._start = data
             return False
@@ -230,20 +243,53 @@ class Attempt:
                     kind="malformed",
                 ) from None
 
-    def _form_of(self, data: bytes, exchange: Exchange) -> str:
+    def _save_reply(self, error: Exception) -> None:
+        """Save the bytes of a reply that the decoder could not read, for `overt replay --raw`."""
+        if not self._raw or (isinstance(error, ProviderError) and error.kind != "malformed"):
+            return
+        raw_replies = late("raw_replies")
+        reply = raw_replies.RawReply(
+            wire=self._wire.name,
+            model=self._server.place.model,
+            content_type=self._content_type,
+            error=late("tracebacks").summarize(error),
+            overt=__version__,
+            truncated=self._raw_bytes > MAX_RAW_BYTES,
+            data=b"".join(self._raw)[:MAX_RAW_BYTES],
+        )
+        if path := raw_replies.save_reply(reply):
+            where = f"The reply was saved: `overt replay --raw {path}` shows how it is decoded."
+            error.add_note(where)
+            if isinstance(error, ProviderError):
+                error.message = f"{error.message} {where}"
+            LOG.warning("provider", f"a reply could not be decoded: {reply.error} ({path})")
+
+    def decode(self, blocks: Iterable[bytes], content_type: str) -> Iterator[Delta]:
+        """Decode a saved reply without a connection; an error leaves where the live reply would have failed."""
+        self._content_type = content_type
+        for block in blocks:
+            if self._decoder.done:
+                break
+            self._take(block, 200)
+            yield from self._decoder.take()
+        self._finish_json(200)
+        yield from self._decoder.take()
+        yield self._decoder.end()
+
+    def _form_of(self, data: bytes, status: int) -> str:
         """Events or JSON; empty as long as it could still become either."""
         start = data.removeprefix(BOM).lstrip()
         if start.startswith(b"<"):
-            raise self._foreign(exchange.status)
+            raise self._foreign(status)
         if self._content_type.startswith("text/event-stream") or start.startswith(EVENT_FIELDS):
             return "events"
         if start.startswith((b"{", b"[")):
             return "json"
         if BOM.startswith(data) or any(field.startswith(start) for field in EVENT_FIELDS):
             return ""
-        raise self._foreign(exchange.status)
+        raise self._foreign(status)
 
-    def _finish_json(self, exchange: Exchange) -> None:
+    def _finish_json(self, status: int) -> None:
         """A server that does not stream may still have answered; anything else in JSON is not an answer."""
         if self._form != "json":
             return
@@ -253,7 +299,7 @@ class Attempt:
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict) or not (body.get("error") or self._wire.whole(body)):
-            raise self._foreign(exchange.status)
+            raise self._foreign(status)
         if body.get("error"):
             raise from_event(body["error"])
         self._decoder.feed(bytes(self._json))

@@ -1,6 +1,7 @@
 """Which weights there are, where they lie on this machine, and how much of it they take."""
 
 import os
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -87,6 +88,12 @@ WEIGHTS = (
 
 def named(name: str) -> Weights | None:
     return next((each for each in WEIGHTS if each.name == name), None)
+
+
+def mark_used(path: str) -> None:
+    """Set the time of a file to now, so that it does not expire; many file systems do not record reading."""
+    with suppress(OSError):
+        os.utime(path)
 
 
 def models_folder(cache_dir: str) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from overt.core.errors import ProviderError
 
 PIECE = 4 * 1024 * 1024
+# -B: on a full disk Python leaves half a .pyc file behind, and pip would not start again.
 PIP = (
-    "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input",
-    "--disable-pip-version-check", "--progress-bar", "off",
+    "-P", "-B", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-cache-dir",
+    "--no-input", "--disable-pip-version-check", "--progress-bar", "off",
 )  # fmt: skip
 SETTINGS = re.compile(
     "PATH|HOME|USER|LANG|NETRC|VIRTUAL_ENV|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|(LC|PIP|XDG|SSL_CERT)_.*|.*_proxy|.*_PROXY"

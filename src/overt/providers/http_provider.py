@@ -16,6 +16,7 @@ from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.late import late
 from overt.core.requests import Delta, Request, RetryDelta
 from overt.core.settings import ModelFacts, ProviderEntry
+from overt.lib.log import LOG
 from overt.providers._address import parse_address
 from overt.providers._attempt import Attempt, HttpWire, Server, limits_of, read_all
 from overt.providers._client import Exchange, Outgoing, Transport
@@ -62,21 +63,30 @@ class HttpProvider:
         while True:
             attempt = self._attempt(outgoing, model=model, until=until)
             before = self._transport.resent
+            began = loop.time()
             try:
                 async with aclosing(attempt.run()) as deltas:
                     async for delta in deltas:
                         yield delta
+                self._log_request(request, f"answered in {loop.time() - began:.3f} s")
                 return
             except ProviderError as error:
                 problem = redacted(error, *self._secrets)
             history = replace(history, made=history.made + self._transport.resent - before)
             wait = None if attempt.heard else self._wait(problem, history)
             if wait is None or loop.time() + wait >= until:
+                LOG.warning("provider", f"{self.name}/{model}: {problem.kind}: {problem.message}")
                 raise await self._explained(problem, attempt, history, model=model) from None
+            LOG.info("provider", f"{self.name}/{model}: {problem.message} Retrying in {wait:.1f} s.")
             yield RetryDelta(attempt=history.made + 1, wait=wait, reason=problem.message)
             await asyncio.sleep(wait)
             own = 0.0 if problem.retry_after else wait
             history = History(made=history.made + 1, waited=history.waited + own)
+
+    def _log_request(self, request: Request, outcome: str) -> None:
+        if LOG.enabled("debug"):
+            target = self._address.target(self.wire.path)
+            LOG.debug("provider", f"POST {target} {request.params.model}, {request.length} bytes: {outcome}")
 
     async def models(self) -> tuple[str, ...]:
         """The models the server offers; empty when it does not say."""

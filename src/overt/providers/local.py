@@ -20,6 +20,7 @@ from overt.core.late import late
 from overt.core.ports import Wire
 from overt.core.requests import Delta, Params, Prefix, Reply, Request, RetryDelta, WaitDelta
 from overt.core.settings import ModelFacts, ProviderEntry
+from overt.lib.background import log_failure
 from overt.providers._attempt import HttpWire
 from overt.providers._local_child import Child
 from overt.providers._weights import (
@@ -29,6 +30,7 @@ from overt.providers._weights import (
     Weights,
     context_for,
     free_memory,
+    mark_used,
     models_folder,
     named,
     threads,
@@ -96,6 +98,7 @@ class LocalProvider:
             return  # the first request says it
         if head and self._priming is None:
             self._priming = asyncio.ensure_future(self._prime(head))
+            self._priming.add_done_callback(log_failure("embedded model"))
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """What is being read for all requests is read first: it would else be read twice."""
@@ -152,6 +155,7 @@ class LocalProvider:
         if self._child is None:
             try:
                 self._child = Child(self._told(), self._slot())
+                mark_used(self._weights.path(self._folder))
             except OSError as error:
                 why = error.strerror or type(error).__name__
                 raise ProviderError(f"The embedded model's server could not be started: {why}.", kind="down") from None

@@ -1,0 +1,39 @@
+"""Decode a reply that was saved, with the same code that reads replies from a server."""
+
+from collections.abc import Iterable, Iterator
+from math import inf
+
+from overt.core.errors import ConfigError
+from overt.core.late import TABLE, late
+from overt.core.requests import Delta
+from overt.core.settings import Timeouts
+from overt.lib.raw_replies import RawReply
+from overt.providers._address import parse_address
+from overt.providers._attempt import Attempt, HttpWire, Server, limits_of
+from overt.providers._client import Client, Outgoing
+from overt.providers._errors import Place
+from overt.providers._retry import Patience
+
+SAVED_AT = "http://localhost/v1"
+"""Stands in messages where the address of the server would; it is not saved with a reply."""
+MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+
+def decode_saved(reply: RawReply, blocks: Iterable[bytes]) -> Iterator[Delta]:
+    if f"wire.{reply.wire}" not in TABLE:
+        raise ConfigError(f"the saved reply is of an unknown wire: {reply.wire!r}")
+    wire: HttpWire = late(f"wire.{reply.wire}")()
+    address = parse_address(SAVED_AT, place="saved reply")
+    server = Server(
+        transport=Client(address),
+        address=address,
+        place=Place(provider="saved", url=SAVED_AT, model=reply.model),
+        max_event=MAX_EVENT_BYTES,
+    )
+    attempt = Attempt(
+        server,
+        Outgoing(method="POST", target=wire.path, headers={}),
+        wire=wire,
+        limits=limits_of(Timeouts(), Patience(), loopback=True, until=inf),
+    )
+    return attempt.decode(blocks, reply.content_type)
