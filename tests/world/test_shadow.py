@@ -32,7 +32,7 @@ def test_a_pass_without_a_change_gives_the_same_name(tmp_path: Path, root: Path)
     (root / "a").write_text("a")
     it = shadow(tmp_path / "s", root)
     one = it.take()
-    assert (it.take(), shadow(tmp_path / "s", root).take()) == (one, one)
+    assert {it.take().name, shadow(tmp_path / "s", root).take().name} == {one.name}
 
 
 def test_every_kind_of_change_is_seen(tmp_path: Path, root: Path) -> None:
@@ -159,9 +159,9 @@ def test_a_killed_pass_is_made_up_for_by_the_next_one(tmp_path: Path, root: Path
     one = shadow(tmp_path / "s", root).take()
     (tmp_path / "s/index.lock").write_text("")
     (tmp_path / "s/state").unlink()
-    assert shadow(tmp_path / "s", root).take() == one
+    assert shadow(tmp_path / "s", root).take().name == one.name
     (tmp_path / "s/index").write_bytes(b"DIRC broken")
-    assert shadow(tmp_path / "s", root).take() == one
+    assert shadow(tmp_path / "s", root).take().name == one.name
 
 
 def test_a_stopped_shadow_starts_nothing_more(tmp_path: Path, root: Path) -> None:

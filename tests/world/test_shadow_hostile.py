@@ -10,7 +10,7 @@ import pytest
 from tests.world.keeping_kit import GIT, shadow
 
 from overt.core.errors import OvertError
-from overt.world import _shadow_git
+from overt.world import _shadow_blobs, _shadow_git
 from overt.world.keeping import make_keeper
 from overt.world.restore import name_in_git
 from overt.world.sandbox.profile import Place
@@ -66,7 +66,7 @@ def test_a_killed_git_leaves_nothing_in_the_way_and_nothing_behind(tmp_path: Pat
     (tmp_path / "s/objects/pack").mkdir(exist_ok=True)
     for name in ("index.lock", "objects/pack/tmp_pack_x", "objects/tmp_obj_x"):
         (tmp_path / "s" / name).write_text("left")
-    assert it.take() == one
+    assert it.take().name == one.name
     assert [str(path) for path in (tmp_path / "s").rglob("*") if "tmp" in path.name or "lock" in path.suffix] == [
         str(tmp_path / "s/overt.lock")
     ]
@@ -80,12 +80,12 @@ def test_an_attempt_that_fails_does_not_lock_out_the_next(
     real = Shadow._enter
     times: list[int] = []
 
-    def failing(self: Shadow, keep: list[bytes], drop: list[bytes]) -> object:
+    def failing(self: Shadow, keep: list[bytes], drop: list[bytes], uncovered: dict[str, str]) -> object:
         times.append(1)
         if len(times) == 1:
             (tmp_path / "s/index.lock").write_text("")
             raise OvertError("git was killed")
-        return real(self, keep, drop)
+        return real(self, keep, drop, uncovered)
 
     monkeypatch.setattr(Shadow, "_enter", failing)
     assert it.take().name
@@ -225,7 +225,7 @@ def test_what_is_put_into_the_store_is_what_git_would_have_put_there(tmp_path: P
 def test_contents_come_in_parts_that_fit_into_memory(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("overt.world.shadow.BATCH", 2500)
+    monkeypatch.setattr("overt.world._shadow_blobs.BATCH_BYTES", 2500)
     contents = [letter * 1000 for letter in (b"a", b"b", b"c", b"d", b"e")]
     for number, raw in enumerate(contents):
         (root / str(number)).write_bytes(raw)
@@ -233,7 +233,7 @@ def test_contents_come_in_parts_that_fit_into_memory(
     it.take()
     names = [name_in_git(raw) for raw in contents]
     assert list(it.contents(names)) == list(zip(names, contents, strict=True))
-    assert [len(batch) for batch in it._batches(names)] == [2, 2, 1]
+    assert [len(batch) for batch in _shadow_blobs._batches(it._git, names)] == [2, 2, 1]
     with pytest.raises(OvertError, match="has lost"):
         list(it.contents([*names, "0" * 40]))
 

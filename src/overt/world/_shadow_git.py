@@ -15,6 +15,7 @@ from overt.core.errors import OvertError
 from overt.lib.atomic import NEW, new_name, write_all
 from overt.lib.encoding import show_name
 from overt.world._search import OF_THE_SYSTEM, lies_outside, only_ours
+from overt.world.git_process import GitPlaces, start_git
 from overt.world.snapshots import make_private
 
 SETTINGS = """[core]
@@ -168,31 +169,21 @@ class Git:
         with self._mutex:
             if self.stopped:
                 raise OvertError("the snapshot was broken off")
-            try:
-                child = subprocess.Popen(
-                    [self._program, *words],
-                    cwd=os.path.join(self._work_tree, below),
-                    env=self._environment(more or {}, below),
-                    stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    pass_fds=() if self._lock < 0 else (self._lock,),
-                    umask=0o077,
-                )
-            except OSError as error:
-                raise OvertError(f"git did not start: {error.strerror}") from error
+            locks = () if self._lock < 0 else (self._lock,)
+            child = start_git(self._program, words, self._places(below), settings=more, feed=feed, pass_fds=locks)
             self._running.add(child)
         if self.idle:
             _step_back(child.pid)
         return child
 
-    def end(self, child: subprocess.Popen[bytes], feed: bytes | None = None) -> bytes:
+    def end(self, child: subprocess.Popen[bytes], feed: bytes | None = None, *, none_is_error: bool = True) -> bytes:
+        """Wait for its output. Exit code 1 without a message means that nothing matches."""
         try:
             out, err = self._waited(child, feed)
         finally:
             with self._mutex:
                 self._running.discard(child)
-        if child.returncode:
+        if child.returncode and (none_is_error or child.returncode > 1 or err):
             said = err.decode("utf-8", "replace").strip().split("\n")[-1][:200]
             raise OvertError(f"git: {said or f'ended with {child.returncode}'}")
         return out
@@ -242,8 +233,10 @@ class Git:
             raise trouble
         return found
 
-    def run(self, *words: str, feed: bytes | None = None, more: dict[str, str] | None = None) -> bytes:
-        return self.end(self.start(*words, feed=feed is not None, more=more), feed)
+    def run(
+        self, *words: str, feed: bytes | None = None, more: dict[str, str] | None = None, none_is_error: bool = True
+    ) -> bytes:
+        return self.end(self.start(*words, feed=feed is not None, more=more), feed, none_is_error=none_is_error)
 
     def ignored(self, rules: bytes, below: str) -> list[bytes]:
         """What rules that stood in a folder of the work tree keep out, by paths from there."""
@@ -251,29 +244,17 @@ class Git:
         words = ("ls-files", "-z", "--others", "--ignored", f"--exclude-from={self.folder}/rules")
         return self.end(self.start(*words, below=below or ".")).split(b"\0")[:-1]
 
-    def _environment(self, more: dict[str, str], below: str) -> dict[str, str]:
-        found = {
-            "PATH": os.pathsep.join(OF_THE_SYSTEM),
-            "LC_ALL": "C",
-            "GIT_DIR": self.folder,
-            "GIT_WORK_TREE": self._work_tree,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": "/dev/null",
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_LITERAL_PATHSPECS": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_CONFIG_COUNT": str(len(more)),
-        }
-        if below:
-            found |= {
-                "GIT_WORK_TREE": os.path.normpath(os.path.join(self._work_tree, below)),
-                "GIT_INDEX_FILE": f"{self.folder}/none",
-            }
-        for number, (key, value) in enumerate(more.items()):
-            found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-        return found
+    def _places(self, below: str) -> GitPlaces:
+        """The store is all that git may write; it reads that and the work tree."""
+        cwd = os.path.join(self._work_tree, below)
+        return GitPlaces(
+            git_dir=self.folder,
+            cwd=cwd,
+            write=(self.folder,),
+            read=(self._work_tree,),
+            work_tree=os.path.normpath(cwd) if below else self._work_tree,
+            index_file=f"{self.folder}/none" if below else "",
+        )
 
 
 def holding_up(root: str) -> str:

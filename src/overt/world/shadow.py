@@ -22,10 +22,15 @@ from overt.core.states import FileChange, FileState
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected import protected_name
 from overt.world._contain import lies_below
+from overt.world._shadow_blobs import read_blobs
 from overt.world._shadow_folders import Folders
 from overt.world._shadow_git import Git, NoUse
+from overt.world._shadow_gitlinks import check_old_index, write_tree
 from overt.world._shadow_joined import Before
+from overt.world.first_snapshot import FirstSnapshot, TooMuch, unlink_if_there
+from overt.world.git_process import NO_PROGRAMS
 from overt.world.snapshots import HEX
+from overt.world.undo_store import append_recent, missing_states, require_states
 
 LARGEST = 10 * 1024 * 1024
 MOST_FILES = 200_000
@@ -33,8 +38,9 @@ MOST_BYTES = 2 * 1024**3
 MOST_NAMED = 20
 AT_ONCE = {"core.bigFileThreshold": "1"}
 """Many new files go into one pack: as many loose ones would take several times as long."""
+CLOCK_STEP_NS = 20_000_000
+"""File systems stamp files by a clock that may be this far behind."""
 MANY = 200
-BATCH = 32 * 1024**2
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
@@ -63,8 +69,15 @@ class State(Struct, frozen=True, kw_only=True):
 
 
 class Taken(Struct, frozen=True, kw_only=True):
+    """A snapshot: its name, when it began (ns), and which paths it does not cover, with the reason."""
+
     name: str
-    uncovered: tuple[str, ...] = ()
+    began_ns: int = 0
+    unfit: dict[str, str] = {}
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        return _named([f"{path} ({why})" for path, why in self.unfit.items()])
 
 
 _manifest = Decoder(Manifest)
@@ -76,12 +89,15 @@ class Shadow:
 
     def __init__(self, git: Git, root: str, *, own: Sequence[str] = (), largest: int = LARGEST) -> None:
         self._git = git
-        self._root = root
+        self.root = self._root = root
         self._own = tuple(below for path in own if (below := lies_below(path, root)))
         self._largest = largest
         self._folders = Folders(root)
         self._last = State()
         self._known = Manifest()
+        self._first = FirstSnapshot(git, root)
+        self.grown = 0
+        """Bytes of the files that passes took in, before compression."""
 
     def stop(self) -> None:
         self._git.stop()
@@ -94,7 +110,7 @@ class Shadow:
         """The state of the workspace now; `idle` lets everything else go first."""
         try:
             self._git.idle = idle
-            with self._git.locked():
+            with self._git.locked(), self._first.guarded():
                 for _ in range(2):  # a file may go while it is being taken
                     try:
                         return self._take()
@@ -105,7 +121,7 @@ class Shadow:
                             raise
                         self._git.clear()
                 for name in ("state", "index"):  # a damaged index is made anew
-                    _remove(f"{self._git.folder}/{name}")
+                    unlink_if_there(f"{self._git.folder}/{name}")
                 return self._take()
         except OSError as error:
             raise OvertError(f"{error.strerror}: {self._git.folder}") from error
@@ -115,7 +131,11 @@ class Shadow:
         for state in (before, after):
             if len(state) != 40 or not HEX.issuperset(state):
                 raise OvertError(f"{state!r} names no state of the workspace; the session was changed by hand, perhaps")
-        raw = self._git.run("diff-tree", "-r", "-z", "--no-renames", f"{before}:files", f"{after}:files")
+        try:
+            raw = self._git.run("diff-tree", "-r", "-z", "--no-renames", f"{before}:files", f"{after}:files")
+        except OvertError:
+            require_states(self._git, before, after)
+            raise
         old, new = self._manifest_of(before), self._manifest_of(after)
         found: dict[str, FileChange] = {}
         fields = raw.split(b"\0")
@@ -144,39 +164,26 @@ class Shadow:
                 path = os.path.dirname(path)
         return tuple(found[path] for path in sorted(found))
 
+    def ignored_paths(self, paths: Sequence[str]) -> set[str]:
+        """Which of these paths the ignore rules of the workspace name."""
+        feed = b"".join(b"./" + os.fsencode(read_name(path)) + b"\0" for path in paths)
+        words = ("--no-literal-pathspecs", "check-ignore", "-z", "--stdin")  # it takes no literal ones
+        names = self._git.run(*words, feed=feed, none_is_error=False).split(b"\0")[:-1]
+        return {show_name(os.fsdecode(name.removeprefix(b"./"))) for name in names}
+
+    def lacks(self, names: Sequence[str]) -> bool:
+        return bool(missing_states(self._git, names))
+
     def contents(self, hashes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """What files held, by the names of their contents."""
-        for wanted in self._batches(hashes):
-            out = self._git.run("cat-file", "--batch", feed="".join(f"{hash}\n" for hash in wanted).encode())
-            at = 0
-            for hash in wanted:
-                end = out.index(b"\n", at)
-                head = out[at:end].split(b" ")
-                if head[1:2] != [b"blob"]:
-                    raise OvertError(f"the store of snapshots has lost {hash}")
-                at = end + 2 + int(head[2])
-                yield hash, out[end + 1 : at - 1]
-
-    def _batches(self, hashes: Sequence[str]) -> Iterator[list[str]]:
-        """Not more at once than fits into memory with ease."""
-        check = ("cat-file", "--batch-check=%(objectsize)")
-        sizes = self._git.run(*check, feed="".join(f"{hash}\n" for hash in hashes).encode()).split(b"\n")
-        batch: list[str] = []
-        room = BATCH
-        for hash, size in zip(hashes, sizes, strict=False):
-            needed = int(size) if size.isdigit() else 0
-            if batch and needed > room:
-                yield batch
-                batch, room = [], BATCH
-            room -= needed
-            batch.append(hash)
-        if batch:
-            yield batch
+        return read_blobs(self._git, hashes)
 
     # ── a pass ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _take(self) -> Taken:
+        check_old_index(self._git)
         self._recall()
+        began_ns = time.time_ns() - CLOCK_STEP_NS
         begun = int(time.time()) - 1
         changed, others = self._listed()
         uncovered: dict[str, str] = {}
@@ -188,7 +195,7 @@ class Shadow:
         joined = {*self._known.joined, *newly} - {show_name(os.fsdecode(name)) for name in drop}
         young = [name for path in self._last.young if self._is_young(name := os.fsencode(read_name(path)), begun)]
         if keep or drop or kept or not tree:
-            tree, modes = self._enter([*keep, *kept], drop)
+            tree, modes = self._enter([*keep, *kept], drop, uncovered)
             young += [name for name in (*keep, *kept) if self._is_young(name, begun)]
         if drop or not self._folders.known(self._last.tree):
             self._folders.learn(tree, self._git.run("ls-tree", "-r", "-d", "-z", "--name-only", tree))
@@ -202,7 +209,7 @@ class Shadow:
         manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
         self._name(tree, manifest, State(young=shown, unfit=tuple(sorted(uncovered))))
         uncovered |= dict.fromkeys(sorted(newly), "not covered until now")
-        return Taken(name=self._last.name, uncovered=_named([f"{path} ({why})" for path, why in uncovered.items()]))
+        return Taken(name=self._last.name, began_ns=began_ns, unfit=uncovered)
 
     def _young_changed(self) -> list[bytes]:
         found: list[bytes] = []
@@ -233,7 +240,7 @@ class Shadow:
     def _listed(self) -> tuple[list[bytes], list[bytes]]:
         """Files of the index that look different by now, and files that are not in it."""
         differing, others = self._git.together(
-            ("diff-files", "-z", "--name-only"), ("ls-files", "-z", "--others", "--exclude-standard")
+            ("diff-files", "-z", "--name-only", *NO_PROGRAMS), ("ls-files", "-z", "--others", "--exclude-standard")
         )
         changed = differing.split(b"\0")[:-1]
         if not self._last.tree:  # what is known of permissions was lost: look at every file again
@@ -257,9 +264,10 @@ class Shadow:
                 uncovered[show_name(path)] = why
                 continue
             size += looked.st_size
+            self._first.note(name, looked.st_size)
             found.append(name)
         if len(found) > MOST_FILES or size > MOST_BYTES:
-            raise NoUse(f"too much for a snapshot: {len(found)} new files, {size // 1024**2} MB")
+            raise TooMuch(f"too much for a snapshot: {len(found)} new files, {size // 1024**2} MB")
         return found
 
     def _still(self, changed: Iterable[bytes], uncovered: dict[str, str]) -> tuple[list[bytes], list[bytes]]:
@@ -293,9 +301,11 @@ class Shadow:
     def _is_own(self, path: str) -> bool:
         return any(path == own or path.startswith(f"{own}/") for own in self._own)
 
-    def _enter(self, keep: Sequence[bytes], drop: Sequence[bytes]) -> tuple[str, dict[str, int]]:
+    def _enter(
+        self, keep: Sequence[bytes], drop: Sequence[bytes], uncovered: dict[str, str]
+    ) -> tuple[str, dict[str, int]]:
         """Bring the index up to what is on disk."""
-        _remove(f"{self._git.folder}/state")
+        unlink_if_there(f"{self._git.folder}/state")
         if drop:
             self._git.run("update-index", "--force-remove", "-z", "--stdin", feed=b"\0".join((*drop, b"")))
         if keep:
@@ -308,11 +318,12 @@ class Shadow:
             shown = show_name(path)
             modes.pop(shown, None)
             looked = self._look(path)
+            self.grown += looked.st_size if looked else 0
             if looked and stat.S_ISREG(looked.st_mode) and stat.S_IMODE(looked.st_mode) != _usual(looked.st_mode):
                 modes[shown] = stat.S_IMODE(looked.st_mode)
         for name in drop:
             modes.pop(show_name(os.fsdecode(name)), None)
-        return self._git.run("write-tree").decode().strip(), modes
+        return write_tree(self._git, keep, uncovered), modes
 
     def _name(self, tree: str, manifest: Manifest, beside: State) -> None:
         same = self._last.tree == tree and self._known == manifest
@@ -326,6 +337,7 @@ class Shadow:
         if not same or not name:
             both = b"40000 files\0" + bytes.fromhex(tree) + b"100644 manifest\0" + bytes.fromhex(kept)
             name = self._git.put("tree", both)
+            append_recent(self._git.folder, name)
         self._last, self._known = replace(beside, name=name, tree=tree, manifest=kept), manifest
         self._git.write("state", encode(self._last))
 
@@ -377,10 +389,3 @@ def _differing(old: dict[str, int], new: dict[str, int]) -> set[str]:
 def _named(uncovered: Sequence[str]) -> tuple[str, ...]:
     more = len(uncovered) - MOST_NAMED
     return (*uncovered[:MOST_NAMED], f"{more} more") if more > 0 else tuple(uncovered)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
