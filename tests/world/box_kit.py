@@ -110,6 +110,9 @@ class Stage:
         self.git("init", "-q", "-b", "main")
         self.give(self.workspace)
 
+    def variables(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(self._package)}
+
     def start(self, *commands: str, **given: Any) -> subprocess.Popen[str]:
         spec = {
             "workspace": str(given.pop("workspace", self.workspace)), "temp": str(self.temp), "mark": self.mark,
@@ -119,7 +122,7 @@ class Stage:
         }  # fmt: skip
         before = given.pop("before", ())
         spec["profile"] = given
-        variables = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(self._package)}
+        variables = self.variables()
         return subprocess.Popen(
             [*before, self.python, "-c", DRIVER, json.dumps(spec)],
             env=variables | {"SEEDED_TOKEN": "seeded-secret-value", "LANG": "C.UTF-8"},

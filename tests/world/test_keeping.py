@@ -122,7 +122,7 @@ def test_a_snapshot_that_is_not_ready_holds_nothing_up_and_that_is_said_once(
             await it.keeper.quiet()
         why = say("undo.not_ready")
         assert it.trees() == [TreeTaken(call_id=id, before="", after="", uncovered=(why,)) for id in ("c1", "c2")]
-        assert it.facts[1] == Noticed(text=say("undo.uncovered", why=why))
+        assert it.facts[1] == Noticed(text=say("undo.uncovered", why=why), level="warning")
         assert len(it.facts) == 3
         ready.set()
         await it.keeper.close()

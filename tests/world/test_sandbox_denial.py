@@ -53,6 +53,16 @@ def test_with_the_network_a_failed_connection_is_not_the_boxes_doing() -> None:
 
 @USERS
 @pytest.mark.parametrize("mode", ["bubblewrap", "landlock"])
+def test_a_command_that_succeeds_and_prints_a_refusal_was_not_blocked(user: str, mode: str) -> None:
+    refusal = "touch: cannot touch '/etc/x': Read-only file system"
+    with staged(user) as stage:
+        stage.give()
+        _, succeeds, fails = stage.run(f'echo "{refusal}"', f'echo "{refusal}"; false', mode=mode)
+        assert [succeeds, fails] == [[0, f"{refusal}\n", ""], [1, f"{refusal}\n", OUTSIDE.format("/etc/x")]]
+
+
+@USERS
+@pytest.mark.parametrize("mode", ["bubblewrap", "landlock"])
 def test_real_commands_are_told_what_was_blocked(user: str, mode: str) -> None:
     with staged(user) as stage:
         stage.give()

@@ -11,6 +11,7 @@ from msgspec import Struct
 from overt.core.messages import Call, Message, Result
 from overt.core.requests import Finish, Params, Prefix
 from overt.core.settings import Calls, ModelFacts
+from overt.core.states import GitState
 from overt.core.usage import Usage
 from overt.core.views import Todo, View
 
@@ -137,7 +138,9 @@ class SnapshotTaken(Event, frozen=True, kw_only=True):
 class TreeTaken(Event, frozen=True, kw_only=True):
     """The files of the workspace before and after a command that may write, as the shadow store names them.
 
-    `changed` counts the files that differ; `uncovered` names what the store does not hold, and why.
+    `changed` counts the files that differ; `uncovered` names what the store does not hold, and why. If the command was
+    `tracked`, it made all changes between the two but those in `others`, and those in `shared` were also changed by
+    somebody else. If not, any of them may be somebody else's.
     """
 
     call_id: str
@@ -145,14 +148,35 @@ class TreeTaken(Event, frozen=True, kw_only=True):
     after: str
     changed: int = 0
     uncovered: tuple[str, ...] = ()
+    tracked: bool = False
+    shared: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+class GitMoved(Event, frozen=True, kw_only=True):
+    """The repository at `git_dir` before and after a command that changed HEAD, a ref, the stash or the index.
+
+    The `refs` of both states hold only refs that differ. With the call id `restore`, `overt undo --git` did it, for
+    the git changes of `turns`.
+    """
+
+    call_id: str
+    git_dir: str
+    before: GitState
+    after: GitState
+    turns: tuple[int, ...] = ()
 
 
 class Restored(Event, frozen=True, kw_only=True):
-    """Files were put back to how they stood before `turn` (`undo`, `rewind`) or after it (`redo`)."""
+    """Files were put back to how they stood before `turn` (`undo`, `rewind`) or after it (`redo`).
+
+    `left` are paths that were not put back, because somebody else may have changed them.
+    """
 
     way: Literal["undo", "redo", "rewind"]
     turn: int
     paths: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class ToolFinished(Event, frozen=True, kw_only=True):
@@ -329,6 +353,7 @@ ENTRY_TYPES: dict[str, type[Event]] = {
     "verdict": PermissionDecided,
     "snapshot": SnapshotTaken,
     "tree": TreeTaken,
+    "git": GitMoved,
     "restored": Restored,
     "outcome": ToolFinished,
     "todo": TodoSet,

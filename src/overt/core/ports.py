@@ -1,7 +1,7 @@
 """Interfaces with several real implementations, which higher rooms hold without knowing which one."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -72,6 +72,13 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     choice: Literal["once", "always", "deny"]
     reason: str = ""
+
+
+class UnsavedEntry(NamedTuple):
+    """An entry of a session that the disk refused: the turn it belongs to and its type."""
+
+    turn: int
+    type: str
 
 
 class Asker(Protocol):
@@ -172,14 +179,32 @@ class Child(Protocol):
 
     async def kill(self, *, grace: float = 0.0) -> None: ...
 
+    async def write_record(self) -> bytes | None:
+        """What it has changed so far, if that is tracked; None where it cannot be had."""
+        ...
+
     def close(self) -> None:
         """Let go of it and of `output`; what still runs is killed."""
         ...
 
 
+class Tracking(Struct, frozen=True, kw_only=True):
+    """Record which files below `roots` a program changes; `since` is the time of the snapshot before it, in ns."""
+
+    roots: tuple[str, ...]
+    since: int
+
+
 class Spawner(Protocol):
     async def spawn(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile, linger: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        profile: Profile,
+        linger: bool = False,
+        track: Tracking | None = None,
     ) -> Child:
         """Start a program in its own session, stdin closed, stdout and stderr joined into `output`.
 

@@ -1,8 +1,12 @@
 """How a file stood at one moment, and what a change made of it."""
 
 import stat
+from typing import Literal
 
 from msgspec import Struct
+
+Doubt = Literal["", "maybe", "shared"]
+"""Whose change it is: certainly the turn's; perhaps somebody else's; also changed by somebody else."""
 
 
 class FileState(Struct, frozen=True, kw_only=True):
@@ -26,8 +30,46 @@ class FileState(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """None: nothing was there. `path` is as people see it, below the workspace or absolute."""
+    """None: nothing was there. `path` is as people see it, below the workspace or absolute.
+
+    `command` is the one that ran meanwhile, where there is a doubt.
+    """
 
     path: str
     before: FileState | None
     after: FileState | None
+    doubt: Doubt = ""
+    command: str = ""
+
+
+class StashEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One entry of `git stash list`, the newest is the first."""
+
+    commit: str
+    message: str = ""
+
+
+class GitState(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a git repository stands. All fields are empty where there is no repository.
+
+    `head` is the branch as a full ref, empty if HEAD is detached; `commit` is empty on a branch without commits.
+    `index` is a digest of the entries of the index without the times of files. `index_copy` names the index file in
+    the store of snapshots, with its time `index_mtime` in nanoseconds. `operation` is a merge or rebase in progress.
+    """
+
+    head: str = ""
+    commit: str = ""
+    refs: dict[str, str] = {}
+    stash: tuple[StashEntry, ...] = ()
+    index: str = ""
+    index_copy: str = ""
+    index_mtime: int = 0
+    operation: str = ""
+
+    @property
+    def stash_commits(self) -> tuple[str, ...]:
+        return tuple(entry.commit for entry in self.stash)
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.head or self.commit)

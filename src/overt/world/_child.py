@@ -16,6 +16,7 @@ LONGEST = 128 * 1024
 """The kernel takes no longer word on a command line."""
 PIPE = 1024 * 1024
 CONFIRM = 0.6
+REPORT_TIMEOUT_S = 2.0
 
 
 class Ledger:
@@ -46,7 +47,7 @@ class Ledger:
 class Started:
     """A Child. `walls` are those it runs behind, None outside."""
 
-    def __init__(self, ledger: Ledger, forget: Callable[["Started"], None]) -> None:
+    def __init__(self, ledger: Ledger, forget: Callable[["Started"], None], *, tracked: bool = False) -> None:
         self.pid = 0
         self.output = -1
         self.left = 0
@@ -62,6 +63,9 @@ class Started:
         self._sent = False
         self._control: socket.socket | None = None
         self._station: Station | None = None
+        self._record = os.memfd_create("writes") if tracked and sys.platform == "linux" else -1
+        self._last_record: bytes | None = None
+        self._reported: asyncio.Future[None] | None = None
 
     async def send(self, station: Station, payload: bytes) -> None:
         self._release()
@@ -77,7 +81,8 @@ class Started:
                 pass  # only slower: this user's share of large pipes is used up
             ledger, self._place = self._ledger.enter()
             order = b"%d\0%b" % (self._place, payload)
-            await station.send(b"%08x%b" % (len(order), order), (theirs.fileno(), writer, ledger))
+            descriptors = [theirs.fileno(), writer, ledger, *((self._record,) if self._record >= 0 else ())]
+            await station.send(b"%08x%b" % (len(order), order), descriptors)
         finally:
             theirs.close()
             os.close(writer)
@@ -117,6 +122,23 @@ class Started:
             self._station.hang_up()  # what cannot be killed alone, or not soon, goes with its whole box
             await self._gone(CONFIRM)
 
+    async def write_record(self) -> bytes | None:
+        if self._record < 0:
+            return self._last_record
+        if self._code is None and self._control is not None:
+            self._reported = self._loop.create_future()
+            try:
+                self._control.send(b"report\n")
+                async with asyncio.timeout(REPORT_TIMEOUT_S):
+                    await self._reported
+            except (OSError, TimeoutError):
+                return None
+        return self._read_record()
+
+    def _read_record(self) -> bytes | None:
+        size = os.fstat(self._record).st_size
+        return os.pread(self._record, size, 0) if size else None
+
     async def _gone(self, within: float) -> bool:
         try:
             async with asyncio.timeout(within):
@@ -127,6 +149,10 @@ class Started:
 
     def close(self) -> None:
         self._release()
+        if self._record >= 0:
+            self._last_record = self._read_record()
+            os.close(self._record)
+            self._record = -1
         self._forget(self)
         self._settle(-signal.SIGKILL)
         self._end(-signal.SIGKILL)
@@ -163,6 +189,9 @@ class Started:
             case [b"pid", pid]:
                 self.pid = int(pid)
                 self._settle(0)
+            case [b"report"]:
+                if self._reported and not self._reported.done():
+                    self._reported.set_result(None)
             case [b"failed", error]:
                 self._settle(int(error))
                 self._end(-signal.SIGKILL)
@@ -178,6 +207,8 @@ class Started:
     def _end(self, code: int) -> None:
         if self._code is None:
             self._code = code
+            if self._reported and not self._reported.done():
+                self._reported.set_result(None)
             for waiter in self._waiting:
                 if not waiter.done():
                     waiter.set_result(None)

@@ -209,6 +209,7 @@ class Grep:
         whole = self.wanted is not None and bool(self.wanted.folder or self.wanted.whole)
         self.by_path = self.wanted is not None and (whole or not self.by_type)
         self.lines: list[str] = []
+        self.shown: dict[str, list[str]] = {}
         self.count = 0
         self.full = False
 
@@ -294,6 +295,7 @@ class Grep:
                 sign, last, self.count = ":" if hit else "-", number, self.count + hit
                 line = text.removesuffix(b"\r").decode(errors="replace")
                 self.lines.append(f"{path}{sign}{number}{sign}{line}")
+                self.shown.setdefault(path, []).append(line)
 
     def _add(self, line: str) -> None:
         if self.count >= self.query.limit:

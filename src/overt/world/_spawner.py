@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from overt.core.errors import ToolError
-from overt.core.ports import BOXED, Profile, SandboxState
+from overt.core.ports import BOXED, Profile, SandboxState, Tracking
+from overt.lib.log import LOG
 from overt.world._boxes import Boxes, Open
 from overt.world._child import Ledger, Started, payload
 from overt.world._station import Station
@@ -69,19 +70,30 @@ class Supervised:
         return self._boxes.state(profile)
 
     async def spawn(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile, linger: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        profile: Profile,
+        linger: bool = False,
+        track: Tracking | None = None,
     ) -> Started:
         reading, profile = profile.reading, replace(profile, reading=False)
         flags = ",".join(name for name, given in (("linger", linger), ("reading", reading)) if given)
+        if track and not reading:
+            flags += f",track:{track.since}"
         payload([flags, cwd, *argv, *env, *env.values()])  # what cannot be said is refused before anything is started
         for _ in range(2):
             try:
                 station = await self._ready(profile)
                 told = self._boxes.environment(station.launch, env)
                 places, more = self._boxes.left_to_readers(station.launch) if reading else ((), {})
+                places = track.roots if track and not reading else places
                 before = [flags, cwd, str(len(places)), *places, str(len(argv)), *argv]
                 order = payload([*before, *(f"{name}={value}" for name, value in {**told, **more}.items())])
-                child = await self._try(station, order, argv[0], cwd)
+                child = Started(self._ledger, self._forget, tracked=track is not None)
+                await self._try(child, station, order, program=argv[0], cwd=cwd)
                 if reading and child.walls:
                     child.walls = replace(child.walls, write=places, read=(*child.walls.read, *child.walls.write))
                 return child
@@ -126,8 +138,7 @@ class Supervised:
         self._boxes.look(busy=busy, deep=True)
         self._boxes.tidy()
 
-    async def _try(self, station: Station, order: bytes, program: str, cwd: str) -> Started:
-        child = Started(self._ledger, self._forget)
+    async def _try(self, child: Started, station: Station, order: bytes, *, program: str, cwd: str) -> None:
         child.walls = station.launch.walls
         self._children[child] = station
         station.children += 1
@@ -148,7 +159,6 @@ class Supervised:
         finally:
             if not up:
                 child.close()
-        return child
 
     async def _ready(self, profile: Profile) -> Station:
         """A supervisor that takes orders; where a kind of box does not come up, the next best one."""
@@ -163,6 +173,7 @@ class Supervised:
             if lacking is None:
                 first = self._stations.get(profile) is station  # of those who waited for it
                 said = station.complaint()
+                LOG.warning("sandbox", f"{station.launch.kind} did not start: {said}")
                 self._drop(profile, station)
                 if first and not await asyncio.to_thread(self._boxes.failed, station.launch, said):
                     break

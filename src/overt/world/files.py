@@ -34,7 +34,8 @@ class _Absent(Exception):
 class Files:
     """`ReadFiles` and `WriteFiles`. What was read or changed goes into the journal; a preview changes nothing.
 
-    `keeper` is given by whoever wants to undo changes later.
+    `keeper` is given by whoever wants to undo changes later. `observe` is called with the path and the text of
+    everything that is read or about to be written.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Files:
         self.rg = rg if lies_outside(rg, roots) else find_rg("", writable=roots)
         self.preview = preview
         self.keeper: Keeper | None = None
+        self.observe: Callable[[str, str], None] | None = None
 
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
         stop = Event()
@@ -63,10 +65,15 @@ class Files:
         finally:
             stop.set()  # a cancelled wait leaves its thread behind, with gigabytes to go perhaps
         self.journal.seen[found.path] = found.hash
+        if self.observe:
+            self.observe(found.path, "\n".join(found.lines))
         return found
 
     async def text(self, path: str) -> FileText:
-        return await self._look(path, _reading.whole)
+        file = await self._look(path, _reading.whole)
+        if self.observe:
+            self.observe(file.path, file.text)
+        return file
 
     async def blob(self, path: str) -> Blob | None:
         found = await self._look(path, _reading.blob)
@@ -114,9 +121,15 @@ class Files:
             await in_thread(
                 lambda: grep.read(rg, paths, lambda path: self._found(path, _reading.open_regular)), stop=rg.stop
             )
+        if self.observe:
+            for path, lines in grep.shown.items():
+                self.observe(path, "\n".join(lines))
         return grep.matches(more=more)
 
     async def change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
+        if self.observe:
+            for change in changes:
+                self.observe(change.move_to or change.path, change.content or "")
         keeper = None if self.preview else self.keeper
         if keeper:
             await keeper.quiet()

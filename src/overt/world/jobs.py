@@ -9,6 +9,7 @@ from typing import Literal
 from overt.core.effects import JobOutput, JobState
 from overt.core.errors import ToolError
 from overt.core.ports import Child
+from overt.lib.background import log_failure
 from overt.lib.text import clip
 from overt.world._output import LIMIT, TOKENS, Spool, plain, pour, whole
 from overt.world._station import PYTHON
@@ -56,6 +57,7 @@ class Job:
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(child.output, self._read)
         self._ending = asyncio.create_task(self._await_end())
+        self._ending.add_done_callback(log_failure("jobs"))
 
     def shown(self) -> JobState:
         running = self.state == "running"

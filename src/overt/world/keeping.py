@@ -8,24 +8,34 @@ command waits longer for it.
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
+from msgspec.structs import replace
+
 from overt.core.errors import OvertError
-from overt.core.events import Event, Noticed, TreeTaken
+from overt.core.events import Event, Level, Noticed, TreeTaken
+from overt.core.ports import Tracking
+from overt.core.settings import UndoSettings
 from overt.core.states import FileChange, FileState
+from overt.lib.background import log_failure
 from overt.lib.catalogue import say
+from overt.lib.log import LOG
 from overt.lib.paths import slug
 from overt.lib.protected import AT_HOME
 from overt.world._contain import lies_below
 from overt.world._shadow_git import Git, find_git
+from overt.world.attribution import attribute, name_uncovered, parse_record, touched_outside
+from overt.world.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, Abandoned
 from overt.world.sandbox._secrets import HIDDEN
 from overt.world.sandbox.profile import Place, writable
 from overt.world.shadow import Shadow, Taken
-from overt.world.snapshots import Store
+from overt.world.snapshots import ClosedStore, Store
+from overt.world.undo_maintenance import Limits, Maintenance
 
 PATIENCE = 2.0
-FIRST_PATIENCE = 10.0
+FIRST_PATIENCE = FIRST_SNAPSHOT_LIMIT_S + 2.0
 UNTOLD = 1.0
 """So long is the first one waited for before a word is said about it."""
 SOON = 1.0
@@ -34,11 +44,34 @@ FRESH = 1.0
 """So old may a pass be that stands for the moment before a command, when nothing of ours changed a file since."""
 
 
+DEFAULT_SETTINGS = UndoSettings()
+NO_SNAPSHOT = "no snapshot"
+
+
+class CommandWatch:
+    """One command between two snapshots. The runner stores the command's write record here (None: not tracked)."""
+
+    def __init__(self, call_id: str, before: Taken | str, tracking: Tracking | None) -> None:
+        self.call_id = call_id
+        self.before = before
+        self.tracking = tracking
+        self.record: bytes | None = None
+
+
 class Keeper:
-    """`record` takes facts that come later than the call they belong to. Without `shadow`, `why` says what is amiss."""
+    """`record` takes facts that come later than the call they belong to. Without `shadow`, `why` says what is amiss.
+
+    `roots` are the folders below which changes by commands are tracked, the workspace first.
+    """
 
     def __init__(
-        self, store: Store, shadow: Shadow | None, *, why: str = "", record: Callable[[Event], None] = lambda _: None
+        self,
+        store: Store,
+        shadow: Shadow | None,
+        *,
+        why: str = "",
+        roots: Sequence[str] = (),
+        record: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self.store = store
         self.shadow = shadow
@@ -50,6 +83,11 @@ class Keeper:
         self._told: set[str] = set()
         self._soon: asyncio.TimerHandle | None = None
         self._closed = False
+        self._roots = tuple(roots)
+        self.maintenance: Maintenance | None = None
+        self.disabled = False
+        self._abandoned = ""
+        """Why the first snapshot was abandoned, if it was."""
 
     def warm(self) -> None:
         """Begin a pass now: a command is coming."""
@@ -67,7 +105,7 @@ class Keeper:
     def _begin(self) -> None:
         self._soon = None
         if self.shadow and self._free() and not self.shadow.begun():
-            self._start(idle=True)
+            self._start(idle=True).add_done_callback(log_failure("undo"))
 
     def _free(self) -> bool:
         return self.shadow is not None and not self._closed and (self._pass is None or self._pass.done())
@@ -92,23 +130,26 @@ class Keeper:
             if telling:
                 telling.cancel()
 
-    def after(self, call_id: str, before: Taken | str) -> None:
-        """A command has ended: what it changed is found out and recorded, and nobody waits for that here."""
+    def after(self, watch: CommandWatch) -> None:
+        """A command has ended: find out what it changed and record it, in the background."""
         if not self._closed:
-            task = asyncio.get_running_loop().create_task(self._look_after(call_id, before))
+            task = asyncio.get_running_loop().create_task(self._look_after(watch))
             self._after.add(task)
             task.add_done_callback(self._after.discard)
+            task.add_done_callback(log_failure("undo"))
 
     @asynccontextmanager
-    async def around(self, call_id: str) -> AsyncIterator[None]:
+    async def around(self, call_id: str) -> AsyncIterator[CommandWatch]:
         """A command that may write runs inside of this, whatever becomes of it."""
         before = await self.before()
+        since = before.began_ns if isinstance(before, Taken) else time.time_ns()
+        watch = CommandWatch(call_id, before, Tracking(roots=self._roots, since=since) if self._roots else None)
         if isinstance(before, Taken):  # should nobody live to see the end of it
             self._record(TreeTaken(call_id=call_id, before=before.name, after=""))
         try:
-            yield
+            yield watch
         finally:
-            self.after(call_id, before)
+            self.after(watch)
 
     async def quiet(self) -> None:
         """Until the commands before have been looked at; a change now would be taken for theirs."""
@@ -135,6 +176,26 @@ class Keeper:
         left = {*self._after, *((self._pass,) if self._pass else ())}
         if left:
             await asyncio.wait(left, timeout=PATIENCE)
+        if self.maintenance:
+            await self.maintenance.close()
+
+    def rest(self) -> None:
+        """The turn is over: apply the limits of undo, in the background."""
+        if self.maintenance and not self._closed:
+            self.maintenance.after_turn()
+
+    def disable(self) -> None:
+        """Keep nothing from now on, because the person has switched undo off; no notice is due for that."""
+        self.disabled = True
+        self.shadow, self._why = None, say("undo.disabled")
+        self.store = ClosedStore(self.store.folder)
+        self._told.add(self._why)
+
+    def limit(self, make_limits: Callable[[], Limits], settings: UndoSettings) -> None:
+        shadow, store = self.shadow, self.store
+        self.maintenance = Maintenance(
+            make_limits, lambda: store.grown + (shadow.grown if shadow else 0), max_size=settings.max_size
+        )
 
     def content(self, state: FileState) -> bytes:
         """What a file held, or where a link led, once it was fetched."""
@@ -155,6 +216,10 @@ class Keeper:
             raise OvertError(self._why)
         return self.shadow.changes(before, after)
 
+    def lacks_states(self, names: Sequence[str]) -> bool:
+        """True if one of these states was removed from the store; blocking."""
+        return self.shadow is not None and bool(names) and self.shadow.lacks(names)
+
     def now(self) -> str:
         """The state of the workspace at this moment; blocking."""
         if self.shadow is None:
@@ -171,15 +236,26 @@ class Keeper:
         return self._pass
 
     async def _take(self, *, idle: bool) -> Taken | str:
-        assert self.shadow is not None
+        if self.shadow is None:
+            return self._why  # abandoned by the pass before
         try:
             return await asyncio.to_thread(self.shadow.take, idle=idle)
+        except Abandoned as error:
+            self.shadow, self._why = None, error.message
+            self._abandoned = self._why
+            return self._why
         except OvertError as error:
+            LOG.warning("undo", f"the workspace could not be recorded: {error.message}")
             return say("undo.failed", why=error.message)
+        finally:
+            if self.maintenance and not self._closed:
+                self.maintenance.after_snapshot()
 
-    async def _look_after(self, call_id: str, before: Taken | str) -> None:
+    async def _look_after(self, watch: CommandWatch) -> None:
+        before = watch.before
         if isinstance(before, str):
-            self._record(TreeTaken(call_id=call_id, before="", after="", uncovered=(before,)))
+            names = await asyncio.to_thread(self._touched_paths, watch)
+            self._record(TreeTaken(call_id=watch.call_id, before="", after="", uncovered=(before, *names)))
             self._warn(before)
             return
         if self._pass and not self._pass.done():
@@ -188,31 +264,56 @@ class Keeper:
         if self._closed:
             return
         if isinstance(after, str):
-            self._record(TreeTaken(call_id=call_id, before=before.name, after="", uncovered=(after,)))
+            self._record(TreeTaken(call_id=watch.call_id, before=before.name, after="", uncovered=(after,)))
             self._warn(after)
-        elif after.name == before.name:
-            self._record(TreeTaken(call_id=call_id, before=before.name, after=after.name))
         else:
-            uncovered = tuple(dict.fromkeys((*before.uncovered, *after.uncovered)))
-            changed = await asyncio.to_thread(self._count, before.name, after.name)
-            fact = TreeTaken(
-                call_id=call_id, before=before.name, after=after.name, changed=changed, uncovered=uncovered
-            )
-            self._record(fact)
+            self._record(await asyncio.to_thread(self._compare_snapshots, watch, before, after))
 
-    def _count(self, before: str, after: str) -> int:
+    def _compare_snapshots(self, watch: CommandWatch, before: Taken, after: Taken) -> TreeTaken:
+        """What the command changed, by the snapshots around it and its own record."""
+        assert self.shadow is not None
+        root = self.shadow.root
+        record = parse_record(watch.record, root)
+        taken = TreeTaken(call_id=watch.call_id, before=before.name, after=after.name, tracked=not record.gap)
+        try:
+            changes = () if before.name == after.name else self.shadow.changes(before.name, after.name)
+        except OvertError:
+            return taken  # undo says so when it is asked for them
+        unfit = {**before.unfit, **after.unfit}
+        if record.gap:
+            LOG.info("undo", f"a command was not tracked: {record.gap}")
+            uncovered = () if before.name == after.name else tuple(dict.fromkeys((*before.uncovered, *after.uncovered)))
+            return replace(taken, changed=_count_files(changes), uncovered=uncovered)
+        attribution = attribute(changes, record, root=root)
+        not_own = {*attribution.shared, *attribution.others}
+        own = [change for change in changes if change.path not in not_own]
+        return replace(
+            taken,
+            changed=_count_files(own) + len(attribution.shared),
+            shared=attribution.shared,
+            others=attribution.others,
+            uncovered=name_uncovered(touched_outside(changes, record), unfit, self._ignored_paths),
+        )
+
+    def _ignored_paths(self, paths: Sequence[str]) -> set[str]:
         assert self.shadow is not None
         try:
-            changes = self.shadow.changes(before, after)
+            return self.shadow.ignored_paths(paths)
         except OvertError:
-            return 0  # whoever wants them back is told
-        return sum(1 for each in changes if not (each.before or each.after or FileState()).folder)
+            return set(paths)  # better named without need than not named
+
+    def _touched_paths(self, watch: CommandWatch) -> tuple[str, ...]:
+        """Paths that a command touched where there is no snapshot before it."""
+        root = self._roots[0] if self._roots else ""
+        paths = touched_outside((), parse_record(watch.record, root))
+        return name_uncovered(paths, {}, lambda names: set(names), reason=NO_SNAPSHOT)
 
     def _warn(self, why: str) -> None:
         """Once for each reason."""
         if why not in self._told:
             self._told.add(why)
-            self._record(Noticed(text=say("undo.uncovered", why=why)))
+            level: Level = "warning" if why in (self._abandoned, say("undo.not_ready")) else "info"
+            self._record(Noticed(text=say("undo.uncovered", why=why), level=level))
 
     def _tell_of_the_first(self) -> None:
         if not self._closed and "" not in self._told:
@@ -220,19 +321,30 @@ class Keeper:
             self._record(Noticed(text=say("undo.first")))
 
 
+def _count_files(changes: Iterable[FileChange]) -> int:
+    return sum(1 for each in changes if not (each.before or each.after or FileState()).folder)
+
+
 def make_keeper(
-    place: Place, *, own: Sequence[str], path: str, record: Callable[[Event], None] = lambda _: None
+    place: Place,
+    *,
+    own: Sequence[str],
+    path: str,
+    record: Callable[[Event], None] = lambda _: None,
+    settings: UndoSettings = DEFAULT_SETTINGS,
 ) -> Keeper:
     """For the workspace of a place; `own` are folders of Overt, and `path` is where git is looked for."""
     workspace, home = place.workspace, place.home
+    roots = (workspace, *place.write)
     store = Store(os.path.join(place.data_dir, "snapshots", slug(os.path.abspath(place.project))))
     git = find_git(path, writable=writable(place))
     if not git:
-        return Keeper(store, None, why=say("undo.no_git"), record=record)
+        return Keeper(store, None, why=say("undo.no_git"), roots=roots, record=record)
     if workspace == "/" or home == workspace or home.startswith(workspace.rstrip("/") + "/"):
-        return Keeper(store, None, why=say("undo.home"), record=record)
+        return Keeper(store, None, why=say("undo.home"), roots=roots, record=record)
     secret = [os.path.join(home, name) for name in (*HIDDEN, *("/".join(names) for names in AT_HOME))]
     if any(lies_below(workspace, path) is not None for path in secret):
-        return Keeper(store, None, why=say("undo.secret"), record=record)
+        return Keeper(store, None, why=say("undo.secret"), roots=roots, record=record)
     folder = os.path.join(place.data_dir, "shadow", slug(workspace))
-    return Keeper(store, Shadow(Git(git, folder, workspace), workspace, own=(*own, *secret)), record=record)
+    shadow = Shadow(Git(git, folder, workspace), workspace, own=(*own, *secret), largest=settings.max_file)
+    return Keeper(store, shadow, roots=roots, record=record)

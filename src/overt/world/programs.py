@@ -14,6 +14,7 @@ from overt.world._child import PIPE, Started
 from overt.world._output import STEP, Spool, plain, pour, rendered
 from overt.world._spawner import Supervised
 from overt.world.jobs import Jobs
+from overt.world.keeping import CommandWatch
 
 __all__ = ["NoPrograms", "Programs", "Supervised"]
 
@@ -23,7 +24,7 @@ CANCEL_GRACE = 0.05
 TIMEOUT_GRACE = 0.5
 PROGRESS = 0.1
 
-Keeping = Callable[[], AbstractAsyncContextManager[None]]
+Keeping = Callable[[], AbstractAsyncContextManager[CommandWatch | None]]
 
 
 class Programs:
@@ -51,19 +52,17 @@ class Programs:
         self.keeping: Keeping | None = None
 
     async def run(self, command: str, *, timeout_ms: int) -> Ran:
-        async with self._kept():
-            return await self._run(command, timeout_ms=timeout_ms)
+        async with self._kept() as watch:
+            return await self._run(command, timeout_ms=timeout_ms, watch=watch)
 
-    def _kept(self) -> AbstractAsyncContextManager[None]:
+    def _kept(self) -> AbstractAsyncContextManager[CommandWatch | None]:
         """Around a command that may write: how the files stood before it and after."""
         writes = self._profile.outside or (self._profile.write and not self._profile.reading)
         return self.keeping() if self.keeping and writes else nullcontext()
 
-    async def _run(self, command: str, *, timeout_ms: int) -> Ran:
+    async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None) -> Ran:
         begun = time.monotonic()
-        child = await self._spawner.spawn(
-            shell(command, self._env), cwd=self._cwd, env=self._env, profile=self._profile
-        )
+        child = await self._spawn(command, watch)
         spool = Spool(head=KEPT, tail=KEPT)
         reading = Reading(child, spool, self._report)
         code: int | None = None
@@ -77,6 +76,8 @@ class Programs:
             raise
         finally:
             reading.end()
+            if watch:
+                watch.record = await child.write_record()
             found = self._found(child)
             child.close()
         text = rendered(spool, hint=HINT)
@@ -110,11 +111,22 @@ class Programs:
 
     async def start(self, command: str, *, wait_ms: int) -> JobOutput:
         self._jobs.check_room()
-        async with self._kept():
-            child = await self._spawner.spawn(
-                shell(command, self._env), cwd=self._cwd, env=self._env, profile=self._profile, linger=True
-            )
-            return await self._jobs.adopt(child, command, wait_ms=wait_ms)
+        async with self._kept() as watch:
+            child = await self._spawn(command, watch, linger=True)
+            job = await self._jobs.adopt(child, command, wait_ms=wait_ms)
+            if watch:
+                watch.record = await child.write_record()
+            return job
+
+    async def _spawn(self, command: str, watch: CommandWatch | None, *, linger: bool = False) -> Child:
+        return await self._spawner.spawn(
+            shell(command, self._env),
+            cwd=self._cwd,
+            env=self._env,
+            profile=self._profile,
+            linger=linger,
+            track=watch.tracking if watch else None,
+        )
 
     async def jobs(self) -> tuple[JobState, ...]:
         return self._jobs.list()

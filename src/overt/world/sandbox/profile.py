@@ -83,6 +83,7 @@ class Place(Struct, frozen=True, kw_only=True):
     config_dir: str
     data_dir: str
     cache_dir: str
+    state_dir: str = ""
     write: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
@@ -173,7 +174,9 @@ def ground_for(profile: Profile, place: Place, *, temp: str = "") -> Ground:
     loose = [path for root in open_ if root not in whole for path in _spread(root, place.home)]
     caches = [path for path in place.caches if profile.write and not _below(place.home, path)]
     caches = caches if profile.network else list(built(caches))
-    own = [os.path.realpath(path) for path in (place.config_dir, place.data_dir, place.cache_dir)]
+    # Logs and saved replies are as private as sessions.
+    private = [os.path.realpath(path) for path in (place.config_dir, place.data_dir, place.state_dir) if path]
+    own = [*private, os.path.realpath(place.cache_dir)]
     write = _outermost([*whole, *loose, *caches, *([shared] if shared else [])])
     keep = [_made(path) for path in own if any(_below(path, root) for root in write)]
     keep += own_code(write)
@@ -181,7 +184,7 @@ def ground_for(profile: Profile, place: Place, *, temp: str = "") -> Ground:
     visible += map(os.path.realpath, place.read)
     return Ground(
         walls=Walls(write=write, protected=tuple(keep), temp=temp, network=profile.network),
-        sight=Sight(place, [path for path in own[:2] if path != place.workspace], write=write, visible=visible),
+        sight=Sight(place, [path for path in private if path != place.workspace], write=write, visible=visible),
         roots=tuple(path for path in whole if os.path.isdir(path)),
         loose=tuple(path for path in loose if os.path.isdir(path)),
         repositories=(shared,) if shared else (),

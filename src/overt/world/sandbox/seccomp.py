@@ -9,6 +9,7 @@ import ctypes
 import errno
 import os
 import struct
+from collections.abc import Iterable, Mapping
 
 TABLE = """
 mount 165 40            umount2 166 39           pivot_root 155 41       chroot 161 51
@@ -43,7 +44,7 @@ SOCK_STREAM, SOCK_SEQPACKET, SOCK_KIND = 1, 5, 0xF
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 
 LOAD, EQUAL, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
-ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+ALLOW, KILL, ERRNO, NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER = 38, 22, 2
@@ -86,6 +87,19 @@ def program(network: bool, *, machine: str = "") -> bytes:
         code += _when(judged["socketpair"], _STREAMS)
     code.append(_step(RETURN, ALLOW))
     return b"".join(code)
+
+
+def notify_writes(numbers: Iterable[int], opening: Mapping[int, int]) -> bytes:
+    """A filter that stops these calls until a listener has seen them, and each call in `opening` (number → index of
+    the argument with its flags) when it may create a file or write to one."""
+    architecture = MACHINES[os.uname().machine][1]
+    code = [_step(LOAD, ARCHITECTURE), _step(EQUAL, architecture, 1, 0), _step(RETURN, ALLOW), _step(LOAD, NUMBER)]
+    writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+    for number, argument in opening.items():
+        code += _when(number, [_step(LOAD, _word(argument)), _step(ANY_BIT, writing, 0, 1), _step(RETURN, NOTIFY)])
+    for number in numbers:
+        code += [_step(EQUAL, number, 0, 1), _step(RETURN, NOTIFY)]
+    return b"".join([*code, _step(RETURN, ALLOW)])
 
 
 def install(network: bool) -> None:

@@ -17,7 +17,9 @@ child to wait for). Lifetimes are descriptors: when Overt goes, in whatever way,
 read end-of-file, and the keepers kill what they keep. Strays of a killed keeper come to the supervisor, which
 is a subreaper too.
 
-On a control the keeper says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`; it is told `kill GRACE`.
+On a control the keeper says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`; it is told `kill GRACE`. An order may
+bring a fourth descriptor, a file in memory for the record of what the command changes (see `write_tracker.py`): it is
+written before the exit is said, and when `report` is asked for, which is answered with `report`.
 """
 
 import ctypes
@@ -32,6 +34,8 @@ import time
 from overt.world.sandbox.limits import limit
 from overt.world.sandbox.reading import start_reading
 from overt.world.sandbox.tree import Reaped, below, destroy, tell
+from overt.world.sandbox.write_calls import start_tracked
+from overt.world.sandbox.write_tracker import WriteTracker
 
 LEFT_OVER = 0.1
 """Seconds a command's background processes get to finish by themselves (`> >(tee log)`) once it has ended."""
@@ -39,10 +43,11 @@ FAREWELL = 0.5
 FIRST = os.getpid() == 1
 """In a namespace of our own, which ends with us at once: what cannot be killed one by one goes so."""
 WITHIN = 0.4 if FIRST else 3.0
+RECORD_STEP = 1024 * 1024
 MOST_KEEPERS = 65536
 """More than any limit on processes lets there be."""
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-DEFAULTED = tuple(signal.Signals["SIG" + name] for name in "INT HUP TERM QUIT PIPE TSTP TTIN TTOU XFSZ".split())
+DEFAULTED = tuple(signal.Signals["SIG" + name] for name in "INT HUP TERM QUIT PIPE IO TSTP TTIN TTOU XFSZ".split())
 """Ignored here, where the terminal and the commands must not reach."""
 USUAL = tuple(sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}))
 """As usual again in a command. All of them, because the C library asks the kernel about each that is not named."""
@@ -50,17 +55,27 @@ USUAL = tuple(sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}))
 
 class Order:
     """One program to start: `linger` lets what it leaves behind live on, as a declared background job; with
-    `reading` it may write only to `places`."""
+    `reading` it may write only to `places`, with `track` changes below `places` are recorded."""
 
     def __init__(self, payload: bytes, descriptors: list[int]) -> None:
         place, flags, self.cwd, count, *words = payload.split(b"\0")
         self.place = int(place)
         self.linger, self.reading = b"linger" in flags, b"reading" in flags
+        self.track = int(flags.partition(b"track:")[2] or 0)
         self.places = [os.fsdecode(word) for word in words[: int(count)]]
         count, *words = words[int(count) :]
         self.argv = words[: int(count)]
         self.env = dict([pair.split(b"=", 1) for pair in words[int(count) :]])
-        self.control, self.output, self.ledger = descriptors
+        self.control, self.output, self.ledger = descriptors[:3]
+        self.record = descriptors[3] if len(descriptors) > 3 else -1
+
+    def start(self) -> tuple[int, WriteTracker | None]:
+        if self.reading:
+            return start_reading(lambda: start(self), self.places), None
+        if self.track:
+            roots = [os.fsencode(place) + b"/" for place in self.places]
+            return start_tracked(lambda: start(self), roots=roots, since=self.track)
+        return start(self), None
 
 
 def become_subreaper() -> None:
@@ -110,21 +125,28 @@ class Keeper:
         self.killed = 0
         self.linger = order.linger
         self.control = socket.socket(fileno=order.control)
+        self.record = order.record
+        self.tracker: WriteTracker | None = None
 
     def run(self, order: Order) -> bool:
         """Keep it until nothing of it is left; False when something could not be killed."""
         os.pwrite(order.ledger, b"\1", order.place)
         os.close(order.ledger)
         try:
-            root = start_reading(lambda: start(order), order.places) if order.reading else start(order)
+            root, self.tracker = order.start()
         except OSError as error:
             self.say(b"failed %d\n" % (error.errno or 0))
             return True
         self.say(b"pid %d\n" % root)
         self.poller.register(self.control, select.POLLIN)
+        if self.tracker:
+            for descriptor in self.tracker.descriptors():
+                self.poller.register(descriptor, select.POLLIN)
         while not self.ended(root) and time.monotonic() < self.deadline:
             wait = min(self.deadline - time.monotonic(), 3600.0)
-            ready = {file for file, _ in self.poller.poll(max(wait, 0.0) * 1000)}
+            ready = dict(self.poller.poll(max(wait, 0.0) * 1000))
+            if self.tracker:
+                self.note_writes(self.tracker, ready)
             if self.wake in ready:
                 drain(self.wake)
             if self.control.fileno() in ready and not self.obey():
@@ -135,8 +157,24 @@ class Keeper:
             gone = destroy(within=WITHIN)
             self.ended(root)
         code = -signal.SIGKILL if self.status is None else os.waitstatus_to_exitcode(self.status)
+        self.write_record(is_final=True)
         self.say(b"exit %d %d\n" % (code, self.killed))
         return gone
+
+    def note_writes(self, tracker: WriteTracker, ready: dict[int, int]) -> None:
+        if tracker.listener not in ready:
+            tracker.count_reports()
+        elif not (ready[tracker.listener] & select.POLLIN and tracker.handle()):
+            self.poller.unregister(tracker.listener)
+
+    def write_record(self, *, is_final: bool) -> None:
+        if self.record >= 0:
+            data = (
+                self.tracker.record(is_final=is_final) if self.tracker else b"this kernel does not report system calls"
+            )
+            os.ftruncate(self.record, 0)
+            for at in range(0, len(data), RECORD_STEP):
+                os.pwrite(self.record, data[at : at + RECORD_STEP], at)
 
     def ended(self, root: int) -> bool:
         """Reap; True when the command and everything it started are gone."""
@@ -154,11 +192,21 @@ class Keeper:
             words = self.control.recv(256).split()
         except OSError:
             words = []
+        if words == [b"report"]:
+            self.write_record(is_final=False)
+            self.say(b"report\n")
+            return True
         grace = float(words[-1]) if words else 0.0
         if grace:
             tell(signal.SIGTERM, below(os.getpid()))
         self.deadline = min(self.deadline, time.monotonic() + grace)
         return bool(words)
+
+    def close_tracker(self) -> None:
+        if self.tracker:
+            self.tracker.close()
+        if self.record >= 0:
+            os.close(self.record)
 
     def say(self, line: bytes) -> None:
         try:
@@ -170,13 +218,13 @@ class Keeper:
 def receive(link: socket.socket) -> Order | None:
     """The next order, or None when Overt is gone."""
     try:
-        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(12), socket.MSG_CMSG_CLOEXEC)
+        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(16), socket.MSG_CMSG_CLOEXEC)
     except OSError:
         return None
     descriptors = [
         int.from_bytes(data[at : at + 4], sys.byteorder) for _, _, data in ancillary for at in range(0, len(data), 4)
     ]
-    if not head or len(descriptors) != 3:
+    if not head or len(descriptors) not in (3, 4):
         return None
     data = bytearray(head)
     while len(data) < 8 or len(data) < 8 + int(data[:8], 16):
@@ -257,6 +305,7 @@ class Supervisor:
             keeper = Keeper(order, wake)
             gone = keeper.run(order)
             keeper.control.close()
+            keeper.close_tracker()
             os.close(order.output)  # not before it was told: the end of the output would only wake Overt once more
             if not gone or os.getppid() != self.pid:
                 return gone
