@@ -1,0 +1,269 @@
+"""Read where a git repository stands, from its files: HEAD, refs, stash, index, an operation in progress.
+
+No git is started: this runs before and after every command that may write. What did not change on disk since the last
+reading is not read again. Files are read with a limit, and links out of the repository are not followed.
+"""
+
+import hashlib
+import os
+import stat
+import struct
+from typing import NamedTuple
+
+from overt.core.states import GitState, StashEntry
+from overt.lib.regular import read_regular
+
+MOST_TEXT = 4096
+MOST_PACKED_BYTES = 64 * 1024**2
+MOST_LOG_BYTES = 1024**2
+MOST_INDEX_BYTES = 64 * 1024**2
+MOST_LOOSE_REFS = 20_000
+HEX = frozenset("0123456789abcdef")
+STASH = "refs/stash"
+OWN = "refs/overt/"
+"""Backups made by `overt undo --git`."""
+OPERATIONS = {
+    "MERGE_HEAD": "merge",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+}
+Stamp = tuple[int, int, int, int]
+
+
+class Repository(NamedTuple):
+    """`git_dir` has HEAD and the index; `common_dir` has refs and objects. They differ in a linked worktree.
+
+    `work_tree` is the folder that holds `.git`.
+    """
+
+    git_dir: str
+    common_dir: str
+    work_tree: str
+
+
+class GitReader:
+    """Reads the repository that a folder lies in, and remembers what it read."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._texts: dict[str, tuple[Stamp, str]] = {}
+        self._packed: tuple[Stamp, dict[str, str]] | None = None
+        self._log: tuple[Stamp, tuple[StashEntry, ...]] | None = None
+        self._index: tuple[Stamp, str] | None = None
+        self.index_bytes = b""
+        """The index file of the last reading, so that it can be kept if the next one differs."""
+
+    def read(self) -> tuple[Repository | None, GitState]:
+        """The repository and its state; None and an empty state where there is no repository."""
+        repository = find_repository(self._folder)
+        if repository is None:
+            return None, GitState()
+        git_dir, common_dir, _ = repository
+        refs = dict(self._read_packed(common_dir))
+        self._add_loose(common_dir, refs)
+        head, commit = self._read_head(git_dir, refs)
+        has_stash = refs.pop(STASH, "") != ""
+        digest, mtime = self._read_index(os.path.join(git_dir, "index"), hash_size=32 if len(commit) == 64 else 20)
+        return repository, GitState(
+            head=head,
+            commit=commit,
+            refs={name: value for name, value in refs.items() if not name.startswith(OWN)},
+            stash=self._read_stash(common_dir) if has_stash else (),
+            index=digest,
+            index_mtime=mtime,
+            operation=find_operation(git_dir),
+        )
+
+    def _read_head(self, git_dir: str, refs: dict[str, str]) -> tuple[str, str]:
+        text = self._text(os.path.join(git_dir, "HEAD"))
+        if text.startswith("ref:"):
+            name = text.removeprefix("ref:").strip()
+            return name, refs.get(name, "")
+        return "", text if is_commit(text) else ""
+
+    def _read_packed(self, common_dir: str) -> dict[str, str]:
+        path = os.path.join(common_dir, "packed-refs")
+        stamp = stamp_of(path)
+        if stamp is None:
+            return {}
+        if self._packed is None or self._packed[0] != stamp:
+            refs: dict[str, str] = {}
+            for line in _read(path, MOST_PACKED_BYTES).decode("utf-8", "surrogateescape").splitlines():
+                value, _, name = line.partition(" ")
+                if name and is_commit(value):
+                    refs[name] = value
+            self._packed = (stamp, refs)
+        return self._packed[1]
+
+    def _add_loose(self, common_dir: str, refs: dict[str, str]) -> None:
+        known: dict[str, tuple[Stamp, str]] = {}
+        folders = ["refs"]
+        while folders and len(known) < MOST_LOOSE_REFS:
+            folder = folders.pop()
+            try:
+                with os.scandir(os.path.join(common_dir, folder)) as entries:
+                    names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            except OSError:
+                continue
+            for name, is_folder in names:
+                ref = f"{folder}/{name}"
+                if is_folder:
+                    folders.append(ref)
+                elif not name.endswith(".lock"):
+                    path = os.path.join(common_dir, ref)
+                    value = self._text(path)
+                    if path in self._texts:
+                        known[path] = self._texts[path]
+                    if is_commit(value):
+                        refs[ref] = value
+        self._texts = known
+
+    def _text(self, path: str) -> str:
+        stamp = stamp_of(path)
+        if stamp is None:
+            return ""
+        found = self._texts.get(path)
+        if found is None or found[0] != stamp:
+            text = _read(path, MOST_TEXT).decode("utf-8", "surrogateescape").strip()
+            found = self._texts[path] = (stamp, text)
+        return found[1]
+
+    def _read_stash(self, common_dir: str) -> tuple[StashEntry, ...]:
+        path = os.path.join(common_dir, "logs", STASH)
+        stamp = stamp_of(path)
+        if stamp is None:
+            return ()
+        if self._log is None or self._log[0] != stamp:
+            entries: list[StashEntry] = []
+            for line in _read(path, MOST_LOG_BYTES).decode("utf-8", "replace").splitlines():
+                head, _, message = line.partition("\t")
+                words = head.split(" ")
+                if len(words) > 1 and is_commit(words[1]):
+                    entries.append(StashEntry(commit=words[1], message=message))
+            self._log = (stamp, tuple(reversed(entries)))
+        return self._log[1]
+
+    def _read_index(self, path: str, *, hash_size: int) -> tuple[str, int]:
+        stamp = stamp_of(path)
+        if stamp is None:
+            self.index_bytes = b""
+            return "", 0
+        if self._index is None or self._index[0] != stamp:
+            self.index_bytes = _read(path, MOST_INDEX_BYTES)
+            self._index = (stamp, digest_index(self.index_bytes, hash_size=hash_size))
+        return self._index[1], stamp[1]
+
+
+def find_repository(folder: str) -> Repository | None:
+    """The repository that a folder lies in, found as git does it: the nearest `.git`, a folder or a file."""
+    while True:
+        place = os.path.join(folder, ".git")
+        if os.path.lexists(place):
+            git_dir = place
+            if not os.path.isdir(place):
+                key, _, target = _read(place, MOST_TEXT).decode("utf-8", "surrogateescape").partition(":")
+                git_dir = os.path.normpath(os.path.join(folder, target.strip())) if key == "gitdir" else ""
+            if git_dir and os.path.lexists(os.path.join(git_dir, "HEAD")):
+                common = _read(os.path.join(git_dir, "commondir"), MOST_TEXT).decode("utf-8", "surrogateescape")
+                return Repository(git_dir, os.path.normpath(os.path.join(git_dir, common.strip())), folder)
+        if folder == (folder := os.path.dirname(folder)):
+            return None
+
+
+def find_operation(git_dir: str) -> str:
+    """Return the name of a merge, rebase or the like that is in progress, or an empty string."""
+    for name, operation in OPERATIONS.items():
+        if os.path.lexists(os.path.join(git_dir, name)):
+            return operation
+    return ""
+
+
+def differ(before: GitState, after: GitState) -> bool:
+    """Compare two states, without regard to when the index was written."""
+    return _without_times(before) != _without_times(after)
+
+
+def keep_differing_refs(before: GitState, after: GitState) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the refs of both states that are not the same in the other one."""
+    old = {name: value for name, value in before.refs.items() if after.refs.get(name) != value}
+    new = {name: value for name, value in after.refs.items() if before.refs.get(name) != value}
+    return old, new
+
+
+def digest_index(raw: bytes, *, hash_size: int = 20) -> str:
+    """Digest paths, modes, stages and contents of an index file; times and sizes of files may differ.
+
+    `git status` writes new times into the index, which is no change to report.
+    """
+    hasher = hashlib.sha1(usedforsecurity=False)
+    try:
+        for piece in _entries(raw, hash_size):
+            hasher.update(piece)
+    except (struct.error, ValueError, IndexError):
+        return hashlib.sha1(raw, usedforsecurity=False).hexdigest()  # a format that we do not know
+    return hasher.hexdigest()
+
+
+def _entries(raw: bytes, hash_size: int) -> list[bytes]:
+    magic, version, count = struct.unpack_from(">4sII", raw)
+    if magic != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("no index of git")
+    pieces: list[bytes] = []
+    at, size = 12, 40 + hash_size + 2
+    for _ in range(count):
+        flags = raw[at + size - 2] << 8 | raw[at + size - 1]
+        head = size + 2 if version > 2 and flags & 0x4000 else size
+        start = at + head
+        length = flags & 0xFFF
+        if version == 4 or length == 0xFFF:
+            number = start
+            if version == 4:  # how much of the path before is taken off, then the rest of the path
+                while raw[number] & 0x80:
+                    number += 1
+                number += 1
+            end = raw.index(b"\0", number)
+        else:
+            end = start + length
+        pieces.append(raw[at + 24 : at + 28])
+        pieces.append(raw[at + 40 : end])
+        at = end + 1 if version == 4 else at + ((end - at + 8) & ~7)
+    if at > len(raw):
+        raise ValueError("the index is cut short")
+    return pieces
+
+
+def is_commit(text: str) -> bool:
+    return len(text) in (40, 64) and HEX.issuperset(text)
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """What changes when a file is written or replaced; None where there is no plain file."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
+
+
+def _without_times(state: GitState) -> GitState:
+    return GitState(
+        head=state.head,
+        commit=state.commit,
+        refs=state.refs,
+        stash=state.stash,
+        index=state.index,
+        operation=state.operation,
+    )
+
+
+def _read(path: str, limit: int) -> bytes:
+    try:
+        data, _ = read_regular(path, limit, os.O_NOFOLLOW)
+    except OSError:
+        return b""
+    return data if len(data) <= limit else b""
