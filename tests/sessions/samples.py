@@ -12,6 +12,7 @@ from msgspec import Raw
 from overt.core.events import (
     Compacted,
     Event,
+    GitMoved,
     ModelSet,
     ModeSet,
     Noticed,
@@ -38,8 +39,9 @@ from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import History
 from overt.core.messages import Call, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
+from overt.core.states import GitState, StashEntry
 from overt.core.usage import Usage
-from overt.core.views import Checklist, Diffs, Excerpt, FileDiff, Output, Plain, Todo
+from overt.core.views import Diffs, Excerpt, FileDiff, Output, Plain, Todo
 from overt.sessions.entries import Entry
 from overt.sessions.log import SessionLog
 
@@ -114,7 +116,12 @@ def thirty() -> list[Event]:
             result=Result(call_id="zz", parts=()),
             view=Diffs(files=(FileDiff(path="a", diff="+x", change="created", added=1),)),
         ),
-        ToolFinished(result=Result(call_id="zy", parts=()), view=Checklist(items=())),
+        GitMoved(
+            call_id="c2",
+            git_dir="/tmp/project/.git",
+            before=GitState(head="refs/heads/main", commit="aa", refs={"refs/heads/main": "aa"}, index="i"),
+            after=GitState(commit="bb", stash=(StashEntry(commit="cc", message="WIP on main"),), operation="merge"),
+        ),
         Pinned(text="faster"),
         Compacted(
             cause="asked",

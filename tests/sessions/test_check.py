@@ -5,11 +5,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.sessions.samples import thirty, write
+from tests.sessions.samples import new_log, prompt, thirty, write
 from tests.sessions.test_log import said_by, start
 
-from overt.core.events import ENTRY_TYPES
-from overt.sessions.check import LOST, Checked, Finding, check, strays
+from overt.core.events import ENTRY_TYPES, TitleSet, TurnEnded
+from overt.sessions.check import LOST, Checked, Finding, UnfinishedTurn, check, strays
 from overt.sessions.names import id_of
 
 
@@ -52,6 +52,29 @@ def test_missing_and_torn_lines_are_placed_between_what_stands(tmp_path: Path) -
     ]
 
 
+def test_turns_without_an_end_are_named_and_the_running_one_is_not(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    log.append(prompt("a"), turn=1, step=0)
+    log.append(TurnEnded(reason="done"), turn=1, step=0)
+    log.append(prompt("b"), turn=2, step=0)
+    log.append(prompt("c"), turn=3, step=0)
+    found = check(log.path)
+    assert (found.state, [turn.turn for turn in found.unfinished]) == ("unfinished", [2])  # 3 is still being written
+    log.append(TitleSet(title="a name", model=""), turn=3, step=0)
+    log.close()
+    assert check(log.path).unfinished == (
+        UnfinishedTurn(turn=2, entries=1, last="user"),
+        UnfinishedTurn(turn=3, entries=2, last="title"),
+    )
+
+
+def test_a_session_that_was_only_named_has_no_unfinished_turn(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    log.append(TitleSet(title="a name", model=""), turn=0, step=0)
+    log.close()
+    assert check(log.path).state == "sound"
+
+
 def test_every_tampered_byte_is_found(tmp_path: Path) -> None:
     path = write(tmp_path, thirty()[:12])
     whole = Path(path).read_bytes()
@@ -61,7 +84,7 @@ def test_every_tampered_byte_is_found(tmp_path: Path) -> None:
         Path(path).write_bytes(whole[:offset] + bytes([byte]) + whole[offset + 1 :])
         assert check(path).state in ("damaged", "newer"), (offset, byte)
     Path(path).write_bytes(whole)
-    assert check(path).state == "sound"
+    assert (check(path).findings, check(path).state) == ((), "unfinished")
 
 
 def test_a_newer_session_and_one_that_is_none_are_told_apart(tmp_path: Path) -> None:

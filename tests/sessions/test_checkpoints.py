@@ -44,7 +44,7 @@ def same(one: FileState | None, other: FileState | None) -> bool:
 
 
 def test_changes_belong_to_the_turn_in_which_their_call_began() -> None:
-    tree = TreeTaken(call_id="c2", before="x", after="y", changed=3, uncovered=("big (12 MB)",))
+    tree = TreeTaken(call_id="c2", before="x", after="y", changed=3, uncovered=("big (12 MB)",), tracked=True)
     found = checkpoints(
         entries(
             (1, UserSpoke(message=said("rules", origin=Origin(kind="file", where="AGENTS.md")))),
@@ -69,10 +69,10 @@ def test_changes_belong_to_the_turn_in_which_their_call_began() -> None:
     assert list(found.turns[1].changes(trees)) == [change("x", None, A), change("y", A, None)]
 
 
-def test_a_command_that_no_snapshot_covers_changed_nothing_that_can_be_put_back() -> None:
+def test_a_turn_that_only_changed_uncovered_files_can_be_undone_so_that_they_are_named() -> None:
     found = checkpoints(entries((1, TreeTaken(call_id="c", before="", after="", uncovered=("not ready",)))))
     assert found.turns == (Turned(turn=1, uncovered=("not ready",)),)
-    assert found.standing() == ()
+    assert found.standing() == found.turns
 
 
 def begins(id: str, before: str) -> TreeTaken:
@@ -135,3 +135,23 @@ def test_a_change_by_somebody_else_in_the_middle_is_noticed() -> None:
 
 def test_changes_can_be_turned_round() -> None:
     assert back([change("a", A, B), change("a", B, None)]) == (change("a", None, B), change("a", B, A))
+
+
+def test_finishing_an_undo_stays_with_its_turn() -> None:
+    events: list[tuple[int, Event]] = [(turn, edit("a", A, B, f"c{turn}")) for turn in (1, 2)]
+    events.append((2, Restored(way="undo", turn=2, left=("a", "b"))))
+    events.append((2, Restored(way="undo", turn=2, paths=("b",), left=("a",))))
+    points = checkpoints(entries(*events))
+    turns, left = points.left_over()
+    assert ([each.turn for each in turns], left, [each.turn for each in points.standing()]) == ([2], ("a",), [1])
+    points = checkpoints(entries(*events, (2, Restored(way="redo", turn=2))))
+    assert [each.turn for each in points.standing()] == [1]  # the first half is still undone
+    points = checkpoints(entries(*events, (2, Restored(way="redo", turn=2)), (2, Restored(way="redo", turn=2))))
+    assert [each.turn for each in points.standing()] == [1, 2]
+
+
+def test_a_redo_that_left_a_file_can_be_finished() -> None:
+    put_back = [SnapshotTaken(call_id="restore", path=path, existed=True, hash="b" * 64, mode=0o644) for path in "ab"]
+    undone = [(1, edit("a", A, B)), *((1, each) for each in put_back), (1, Restored(way="undo", turn=1))]
+    points = checkpoints(entries(*undone, (1, Restored(way="redo", turn=1, paths=("a",), left=("b",)))))
+    assert [[change.path for change in back.changes] for back in points.redo] == [["b"]]

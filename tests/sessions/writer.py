@@ -59,6 +59,10 @@ def hold(path: str) -> None:
 def race(path: str, rounds: str, tag: str) -> None:
     say("ready")
     sys.stdin.readline()
+    marks = [Path(f"{path}.{name}") for name in ("left", "right")]  # on a busy machine one could end before the other
+    Path(f"{path}.{tag}").touch()
+    while not all(mark.exists() for mark in marks):
+        time.sleep(0.0005)
     lost = 0
     for won in range(int(rounds)):
         while True:

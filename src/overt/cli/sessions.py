@@ -48,7 +48,7 @@ COMMAND = Command(
   rename ID NAME           what it is called from now on
   fork ID [--turn N]       a copy, up to the end of turn N
   export ID [-o FILE]      as Markdown, JSON or HTML
-  delete ID                remove it; nothing else ever does
+  delete ID                remove it, with what only it needed for undo
   search WORDS             the lines that hold all of the words, in prompts, replies, calls and results
   check [ID]               whether every line is in place and unchanged""",
     words="[list | show | rename | fork | export | delete | search | check] …",
@@ -92,7 +92,10 @@ def _act(action: str, words: list[str], given: Given) -> int:
         case "show":
             return _show(words[0], directory, as_json=given.switch("json"))
         case "delete":
-            print(f"deleted {visible(delete_session(words[0], directory))}")
+            path, note = delete_session(words[0], directory)
+            print(f"deleted {visible(path)}")
+            if note:
+                print(f"overt: {visible(note)}", file=sys.stderr)
         case "rename":
             id, name = late("archive").rename(directory, words[0], " ".join(words[1:]))
             print(visible(f"{id} is called {name} now"))

@@ -22,6 +22,7 @@ WHO = {
     "tool": "tool",
     "title": "name",
 }
+UNFINISHED = "Overt was killed, or the disk was full."
 
 
 def search(directory: str, words: list[str], given: Given) -> int:
@@ -39,7 +40,7 @@ def search(directory: str, words: list[str], given: Given) -> int:
 
 
 def check(directory: str, words: list[str], given: Given) -> int:
-    """Ends with 1 when a line of any session is damaged, or a session could not be looked over."""
+    """Return 1 if a session has a damaged line or a turn without an end, or cannot be read."""
     reference, everywhere = words[0] if words else "", given.switch("all")
     bad = 0
     for found in check_sessions(directory, reference, everywhere=everywhere):
@@ -54,6 +55,8 @@ def check(directory: str, words: list[str], given: Given) -> int:
         for fault in found.findings:
             where = f"line {fault.line}: " if fault.line else ""
             print(f"  {visible(where + fault.what)}\n    lost: {visible(fault.lost)}")
+        for turn in found.unfinished:
+            print(f"  turn {turn.turn} has no end: its last entry is `{turn.last}`. {UNFINISHED}")
         for line in found.beside:
             print(f"  beside it: {visible(line)}")
     strays = () if reference else stray_files(directory, everywhere=everywhere)

@@ -32,6 +32,7 @@ TABLE: dict[str, str] = {
     "config.files": "overt.config._files:read_settings",
     "config.contents": "overt.config.contents:contents",
     "config.value": "overt.config._outside:outside_value",
+    "session.unsaved": "overt.app.records.unsaved:describe_unsaved",
     "strings.en.rare": "overt.lib.strings_en_rare:ENGLISH",
     "strings.en.tui": "overt.lib.strings_en_tui:ENGLISH",
     "strings.zh.tui": "overt.lib.strings_zh_tui:CHINESE",

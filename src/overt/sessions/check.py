@@ -2,6 +2,7 @@
 
 import os
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -23,6 +24,7 @@ LOST: dict[str, str] = {
     "verdict": "the record of a permission decision",
     "snapshot": "the state of a file before a change: that change cannot be undone from here",
     "tree": "the state of the files before a command: what it changed cannot be undone from here",
+    "git": "what a command did to the git repository: undo cannot name it or take it back",
     "restored": "the record that files were put back",
     "outcome": "the result of a call; the model is told that the call was interrupted",
     "todo": "a state of the task list",
@@ -37,6 +39,8 @@ LOST: dict[str, str] = {
     "end": "how a turn ended and what it cost",
 }
 """Type of entry → what is not there any more when it is lost."""
+TURN_TYPES = frozenset({"user", "request", "reply", "call", "outcome", "compaction"})
+"""Types of entries that only a running turn writes. Others, as a new title, can also come between two turns."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -48,8 +52,17 @@ class Finding(Struct, frozen=True, kw_only=True):
     lost: str
 
 
+class UnfinishedTurn(Struct, frozen=True, kw_only=True):
+    """A turn without an `end` entry: the program was killed, or the disk was full. `last` is its last entry's type."""
+
+    turn: int
+    entries: int
+    last: str
+
+
 class Checked(Struct, frozen=True, kw_only=True):
-    """`state`: sound, damaged, newer (written by a newer Overt, so not looked at), unreadable.
+    """`state`: sound, unfinished (every line is in place, but a turn has no end), damaged, newer (written by a newer
+    Overt, so not looked at), unreadable.
 
     `entries` and `turns` are what still stands. `beside` names files around it that are no session, `writer` the
     process that writes it now.
@@ -61,6 +74,7 @@ class Checked(Struct, frozen=True, kw_only=True):
     entries: int = 0
     turns: int = 0
     findings: tuple[Finding, ...] = ()
+    unfinished: tuple[UnfinishedTurn, ...] = ()
     beside: tuple[str, ...] = ()
     writer: int | None = None
     told: str = ""
@@ -74,15 +88,30 @@ def check(path: str) -> Checked:
     except SessionError as error:
         state = "newer" if error.code == "newer" else "unreadable"
         return Checked(id=id_of(path), path=path, state=state, beside=beside, writer=writer, told=error.message)
+    unfinished = find_unfinished_turns(loaded.entries, is_written=writer is not None)
     return Checked(
         id=id_of(path),
         path=path,
-        state="damaged" if loaded.faults else "sound",
+        state="damaged" if loaded.faults else "unfinished" if unfinished else "sound",
         entries=len(loaded.entries),
         turns=max((entry.turn for entry in loaded.entries), default=0),
         findings=tuple(_finding(fault, loaded) for fault in loaded.faults),
+        unfinished=unfinished,
         beside=beside,
         writer=writer,
+    )
+
+
+def find_unfinished_turns(entries: Sequence[Entry[Event]], *, is_written: bool) -> tuple[UnfinishedTurn, ...]:
+    """Return the turns that were begun and have no end. The last turn of a session being written may still run."""
+    turns: dict[int, list[str]] = {}
+    for entry in entries:
+        turns.setdefault(entry.turn, []).append(entry.type)
+    running = max(turns, default=0) if is_written else 0
+    return tuple(
+        UnfinishedTurn(turn=turn, entries=len(types), last=types[-1])
+        for turn, types in turns.items()
+        if turn not in (0, running) and "end" not in types and not TURN_TYPES.isdisjoint(types)
     )
 
 

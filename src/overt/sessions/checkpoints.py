@@ -6,16 +6,18 @@ snapshots of what was overwritten followed by `Restored`, so that it can be take
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
-from overt.core.events import Event, Restored, SnapshotTaken, ToolStarted, TreeTaken, UserSpoke
+from overt.core.events import Event, GitMoved, Restored, SnapshotTaken, ToolStarted, TreeTaken, UserSpoke
 from overt.core.history import ALONG
-from overt.core.states import FileChange, FileState
+from overt.core.states import Doubt, FileChange, FileState
 from overt.sessions.entries import Entry
 
 RESTORE = "restore"
 """In place of a call: the snapshot was taken because files were put back."""
+
+DOUBTS: tuple[Doubt, ...] = ("", "maybe", "shared")
 
 Trees = Callable[[str, str], Sequence[FileChange]]
 Same = Callable[[FileState | None, FileState | None], bool]
@@ -26,6 +28,7 @@ class Turned(Struct, frozen=True, kw_only=True):
 
     `uncovered` is what no snapshot holds. `unsure` are commands of which nobody saw the end, as when the program was
     killed: what changed since may be their work or somebody else's; an empty `after` is how the files stand now.
+    `git` is what commands did to the repository and `overt undo --git` has not taken back.
     """
 
     turn: int
@@ -33,7 +36,10 @@ class Turned(Struct, frozen=True, kw_only=True):
     did: tuple[FileChange | TreeTaken, ...] = ()
     unsure: tuple[TreeTaken, ...] = ()
     uncovered: tuple[str, ...] = ()
+    git: tuple[GitMoved, ...] = ()
     undone: bool = False
+    commands: dict[str, str] = {}
+    """By the id of the call, for those that changed files."""
 
     @property
     def files(self) -> int:
@@ -47,15 +53,28 @@ class Turned(Struct, frozen=True, kw_only=True):
             if isinstance(each, FileChange):
                 yield each
             else:
-                yield from trees(each.before, each.after)
+                yield from self._by_command(each, trees)
+
+    def _by_command(self, taken: TreeTaken, trees: Trees) -> Iterator[FileChange]:
+        command = self.commands.get(taken.call_id, "")
+        shared, others = frozenset(taken.shared), frozenset(taken.others)
+        for change in trees(taken.before, taken.after):
+            if change.path in others:
+                continue
+            doubt: Doubt = "shared" if change.path in shared else "" if taken.tracked else "maybe"
+            yield replace(change, doubt=doubt, command=command) if doubt else change
 
 
 class Back(Struct, frozen=True, kw_only=True):
-    """Files that were put back, which can be taken back: `changes` lead from what stood to what was put there."""
+    """Files that were put back, which can be taken back: `changes` lead from what stood to what was put there.
+
+    `left` are paths that were left as they were, because somebody else may have changed them.
+    """
 
     turns: tuple[int, ...]
     turn: int
     changes: tuple[FileChange, ...]
+    left: tuple[str, ...] = ()
 
 
 class Checkpoints(Struct, frozen=True, kw_only=True):
@@ -65,10 +84,19 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
     redo: tuple[Back, ...] = ()
 
     def standing(self, first: int = 0) -> tuple[Turned, ...]:
-        """Turns from `first` on that did something to files and are not undone."""
+        """Turns from `first` on that may have done something to files or to git and are not undone."""
         return tuple(
-            each for each in self.turns if each.turn >= first and not each.undone and (each.did or each.unsure)
+            each
+            for each in self.turns
+            if each.turn >= first and not each.undone and (each.did or each.unsure or each.uncovered or each.git)
         )
+
+    def left_over(self) -> tuple[tuple[Turned, ...], tuple[str, ...]]:
+        """The turns that were undone last and the paths that this left as they were; both empty if there are none."""
+        last = self.redo[-1] if self.redo else None
+        if last is None or not last.left:
+            return (), ()
+        return tuple(each for each in self.turns if each.turn in last.turns), last.left
 
 
 class Net(Struct, frozen=True, kw_only=True):
@@ -78,6 +106,8 @@ class Net(Struct, frozen=True, kw_only=True):
     before: FileState | None
     after: FileState | None
     between: bool = False
+    doubt: Doubt = ""
+    command: str = ""
 
 
 class _Reading:
@@ -88,8 +118,10 @@ class _Reading:
         self.uncovered: dict[int, dict[str, None]] = {}
         self.undone: dict[int, None] = {}
         self.begun: dict[str, tuple[int, TreeTaken]] = {}
+        self.git: dict[int, list[GitMoved]] = {}
         self.redo: list[Back] = []
         self.putting: list[FileChange] = []
+        self.commands: dict[str, str] = {}
 
     def read(self, entry: Entry[Event]) -> None:
         match entry.data:
@@ -98,6 +130,7 @@ class _Reading:
                     self.texts[entry.turn] = message.text() if message.origin.kind == "user" else ""
             case ToolStarted(call=call):
                 self.turn_of[call.id] = entry.turn
+                self.commands[call.id] = call.arguments
             case SnapshotTaken(call_id="restore"):
                 self.putting.append(_as_change(entry.data))
             case SnapshotTaken(call_id=id, path=path, uncovered=uncovered):
@@ -106,6 +139,11 @@ class _Reading:
                     self._open(self.turn_of.get(id, entry.turn), [f"{path} ({uncovered})"])
             case TreeTaken() as taken:
                 self._taken(taken, self.turn_of.get(taken.call_id, entry.turn))
+            case GitMoved(call_id="restore", turns=turns):
+                for turn in turns:
+                    self.git.pop(turn, None)
+            case GitMoved(call_id=id) as moved:
+                self.git.setdefault(self.turn_of.get(id, entry.turn), []).append(moved)
             case Restored():
                 self._restored(entry.data)
             case _:
@@ -125,6 +163,13 @@ class _Reading:
     def unsure(self, turn: int) -> tuple[TreeTaken, ...]:
         return tuple(each for at, each in self.begun.values() if at == turn and each.before != each.after)
 
+    def commands_of(self, turn: int) -> dict[str, str]:
+        """What the commands of a turn were that changed files."""
+        taken = [each for each in self.did.get(turn, ()) if isinstance(each, TreeTaken)]
+        taken += self.unsure(turn)
+        commands = {each.call_id: _command(self.commands.get(each.call_id, "")) for each in taken}
+        return {id: command for id, command in commands.items() if command}
+
     def _changed(self, turn: int, what: FileChange | TreeTaken) -> None:
         self.did.setdefault(turn, []).append(what)
         self.redo = []  # what was undone before a new change has a past of its own
@@ -136,14 +181,24 @@ class _Reading:
         putting, self.putting = self.putting, []
         if event.way == "redo":
             if self.redo:
-                for turn in self.redo.pop().turns:
-                    self.undone.pop(turn, None)
+                self._redone(self.redo.pop(), event.left)
             return
-        known = sorted({*self.did, *(turn for turn, _ in self.begun.values())})
+        known = sorted({*self.did, *self.git, *self.uncovered, *(turn for turn, _ in self.begun.values())})
         wanted = [event.turn] if event.way == "undo" else [turn for turn in known if turn >= event.turn]
         turns = tuple(turn for turn in wanted if turn not in self.undone)
+        if not turns and self.redo:
+            turns = self.redo[-1].turns  # it put back what the undo before had left
         self.undone |= dict.fromkeys(turns)
-        self.redo.append(Back(turns=turns, turn=event.turn, changes=tuple(putting)))
+        self.redo.append(Back(turns=turns, turn=event.turn, changes=tuple(putting), left=event.left))
+
+    def _redone(self, back: Back, left: tuple[str, ...]) -> None:
+        """An undo was taken back; if that left paths as they were, another redo can bring those back."""
+        if left:
+            rest = tuple(each for each in back.changes if each.path in left)
+            self.redo.append(Back(turns=back.turns, turn=back.turn, changes=rest))
+        elif not any(set(back.turns) & set(each.turns) for each in self.redo):
+            for turn in back.turns:
+                self.undone.pop(turn, None)
 
 
 def checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
@@ -151,7 +206,7 @@ def checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
     for entry in entries:
         reading.read(entry)
     begun = (turn for turn, _ in reading.begun.values())
-    numbers = sorted({*reading.texts, *reading.did, *reading.uncovered, *begun})
+    numbers = sorted({*reading.texts, *reading.did, *reading.uncovered, *reading.git, *begun})
     return Checkpoints(
         turns=tuple(
             Turned(
@@ -160,12 +215,19 @@ def checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
                 did=tuple(reading.did.get(turn, ())),
                 uncovered=tuple(reading.uncovered.get(turn, ())),
                 unsure=reading.unsure(turn),
+                git=tuple(reading.git.get(turn, ())),
                 undone=turn in reading.undone,
+                commands=reading.commands_of(turn),
             )
             for turn in numbers
         ),
         redo=tuple(reading.redo),
     )
+
+
+def without_commands(turned: Turned) -> Turned:
+    """Return the turn with only what file tools changed."""
+    return replace(turned, did=tuple(each for each in turned.did if isinstance(each, FileChange)), unsure=())
 
 
 def net(changes: Iterable[FileChange], same: Same) -> tuple[Net, ...]:
@@ -174,11 +236,28 @@ def net(changes: Iterable[FileChange], same: Same) -> tuple[Net, ...]:
     for each in changes:
         known = found.get(each.path)
         if known is None:
-            found[each.path] = Net(path=each.path, before=each.before, after=each.after)
+            found[each.path] = Net(
+                path=each.path, before=each.before, after=each.after, doubt=each.doubt, command=each.command
+            )
             continue
-        between = known.between or not same(known.after, each.before)
-        found[each.path] = Net(path=each.path, before=known.before, after=each.after, between=between)
+        found[each.path] = Net(
+            path=each.path,
+            before=known.before,
+            after=each.after,
+            between=known.between or not same(known.after, each.before),
+            doubt=max(known.doubt, each.doubt, key=DOUBTS.index),
+            command=known.command or each.command,
+        )
     return tuple(each for each in found.values() if each.between or not same(each.before, each.after))
+
+
+def _command(arguments: str) -> str:
+    """The command line in the arguments of a call, if there is one."""
+    try:
+        command = json.decode(arguments).get("command", "")
+    except (DecodeError, AttributeError):
+        return ""
+    return command if isinstance(command, str) else ""
 
 
 def back(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:

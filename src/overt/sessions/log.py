@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, SessionOpened
 from overt.core.ids import new_id
+from overt.core.ports import UnsavedEntry
 from overt.sessions._lock import Lock
 from overt.sessions._repair import repair
 from overt.sessions.entries import VERSION, encode_line, kind_of
@@ -35,7 +36,7 @@ class SessionLog:
         self.opened = opened
         self._notify = notify
         self._header_due = True
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[tuple[bytes, UnsavedEntry]] = deque()
         self._lock: Lock | None = None
         self._descriptor = -1
         self._length = 0
@@ -122,8 +123,8 @@ class SessionLog:
                 self._sync_failed = True
                 self._warn(f"The disk did not confirm this session ({error.strerror}); a power cut may lose its end.")
 
-    def close(self) -> None:
-        """Try what still waits once more, then give the lock back."""
+    def close(self) -> tuple[UnsavedEntry, ...]:
+        """Try what still waits once more, then release the lock. Return the entries that could not be written."""
         self._closed = True
         self.sync()
         descriptor, self._descriptor = self._descriptor, -1
@@ -132,18 +133,19 @@ class SessionLog:
         if self._lock:
             self._lock.release()
             self._lock = None
+        return tuple(entry for _, entry in self._waiting)
 
     def _enqueue(self, event: Event, *, turn: int, step: int) -> None:
         line, self._chain = encode_line(event, seq=self._seq, turn=turn, step=step, chain=self._chain)
         self._seq += 1
-        self._waiting.append(line)
+        self._waiting.append((line, UnsavedEntry(turn, kind_of(event))))
 
     def _flush(self) -> None:
         try:
             if self._descriptor < 0:
                 self._make()
             while self._waiting:
-                self._write(self._waiting[0])
+                self._write(self._waiting[0][0])
                 self._waiting.popleft()
         except OSError as error:
             if not self._failing:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from overt.app.options import Options
 from overt.app.records._looping import flattened, tools_of
 from overt.app.records._recorded import Recorded, stretch, told
-from overt.app.secrets import known_secrets
+from overt.app.secrets import make_redactor
 from overt.app.setting import Setting, read_setting
 from overt.config.paths import Roots
 from overt.core.errors import SessionError, ToolError
@@ -29,7 +29,7 @@ from overt.core.messages import Call
 from overt.core.ports import Hands, Profile, SandboxState
 from overt.engine.attempt import attempt
 from overt.lib.diff import file_diff
-from overt.lib.redact import HIDDEN, Redactor
+from overt.lib.redact import HIDDEN
 from overt.lib.text import clip
 from overt.repair.mend import mend
 from overt.sessions.entries import Entry
@@ -76,8 +76,9 @@ def _setting(workspace: str, scratch: str) -> Setting:
 class _Running:
     def __init__(self, setting: Setting, workspace: str) -> None:
         self._history = History()
-        self._hands: Hands = late("hands")(setting, history=lambda: self._history)
-        self._clean = Redactor(known_secrets(setting)).clean
+        redactor = make_redactor(setting)
+        self._hands: Hands = late("hands")(setting, history=lambda: self._history, observe=redactor.observer)
+        self._clean = redactor.clean
         self._scratch = setting.roots.workspace
         self._workspace = workspace
         self._sandbox: SandboxState | None = None
