@@ -14,7 +14,7 @@ def main() -> int:
     try:
         if early.wanted(sys.argv[1:], os.environ):
             early.paint()
-        __import__("gc").set_threshold(50_000, 20, 20)  # importing makes no garbage; looking for it costs a tenth
+        __import__("gc").set_threshold(80_000, 20, 20)  # importing makes no garbage; looking for it costs a tenth
         code: int = __import__("overt.cli.main", fromlist=["main"]).main(sys.argv[1:])
     except SystemExit as end:
         if not isinstance(end.code, int):

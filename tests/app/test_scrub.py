@@ -5,6 +5,7 @@ import pytest
 from overt.app.scrub import Scrub, scrubbed
 from overt.core.events import (
     Event,
+    GitMoved,
     Noticed,
     PartialSaved,
     PermissionAsked,
@@ -25,6 +26,7 @@ from overt.core.events import (
 from overt.core.fragments import HARNESS, MODEL, USER
 from overt.core.messages import Call, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params
+from overt.core.states import GitState, StashEntry
 from overt.core.usage import Usage
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
 from overt.lib.redact import HIDDEN, Redactor
@@ -75,6 +77,12 @@ def every(word: str) -> list[Event]:
         Retried(attempt=1, wait=1.0, reason=word),
         Noticed(text=word),
         PartialSaved(text=word),
+        GitMoved(
+            call_id="c1",
+            git_dir=".git",
+            before=GitState(stash=(StashEntry(commit="a", message=word),)),
+            after=GitState(stash=(StashEntry(commit="b", message=f"WIP {word}"),)),
+        ),
         TurnEnded(reason="done", text=word),
         ToolProgressed(call_id="c1", text=word),
     ]

@@ -304,6 +304,15 @@ def test_text_typed_during_a_turn_steers_the_next_step(tmp_path: Path) -> None:
     assert last[-1] == {"role": "user", "content": "in French"}
 
 
+def test_text_typed_before_the_first_step_is_said_after_the_first_reply(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [says("first"), says("second")])
+    bench.conversation.inbox.steer("in French")
+    assert bench.play(bench.prompt()).text == "second"
+    first, second = (json.decode(request.body())["messages"] for request in bench.player.requests)
+    assert [message["content"] for message in first] == ["go"]
+    assert [message["content"] for message in second] == ["go", "first", "in French"]
+
+
 def test_steering_that_comes_with_the_last_answer_makes_one_more_step(tmp_path: Path) -> None:
     bench = Bench(tmp_path, [says("first"), says("second")])
 

@@ -22,6 +22,7 @@ from overt.lib.catalogue import language_of, set_language
 from overt.lib.paths import shown
 from overt.world.environment import child_environment
 from overt.world.files import find_rg
+from overt.world.git_process import read_git_version
 from overt.world.programs import Supervised
 from overt.world.sandbox.choose import find_bubblewrap
 from overt.world.sandbox.profile import Place
@@ -172,6 +173,8 @@ async def _version(path: str, workspace: str) -> str:
     ours = os.path.dirname(path) == os.path.dirname(sys.executable)
     if not path or (os.path.realpath(path).startswith(workspace.rstrip("/") + "/") and not ours):
         return ""
+    if os.path.basename(path) == "git":
+        return await asyncio.to_thread(read_git_version, path, ASKED_WITHIN)
     try:
         async with asyncio.timeout(ASKED_WITHIN):
             running = await asyncio.create_subprocess_exec(

@@ -13,6 +13,7 @@ from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, SessionOpened, TitleSet
 from overt.core.ids import new_id
 from overt.core.late import late
+from overt.core.ports import UnsavedEntry
 from overt.lib.catalogue import say
 from overt.sessions.entries import VERSION
 from overt.sessions.index import find, latest
@@ -26,7 +27,9 @@ class NoLog:
 
     def append(self, event: object, *, turn: int, step: int) -> None: ...
     def sync(self) -> None: ...
-    def close(self) -> None: ...
+
+    def close(self) -> tuple[UnsavedEntry, ...]:
+        return ()
 
 
 class Naming:
@@ -45,8 +48,8 @@ class Naming:
     def sync(self) -> None:
         self._log.sync()
 
-    def close(self) -> None:
-        self._log.close()
+    def close(self) -> tuple[UnsavedEntry, ...]:
+        return self._log.close()
 
 
 class Recorded(Struct, frozen=True, kw_only=True):

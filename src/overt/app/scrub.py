@@ -4,7 +4,7 @@ What a model says and calls is recorded without secrets and so sent back without
 session is what the next request holds. A call runs as it was asked for; only its record is scrubbed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, assert_never
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from overt.core.codec import compact, decode
 from overt.core.events import (
     Compacted,
     Event,
+    GitMoved,
     Noticed,
     PartialSaved,
     PermissionAsked,
@@ -32,7 +33,9 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
+from overt.core.late import late
 from overt.core.messages import Call, Message, Part, Reasoning, Result, Text
+from overt.core.states import GitState
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, Listing, Output, Plain, Todo, View
 from overt.lib.catalogue import say
 from overt.lib.redact import HIDDEN, Flow, Redactor
@@ -46,8 +49,12 @@ NAMELESS = "redacted"
 class Scrub:
     """All events of one conversation pass here; text that streams waits while it may yet become a secret."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, earlier: Sequence[Message] = ()) -> None:
+        """`earlier` are the messages of a session that is resumed."""
         self.clean: Clean = redactor.clean
+        self._allowed = redactor.allowed
+        if self._allowed is not None:
+            late("redact.remember")(earlier, self._allowed)
         self._text: Flow = redactor.flow()
         self._reasoning: Flow = redactor.flow()
 
@@ -65,6 +72,8 @@ class Scrub:
                 told = Noticed(agent=event.agent, text=say("secret.prompt", mark=HIDDEN), level="warning")
                 return [found, told] if found != event else [found]
             case RequestSent() | Replied():
+                if self._allowed is not None and isinstance(event, Replied):
+                    late("redact.remember")((event.message,), self._allowed)
                 return [*self.rest(agent=event.agent), scrubbed(event, self.clean)]
             case _:
                 return [scrubbed(event, self.clean)]
@@ -111,6 +120,8 @@ def scrubbed(event: Event, clean: Clean) -> Event:
             return _with(event, text=clean(text))
         case TitleSet(title=title):
             return _with(event, title=clean(title))
+        case GitMoved(before=before, after=after):
+            return _with(event, before=_stash(before, clean), after=_stash(after, clean))
         case Retried(reason=reason):
             return _with(event, reason=clean(reason))
         case Noticed(text=text) | PartialSaved(text=text) | TurnEnded(text=text) | ToolProgressed(text=text):
@@ -203,3 +214,9 @@ def _view(view: View, clean: Clean) -> View:
             return _with(view, items=_all(items, lambda item: _todo(item, clean)))
         case _:
             assert_never(view)
+
+
+def _stash(state: GitState, clean: Clean) -> GitState:
+    """Messages of stash entries are words of a person or a model."""
+    stash = tuple(_with(entry, message=clean(entry.message)) for entry in state.stash)
+    return state if stash == state.stash else replace(state, stash=stash)

@@ -6,6 +6,7 @@ from overt.app.setting import Setting
 from overt.config.paths import read_environment
 from overt.config.trust import assignments
 from overt.core.errors import OvertError
+from overt.core.late import late
 from overt.lib.redact import Redactor
 from overt.lib.secret_values import secret_values
 from overt.lib.text import visible
@@ -17,6 +18,16 @@ def known_secrets(setting: Setting) -> tuple[str, ...]:
     if not setting.trust.has(project):
         return found  # another project could name a common word a secret and have it hidden everywhere
     return (*found, *secret_values(dict(assignments(os.path.join(project, ".env")))))
+
+
+def make_redactor(setting: Setting) -> Redactor:
+    """The redactor of one conversation: it knows the secrets around it and what `redact.allow` lets through."""
+    entries, roots = setting.config.redact_allow, setting.roots
+    allowed = None
+    if entries:
+        home = os.path.realpath(setting.environment.home)
+        allowed = late("redact.allow")(entries, project=roots.project, workspace=roots.workspace, home=home)
+    return Redactor(known_secrets(setting), allowed=allowed)
 
 
 def harmless(text: str) -> str:

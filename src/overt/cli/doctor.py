@@ -1,15 +1,16 @@
 """`overt doctor`: what Overt found here, which walls of its sandbox hold, and with `--model` what a server can do."""
 
-import asyncio
 import sys
 from collections.abc import Iterator
 
-from overt.app.doctor import examine
+from overt.app.doctor import Examined, examine
 from overt.app.doctor_lines import lines
+from overt.app.event_loop import run_async
 from overt.app.probing import Tested, try_model
 from overt.cli.parse import Command, Flag, Given, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
+from overt.core.late import late
 from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
 
@@ -26,6 +27,9 @@ COMMAND = Command(
         Flag(names=("--json",), key="json", help="machine-readable"),
         Flag(names=("-m", "--model"), key="model", value="MODEL", help="try this model: provider, model or both"),
         Flag(names=("--no-save",), key="no_save", help="with --model: do not keep what was found"),
+        Flag(names=("--report",), key="report", help="make one redacted archive to attach to an issue"),
+        Flag(names=("--session",), key="session", value="ID", help="with --report: include this session"),
+        Flag(names=("--replies",), key="replies", help="with --report: include replies that could not be decoded"),
     ),
 )
 MARKS = {"yes": "✓", "no": "✗", "unknown": "?"}
@@ -35,11 +39,17 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
+    if (given.switch("session") or given.switch("replies")) and not given.switch("report"):
+        raise UsageError("--session and --replies go with --report")
     if given.switch("model"):
+        if given.switch("report"):
+            raise UsageError("--report goes without --model")
         return _try(given)
     if given.switch("no_save"):
         raise UsageError("--no-save goes with --model: there is nothing else that doctor keeps")
-    found = asyncio.run(examine(given.text("directory")))
+    found = run_async(examine(given.text("directory")))
+    if given.switch("report"):
+        return _report(given, found)
     if given.switch("json"):
         sandbox = found.sandbox
         print(printable({"well": found.well, "walls_held": sandbox.checked.held, "found": found}))
@@ -49,11 +59,28 @@ def run(argv: list[str]) -> int:
     return 0 if found.well else 1
 
 
+def _report(given: Given, examined: Examined) -> int:
+    report = late("report")(
+        examined,
+        directory=given.text("directory"),
+        session=given.text("session"),
+        replies=given.switch("replies"),
+    )
+    if given.switch("json"):
+        print(printable(report))
+        return 0
+    print(visible(say("report.made", path=report.path, size=-(-report.size // 1000))))
+    print(visible(say("report.has", names=", ".join(report.names))))
+    if not given.switch("session") or not given.switch("replies"):
+        print(say("report.without"))
+    return 0
+
+
 def _try(given: Given) -> int:
     progress = _Progress()
     save = not given.switch("no_save")
     try:
-        tested = asyncio.run(try_model(given.text("directory"), given.text("model"), save=save, tell=progress.tell))
+        tested = run_async(try_model(given.text("directory"), given.text("model"), save=save, tell=progress.tell))
     finally:
         progress.end()
     if given.switch("json"):

@@ -4,12 +4,16 @@ import errno
 import os
 import select
 import sys
+import threading
+from types import TracebackType
 
+from overt.app.recent import RECENT
 from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import parse
 from overt.core.errors import OvertError, UsageError
 from overt.core.late import TABLE, late
 from overt.faces.tui import early
+from overt.lib.log import LOG
 
 PIPE_PATIENCE = 3.0
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -18,7 +22,10 @@ UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 def main(argv: list[str]) -> int:
     _open_what_is_closed()
-    return _flushed(_run(argv))
+    sys.excepthook = _uncaught
+    sys.unraisablehook = _unraisable
+    threading.excepthook = _thread_failed
+    return _flushed(_run(argv) or int(RECENT.uncaught > 0))
 
 
 def _run(argv: list[str]) -> int:
@@ -33,15 +40,31 @@ def _run(argv: list[str]) -> int:
         early.undo()
         print(f"overt: {late('harmless')(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - reported in a crash file
         early.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _unwritten(error)
-        if late("environment")().get("OVERT_DEBUG"):
-            raise
-        told = late("harmless")(f"{type(error).__name__}: {error}")
-        print(f"overt: internal error: {told} (OVERT_DEBUG=1 shows where)", file=sys.stderr)
+        late("crash.print")(late("crash")(error))
         return 1
+
+
+def _uncaught(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    """For what fails outside of `_run`: the default prints a traceback with whatever secrets its message holds."""
+    early.undo()
+    if RECENT.reporting:  # messages may hold secrets, so only the type is shown
+        print(f"overt: internal error: {type(error).__name__}; it could not be reported", file=sys.stderr)
+    else:
+        late("crash.hook")(error, "main")
+
+
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    if isinstance(failed.exc_value, Exception):
+        late("crash.hook")(failed.exc_value, f"thread {failed.thread.name if failed.thread else '?'}")
+
+
+def _unraisable(failed: "sys.UnraisableHookArgs") -> None:
+    """An exception in a finalizer changes nothing; it goes to the log, not to the screen."""
+    LOG.warning("finalizer", failed.err_msg or "exception ignored", failed.exc_value)
 
 
 def _unwritten(error: OSError) -> int:

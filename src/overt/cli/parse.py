@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from overt.core.errors import UsageError
 from overt.core.late import late
+from overt.lib.log import LOG
 
 
 class Flag(Struct, frozen=True, kw_only=True):
@@ -48,11 +49,12 @@ class Given(Struct, frozen=True, kw_only=True):
 
 
 HELP = Flag(names=("-h", "--help"), key="help", help="show this help")
+DEBUG = Flag(names=("--debug",), key="debug", help="write a detailed log, as OVERT_LOG=debug does")
 
 
 def parse(command: Command, argv: list[str]) -> Given | None:
     """What was given; None when help was asked for and has been shown."""
-    flags = {name: flag for flag in (*command.flags, HELP) for name in flag.names}
+    flags = {name: flag for flag in (*command.flags, DEBUG, HELP) for name in flag.names}
     values: dict[str, Any] = {}
     words: list[str] = []
     rest = list(argv)
@@ -71,6 +73,8 @@ def parse(command: Command, argv: list[str]) -> Given | None:
         if flag is HELP:
             sys.stdout.write(_help(command))
             return None
+        if flag is DEBUG:
+            LOG.force_level("debug")
         _take(flag, name, attached, rest=rest, values=values)
     if command.most is not None and len(words) > command.most:
         raise UsageError(f"{command.name}: unexpected {words[command.most]!r}. Try: {command.name} --help")
@@ -113,7 +117,7 @@ def _unknown(command: Command, word: str, flags: dict[str, Flag]) -> UsageError:
 
 
 def _help(command: Command) -> str:
-    rows = [(f"{', '.join(flag.names)} {flag.value}".strip(), flag.help) for flag in (*command.flags, HELP)]
+    rows = [(f"{', '.join(flag.names)} {flag.value}".strip(), flag.help) for flag in (*command.flags, DEBUG, HELP)]
     lines = [f"usage: {command.name} [flags] {command.words}".rstrip(), "", command.about, ""]
     for left, right in rows:
         lines += [f"  {left:32} {right}"] if len(left) <= 32 else [f"  {left}", f"  {'':32} {right}"]

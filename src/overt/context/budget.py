@@ -64,6 +64,7 @@ class Budget:
         *,
         window: int,
         threshold: float = 0.8,
+        prune: bool = True,
         reserve: int = 0,
         family: str = "default",
         reasoning: bool = True,
@@ -71,6 +72,7 @@ class Budget:
         self.family = family or "default"
         self.reasoning = reasoning
         self.threshold, self.reserve = threshold, reserve
+        self.prune = prune
         self.counted = 0
         """What was counted last."""
         self.resize(window)

@@ -1,11 +1,16 @@
 """Running a tool, for real or as a preview: whatever goes wrong becomes an error the model can read."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from overt.core.errors import OvertError, ToolError
+from overt.core.late import late
 from overt.core.ports import BOXED, Hands, Journal, Profile
 from overt.core.tool import Outcome
+from overt.lib.log import LOG
 from overt.repair.mend import Mended
+
+T = TypeVar("T")
 
 
 async def attempt(
@@ -19,12 +24,23 @@ async def attempt(
     """The outcome and what was done through the capabilities, or a ToolError."""
     tool = mended.tool
     assert tool is not None
-    try:
+
+    async def run() -> tuple[Outcome, Journal]:
         loan = hands.lend(mended.call.id, tool.needs, preview=preview, report=report, box=box)
         return await tool.run(mended.args, **loan.capabilities), loan.journal
+
+    return await contain(tool.name, run())
+
+
+async def contain(name: str, work: Awaitable[T]) -> T:
+    """Await a part of a tool call. An unexpected exception goes to the log and becomes a ToolError (`broken`)."""
+    try:
+        return await work
     except ToolError:
         raise
     except OvertError as error:
         raise ToolError(error.message) from error
     except Exception as error:
-        raise ToolError(f"{tool.name} broke: {type(error).__name__}: {error}", code="broken") from error
+        summary = late("tracebacks").summarize(error)
+        LOG.error("tool", f"{name} broke: {summary}", error)
+        raise ToolError(f"{name} broke: {summary}", code="broken") from error

@@ -148,7 +148,7 @@ class _Job:
         return prunable(messages, tail_start(messages), self.budget.message)
 
     def _pruned(self, old: list[Old]) -> Compacted | None:
-        if not old:
+        if not old or not self.budget.prune:
             return None
         return self._measured(Compacted(cause=self.cause, pruned=tuple(each.call_id for each in old), text=REMOVED))
 

@@ -19,7 +19,7 @@ from overt.core.messages import Call, Result, Text
 from overt.core.tool import Outcome
 from overt.core.views import Failure, Output, Plain
 from overt.engine.agent import Agent
-from overt.engine.attempt import attempt
+from overt.engine.attempt import attempt, contain
 from overt.engine.gate import Admission
 from overt.lib.redact import HIDDEN
 from overt.lib.text import clip
@@ -95,27 +95,31 @@ async def _admit_and_run(
 async def _perform(agent: Agent, admission: Admission, emit: Emit, places: asyncio.Semaphore) -> None:
     """Run one tool; whatever happens to it becomes an outcome."""
     call_id = admission.mended.call.id
+    async with places:
+        try:
+            events = await contain(admission.mended.call.name, _run_tool(agent, admission, emit))
+        except ToolError as error:
+            events = [_failed(agent, call_id, error.message, code=error.code)]
+    for event in events:
+        emit(event)
+
+
+async def _run_tool(agent: Agent, admission: Admission, emit: Emit) -> list[Event]:
+    """Run the tool, and once more with wider access if the sandbox stopped it and that is approved."""
+    call_id, started = admission.mended.call.id, monotonic()
 
     def report(text: str) -> None:
         emit(ToolProgressed(agent=agent.path, call_id=call_id, text=text))
 
-    async with places:
-        started = monotonic()
-        try:
+    outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box)
+    if blocked := agent.gate.blocked(admission, outcome):
+        if await agent.gate.widen(admission, blocked, emit, agent.path):
             outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box)
-            if blocked := agent.gate.blocked(admission, outcome):
-                if await agent.gate.widen(admission, blocked, emit, agent.path):
-                    outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box)
-                else:
-                    outcome = _noted(outcome, blocked, admission.note)
-        except ToolError as error:
-            emit(_failed(agent, call_id, error.message, code=error.code))
-            return
-    if outcome.repaired:
-        emit(Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired))
-    for fact in journal.facts:
-        emit(fact)
-    emit(_finished(agent, call_id, outcome, journal.seen, round((monotonic() - started) * 1000)))
+        else:
+            outcome = _noted(outcome, blocked, admission.note)
+    repairs = [Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
+    ms = round((monotonic() - started) * 1000)
+    return [*repairs, *journal.facts, _finished(agent, call_id, outcome, journal.seen, ms)]
 
 
 def _noted(outcome: Outcome, *notes: str) -> Outcome:

@@ -1,0 +1,34 @@
+"""Event loops that report what goes wrong in their callbacks and background tasks."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from overt.app.recent import RECENT
+from overt.core.errors import InternalError
+from overt.core.late import late
+
+T = TypeVar("T")
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """`asyncio.run`, but an exception in a callback leaves a crash file and one line on stderr."""
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_exception_handler(lambda _, context: _handle(context, _print_report))
+        return runner.run(work)
+
+
+def report_failures(loop: asyncio.AbstractEventLoop, show: Callable[[InternalError], None]) -> None:
+    """Hand exceptions in callbacks of this loop to `show`, once they are in a crash file."""
+    loop.set_exception_handler(lambda _, context: _handle(context, show))
+
+
+def _handle(context: dict[str, Any], show: Callable[[InternalError], None]) -> None:
+    reported: InternalError | None = late("crash.loop")(context)
+    if reported is not None:
+        show(reported)
+
+
+def _print_report(reported: InternalError) -> None:
+    RECENT.uncaught += 1
+    late("crash.print")(reported)
