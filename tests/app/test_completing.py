@@ -124,7 +124,7 @@ async def test_the_mode_in_use_stands_first_and_nothing_is_chosen_for_optional_a
         assert found.choices[0].detail == "in use"
         assert found.selected == 0
         assert (await ask("/undo ")) == Completion(
-            "argument", 6, 6, choices=(Choice("--force", "--force"),), selected=-1
+            "argument", 6, 6, choices=tuple(Choice(name, name) for name in ("--yes", "--force", "--git")), selected=-1
         )
         assert (await ask("/undo --f")).selected == 0
         assert await ask.inserts("/mode yo") == ["yolo"]

@@ -18,6 +18,7 @@ from overt.core.errors import OvertError
 from overt.core.events import (
     TYPE_OF,
     Event,
+    PermissionDecided,
     PrefixReset,
     Replied,
     TextStreamed,
@@ -26,6 +27,7 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
+from overt.core.messages import Call
 
 STALLED = Turn(text="half a sentence", chunk=4, fault=Fault(stall_after=3))
 
@@ -164,6 +166,33 @@ def test_steering_in_the_last_step_opens_one_more(opened: Opener) -> None:
             assert isinstance(last, TurnEnded)
             assert (last.text, conversation.inbox.next_prompt()) == ("really done", None)
             assert messages(server)[-1] == {"role": "user", "content": "wait"}
+
+    asyncio.run(main())
+
+
+def test_a_note_to_the_model_is_sent_once(opened: Opener) -> None:
+    async def main() -> None:
+        async with opened([Turn(text="one"), Turn(text="two")]) as (conversation, server):
+            conversation.tell("Files were put back.")
+            await turn(conversation, "first")
+            await turn(conversation, "second")
+            said = [message["content"] for message in messages(server)[1:]]
+            assert said == ["[overt] Files were put back.", "first", "one", "second"]
+
+    asyncio.run(main())
+
+
+def test_refusing_to_run_a_command_outside_of_the_sandbox_is_not_a_denied_call(opened: Opener) -> None:
+    """The command did run; only its second run with more rights was refused."""
+
+    async def main() -> None:
+        async with opened([]) as (conversation, _):
+            for id, rule in (("a", "sandbox"), ("b", "bash(rm *)")):
+                conversation.record(ToolStarted(call=Call(id=id, name="bash", arguments="{}"), headline=""))
+                conversation.record(
+                    PermissionDecided(call_id=id, verdict="deny", rule=rule, origin="", by="person", reason="no")
+                )
+            assert [denial.call.id for denial in conversation.denials] == ["b"]
 
     asyncio.run(main())
 

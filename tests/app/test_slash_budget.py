@@ -89,6 +89,20 @@ async def test_a_turn_that_goes_on_is_stopped_at_the_budget_too(here: Options, t
 
 
 @awaited
+async def test_no_summary_is_asked_for_at_the_step_limit_when_the_budget_is_spent(
+    here: Options, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    reading = Turn(
+        calls=calls(call("read", path="a.txt")).calls, usage={"prompt_tokens": 100_000, "completion_tokens": 0}
+    )
+    settings = "[limits]\nbudget_usd = 0.15\n[agent]\nmax_steps = 2"
+    async with shop([reading, reading, Turn(text="a summary")], here, settings) as (conversation, server):
+        reason, kind, _ = await prompted(conversation, "go")
+        assert (reason, kind, len(server.posts)) == ("limit", "budget", 2)
+
+
+@awaited
 async def test_a_resumed_session_keeps_its_budget_and_what_it_spent(here: Options, tmp_path: Path) -> None:
     async with shop([DIME], here) as (conversation, _):
         await slash(conversation, "/budget 0.1")

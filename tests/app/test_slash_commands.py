@@ -256,9 +256,16 @@ async def test_config_shows_what_was_set_and_one_key(opened: Opener, a_home_of_i
         assert 'default_model = "fake-model"  (OVERT_MODEL)' in lines
         assert not any("(default)" in line for line in lines)
         assert "ui.mouse = true  (default)" in (await slash(conversation, "/config all")).lines
-        assert (await slash(conversation, "/config ui.keys")).lines == ('ui.keys = "emacs"  (default)',)
-        assert len((await slash(conversation, "/config timeouts")).lines) == 5
-        assert await refused(conversation, "/config ui.them") == "There is no setting 'ui.them'. (ui.theme?)"
+        assert (await slash(conversation, "/config ui.keys")).lines == (
+            "ui.keys",
+            '  value    "emacs"  (default)',
+            "  type     one of 'emacs', 'vi'",
+            '  default  "emacs"',
+            "  Editing keys of the composer.",
+        )
+        timeouts = (await slash(conversation, "/config timeouts")).lines
+        assert len([line for line in timeouts if line.startswith("timeouts.")]) == 5
+        assert await refused(conversation, "/config ui.them") == "Unknown setting `ui.them`. Did you mean `ui.theme`?"
 
 
 @awaited

@@ -64,7 +64,14 @@ def test_config_shows_every_value_with_the_file_and_line_that_set_it(place: Plac
     assert "OVERT_MODEL" in rows["default_model"]
     as_json = json.loads(place.run("config", "--json").out)
     steps = next(row for row in as_json if row["key"] == "agent.max_steps")
-    assert steps == {"key": "agent.max_steps", "value": 7, "origin": "overt.toml:2"}
+    assert steps == {
+        "key": "agent.max_steps",
+        "value": 7,
+        "origin": "overt.toml:2",
+        "type": "a whole number above 0",
+        "default": 50,
+        "description": "The number of requests after which a turn must end.",
+    }
 
 
 def test_config_speaks_of_the_project_of_another_folder(place: Place) -> None:

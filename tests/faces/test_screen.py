@@ -112,7 +112,7 @@ TABLE: dict[str, tuple[tuple[Event, ...], str]] = {
         (PermissionDecided(call_id="c1", verdict="allow", rule="r", origin="o", by="rule"),),
         "",
     ),
-    "a repair": ((Repaired(call_id="c1", note="cmd → command"),), "  put right: cmd → command\n"),
+    "a repair": ((Repaired(call_id="c1", note="cmd → command"),), "  repaired: cmd → command\n"),
     "a prompt": ((UserSpoke(message=said("hi", origin=USER)),), ""),
     "a text that steers": ((UserSpoke(message=said("left", origin=USER), steered=True),), "> left\n"),
     "a file that goes along": (

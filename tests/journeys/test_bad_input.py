@@ -5,6 +5,7 @@ Tracebacks and keys are looked for in everything each run prints, and in every f
 
 import json
 import os
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import IO
 
 import pytest
 from tests.fakes.model_server import Fault, ModelServer, Turn
-from tests.journeys.journey_kit import KEY, OVERT, Place, Ran, call, calls, checked, entries, messages, results
+from tests.journeys.journey_kit import KEY, OVERT, Place, Ran, call, calls, checked, entries, messages, results, until
 
 LOCAL_PORTS = (8000, 8080, 11434, 1234)
 ROOT = os.geteuid() == 0
+UNSAVED = " entries of this session are missing in "
 
 
 def is_open(port: int) -> bool:
@@ -226,17 +228,19 @@ def test_what_cannot_be_read_or_lies_outside_is_told_to_the_model(place: Place) 
 # ── the disk ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_data_folder_that_cannot_be_written_costs_a_warning_not_the_answer(place: Place) -> None:
+def test_a_run_that_cannot_save_anything_answers_and_ends_with_1_and_a_list(place: Place) -> None:
     sessions = place.home / ".local/share/overt/sessions"
     sessions.parent.mkdir(parents=True)
     sessions.write_text("in the way")
     with ModelServer([Turn(text="hello")]) as server:
         done = place.run("run", "hi", server=server)
-    assert (done.code, done.out) == (0, "hello\n")
-    assert len(done.err.splitlines()) == 1 and "not being saved" in done.err, done.err
+    assert (done.code, done.out) == (1, "hello\n")
+    warning, summary, *missing = done.err.splitlines()
+    assert "not being saved" in warning and UNSAVED in summary, done.err
+    assert missing == ["  session", "  turn 1: prefix, mode, user, request, reply, end"]
 
 
-def test_a_full_disk_costs_a_warning_not_the_answer_and_the_session_stays_whole(place: Place) -> None:
+def test_a_run_on_a_full_disk_ends_with_1_and_names_what_was_not_saved(place: Place) -> None:
     """The largest size a file may have stands in for the disk; the kernel then writes part of a line."""
     reads = calls(call("read", path="long.txt"))
     (place.work / "long.txt").write_text("a line of text\n" * 500)
@@ -247,10 +251,34 @@ def test_a_full_disk_costs_a_warning_not_the_answer_and_the_session_stays_whole(
             server=server,
             under=("sh", "-c", 'ulimit -f 24; export PYTHONDONTWRITEBYTECODE=1; exec "$@"', "sh"),
         )
-        assert (done.code, done.out) == (0, "done\n")
-        assert len(done.err.splitlines()) == 1 and "not being saved (No space left" in done.err, done.err
+        assert (done.code, done.out) == (1, "done\n")
+        warning, summary, turn, *more = done.err.splitlines()
+        assert "not being saved (No space left" in warning, done.err
+        missing = turn.removeprefix("  turn 1: ").split(", ")
+        assert (f"Not saved: {len(missing)} entries" in summary, more) == (True, []), done.err
+        assert missing[-2:] == ["reply", "end"] and len(missing) < 8, missing
+        checked = place.run("sessions", "check")
+        assert (checked.code, checked.err) == (1, "")
+        saved = entries(place.session())
+        assert f"unfinished: {len(saved)} entries, 1 turns stand\n  turn 1 has no end: " in checked.out, checked.out
+        assert f"its last entry is `{saved[-1]['type']}`. Overt was killed, or the disk was full.\n" in checked.out
         again = place.run("-c", "go on", server=server)
-        assert (again.code, again.out) == (0, "more\n")
+        assert (again.code, again.out, again.err) == (0, "more\n", "")
+
+
+def test_a_run_that_is_interrupted_on_a_full_disk_keeps_the_exit_code_of_the_signal(place: Place) -> None:
+    sessions = place.home / ".local/share/overt/sessions"
+    sessions.parent.mkdir(parents=True)
+    sessions.write_text("in the way")
+    with (
+        ModelServer([Turn(text="One word after another", chunk=4, fault=Fault(stall_after=2))]) as server,
+        place.started("run", "hi", server=server) as child,
+    ):
+        until(lambda: server.posts)
+        child.send_signal(signal.SIGTERM)
+        _, err = child.communicate(timeout=20)
+    assert child.returncode == 143
+    assert UNSAVED.encode() in err and err.endswith(b"end\n"), err
 
 
 def test_a_full_disk_leaves_a_file_that_is_edited_as_it_was(place: Place) -> None:

@@ -2,10 +2,12 @@
 
 import signal
 import socket
+import subprocess
 
 import pytest
 from tests.fakes.model_server import Fault, ModelServer, Turn
 from tests.journeys.journey_kit import (
+    OVERT,
     PROMPT,
     Place,
     Terminal,
@@ -190,6 +192,30 @@ def test_a_signal_ends_a_task_with_its_code_and_the_session_goes_on(
         assert (done.code, done.out) == (0, "Done.\n")
         assert_paired(messages(server))
         assert len(place.sessions()) == 1
+
+
+def test_a_task_in_the_background_of_a_script_ignores_what_the_script_ignores(place: Place) -> None:
+    """`overt run … &` in a script and `nohup overt run …` start with signals ignored, and they stay so."""
+    turns = [calls(call("bash", command="touch begun; until test -e go; do sleep 0.02; done")), Turn(text="Done.")]
+    with ModelServer(turns) as server:
+        child = subprocess.Popen(
+            ["sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", OVERT, "run", "take your time"],
+            cwd=place.work,
+            env=place.environment(server),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with child:
+            try:
+                until((place.work / "begun").exists)
+                child.send_signal(signal.SIGINT)
+                child.send_signal(signal.SIGHUP)
+                (place.work / "go").touch()
+                out, err = child.communicate(timeout=20)
+            finally:
+                child.kill()
+    assert (child.returncode, out, err) == (0, b"Done.\n", b"")
 
 
 def test_a_killed_program_leaves_no_child_and_continue_goes_on_with_the_task(place: Place) -> None:

@@ -127,16 +127,17 @@ def test_a_manual_edit_in_between_is_not_overwritten_silently(
         (place.work / "two.txt").write_text("my own words\n")
         mine = tree(place.work)
         terminal.line("/rewind 1 files")
-        assert "two.txt" in terminal.expect("/rewind 1 files --force")
+        assert "Left as they are, because they changed after turn 1: two.txt" in terminal.expect("/undo --force")
         terminal.expect(PROMPT)
-        assert tree(place.work) == mine
+        assert tree(place.work) == project | {"two.txt": mine["two.txt"]}
         terminal.line("/undo --force")
-        terminal.expect("Put back as before turn 1")
+        terminal.expect("Put back as before turn 1: two.txt")
         terminal.expect(PROMPT)
         assert tree(place.work) == project
-        terminal.line("/redo")
-        terminal.expect("Brought back")
-        terminal.expect(PROMPT)
+        for _ in range(2):
+            terminal.line("/redo")
+            terminal.expect("Brought back")
+            terminal.expect(PROMPT)
         assert tree(place.work) == mine
         leave(terminal)
 
@@ -156,14 +157,14 @@ def test_the_shell_undoes_the_newest_session_and_the_model_learns_of_it(
         assert place.run("undo", "--redo").code == 0
         assert tree(place.work) == changed
         (place.work / "one.txt").write_text("mine\n")
-        refused = place.run("undo", "--turn", "1")
-        assert (refused.code, "one.txt" in refused.err) == (1, True)
+        partly = place.run("undo", "--turn", "1")
+        assert (partly.code, "Left as they are, because they changed after turn 1: one.txt" in partly.out) == (3, True)
         assert (place.work / "one.txt").read_text() == "mine\n"
         assert place.run("undo", "--force").code == 0
         assert tree(place.work) == project
         assert place.run("run", "-c", "what now?", server=server).out == "I see.\n"
         told = [message["content"] for message in messages(server) if message["role"] == "user"]
-        assert [text.partition(".")[0] for text in told[1:]] == [*["[overt] The user put files back"] * 3, "what now?"]
+        assert [text.partition(".")[0] for text in told[1:]] == [*["[overt] The user put files back"] * 4, "what now?"]
 
 
 NOTHING = "There is nothing to undo: no turn of this session changed files, or all are undone."
@@ -226,7 +227,7 @@ def test_without_any_session_that_is_said(place: Place) -> None:
     assert (found.code, found.out) == (1, "") and found.err.count("\n") == 1
 
 
-def test_what_a_command_did_before_the_program_was_killed_is_undone_when_asked_twice(place: Place) -> None:
+def test_undo_asks_about_the_changes_of_a_command_whose_end_was_not_seen(place: Place) -> None:
     (place.work / "a.txt").write_text("old")
     (place.work / "change.sh").write_text("echo new > a.txt; echo made > made.txt; sleep 60")
     was = tree(place.work)
@@ -241,10 +242,13 @@ def test_what_a_command_did_before_the_program_was_killed_is_undone_when_asked_t
         child.wait()
     while place.alive() and time.monotonic() < deadline:
         time.sleep(0.01)
-    refused = place.run("undo")
-    assert (refused.code, "a.txt, made.txt" in refused.err) == (1, True)
+    asked = place.run("undo")
+    assert (asked.code, "changed while `sh change.sh` ran and may be yours: a.txt, made.txt" in asked.out) == (
+        3,
+        True,
+    ), asked
     assert (place.work / "a.txt").read_text() == "new\n"
-    assert place.run("undo", "--force").code == 0
+    assert place.run("undo", "--yes").code == 0
     assert tree(place.work) == was
     assert place.run("undo", "--redo").code == 0
     assert (place.work / "made.txt").exists()

@@ -1,6 +1,5 @@
 """The questions of `overt setup`, one step after the other, with a way back from every failure."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -23,6 +22,7 @@ from overt.app._setup_places import Place, check_provider_name, key_at, places, 
 from overt.app._setup_rules import rules_found, with_rules
 from overt.app._setup_trial import listed, reached, trial
 from overt.app.choose import surroundings
+from overt.app.event_loop import run_async
 from overt.app.fetch import fetch_model, plan
 from overt.app.fetch_bar import Bar
 from overt.app.keys import store_key
@@ -85,7 +85,7 @@ class Walk:
     # ── where from ───────────────────────────────────────────────────────────────────────────────────────
 
     def _choose_place(self) -> Step:
-        self._places = self._places or asyncio.run(places(self._setting, self._around))
+        self._places = self._places or run_async(places(self._setting, self._around))
         named, self._given = self._given.vendor, replace(self._given, vendor="")
         if named:
             return self._taken(self._named_place(named))
@@ -146,7 +146,7 @@ class Walk:
                 self._tell(error.message)
         kind = self._one_of(say("setup.wire"), WIRES)
         entry = ProviderEntry(name="mine", kind=kind, base_url=address)
-        entry, wants = asyncio.run(reached(entry, self._around.environ))
+        entry, wants = run_async(reached(entry, self._around.environ))
         if entry.base_url != address:
             self._tell(say("setup.found_at", address=entry.base_url))
         taken = [each.name for each in self._setting.config.providers]
@@ -173,7 +173,7 @@ class Walk:
                 return self._back("place")
             bar = Bar(self._asking.write, terminal=self._asking.terminal)
             try:
-                asyncio.run(fetch_model(self._setting, about.name, bar))
+                run_async(fetch_model(self._setting, about.name, bar))
             except OvertError as error:
                 return self._now_what(error)
             self._around = surroundings(self._setting)
@@ -210,7 +210,7 @@ class Walk:
     def _choose_model(self) -> Step:
         entry = self._place.entry
         try:
-            entry = asyncio.run(listed(entry, self._key, self._around.environ))
+            entry = run_async(listed(entry, self._key, self._around.environ))
         except OvertError as error:
             return self._now_what(error)
         self._place = replace(self._place, entry=entry)
@@ -251,7 +251,7 @@ class Walk:
     def _try(self) -> Step:
         self._tell(say("setup.trying", model=self._reference()))
         try:
-            tried = asyncio.run(trial(self._place.entry, self._key, self._model, self._around.environ))
+            tried = run_async(trial(self._place.entry, self._key, self._model, self._around.environ))
         except OvertError as error:
             return self._now_what(error)
         said = cut_line(tried.text, 200) if tried.text else say("setup.thought" if tried.thought else "setup.silent")

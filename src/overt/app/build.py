@@ -17,7 +17,7 @@ from overt.app.options import Options
 from overt.app.prefix import Fragments, nested_names
 from overt.app.purse import SessionPurse
 from overt.app.record import Naming, open_record
-from overt.app.secrets import known_secrets
+from overt.app.secrets import make_redactor
 from overt.app.setting import Setting, read_setting
 from overt.app.small import titled
 from overt.app.window import WindowSeeker, budget_of, window_of
@@ -38,7 +38,6 @@ from overt.core.tool import Tool
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms, told_of_sandbox
 from overt.lib.catalogue import say
-from overt.lib.redact import Redactor
 from overt.providers.discover import Found, is_local
 from overt.providers.registry import make
 from overt.safety.policy import Sight
@@ -60,14 +59,17 @@ class Builder:
         self._options = options
         self._setting = setting
         self.troubles: deque[Noticed] = deque()
+        self._redactor = make_redactor(setting)
         self._hands = LateHands(
-            setting, lambda: self._conversation.history if self._conversation else History(), self._record
+            setting,
+            lambda: self._conversation.history if self._conversation else History(),
+            self._record,
+            self._redactor.observer,
         )
         self._sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
         self._found: Found | None = None
         self._manner: Manner | None = None
         self._manners: dict[tuple[str, str], Manner] = {}
-        self._redactor = Redactor(known_secrets(setting))
         self._fragments = Fragments(options, setting, self._sandbox, self._redactor)
         self._nesting: Callable[[History], tuple[Message, ...]] | None = None
         self._conversation: Conversation | None = None
@@ -79,9 +81,7 @@ class Builder:
         self._seeker = WindowSeeker(setting.environment.variables, tell=self.troubles.append, then=self._resized)
         self._books: Any = None
         self._purse: SessionPurse | None = None
-        self._notices: list[str] = [*setting.config.warnings]
-        if setting.trust.warning:
-            self._notices.append(setting.trust.warning)
+        self._notices: list[str] = [*setting.config.warnings, *filter(None, (setting.trust.warning,))]
 
     async def build(self) -> Conversation:
         if told := told_of_sandbox(self._sandbox):
@@ -214,9 +214,8 @@ class Builder:
         settings = self._setting.config.tools
         denied = {our_tool(rule.tool) for rule in self._setting.config.permissions.rules if _removes(rule)}
         tools = tools_for(EFFECTS, without=frozenset(settings.disabled) | denied)
-        if settings.enabled is not None:
-            tools = {name: tool for name, tool in tools.items() if name in settings.enabled}
-        return tools
+        chosen = tools if settings.enabled is None else settings.enabled
+        return {name: tool for name, tool in tools.items() if name in chosen}
 
     def _moved(self, resumed: Resumed) -> bool:
         """The recorded prefix says where the session began, which may not be here."""
@@ -352,6 +351,7 @@ class Builder:
 
     def rest(self) -> None:
         self._hands.rest()
+        late("cache.start_expiry")(self._setting.environment.cache_dir, self._setting.config.cache)
         while len(self._providers) > 1:
             self._providers.pop(0).close()
 
@@ -369,6 +369,7 @@ class Builder:
             self._conversation.record(fact)
 
     async def finish(self) -> None:
+        late("cache.finish_expiry")()
         await self._seeker.close()
         await self._hands.close()
         for provider in self._providers:

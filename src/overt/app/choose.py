@@ -11,7 +11,8 @@ from overt.core.errors import OvertError
 from overt.core.late import late
 from overt.core.settings import ProviderEntry, Timeouts
 from overt.lib.catalogue import say
-from overt.providers.credentials import VENDOR_KEYS
+from overt.lib.log import LOG
+from overt.providers.credentials import VENDOR_KEYS, secrets_in
 from overt.providers.discover import Found, Surroundings, discover
 from overt.sessions.resume import Resumed
 
@@ -25,6 +26,7 @@ async def choose_model(setting: Setting, reference: str) -> Found:
     if not reference and not (config.base_url and config.origin("default_model") not in STRONGER):
         reference = config.default_model
     found = await discover(surroundings(setting), reference)
+    LOG.learn(found.key or "", *secrets_in(found.entry.headers))
     if found.entry.timeouts == Timeouts():
         found = replace(found, entry=replace(found.entry, timeouts=config.timeouts))
     return _as_tried(found, load_profile(setting.environment.data_dir, found.entry.base_url, found.model))

@@ -23,6 +23,7 @@ from overt.app.slash import ALIASES, NAMES
 from overt.app.slash_arguments import ARGUMENTS, NEEDED, Around, Offer
 from overt.core.errors import OvertError
 from overt.core.late import late
+from overt.lib.background import log_failure
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -53,6 +54,7 @@ class Completer:
         if self._asking:
             self._asking.cancel()
         self._asking = asyncio.create_task(self._answer(serial, text, cursor, tab, answer))
+        self._asking.add_done_callback(log_failure("completion"))
 
     async def _answer(self, serial: int, text: str, cursor: int, tab: bool, answer: Answer) -> None:
         found = await self.complete(text, cursor, tab=tab)
@@ -82,6 +84,7 @@ class Completer:
             task = asyncio.create_task(self._count(text))
             self._counting.add(task)
             task.add_done_callback(self._counting.discard)
+            task.add_done_callback(log_failure("completion"))
 
     async def close(self) -> None:
         if self._asking:

@@ -17,7 +17,10 @@ from overt.app.house import Denial, House, Recorder, Standing
 from overt.app.mailbox import Mailbox
 from overt.app.metered import Metered
 from overt.app.partial import Partial
+from overt.app.recent import RECENT
 from overt.app.scrub import Scrub
+from overt.app.small import start_title
+from overt.app.turn_failure import failed_end, failure_of
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import (
     TYPE_OF,
@@ -47,7 +50,7 @@ from overt.core.fragments import HARNESS, MODEL, USER
 from overt.core.history import Mark, fold, heal, last_exchange, mark, note
 from overt.core.late import late
 from overt.core.messages import Call, Image, Message, Text, said
-from overt.core.ports import Answer
+from overt.core.ports import Answer, UnsavedEntry
 from overt.core.settings import Mode
 from overt.core.usage import Usage
 from overt.engine.agent import Agent
@@ -75,20 +78,14 @@ class Conversation:
         self.agent = agent
         self.id = standing.id
         self.workspace = standing.workspace
-        self.window = standing.window
-        self.offline = standing.offline
-        self.path = standing.path
-        self.history = standing.history
-        self.turn = standing.turn
-        self.step = 0
+        self.window, self.offline, self.path = standing.window, standing.offline, standing.path
+        self.history, self.turn, self.step = standing.history, standing.turn, 0
         self.marks = list(standing.marks)
         self.usage = Usage()
         self.denials: list[Denial] = []
         self.last_denied = False
-        self.inbox = Inbox()
-        self.mailbox = Mailbox()
-        self.cache = Metered()
-        self._scrub = Scrub(redactor or Redactor())
+        self.inbox, self.mailbox, self.cache = Inbox(), Mailbox(), Metered()
+        self._scrub = Scrub(redactor or Redactor(), standing.history.messages)
         self.notices = [self._scrub.clean(notice) for notice in standing.notices]
         self._log = log
         self._recorded_prefix = standing.prefix
@@ -98,6 +95,7 @@ class Conversation:
         self._pump: asyncio.Task[None] | None = None
         self._shown: asyncio.Queue[Event | None] = asyncio.Queue()
         self._end_reason: EndReason = "interrupted"
+        self._end, self._ended = TurnEnded(reason="error"), 0
         self._between: list[Event] = []
         self._recorded_mode = standing.mode
         self._begun = self._stopped = False
@@ -200,32 +198,39 @@ class Conversation:
         """What was typed too late for the last turn, or queued behind it."""
         return self.inbox.next_prompt()
 
-    async def close(self, reason: EndReason = "interrupted") -> None:
-        """A turn that still runs is ended and recorded first."""
+    async def close(self, reason: EndReason = "interrupted") -> tuple[UnsavedEntry, ...]:
+        """End and record a turn that still runs, then close the session. Return the entries that were not saved."""
         if self.interrupt(reason) and self._pump is not None:
             await asyncio.wait([self._pump], timeout=CLOSE_WITHIN)
         if self._titling is not None:
             self._titling.cancel()
             await asyncio.wait([self._titling])
         await self._house.finish()
-        self._log.close()
+        return self._log.close()
 
     # ── the turn ─────────────────────────────────────────────────────────────────────────────────────────
 
     async def _run(self, spoken: Message | None, consume: Consume) -> None:
+        """Run and close a turn. Whatever breaks in it ends this turn only."""
+        started, spent = monotonic(), self.usage
         try:
-            await self._run_turn(spoken, consume)
+            failure = await failure_of(self._run_turn(spoken, consume))
+            end = failed_end(failure) if failure else self._end
+            if unclosed := await failure_of(self._house.settled(lambda: self._close_turn(end, spent, started))):
+                self._healing = tuple(heal(self.history))
+                late_end = failed_end(unclosed)
+                if self._ended != self.turn:
+                    self._tell(end if failure else late_end)
+                else:  # the end was shown before something broke behind it
+                    RECENT.uncaught += 1
+                    self._tell(Noticed(text=late_end.text, level="error"))
         finally:
             self._shown.put_nowait(None)
 
     async def _run_turn(self, spoken: Message | None, consume: Consume) -> None:
         self._begun = True
-        started = monotonic()
         self.turn += 1
-        self.step = 0
-        self.last_denied = False
-        spent = self.usage
-        end = TurnEnded(reason="error", text="an internal error ended the turn")
+        self.step, self.last_denied = 0, False
         self._happened(TurnStarted(turn=self.turn))
         for outcome in self._healing:
             self._happened(outcome)
@@ -236,11 +241,9 @@ class Conversation:
         try:
             if spoken:
                 await self._speak(spoken)
-            end = TurnEnded(reason=self._end_reason) if self._stopped else await consume()
+            self._end = TurnEnded(reason=self._end_reason) if self._stopped else await consume()
         except asyncio.CancelledError:
-            end = TurnEnded(reason=self._end_reason)
-        finally:
-            await self._house.settled(lambda: self._close_turn(end, spent, started))
+            self._end = TurnEnded(reason=self._end_reason)
 
     async def _speak(self, spoken: Message) -> None:
         """The prompt after what goes along with it; recorded whatever happens to the rest."""
@@ -255,11 +258,7 @@ class Conversation:
             for message in (*told, *along, spoken):
                 self._happened(UserSpoke(message=message))
         if self.turn == 1 and spoken.origin == USER:
-            self._titling = asyncio.create_task(self._give_title(spoken.text()))
-
-    async def _give_title(self, prompt: str) -> None:
-        if found := await self._house.title(prompt):
-            self._happened(found)
+            self._titling = start_title(self._house, spoken.text(), self._happened)
 
     async def _consume_turn(self) -> TurnEnded:
         while True:
@@ -322,6 +321,7 @@ class Conversation:
             self._happened(outcome)
         ms = round((monotonic() - started) * 1000)
         self._happened(replace(end, steps=end.steps or self.step, usage=self.usage - spent, ms=ms))
+        self._ended = self.turn
         self._log.sync()
         self._tell_troubles()
         self._house.rest()
@@ -338,14 +338,13 @@ class Conversation:
         self._happened(new)
         self._recorded_prefix = new
 
-    # ── one event: recorded, folded, shown ───────────────────────────────────────────────────────────────
-
     def _happened(self, event: Event) -> None:
         """Without secrets from here on, so that the record, the next request and the screen say the same."""
         for scrubbed in self._scrub.events(event):
             self._take(scrubbed)
 
     def _take(self, event: Event) -> None:
+        RECENT.add(event)
         if type(event) in TYPE_OF:
             if isinstance(event, UserSpoke) and not event.steered:
                 note(self.marks, mark(self.history, self.turn, event))

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from overt.app.secrets import known_secrets
 from overt.app.setting import Setting
@@ -12,18 +12,22 @@ from overt.core.effects import Effect, JobState
 from overt.core.errors import ToolError
 from overt.core.events import Event, TodoSet
 from overt.core.history import History
+from overt.core.late import late
 from overt.core.ports import BOXED, Journal, Loan, Looked, Profile, SandboxState
 from overt.core.settings import Rule
 from overt.core.views import Todo
 from overt.safety.rules import Subject, matching
+from overt.world._shadow_git import find_git
 from overt.world.environment import child_environment
 from overt.world.files import Files, Workspace, find_rg
+from overt.world.git_watch import GitWatch
 from overt.world.impact import weigh
 from overt.world.jobs import Jobs
 from overt.world.keeping import make_keeper
 from overt.world.programs import NoPrograms, Programs, Supervised
 from overt.world.sandbox.profile import Place, cache_folders, own_code, writable
 from overt.world.sight import look
+from overt.world.undo_maintenance import Limits
 
 WEIGHED = 8
 REST = 3.0
@@ -39,6 +43,7 @@ def place_of(setting: Setting) -> Place:
         config_dir=os.path.realpath(environment.config_dir),
         data_dir=os.path.realpath(environment.data_dir),
         cache_dir=os.path.realpath(environment.cache_dir),
+        state_dir=os.path.realpath(environment.state_dir) if environment.state_dir else "",
         write=tuple(os.path.realpath(path) for path in config.allow_write),
         read=tuple(os.path.realpath(path) for path in config.allow_read),
         caches=cache_folders(os.path.realpath(environment.home), environment.variables),
@@ -88,15 +93,25 @@ class WorldHands:
     """`history` is asked at the moment of lending, so a call sees what the calls before it saw and wrote."""
 
     def __init__(
-        self, setting: Setting, *, history: Callable[[], History], record: Callable[[Event], None] = lambda _: None
+        self,
+        setting: Setting,
+        *,
+        history: Callable[[], History],
+        record: Callable[[Event], None] = lambda _: None,
+        observe: Callable[[str, str], None] | None = None,
     ) -> None:
+        self._observe = observe
         config, place = setting.config, place_of(setting)
         self._workspace = Workspace(
             root=place.workspace,
             write=place.write,
             read=place.read,
             home=place.home,
-            own=(place.config_dir, place.data_dir, place.cache_dir, *own_code((place.workspace, *place.write))),
+            own=(
+                *(place.config_dir, place.data_dir, place.cache_dir),
+                *((place.state_dir,) if place.state_dir else ()),
+                *own_code((place.workspace, *place.write)),
+            ),
             forbid=forbidding(config.permissions.rules),
         )
         self._environment = child_environment(
@@ -110,11 +125,20 @@ class WorldHands:
         self._writable = writable(place)
         _trust_no_module_of(self._writable)
         self._resting: asyncio.TimerHandle | None = None
-        self.keeper = make_keeper(place, own=self._workspace.own, path=self._environment.get("PATH", ""), record=record)
+        path = self._environment.get("PATH", "")
+        self.keeper = make_keeper(place, own=self._workspace.own, path=path, record=record, settings=config.undo)
+        self.keeper.limit(lambda: cast(Limits, late("undo.limits")(setting)), config.undo)
+        if not config.undo.enabled:
+            self.keeper.disable()
+        self._git_watch = GitWatch(place.workspace, self.keeper.store, record)
 
     @property
     def workspace(self) -> Workspace:
         return self._workspace
+
+    def find_git(self) -> str:
+        """The path of a git that no command in the sandbox can change, or an empty string."""
+        return find_git(self._environment.get("PATH", ""), writable=self._writable)
 
     def warm(self) -> None:
         """Start the supervisor of programs before the first command is known in full, and look at the files."""
@@ -129,6 +153,7 @@ class WorldHands:
     async def settled(self) -> None:
         """Until everything is on record that calls have done to files."""
         await self.keeper.quiet()
+        await self._git_watch.settled()
 
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
         found = (look(self._workspace, path) for path in paths)
@@ -149,6 +174,7 @@ class WorldHands:
 
     def rest(self) -> None:
         """The turn is over: what runs nothing is taken down, unless the next turn comes soon."""
+        self.keeper.rest()
         self._resting = self._resting or asyncio.get_running_loop().call_later(REST, self._take_down)
 
     def _take_down(self) -> None:
@@ -165,6 +191,7 @@ class WorldHands:
         self._stay()
         await self._jobs.close()
         await self._spawner.close()
+        await self._git_watch.settled()
         await self.keeper.close()
 
     def lend(
@@ -203,6 +230,7 @@ class WorldHands:
                     self._workspace, call_id=call_id, journal=journal, seen=seen, rg=self._rg, preview=preview
                 )
                 files.keeper = self.keeper
+                files.observe = self._observe
                 return files
             case "run":
                 self._stay()
@@ -214,7 +242,7 @@ class WorldHands:
                     report=report,
                     profile=box,
                 )
-                programs.keeping = lambda: self.keeper.around(call_id)
+                programs.keeping = lambda: self._git_watch.around(call_id, self.keeper.around(call_id))
                 return programs
             case "notes":
                 return TodoNotes(self._history().todos, journal)

@@ -10,6 +10,7 @@ from overt.core.errors import ProviderError
 from overt.core.events import Compacted, Event, Noticed, PrefixSet, Replied, RequestSent, TitleSet, ToolFinished
 from overt.core.history import History, Mark
 from overt.core.messages import Call, Message
+from overt.core.ports import UnsavedEntry
 from overt.engine.agent import Agent
 
 
@@ -18,7 +19,7 @@ class Recorder(Protocol):
 
     def append(self, event: Event, *, turn: int, step: int) -> None: ...
     def sync(self) -> None: ...
-    def close(self) -> None: ...
+    def close(self) -> tuple[UnsavedEntry, ...]: ...
 
 
 class Switch(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from overt.app.setting import Setting, read_setting
 from overt.config.trust import dotenv
 from overt.core.errors import ConfigError
 from overt.core.late import late
+from overt.lib.log import LOG
 from overt.lib.secret_values import says_secret
 from overt.providers.credentials import GENERAL, VENDOR_KEYS
 
@@ -57,7 +58,9 @@ _shared = Keyring()
 
 def keyring_lookup(name: str) -> str | None:
     """The key kept under this name, or None, whatever the reason."""
-    return _shared.get(name)
+    key = _shared.get(name)
+    LOG.learn(key or "")
+    return key
 
 
 def _ask(name: str, answer: Callable[[str | None], None]) -> None:
@@ -101,6 +104,7 @@ def check_name(name: str) -> str:
 
 def store_key(name: str, value: str) -> None:
     value = value.strip()
+    LOG.learn(value)
     if not value or not value.isascii() or not value.isprintable() or " " in value:
         raise ConfigError(f"{name}: a key is one word of plain characters; nothing was stored")
     ring = _ring()

@@ -1,5 +1,6 @@
 """The hands before anything needs them: reading files and running programs load with the first call."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from overt.core.foreign import our_tool
 from overt.core.history import History
 from overt.core.late import late
 from overt.core.ports import BOXED, Loan, Looked, Profile, SandboxState
+from overt.lib.background import log_failure
+from overt.lib.log import LOG
 
 PROGRAM_TOOLS = ("bash", "jobs")
 
@@ -19,14 +22,20 @@ class LateHands:
     """The hands, loaded when the first call streams in: until then nothing needs them."""
 
     def __init__(
-        self, setting: Setting, history: Callable[[], History], record: Callable[[Event], None] = lambda _: None
+        self,
+        setting: Setting,
+        history: Callable[[], History],
+        record: Callable[[Event], None] = lambda _: None,
+        observe: Callable[[str, str], None] | None = None,
     ) -> None:
+        self._observe = observe
         self._setting = setting
         self._history = history
         self._record = record
         self._found: Any = None
         self._closed = False
         self._warmed: set[str] = set()
+        self._warming: asyncio.Task[None] | None = None
 
     def lend(
         self,
@@ -41,17 +50,24 @@ class LateHands:
         return loan
 
     def warm(self, tool: str) -> None:
+        """Get ready for a call that still streams. A failure is logged: the call itself reports it again."""
         if self._closed or tool in self._warmed:
             return
         self._warmed.add(tool)
+        self._warming = asyncio.get_running_loop().create_task(self._warm(tool))
+        self._warming.add_done_callback(log_failure("sandbox"))
+
+    async def _warm(self, tool: str) -> None:
+        if self._closed:
+            return
         try:
             hands = self._real()
             if our_tool(tool) in PROGRAM_TOOLS:
                 hands.warm()
             else:
                 hands.prepare()
-        except OvertError:
-            pass  # whoever runs the first command is told
+        except OvertError as error:
+            LOG.warning("sandbox", f"it could not be prepared: {error.message}")
 
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
         found: tuple[Looked, ...] = self._real().look(paths)
@@ -96,5 +112,7 @@ class LateHands:
 
     def _real(self) -> Any:
         if self._found is None:
-            self._found = late("hands")(self._setting, history=self._history, record=self._record)
+            self._found = late("hands")(
+                self._setting, history=self._history, record=self._record, observe=self._observe
+            )
         return self._found

@@ -97,7 +97,11 @@ def _changes(work: Work, turn: int) -> Changes:
     others: list[str] = [name for each in standing for name in each.uncovered]
     first: dict[str, FileState | None] = {}
     for change in _made(standing, work.keeper, others):
-        first.setdefault(change.path, change.before)
+        if change.doubt:
+            first.pop(change.path, None)
+            others.append(say("tui.rewind.doubt", path=change.path, command=first_line(change.command)))
+        else:
+            first.setdefault(change.path, change.before)
     if any(each.unsure for each in standing):
         others.append(say("tui.rewind.unsure"))
     files: list[FileDiff] = []

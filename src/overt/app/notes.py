@@ -6,14 +6,13 @@ from msgspec import Struct
 
 from overt.app.options import Options
 from overt.app.prefix import shelves_of
-from overt.app.secrets import known_secrets
+from overt.app.secrets import make_redactor
 from overt.app.setting import Setting, read_setting
 from overt.core.errors import UsageError
 from overt.extend import memory
 from overt.extend.instructions import read
 from overt.lib.catalogue import say
 from overt.lib.paths import shown
-from overt.lib.redact import Redactor
 
 
 class NoteRow(Struct, frozen=True, kw_only=True):
@@ -65,7 +64,7 @@ class Notebook:
         return tuple(found)
 
     def add(self, text: str, *, everywhere: bool) -> str:
-        clean = Redactor(known_secrets(self._setting)).clean
+        clean = make_redactor(self._setting).clean
         note = memory.add(self._shelves, "global" if everywhere else "project", clean(text))
         return f"{note.scope}/{note.name}"
 

@@ -11,6 +11,8 @@ from overt.config.origin import explain
 from overt.config.paths import read_environment
 from overt.core.errors import OvertError
 from overt.core.events import Event, PrefixReset
+from overt.core.late import late
+from overt.lib.catalogue import say
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find, list_sessions
 from overt.sessions.load import load
@@ -81,10 +83,16 @@ def standing_entries(path: str) -> tuple[Entry[Event], ...]:
     return tuple(kept)
 
 
-def delete_session(reference: str, directory: str = "") -> str:
+def delete_session(reference: str, directory: str = "") -> tuple[str, str]:
+    """Delete a session and what only it needed for undo. Return its path, and a note if that was not possible."""
     path = find_session(reference, directory, by_name=False)  # a name may be half remembered; this cannot be undone
+    snapshots = late("undo.deleted")(path, read_environment().data_dir)
     delete(path)
-    return path
+    try:
+        snapshots.release()
+    except (OvertError, OSError) as error:
+        return path, say("undo.not_released", why=error.message if isinstance(error, OvertError) else error.strerror)
+    return path, ""
 
 
 def find_session(reference: str, directory: str = "", *, by_name: bool = True) -> str:

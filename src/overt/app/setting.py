@@ -5,13 +5,16 @@ import os
 from msgspec import Struct
 
 from overt.app.options import CLAUDE_MODES, Options
+from overt.app.recent import RECENT
 from overt.config.load import Flag, load
 from overt.config.paths import Environment, Roots, read_environment, roots
 from overt.config.rules import split_rules
 from overt.config.schema import Config
 from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
+from overt.core.late import late
 from overt.lib.catalogue import language_of, set_language
+from overt.lib.log import LOG
 
 SANDBOX_FLAG: dict[str, dict[str, str | bool]] = {
     "read-only": {"sandbox.mode": "auto", "sandbox.write": False},
@@ -39,7 +42,12 @@ def read_setting(options: Options) -> Setting:
                 origin = config.origin(f"workspace.{key}")
                 raise ConfigError(f"{origin}: {path} is not a folder; give one that exists")
     set_language(language_of(config.language, environment.variables))
-    return Setting(environment=environment, roots=places, trust=trust, config=config)
+    logs = config.logs
+    LOG.configure(environment.state_dir, level=logs.level, max_size=logs.max_size, keep=logs.keep)
+    setting = Setting(environment=environment, roots=places, trust=trust, config=config)
+    LOG.learn_from(lambda: late("secrets.known")(setting))
+    RECENT.setting = setting
+    return setting
 
 
 def _flags(options: Options) -> list[Flag]:

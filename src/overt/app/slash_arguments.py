@@ -242,7 +242,7 @@ ARGUMENTS: dict[str, Arguments] = {
     "rewind": Arguments(_rewind),
     "stats": Arguments(_words("all")),
     "theme": Arguments(_words(*THEMES), wanted=True),
-    "undo": Arguments(FORCE),
+    "undo": Arguments(_words("--yes", "--force", "--git")),
 }
 NEEDED = frozenset(name for name, usage in USAGE.items() if usage and not usage.startswith("["))
 """Commands that are nothing without an argument."""

@@ -6,31 +6,43 @@ from typing import Any
 
 from overt.app.conversation import Conversation
 from overt.app.late_hands import LateHands
-from overt.app.slash import Done
-from overt.app.undo import Undoing, Undone, Words, first_line, turn_lines
+from overt.app.slash import USAGE, Done
+from overt.app.undo import Undoing, Undone, UndoOptions, first_line, turn_lines
+from overt.app.undo_git import GitUndo, run_undo, split_git_flag
 from overt.core.errors import OvertError
 from overt.core.history import Mark
 from overt.lib.catalogue import say
 
 PARTS = ("conversation", "files", "both")
+FLAGS = ("--yes", "--force")
 
 
 async def undo(conversation: Conversation, argument: str) -> Done:
-    force = _forced(argument, "/undo")
+    with_git, argument = split_git_flag(argument)
+    flags = _flags(argument, "undo")
     work = await _work(conversation)
-    return await _done(conversation, lambda: work.undo(force=force, words=Words()))
+    work.require_enabled()
+    git, options = _git(conversation), UndoOptions(yes="--yes" in flags, force="--force" in flags)
+
+    def run() -> Undone:
+        return run_undo(git, work.points(), 0, lambda: work.undo(options), with_git=with_git, undo="/undo --git")
+
+    return await _done(conversation, run)
 
 
 async def redo(conversation: Conversation, argument: str) -> Done:
-    force = _forced(argument, "/redo")
+    force = "--force" in _flags(argument, "redo", ("--force",))
     work = await _work(conversation)
-    return await _done(conversation, lambda: work.redo(force=force, words=Words(force="/redo --force", redo="/undo")))
+    work.require_enabled()
+    options = UndoOptions(force=force, force_command="/redo --force", redo_command="/undo")
+    return await _done(conversation, lambda: work.redo(options))
 
 
 async def rewind(conversation: Conversation, argument: str) -> Done:
+    with_git, argument = split_git_flag(argument)
     words = argument.split()
-    force = "--force" in words
-    words = [word for word in words if word != "--force"]
+    yes, force = "--yes" in words, "--force" in words
+    words = [word for word in words if word not in FLAGS]
     work = await _work(conversation)
     if not words:
         points = await asyncio.to_thread(work.points)
@@ -44,8 +56,13 @@ async def rewind(conversation: Conversation, argument: str) -> Done:
     mark = _mark(conversation, turn) if part != "files" else None
     done = Done()
     if part != "conversation":
-        again = Words(force=f"/rewind {turn} {part} --force")
-        done = await _done(conversation, lambda: work.rewind(turn, force=force, words=again))
+        work.require_enabled()
+        git, options, undo = _git(conversation), UndoOptions(yes=yes, force=force), f"/rewind {turn} files --git"
+
+        def run() -> Undone:
+            return run_undo(git, work.points(), turn, lambda: work.rewind(turn, options), with_git=with_git, undo=undo)
+
+        done = await _done(conversation, run)
     if mark is not None:
         conversation.rewind(mark)
         done = Done(lines=(*done.lines, say("undo.rewound", turn=turn)))
@@ -60,10 +77,11 @@ def _mark(conversation: Conversation, turn: int) -> Mark:
     raise OvertError(say("undo.no_conversation", turn=turn))
 
 
-def _forced(argument: str, name: str) -> bool:
-    if argument not in ("", "--force"):
-        raise OvertError(say("undo.only_force", name=name, argument=argument))
-    return argument == "--force"
+def _flags(argument: str, name: str, allowed: tuple[str, ...] = FLAGS) -> set[str]:
+    flags = set(argument.split())
+    if unknown := sorted(flags - set(allowed)):
+        raise OvertError(say("undo.only_force", argument=unknown[0], usage=f"/{name} {USAGE[name]}"))
+    return flags
 
 
 async def _work(conversation: Conversation) -> Undoing:
@@ -73,6 +91,13 @@ async def _work(conversation: Conversation) -> Undoing:
     await hands.settled()
     real: Any = hands.real()
     return Undoing(conversation.path, real.workspace, real.keeper)
+
+
+def _git(conversation: Conversation) -> GitUndo:
+    hands = conversation.agent.hands
+    assert isinstance(hands, LateHands)  # as `_work` has checked
+    real: Any = hands.real()
+    return GitUndo(real.workspace.root, real.keeper.store, real.find_git())
 
 
 async def _done(conversation: Conversation, work: Callable[[], Undone]) -> Done:

@@ -8,36 +8,58 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.errors import OvertError, ToolError
-from overt.core.events import Event, Restored, SnapshotTaken
+from overt.core.events import Event, Restored, SnapshotTaken, TreeTaken
 from overt.core.states import FileChange, FileState
 from overt.lib.catalogue import say
 from overt.lib.text import wide
-from overt.sessions.checkpoints import RESTORE, Checkpoints, Net, Turned, back, checkpoints, net
+from overt.sessions.checkpoints import RESTORE, Checkpoints, Net, Turned, back, checkpoints, net, without_commands
 from overt.sessions.load import load
 from overt.world.files import Workspace
 from overt.world.keeping import Keeper
 from overt.world.restore import Broken, Step, is_state, name_in_git, require_restorable, restore, state_of, unlocked
 
-MOST_NAMED = 12
+MOST_ON_A_LINE = 6
+MOST_FOR_MODEL = 40
 COLUMN = 10
 
 Way = Literal["undo", "redo", "rewind"]
 
 
-class Words(Struct, frozen=True, kw_only=True):
-    """How the person asks for the two other ways, where they are."""
+class UndoOptions(Struct, frozen=True, kw_only=True):
+    """`yes` puts back files that somebody else may have changed while a command ran, `force` also files that changed
+    after the turn. The `*_command` fields are printed in messages; they differ between chat and shell."""
 
-    force: str = "/undo --force"
-    redo: str = "/redo"
+    yes: bool = False
+    force: bool = False
+    yes_command: str = "/undo --yes"
+    force_command: str = "/undo --force"
+    redo_command: str = "/redo"
 
 
 class Undone(Struct, frozen=True, kw_only=True):
     """`lines` are for the person, `facts` for the record, `told` for the model; the last two are empty when nothing
-    had to be changed."""
+    had to be changed. Not `complete`: some files were left as they are; `asks`: `yes` would put some of them back."""
 
     lines: tuple[str, ...]
     facts: tuple[Event, ...] = ()
     told: str = ""
+    complete: bool = True
+    asks: bool = False
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What to do with each file: `steps` are carried out, everything else stays as it is and is named."""
+
+    steps: list[Step]
+    unreachable: list[tuple[str, str]]
+    """With the reason."""
+    changed_since: list[str]
+    maybe_others: list[Net]
+    shared: list[Net]
+
+    def left(self) -> tuple[str, ...]:
+        """Paths of the turn that were not put back."""
+        return (*(each.path for each in (*self.maybe_others, *self.shared)), *self.changed_since)
 
 
 class Undoing:
@@ -51,7 +73,12 @@ class Undoing:
         self._keeper = keeper
         self._lost: list[str] = []
         self._damage: tuple[str, ...] = ()
-        self._unsure: set[str] = set()
+        self._dropped: tuple[str, ...] = ()
+
+    def require_enabled(self) -> None:
+        """Raise if the person has switched undo off."""
+        if self._keeper.disabled:
+            raise OvertError(say("undo.disabled"))
 
     def points(self) -> Checkpoints:
         loaded = load(self._path)
@@ -65,63 +92,85 @@ class Undoing:
         """What a person should know of a record that is not whole, once it was looked at."""
         return (say("undo.damaged", what="; ".join(self._damage)),) if self._damage else ()
 
-    def undo(self, *, force: bool, words: Words) -> Undone:
-        """The last turn that did something to files and is not undone."""
-        standing = self.points().standing()
+    def undo(self, options: UndoOptions) -> Undone:
+        """Undo the last turn that did something to files and is not undone.
+
+        With `yes` or `force`, first finish the last undo, if that left files as they were.
+        """
+        points = self.points()
+        turns, left = points.left_over() if options.yes or options.force else ((), ())
+        if turns:
+            return self._go_back("undo", turns[0].turn, turns, options, only=left)
+        standing = points.standing()
         if not standing:
             raise OvertError(say("undo.nothing"))
-        return self._go_back("undo", standing[-1].turn, standing[-1:], force=force, words=words)
+        return self._go_back("undo", standing[-1].turn, standing[-1:], options)
 
-    def rewind(self, turn: int, *, force: bool, words: Words) -> Undone:
+    def rewind(self, turn: int, options: UndoOptions) -> Undone:
         """Everything from a turn on."""
-        standing = self.points().standing(turn)
+        points = self.points()
+        standing = points.standing(turn)
+        turns, left = points.left_over() if options.yes or options.force else ((), ())
+        if not standing and turns and turns[0].turn >= turn:
+            return self._go_back("undo", turns[0].turn, turns, options, only=left)
         if not standing:
             return Undone(lines=(say("undo.same", turn=turn),))
-        return self._go_back("rewind", turn, standing, force=force, words=words)
+        return self._go_back("rewind", turn, standing, options)
 
-    def redo(self, *, force: bool, words: Words) -> Undone:
+    def redo(self, options: UndoOptions) -> Undone:
         points = self.points()
         if not points.redo:
             raise OvertError(say("undo.nothing_redo"))
         last = points.redo[-1]
         wanted = net(back(last.changes), self._same)
-        return self._put("redo", last.turn, wanted, force=force, words=words, beside=())
+        return self._put("redo", last.turn, wanted, options)
 
-    def _go_back(self, way: Way, turn: int, turns: Sequence[Turned], *, force: bool, words: Words) -> Undone:
+    def _go_back(
+        self, way: Way, turn: int, turns: Sequence[Turned], options: UndoOptions, *, only: Sequence[str] = ()
+    ) -> Undone:
+        """With `only`, nothing but these paths."""
+        stored = [self._still_stored(each) for each in turns]
+        dropped = [each.turn for each, left in zip(turns, stored, strict=True) if left != each]
+        if dropped and not any(left.did or left.unsure for left in stored):
+            raise OvertError(say("undo.turn_dropped", turn=dropped[0]))
+        turns = stored
         changes = [change for each in turns for change in (*each.changes(self._trees), *self._unseen(each))]
+        wanted = [each for each in net(changes, self._same) if not only or each.path in only]
+        reverse = [replace(each, before=each.after, after=each.before) for each in wanted]
         uncovered = dict.fromkeys(name for each in turns for name in each.uncovered)
-        beside = (*uncovered, *self._lost)
-        wanted = net(changes, self._same)
-        reverse = tuple(replace(each, before=each.after, after=each.before) for each in wanted)
-        return self._put(way, turn, reverse, force=force, words=words, beside=beside)
+        beside = () if only else (*uncovered, *self._lost)
+        self._dropped = tuple(say("undo.turn_partly_dropped", turn=each) for each in dropped)
+        return self._put(way, turn, reverse, options, beside=beside)
 
     def _put(
-        self, way: Way, turn: int, wanted: Sequence[Net], *, force: bool, words: Words, beside: Sequence[str]
+        self, way: Way, turn: int, wanted: Sequence[Net], options: UndoOptions, *, beside: Sequence[str] = ()
     ) -> Undone:
-        """`wanted` lead from how the files should stand now to how they shall stand."""
+        """`wanted` lead from how the files should stand now to how they shall stand; `beside` is not covered."""
         with unlocked(self._workspace, [each.path for each in wanted]) as locked:
-            steps, left, conflicts = self._planned(wanted, force=force, locked=locked)
-            if conflicts:
-                raise OvertError(say("undo.conflict", files=_some(conflicts), force=words.force, redo=words.redo))
-            if steps:
-                steps = self._restored(steps)
-                for step in steps:
-                    locked.pop(step.path, None)
-        lines = [*self.damage(), *(say("undo.left", file=path, why=why) for path, why in left)]
-        if beside:
-            lines.append(say("undo.open", files=_some(beside)))
-        if not steps:
-            return Undone(lines=(say("undo.same", turn=turn), *lines), facts=(Restored(way=way, turn=turn),))
+            plan = self._plan(wanted, options, locked=locked)
+            steps = self._restored(plan.steps) if plan.steps else []
+            for step in steps:
+                locked.pop(step.path, None)
         files = [step.path for step in steps if not (step.then or step.now or FileState()).folder]
         gone = {step.path for step in steps if step.then is None}
-        named = [
+        names = [
             say("undo.removed", file=path) if path in gone else path for path in files or [step.path for step in steps]
         ]
-        said = say("undo.redone" if way == "redo" else "undo.done", turn=turn, files=_some(named))
+        left = (*self._dropped, *_left_lines(plan, turn, options))
+        if steps:
+            first = list_files("undo.redone" if way == "redo" else "undo.done", names, turn=turn)
+        elif left or beside:
+            first = (say("undo.none_put_back", turn=turn),)
+        else:
+            first = (say("undo.same", turn=turn),)
+        open_lines = list_files("undo.open", beside) if beside else ()
+        restored = Restored(way=way, turn=turn, paths=tuple(step.path for step in steps), left=plan.left())
         return Undone(
-            lines=(said, *lines),
-            facts=(*map(_as_fact, steps), Restored(way=way, turn=turn, paths=tuple(step.path for step in steps))),
-            told=_for_model(way, turn, [step for step in steps if step.path in set(files)]),
+            lines=(*first, *self.damage(), *left, *open_lines),
+            facts=(*map(_as_fact, steps), restored),
+            told=_for_model(way, turn, [step for step in steps if step.path in set(files)], left=(*left, *open_lines)),
+            complete=not (left or beside),
+            asks=bool(plan.maybe_others),
         )
 
     def _restored(self, steps: Sequence[Step]) -> list[Step]:
@@ -131,21 +180,21 @@ class Undoing:
         except Broken as error:
             done, rest = {step.path for step in error.done}, [step.path for step in steps]
             rest = [path for path in rest if path not in done]
-            state = say("undo.half", done=_some(sorted(done)), rest=_some(rest)) if done else say("undo.rolled_back")
+            state = (
+                say("undo.half", done=", ".join(sorted(done)), rest=", ".join(rest))
+                if done
+                else say("undo.rolled_back")
+            )
             raise OvertError(say("undo.broken", file=error.path, why=error.why.rstrip("."), state=state)) from error
         return fetched
 
-    def _planned(
-        self, wanted: Iterable[Net], *, force: bool, locked: Mapping[str, int]
-    ) -> tuple[list[Step], list[tuple[str, str]], list[str]]:
-        """What to do, what is left as it is and why, and what somebody else has changed since.
+    def _plan(self, wanted: Iterable[Net], options: UndoOptions, *, locked: Mapping[str, int]) -> Plan:
+        """Decide for every file whether it is put back.
 
         `locked` are the modes of folders that are open at the moment. Where a file or a link makes room for a folder,
         nothing stands below it: neither is asked what lies behind a link.
         """
-        steps: list[Step] = []
-        left: list[tuple[str, str]] = []
-        conflicts: list[str] = []
+        plan = Plan(steps=[], unreachable=[], changed_since=[], maybe_others=[], shared=[])
         cleared: list[str] = []
         for each in sorted(wanted, key=lambda one: one.path):
             below = any(each.path.startswith(f"{path}/") for path in cleared)
@@ -153,22 +202,26 @@ class Undoing:
                 require_restorable(self._workspace, each.path, cleared=below)
                 now, raw = (None, b"") if below else state_of(self._workspace, each.path)
             except ToolError as error:
-                left.append((each.path, error.message.rstrip(".")))
+                plan.unreachable.append((each.path, error.message.rstrip(".")))
                 continue
             if now and now.folder and each.path in locked:
                 now = replace(now, mode=stat.S_IFDIR | locked[each.path])
             if is_state(now, raw, each.after):
                 continue
-            sure = is_state(now, raw, each.before) and not each.between and each.path not in self._unsure
-            if not (force or sure or _folders(now, each)):
-                conflicts.append(each.path)
-                continue
-            if now and not now.folder:
-                self._kept(raw)
-                if each.after and each.after.folder:
-                    cleared.append(each.path)
-            steps.append(Step(path=each.path, now=now, then=each.after))
-        return steps, left, conflicts
+            is_folder = _folders(now, each)
+            if each.doubt == "shared" and not is_folder:
+                plan.shared.append(each)
+            elif not (options.force or is_folder or (is_state(now, raw, each.before) and not each.between)):
+                plan.changed_since.append(each.path)
+            elif each.doubt == "maybe" and not (options.yes or options.force or is_folder):
+                plan.maybe_others.append(each)
+            else:
+                if now and not now.folder:
+                    self._kept(raw)
+                    if each.after and each.after.folder:
+                        cleared.append(each.path)
+                plan.steps.append(Step(path=each.path, now=now, then=each.after))
+        return plan
 
     def _kept(self, raw: bytes) -> None:
         """What is overwritten can be brought back."""
@@ -195,15 +248,34 @@ class Undoing:
         return found
 
     def _unseen(self, turned: Turned) -> list[FileChange]:
-        """What changed since commands began of which nobody saw the end; it is not undone without asking."""
-        found: list[FileChange] = []
+        """What changed since commands began whose end was not seen; it may be somebody else's."""
+        changes: list[FileChange] = []
         for each in turned.unsure:
+            command = turned.commands.get(each.call_id, "")
             try:
-                found += self._keeper.changes(each.before, each.after or self._keeper.now())
+                unseen = self._keeper.changes(each.before, each.after or self._keeper.now())
             except OvertError as error:
                 self._lost.append(error.message)
-        self._unsure |= {each.path for each in found}
-        return found
+            else:
+                changes += [replace(change, doubt="maybe", command=command) for change in unseen]
+        return changes
+
+    def _still_stored(self, turned: Turned) -> Turned:
+        """Return what can still be put back of a turn. If one snapshot of its commands was removed, the others would
+        put files back to the middle of the turn; so they are left out."""
+        trees = [each for each in (*turned.did, *turned.unsure) if isinstance(each, TreeTaken)]
+        if self._keeper.lacks_states([name for tree in trees for name in (tree.before, tree.after) if name]):
+            turned = without_commands(turned)
+        return turned if self._has_contents(turned) else replace(turned, did=(), unsure=())
+
+    def _has_contents(self, turned: Turned) -> bool:
+        """False if what file tools overwrote was stored and is not there any more."""
+        states = {each.path: each.before for each in turned.did if isinstance(each, FileChange)}
+        return all(
+            self._keeper.store.has(state.hash)
+            for path, state in states.items()
+            if state and len(state.hash) == 64 and not any(name.startswith(f"{path} (") for name in turned.uncovered)
+        )
 
     def _trees(self, before: str, after: str) -> tuple[FileChange, ...]:
         try:
@@ -266,23 +338,57 @@ def _as_fact(step: Step) -> SnapshotTaken:
     )
 
 
-def _for_model(way: Way, turn: int, steps: Sequence[Step]) -> str:
+def _for_model(way: Way, turn: int, steps: Sequence[Step], *, left: Sequence[str]) -> str:
     gone = [step.path for step in steps if step.then is None]
     there = [step.path for step in steps if step.then is not None]
-    if not gone and not there:
+    if not (gone or there or left):
         return ""
     how = f"as turn {turn} had left them" if way == "redo" else f"as they were before turn {turn}"
-    parts = [f"{len(there)} files are again {how}: {_some(there)}." if there else ""]
-    parts.append(f"These are gone again: {_some(gone)}." if gone else "")
+    parts = [f"{_count_files(there)} again {how}: {_shorten(there)}." if there else ""]
+    parts.append(f"These are gone again: {_shorten(gone)}." if gone else "")
+    parts.append(f"Not everything was put back:\n{chr(10).join(left)}\n" if left else "")
     return " ".join(
         ["The user put files back.", *filter(None, parts), "Read them again before you rely on what they hold."]
     )
+
+
+def _count_files(names: Sequence[str]) -> str:
+    return "1 file is" if len(names) == 1 else f"{len(names)} files are"
+
+
+def _left_lines(plan: Plan, turn: int, options: UndoOptions) -> tuple[str, ...]:
+    """Name every file that was left as it is, with the reason and the way to put it back all the same."""
+    lines = [say("undo.left", file=path, why=why) for path, why in plan.unreachable]
+    for command, names in _by_command(plan.shared).items():
+        lines += list_files("undo.shared", names, command=command or "a command")
+    for command, names in _by_command(plan.maybe_others).items():
+        lines += list_files("undo.maybe", names, command=command or "a command")
+    if plan.maybe_others:
+        lines.append(say("undo.maybe_how", yes=options.yes_command))
+    if plan.changed_since:
+        lines += list_files("undo.changed_since", plan.changed_since, turn=turn)
+        lines.append(say("undo.force_how", force=options.force_command, redo=options.redo_command))
+    return tuple(lines)
+
+
+def _by_command(changes: Iterable[Net]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for each in changes:
+        names.setdefault(first_line(each.command), []).append(each.path)
+    return names
+
+
+def list_files(key: str, names: Sequence[str], **values: object) -> tuple[str, ...]:
+    """A sentence that ends with these names: a few behind it, many below it, one on a line."""
+    if len(names) <= MOST_ON_A_LINE:
+        return (say(key, files=" " + ", ".join(names), **values),)
+    return (say(key, files="", **values), *(f"  {name}" for name in names))
 
 
 def _count(files: Sequence[object]) -> str:
     return say("undo.count_one") if len(files) == 1 else say("undo.count", count=len(files))
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join((*names[:MOST_NAMED], f"+ {more}") if more > 0 else names)
+def _shorten(names: Sequence[str]) -> str:
+    more = len(names) - MOST_FOR_MODEL
+    return ", ".join((*names[:MOST_FOR_MODEL], f"and {more} more") if more > 0 else names)

@@ -1,12 +1,15 @@
 """Undo without a conversation: a session that nobody writes to at the moment is opened, and told of it."""
 
+from shlex import quote
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.app.hands import WorldHands
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
-from overt.app.undo import Undoing, Words, first_line, turn_lines
+from overt.app.undo import Undoing, Undone, UndoOptions, first_line, turn_lines
+from overt.app.undo_git import GitUndo, run_undo
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import UserSpoke
 from overt.core.fragments import HARNESS
@@ -25,30 +28,58 @@ class Where(Struct, frozen=True, kw_only=True):
     directory: str = ""
     add_dirs: tuple[str, ...] = ()
 
+    def command(self) -> str:
+        """How to call `overt undo` for the same session again."""
+        words = [self.reference] if self.reference else []
+        words += ["-C", self.directory] if self.directory else []
+        return " ".join(["overt undo", *map(quote, words)])
+
 
 def turns_of(where: Where) -> tuple[str, ...]:
     path, setting = _found(where)
-    work = _undoing(path, setting)
+    work, _ = _undoing(path, setting)
     lines = turn_lines(work.points(), first_line) or (say("undo.no_turns"),)
     return (*lines, *work.damage())
 
 
-def undo_session(where: Where, *, turn: int, redo: bool, force: bool) -> tuple[str, ...]:
-    """`turn`: back to before it; 0 is the last one that did something."""
+class UndoRequest(Struct, frozen=True, kw_only=True):
+    """`turn`: go back to before this turn; 0: undo the last turn that changed something. `yes` and `force` as in
+    `UndoOptions`. `git`: also put back HEAD, branches, stash and index."""
+
+    turn: int = 0
+    redo: bool = False
+    yes: bool = False
+    force: bool = False
+    git: bool = False
+
+
+def undo_session(where: Where, request: UndoRequest) -> Undone:
     path, setting = _found(where)
     log, loaded = SessionLog.open(path)
     try:
-        last = resume(loaded.entries)
+        last, turn = resume(loaded.entries), request.turn
         if turn > last.turn:
             raise OvertError(say("undo.no_turn", turn=turn, last=last.turn))
-        work = _undoing(path, setting)
-        words = Words(force="--force", redo="overt undo --redo")
-        if redo:
-            done = work.redo(force=force, words=replace(words, redo="overt undo"))
-        elif turn:
-            done = work.rewind(turn, force=force, words=words)
+        work, repository = _undoing(path, setting)
+        command = where.command()
+        options = UndoOptions(
+            yes=request.yes,
+            force=request.force,
+            yes_command=f"{command} --yes",
+            force_command=f"{command} --redo --force" if request.redo else f"{command} --force",
+            redo_command=command if request.redo else f"{command} --redo",
+        )
+        if request.redo:
+            done = work.redo(options)
         else:
-            done = work.undo(force=force, words=words)
+            done = run_undo(
+                repository,
+                work.points(),
+                turn,
+                lambda: work.rewind(turn, options) if turn else work.undo(options),
+                with_git=request.git,
+                undo=f"{command} --git",
+            )
         for fact in done.facts:
             log.append(fact, turn=last.turn, step=last.step)
         if done.told:
@@ -56,7 +87,9 @@ def undo_session(where: Where, *, turn: int, redo: bool, force: bool) -> tuple[s
             log.append(UserSpoke(message=message, steered=True), turn=last.turn, step=last.step)
     finally:
         log.close()
-    return (*done.lines, say("undo.unrecorded", path=path)) if log.unsaved else done.lines
+    if log.unsaved:
+        return replace(done, lines=(*done.lines, say("undo.unrecorded", path=path)))
+    return done
 
 
 def _found(where: Where) -> tuple[str, Setting]:
@@ -70,6 +103,9 @@ def _found(where: Where) -> tuple[str, Setting]:
     return path, read_setting(Options(directory=workspace, add_dirs=where.add_dirs))
 
 
-def _undoing(path: str, setting: Setting) -> Undoing:
+def _undoing(path: str, setting: Setting) -> tuple[Undoing, GitUndo]:
     hands = WorldHands(setting, history=History)
-    return Undoing(path, hands.workspace, hands.keeper)
+    git = GitUndo(hands.workspace.root, hands.keeper.store, hands.find_git())
+    work = Undoing(path, hands.workspace, hands.keeper)
+    work.require_enabled()
+    return work, git

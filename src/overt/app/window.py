@@ -7,6 +7,7 @@ from overt.config.schema import Config
 from overt.context.budget import Budget
 from overt.core.events import Noticed
 from overt.core.late import late
+from overt.lib.background import log_failure
 from overt.lib.catalogue import say
 from overt.lib.tokens import family_of
 from overt.providers.discover import Found
@@ -32,7 +33,8 @@ def budget_of(found: Found, config: Config) -> Budget:
     quirks = about.quirks or entry.quirks
     budget = Budget(
         window=window_of(found, config),
-        threshold=config.compaction.threshold,
+        threshold=config.compaction.threshold if config.compaction.auto else 0.0,
+        prune=config.compaction.prune,
         reserve=entry.max_tokens or (about.output if entry.kind == "anthropic" else 0),
         family=family_of(found.model),
         reasoning=entry.kind != "openai" or bool(quirks.reasoning),
@@ -66,6 +68,7 @@ class WindowSeeker:
         if found.entry.base_url.startswith("http"):
             self._asked = budget
             self._task = asyncio.create_task(self._seek(found, budget))
+            self._task.add_done_callback(log_failure("context window"))
 
     @property
     def pending(self) -> bool:

@@ -1,9 +1,9 @@
 """`overt models`: the model that would be used, and what else is there."""
 
-import asyncio
 import sys
 from collections.abc import Iterator, Sequence
 
+from overt.app.event_loop import run_async
 from overt.app.listing import Listing, ModelRow, list_models
 from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import printable
@@ -32,7 +32,7 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    found = asyncio.run(list_models(given.text("directory"), given.words[0] if given.words else ""))
+    found = run_async(list_models(given.text("directory"), given.words[0] if given.words else ""))
     if given.switch("json"):
         print(printable(found.rows))
     else:

@@ -1,9 +1,9 @@
 """`overt models fetch`: get the weights of the embedded model onto this machine, after asking."""
 
-import asyncio
 import sys
 import time
 
+from overt.app.event_loop import run_async
 from overt.app.fetch import fetch_model, fetched, found_already, plan
 from overt.app.fetch_bar import Bar
 from overt.app.options import Options
@@ -31,11 +31,11 @@ def run(argv: list[str]) -> int:
     if given is None:
         return 0
     setting = read_setting(Options())
-    if given.switch("unless") and (found := asyncio.run(found_already(setting))):
+    if given.switch("unless") and (found := run_async(found_already(setting))):
         print(visible(say("fetch.found", model=found)), file=sys.stderr)
         return 0
     about = plan(setting, given.words[0] if given.words else "", given.text("file"))
-    if asyncio.run(fetched(setting, about.name, Bar(_write, terminal=sys.stderr.isatty()))):
+    if run_async(fetched(setting, about.name, Bar(_write, terminal=sys.stderr.isatty()))):
         print(say("fetch.here", name=about.name, path=visible(about.place)), file=sys.stderr)
         return 0
     print(about.told, file=sys.stderr)
@@ -58,7 +58,7 @@ def _fetch(setting: Setting, name: str, given: Given) -> int:
     bar = Bar(_write, terminal=sys.stderr.isatty())
     began = time.monotonic()
     try:
-        path = asyncio.run(fetch_model(setting, name, bar, given=given.text("file")))
+        path = run_async(fetch_model(setting, name, bar, given=given.text("file")))
     except KeyboardInterrupt:
         print(say("fetch.interrupted", name=name), file=sys.stderr)
         return 130

@@ -1,10 +1,10 @@
 """Questions line by line on any terminal, for what is asked outside of a chat: setup, and fetching a model."""
 
-import asyncio
 import sys
 import termios
 from typing import TextIO
 
+from overt.app.event_loop import run_async
 from overt.app.fetch import fetch_model, plan
 from overt.app.fetch_bar import Bar
 from overt.app.options import Options
@@ -13,6 +13,7 @@ from overt.app.setup import Given, Settled, set_up
 from overt.core.errors import OvertError, UsageError
 from overt.core.late import late
 from overt.lib.catalogue import say
+from overt.lib.log import LOG
 from overt.lib.text import visible
 
 
@@ -49,6 +50,7 @@ class Lines:
             warnings.simplefilter("error", getpass.GetPassWarning)
             try:
                 typed: str = getpass.getpass(prompt)
+                LOG.learn(typed)
             except getpass.GetPassWarning:
                 raise UsageError(say("setup.echo")) from None
             except UnicodeDecodeError:
@@ -93,7 +95,7 @@ def fetch_embedded(options: Options) -> bool:
     lines = Lines()
     lines.tell(about.told)
     try:
-        asyncio.run(fetch_model(setting, about.name, Bar(lines.write, terminal=lines.terminal)))
+        run_async(fetch_model(setting, about.name, Bar(lines.write, terminal=lines.terminal)))
     except KeyboardInterrupt:
         lines.tell("\n" + say("fetch.interrupted", name=about.name))
         return False

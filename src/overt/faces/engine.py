@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from overt.app.event_loop import report_failures
 from overt.core.errors import OvertError
 from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStreamed, ToolProgressed
+from overt.core.late import late
 from overt.faces.wake import Wake
 
 T = TypeVar("T")
@@ -32,18 +34,23 @@ class Engine:
         self.loop = asyncio.new_event_loop()
         self.wake = wake
         self._gathered = Gathered(self.loop, wake)
+        report_failures(self.loop, self._gathered.post)
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="engine")
         self._thread.start()
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for the result. An unexpected exception of the work is reported and raised as an InternalError."""
         future = self.start(work)
         try:
-            return future.result()
+            error = future.exception()
         except CancelledError:
             raise OvertError("The chat has ended.") from None  # from another thread, which has nobody to tell it to
         except BaseException:
             future.cancel()  # Ctrl-C: nobody waits for it any more
             raise
+        if isinstance(error, Exception) and not isinstance(error, OvertError):
+            raise late("crash")(error, where="engine") from error
+        return future.result()
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(work, self.loop)

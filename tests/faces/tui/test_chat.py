@@ -5,6 +5,7 @@ from tests.faces.tui.chat_kit import Desk, Desks, Script
 from tests.fakes.model_server import Fault, Turn
 from tests.journeys.journey_kit import call, calls, until
 
+from overt.core.errors import InternalError
 from overt.faces.tui.keys import Key
 from overt.faces.tui.loop import Broken
 
@@ -280,6 +281,20 @@ def test_with_vi_keys_one_esc_on_an_empty_line_stops_the_turn(desks: Desks) -> N
         desk.until("Interrupted")
 
 
+def test_with_vi_keys_esc_in_a_text_leaves_insert_mode_and_the_turn_runs_on(desks: Desks) -> None:
+    (desks.folder / "overt.toml").write_text('[ui]\nkeys = "vi"\n')
+    with desks.open(Script(STALLED), trusted=True) as desk:
+        desk.send("talk")
+        desk.until("word word")
+        desk.type("draft")
+        desk.press("esc")
+        desk.still()
+        assert (desk.chat.sending.running, desk.draft, desk.status.split(" ")[0]) == (True, "draft", "NORMAL")
+        desk.press("esc")
+        desk.until("Interrupted")
+        assert desk.draft == "draft"
+
+
 def test_ctrl_c_stops_the_turn_then_clears_and_only_twice_on_an_empty_line_leaves(desks: Desks) -> None:
     with desks.open(Script(STALLED)) as desk:
         desk.send("talk")
@@ -466,12 +481,23 @@ def test_letters_behind_the_one_that_closes_an_inspector_are_typed(desks: Desks)
         desk.until(lambda: desk.draft == "three")
 
 
-def test_a_mistake_of_ours_behind_the_scenes_ends_the_chat_and_is_not_waited_for(desks: Desks) -> None:
+def test_a_mistake_of_ours_behind_the_scenes_is_reported_to_whoever_asked(desks: Desks) -> None:
     async def broken() -> None:
         raise ZeroDivisionError
 
     with desks.open(Turn(text="no")) as desk:
         desk.still()
-        desk.chat.backstage.ask(broken, print, print)
+        reports: list[InternalError] = []
+        desk.chat.backstage.ask(broken, print, reports.append)
+        until(lambda: desk.wake.items)
+        done = desk.wake.items.popleft()
+        done.do(done.value)
+        assert [report.summary for report in reports] == ["ZeroDivisionError"]
+
+
+def test_a_mistake_of_ours_that_nobody_can_be_told_of_ends_the_chat(desks: Desks) -> None:
+    with desks.open(Turn(text="no")) as desk:
+        desk.still()
+        desk.chat.backstage.look(lambda: 1 / 0, print)
         until(lambda: any(isinstance(item, Broken) for item in desk.wake.items))
         desk.wake.items.clear()

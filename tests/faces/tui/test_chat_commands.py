@@ -196,6 +196,38 @@ def test_resuming_shows_what_was_said_but_not_what_was_gone_back_over(desks: Des
         assert desk.asked() == ["prompt 1", "prompt 3"]
 
 
+def test_names_of_files_from_another_session_are_not_citations_in_a_resumed_one(desks: Desks) -> None:
+    """After `src/a.py:1`, a bare `a.py:1` means the same file, but only in the same session."""
+    (desks.folder / "src").mkdir()
+    (desks.folder / "src" / "a.py").write_text("one\n")
+    cites = [Turn(text=text) for text in ("Hello.", "See src/a.py:1 first.", "Then a.py:1 again.", "Now a.py:1 here.")]
+
+    def is_struck_through(words: str) -> bool:
+        (line,) = [number for number, text in enumerate(desk.paper.display()) if words in text]
+        return bool(desk.paper.cell(line, desk.paper.display()[line].index("a.py")).strikethrough)
+
+    with desks.open(Script(*cites)) as desk:
+        desk.send("prompt 1")
+        desk.until("Hello.")
+        desk.rest()
+        session = desk.chat.backstage.conversation.id
+        desk.send("/new")
+        desk.until("New session")
+        desk.rest()
+        for number, words in ((2, "See src/a.py:1 first."), (3, "Then a.py:1 again.")):
+            desk.send(f"prompt {number}")
+            desk.until(words)
+            desk.rest()
+        assert not is_struck_through("Then a.py:1 again.")
+        desk.send(f"/resume {session}")
+        desk.until(f"Session {session}.")
+        desk.rest()
+        desk.send("prompt 4")
+        desk.until("Now a.py:1 here.")
+        desk.rest()
+        assert is_struck_through("Now a.py:1 here.")
+
+
 def test_a_fork_goes_on_in_a_copy(desks: Desks) -> None:
     with desks.open(Script(*ANSWERS)) as desk:
         desk.send("prompt 1")

@@ -158,7 +158,7 @@ def test_a_long_prompt_is_shown_by_its_beginning() -> None:
         ((Noticed(text="careful", level="warning"),), ["! careful"]),
         ((Noticed(text="broken", level="error"),), ["✗ broken"]),
         ((Noticed(text=say("turn.waiting", seconds=30), level="warning"),), []),
-        ((Repaired(call_id="c1", note="quotes closed"),), ["· put right: quotes closed"]),
+        ((Repaired(call_id="c1", note="quotes closed"),), ["· repaired: quotes closed"]),
         ((PrefixReset(cause="retry"),), ["· The context starts anew: retry."]),
         ((TodoSet(items=()), ToolProgressed(call_id="c1", text="x"), Retried(attempt=1, wait=1, reason="x")), []),
         (

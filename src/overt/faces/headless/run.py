@@ -8,6 +8,7 @@ from typing import Any
 
 from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
+from overt.app.event_loop import run_async
 from overt.app.options import Options
 from overt.core.codec import printable
 from overt.core.errors import OvertError
@@ -40,18 +41,22 @@ EXIT: dict[EndReason, int] = {
     "interrupted": 130,
     "terminated": 143,
 }
+SIGNAL_CODES = (EXIT["interrupted"], EXIT["terminated"])
 
 
 def run(options: Options, prompt: str) -> int:
-    return asyncio.run(_run(options, prompt))
+    return run_async(_run(options, prompt))
 
 
 async def _run(options: Options, prompt: str) -> int:
     conversation = await open_conversation(options)
     try:
-        return await _turn(conversation, options, prompt)
+        code = await _turn(conversation, options, prompt)
     finally:
-        await conversation.close()
+        unsaved = await conversation.close()
+        for line in late("session.unsaved")(unsaved, conversation.path) if unsaved else ():
+            _warn(line)
+    return EXIT["error"] if unsaved and code not in SIGNAL_CODES else code
 
 
 async def _turn(conversation: Conversation, options: Options, prompt: str) -> int:
@@ -108,6 +113,8 @@ def tell(event: Event, *, verbose: bool) -> None:
             _warn(partial.text())
         case ToolFinished(code="denied", result=denied):
             _warn("".join(part.text for part in denied.parts if isinstance(part, Text)))
+        case ToolFinished(code="broken", result=broken) if not verbose:
+            _warn(next((part.text.partition("\n")[0] for part in broken.parts if isinstance(part, Text)), ""))
         case UserSpoke(message=message) if verbose and message.origin.kind in ALONG:
             _warn(f"+ {attached(event)}")
         case ToolStarted(call=call, headline=headline) if verbose:

@@ -68,6 +68,7 @@ class Chat:
         for earlier in self._start.history:
             late("readline").add_history(" ".join(earlier.splitlines()))
         while True:
+            self._show_failures()
             text = text if text is not None else self._read()
             if text is None or not self._handle(text):
                 break
@@ -171,7 +172,7 @@ class Chat:
 
     def _turn(self, start: Callable[[], Any]) -> None:
         self._in_turn = True
-        self._wake.items.clear()
+        self._show_failures()
         self._listening = True
         following = self._engine.start(self._engine.follow(start))
         try:
@@ -180,6 +181,13 @@ class Chat:
             following.result()
         finally:
             self._in_turn = False
+
+    def _show_failures(self) -> None:
+        """Show what broke in the engine between two turns: nothing else listens then."""
+        for item in list(self._wake.items):
+            if isinstance(item, OvertError):
+                self._show(item)
+        self._wake.items.clear()
 
     def _next(self) -> "Event | OvertError | None":
         while not self._wake.items:

@@ -1,9 +1,9 @@
 """When no model was found: the embedded one is offered, with what it is and where it comes from."""
 
-import asyncio
 import sys
 import termios
 
+from overt.app.event_loop import run_async
 from overt.app.fetch import offer
 from overt.app.fetch_bar import Bar
 from overt.app.options import Options
@@ -14,7 +14,7 @@ from overt.lib.catalogue import say
 def offer_model(options: Options) -> bool:
     """Ask, and fetch after a yes. True: there is a model now. Ctrl-C leaves, with word of how to go on."""
     try:
-        return asyncio.run(offer(read_setting(options), _agreed, Bar(_write, terminal=sys.stdout.isatty())))
+        return run_async(offer(read_setting(options), _agreed, Bar(_write, terminal=sys.stdout.isatty())))
     except KeyboardInterrupt:
         print(f"\n{say('fetch.interrupted', name='')}".rstrip(), flush=True)
         raise

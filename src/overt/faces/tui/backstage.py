@@ -24,6 +24,14 @@ class Then(NamedTuple):
     value: Any
 
 
+class Aside(threading.Thread):
+    """A thread for work that blocks. If the work breaks, `failed` is called with the report."""
+
+    def __init__(self, work: Callable[[], None], failed: Do) -> None:
+        super().__init__(target=work, daemon=True, name="aside")
+        self.failed = failed
+
+
 class Backstage:
     """`engine` and `conversation` are None until `open` has succeeded; before, only `aside` and `later` can be used."""
 
@@ -44,7 +52,7 @@ class Backstage:
             else:
                 self._post(Then(then, value))
 
-        threading.Thread(target=run, daemon=True, name="aside").start()
+        Aside(run, failed).start()
 
     def open(self, options: Options, then: Do, failed: Do) -> None:
         self.aside(lambda: self.opened(options), then, failed)
@@ -74,15 +82,15 @@ class Backstage:
             else:
                 self._post(Then(then, value))
 
-        self._start(run())
+        self._start(run(), failed)
 
-    def look(self, work: Callable[[], Any], then: Do) -> None:
+    def look(self, work: Callable[[], Any], then: Do, failed: Do | None = None) -> None:
         """Read something of the conversation that takes no time."""
 
         async def run() -> None:
             self._post(Then(then, work()))
 
-        self._start(run())
+        self._start(run(), failed)
 
     def later(self, do: Do, value: Any) -> None:
         """From any thread: do this in the thread of the terminal."""
@@ -91,14 +99,17 @@ class Backstage:
     def play(self, turn: Callable[[], Any]) -> None:
         self._start(self.engine.follow(turn))
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Nobody waits for it, so a mistake of ours in it must be told to the loop, or it would be waited for ever."""
-        self.engine.start(work).add_done_callback(self._ended)
+    def _start(self, work: Coroutine[Any, Any, None], failed: Do | None = None) -> None:
+        """Start work that nothing awaits. If it breaks, `failed` gets the report; without `failed` the loop ends."""
 
-    def _ended(self, future: Any) -> None:
-        error = None if future.cancelled() else future.exception()
-        if error is not None:
-            self._post(Broken(error))
+        def ended(future: Any) -> None:
+            error = None if future.cancelled() else future.exception()
+            if error is not None and failed is not None:
+                self._post(Then(failed, late("crash")(error, where="engine")))
+            elif error is not None:
+                self._post(Broken(error))
+
+        self.engine.start(work).add_done_callback(ended)
 
     def _post(self, item: Then | Broken) -> None:
         """Whoever is not waited for at the end may still come to one: then nobody listens any more."""

@@ -89,12 +89,16 @@ class Chat:
             case None:
                 self.sending.rested()
             case TurnEnded(agent="main"):
-                self._read_gauges(lambda gauges: self._ended(item, gauges))  # what the turn cost is told at its end
+                self._read_gauges(lambda gauges: self._ended(item, gauges), lambda error: self._ended(item, error))
             case _:
                 self._event(item)
 
-    def _ended(self, event: TurnEnded, gauges: Gauges) -> None:
-        self._gauged(gauges)
+    def _ended(self, event: TurnEnded, gauges: Gauges | OvertError) -> None:
+        """What the turn cost is told at its end."""
+        if isinstance(gauges, OvertError):
+            self.tell_error(gauges)
+        else:
+            self._gauged(gauges)
         self._event(event)
         self._call_for_attention(say("tui.chat.done"))
 
@@ -120,11 +124,11 @@ class Chat:
                 pass
 
     def gauge(self) -> None:
-        self._read_gauges(self._gauged)
+        self._read_gauges(self._gauged, self.tell_error)
 
-    def _read_gauges(self, then: Callable[[Gauges], None]) -> None:
+    def _read_gauges(self, then: Callable[[Gauges], None], failed: Callable[[OvertError], None]) -> None:
         conversation = self.backstage.conversation
-        self.backstage.look(lambda: late("gauges")(conversation), then)
+        self.backstage.look(lambda: late("gauges")(conversation), then, failed)
 
     def _gauged(self, gauges: Gauges) -> None:
         self.gauges = gauges

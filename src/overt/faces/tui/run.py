@@ -8,6 +8,7 @@ from functools import partial
 from overt.app.options import Options
 from overt.core.late import late
 from overt.faces.tui import early
+from overt.faces.tui.backstage import Aside, Then
 from overt.faces.tui.chat import Chat
 from overt.faces.tui.loop import Broken, Loop
 from overt.faces.tui.terminal import Device, Gone, Terminal
@@ -63,7 +64,9 @@ def _play(chat: Chat, loop: Loop) -> None:
 
 def _broken(wake: Wake, failed: threading.ExceptHookArgs) -> None:
     """A traceback would be drawn over the screen, and whoever waits for the thread would wait for ever."""
-    if failed.exc_value is not None:
+    if isinstance(failed.thread, Aside) and isinstance(failed.exc_value, Exception):
+        wake.post(Then(failed.thread.failed, late("crash")(failed.exc_value, where="thread")))
+    elif failed.exc_value is not None:
         wake.post(Broken(failed.exc_value))
 
 

@@ -24,7 +24,7 @@ class Suggesting:
         if old is not None:
             self._completer = None
             self._chat.backstage.engine.start(old.close())
-        self._chat.backstage.look(lambda: late("completer")(conversation), self._found)
+        self._chat.backstage.look(lambda: late("completer")(conversation), self._found, self._chat.tell_error)
 
     def _found(self, completer: Any) -> None:
         self._completer = completer
