@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from collections import deque
 from typing import Any
 
@@ -10,6 +11,8 @@ class Wake:
     def __init__(self) -> None:
         self.items: deque[Any] = deque()
         self.awake, self._write = os.pipe()
+        self._closed = False
+        self._lock = threading.RLock()  # reentrant: a signal handler may post while its own thread does
         os.set_blocking(self.awake, False)
         os.set_blocking(self._write, False)
         # A signal that comes just before `select` would else be seen only after it.
@@ -19,11 +22,15 @@ class Wake:
         return self.awake
 
     def post(self, *items: Any) -> None:
+        """Queue items and wake the terminal. After `close` nothing happens: a thread may finish later than the chat."""
         self.items.extend(items)
-        try:
-            os.write(self._write, b".")
-        except BlockingIOError:
-            pass  # so many wait to be read that the terminal wakes anyway
+        with self._lock:  # the terminal may take the item, end and close the pipe before the byte is written
+            if self._closed:
+                return
+            try:
+                os.write(self._write, b".")
+            except BlockingIOError:
+                pass  # so many wait to be read that the terminal wakes anyway
 
     def heard(self) -> bytes:
         """What woke the terminal: a dot for each time something was posted, the number of each signal."""
@@ -34,5 +41,7 @@ class Wake:
 
     def close(self) -> None:
         signal.set_wakeup_fd(-1)
-        os.close(self.awake)
-        os.close(self._write)
+        with self._lock:
+            self._closed = True
+            os.close(self.awake)
+            os.close(self._write)
