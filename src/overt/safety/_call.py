@@ -1,5 +1,6 @@
 """One simple command as its judges see it: what it is, and what they may say of it."""
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -16,6 +17,7 @@ class Bench(Protocol):
     """Where judges report; `_judge` holds it."""
 
     network: bool
+    sends: bool
 
     def note(
         self, hazard: Hazard, words: str, why: str, *, touches: tuple[str, ...] = (), opaque: bool = False
@@ -76,6 +78,16 @@ class Call:
 
     def online(self) -> None:
         self.bench.network = True
+
+    def installed(self, place: int) -> bool:
+        """True if the argument there names a program of `node_modules`, which needs no download."""
+        name = self.args[place].text if place < len(self.args) else ""
+        return re.fullmatch(r"[\w.-]+", name) is not None and self.bench.exists(f"node_modules/.bin/{name}")
+
+    def send(self, why: str) -> None:
+        """The command sends data that its words do not show."""
+        self.bench.sends = True
+        self.dangerous(why)
 
     def file(self, text: str) -> Word:
         return literal(text)

@@ -210,7 +210,9 @@ def curl(call: Call) -> None:
         *given.values("-d", "--data", "--data-binary", "--data-urlencode", "-F", "--form", "--json", "--data-ascii")
     ]
     if given.has("-T", "--upload-file") or any("@" in word.text for word in sent):
-        call.dangerous("sends a file elsewhere")
+        call.send("sends a file elsewhere")
+    elif any(word.computed for word in (*sent, *given.values("--data-raw", "--form-string"))):
+        call.send("sends what another command prints")
     elif (sent or given.has("--data-raw", "--form-string")) and not given.has("-G", "--get"):
         call.ordinary("sends data")
 
@@ -246,7 +248,9 @@ def wget(call: Call) -> None:
     if given.has("-e", "--execute", "--use-askpass", "-i", "--input-file", "--config", exact=False):
         call.dangerous("is told more by a file or a command")
     if given.has("--post-file", "--body-file"):
-        call.dangerous("sends a file elsewhere")
+        call.send("sends a file elsewhere")
+    elif any(word.computed for word in given.values("--post-data", "--body-data")):
+        call.send("sends what another command prints")
     elif given.has("--post-data", "--body-data"):
         call.ordinary("sends data")
     for word in given.values("-o", "--output-file", "-a", "--append-output"):

@@ -16,7 +16,7 @@ from overt.safety._programs import SHAPES as SYSTEM_SHAPES
 from overt.safety._tools import SAME
 from overt.safety._tools import SHAPES as TOOL_SHAPES
 from overt.safety._variables import Known, add_value, given_words
-from overt.safety._verbs import CHANGING, CLOUD, DESTROYING, DESTROYING_OPTIONS, PUBLISHING, READING, verbs
+from overt.safety._verbs import CHANGING, CLOUD, DESTROYING, DESTROYING_OPTIONS, PUBLISHING, READING, SECRETS, verbs
 from overt.safety._words import Word
 from overt.safety._wrappers import SUBCOMMANDS, WRAPPERS
 from overt.safety.danger import Cause, Hazard, Reading
@@ -54,6 +54,7 @@ KNOWN = frozenset((*HANDLERS, *SHAPES, *ALWAYS, *READERS, *WRAPPERS, *SUBCOMMAND
 SYSTEM_FOLDERS = frozenset("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin".split())
 SYSTEM_PATHS = re.compile(r"/(?:dev|proc|sys|etc|boot|usr|bin|sbin|lib\w*|root)(?:/|$)")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+SUBCOMMAND = re.compile(r"[a-z][a-z0-9:._-]*")
 NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)")
 
 
@@ -72,6 +73,8 @@ def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> R
         network=judge.network,
         writes=tuple(judge.writes),
         redirects=judge.redirects,
+        notable=tuple(judge.notable),
+        sends=judge.sends,
     )
 
 
@@ -83,7 +86,8 @@ class Judge:
         self.causes: dict[tuple[str, str], Cause] = {}
         self.commands: dict[str, None] = {}
         self.writes: dict[str, None] = {}
-        self.opaque = self.network = self.redirects = False
+        self.notable: dict[str, None] = {}
+        self.opaque = self.network = self.redirects = self.sends = False
         self._functions: set[str] = set()
         self._known: Known = {}
         self._here: frozenset[str] | None = frozenset({""})
@@ -215,15 +219,26 @@ class Judge:
     def command(self, words: Sequence[Word], feed: Feed, *, depth: int) -> None:
         if depth > DEEPEST:
             self.note("dangerous", shown(words)[:80], "is nested too deeply to be read", opaque=True)
-            return None
+            return
         while words and (found := ASSIGNMENT.match(words[0].text)) and not words[0].leads:  # as in `sudo A=1 make`
             value = words[0].text[found.end() :]
             self.set_variable(found[1], Word(text=value, plain=value, hole=words[0].hole, computed=words[0].computed))
             words = words[1:]
-        if not words:
-            return None
-        call = Call(self, words, feed, depth)
-        first = words[0]
+        if words:
+            self._measured(Call(self, words, feed, depth))
+
+    def _measured(self, call: Call) -> None:
+        """Judge one simple command apart from the others, to know which of them rules have to cover."""
+        level, network, self.level, self.network = self.level, self.network, 0, False
+        self._alone(call)
+        if self.network and not self.level and any(word.computed for word in call.args):
+            call.send("sends what another command prints")
+        if (self.level or self.network) and call.shown in self.commands:
+            self.notable[call.shown] = None
+        self.level, self.network = max(level, self.level), network or self.network
+
+    def _alone(self, call: Call) -> None:
+        words, first = call.words, call.words[0]
         if first.hole or first.glob or first.text in CLOSING:
             self.commands[call.shown] = None
             return call.unreadable("runs a command whose name is computed")
@@ -258,14 +273,12 @@ class Judge:
             return call.dangerous(why, _touched(call))
         if interpreter := _code.interpreter_named(name):
             return _code.interpreter(call, interpreter)
-        if name in READERS:
-            return call.harmless()
-        return self._stranger(call)
+        return call.harmless() if name in READERS else self._stranger(call)
 
     def shaped(self, call: Call, shape: Shape, args: Sequence[Word]) -> None:
         takes = frozenset(f"{shape.takes} {shape.writes}".split())
         given = options(args, takes, single=shape.single)
-        if any(use.fits(given, exact=True) for use in uses(shape.net)):
+        if (shape.net == "*" and given.operands) or any(use.fits(given, exact=True) for use in uses(shape.net)):
             call.online()
         written = [*given.values(*shape.writes.split(), exact=False)] if shape.writes else []
         for word in written:
@@ -307,11 +320,11 @@ class Judge:
         told = verbs(given.operands[: 2 if call.name == "aws" else 3])
         if call.name in CLOUD:
             call.online()
-        if call.name in CLOUD and given.has(*DRY):
-            return call.harmless()
+            if given.has(*DRY):
+                return call.harmless()
         if _products.copied_elsewhere(call, given.operands):
             return None
-        spoken = call.name in CLOUD or _looks_like_subcommand(given)
+        spoken = call.name in CLOUD or bool(given.operands and SUBCOMMAND.fullmatch(given.operands[0].text))
         if spoken and told & DESTROYING:
             return call.dangerous("is told to delete, stop or reset something", given.operands[1:])
         if (spoken and told & PUBLISHING and not given.has(*DRY)) or given.has("--prod"):
@@ -321,7 +334,7 @@ class Judge:
         if any(_hidden_command(word) for word in call.args):
             return call.dangerous("may run a dangerous program")
         if call.name in CLOUD and told & READING:
-            return call.harmless()
+            return call.dangerous("prints a secret") if told & SECRETS else call.harmless()
         if call.name in CLOUD and told & CHANGING:
             return call.dangerous("changes something elsewhere")
         _products.overwrites(call)
@@ -377,10 +390,6 @@ def _touched(call: Call) -> list[Word]:
 def _takes_rights(word: Word) -> bool:
     """`chmod -x file`: a mode that looks like an option."""
     return re.fullmatch(r"-[rwxXstugo0-7,=+-]+", word.text) is not None
-
-
-def _looks_like_subcommand(given: Options) -> bool:
-    return bool(given.operands) and re.fullmatch(r"[a-z][a-z0-9:._-]*", given.operands[0].text) is not None
 
 
 def _hidden_command(word: Word) -> bool:

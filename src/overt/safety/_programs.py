@@ -176,6 +176,10 @@ SHAPES: dict[str, Shape] = {
     "ethtool": Shape(
         bad={"changes an interface": "-s|-K|-A|-C|-G|-L|-r|-p|-E|-f|--change|--reset|--flash"}, rest="harmless"
     ),
+    **dict.fromkeys(
+        "dig drill host nslookup whois ping ping6 traceroute traceroute6 tracepath mtr".split(),
+        Shape(rest="harmless", net="*"),
+    ),
     "nc": Shape(
         bad={"gives others a shell or listens": "-e|-c|-l|-k|--exec|--sh-exec|--listen|--lua-exec"},
         fine="-z",

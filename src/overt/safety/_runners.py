@@ -24,7 +24,7 @@ def wrapped(call: Call, wrap: Wrap) -> None:
         call.ordinary("runs another program")
     else:
         call.harmless()
-    if wrap.net:
+    if wrap.net and not call.installed(start):
         call.online()
     for option in wrap.writes.split():
         for value in given.values(option):

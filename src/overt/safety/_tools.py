@@ -37,7 +37,8 @@ SHAPES: dict[str, Shape] = {
     "kubectl": Shape(
         bad={
             "changes the cluster": """config set|set-context|set-cluster|set-credentials|unset|delete-context
-                |delete-cluster|delete-user|rename-context|use-context"""
+                |delete-cluster|delete-user|rename-context|use-context""",
+            "prints a secret": "get secret|secrets; config view --raw",
         },
         ordinary="port-forward; proxy; attach; completion; wait",
         fine="""* --dry-run;
@@ -113,9 +114,10 @@ SHAPES: dict[str, Shape] = {
                 |edit|create; repo edit|create; workflow disable|enable|run; gist edit;
                 label delete|edit; alias set|delete
                 |import; extension install|remove|upgrade; config set; ssh-key add; gpg-key add; codespace""",
+            "prints a secret": "auth token; auth status -t|--show-token",
             "changes data through the interface": "api -X|--method|-f|-F|--field|--raw-field|--input",
         },
-        fine="""* list|view|status|diff|checks|watch; auth status|token; api; status; search; browse --no-browser;
+        fine="""* list|view|status|diff|checks|watch; auth status; api; status; search; browse --no-browser;
             repo view|list; config get|list; alias list; extension list|search""",
         takes="-R --repo -b -t -H -q --jq -X --method -f -F --json --limit -L --template -m --hostname",
         net="*",

@@ -19,6 +19,8 @@ READING = frozenset(
         inspect print explain validate plan preview listen scan count check lint query dump export render
         read synth""".split()
 )
+SECRETS = frozenset("token secret secrets password credentials".split())
+"""What a reading command of such a program prints when it names one of these."""
 DESTROYING = frozenset(
     """delete del destroy remove rm rmi rb rmdir purge prune drop uninstall wipe erase terminate kill unlink shred
         reset nuke truncate flush flushall deregister revoke disable cancel rollback undeploy teardown decommission

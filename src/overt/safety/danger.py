@@ -25,6 +25,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     `opaque`: something could not be understood, so no rule may allow it. `network`: known to need the network.
     `writes`: files written to where their names are known, counted from the workspace; `redirects`: some of them,
     or others, by redirection, so that the commands alone do not tell of them.
+    `notable`: the simple commands that are not harmless or need the network; the others need no rule.
+    `sends`: data leaves that the words of the command do not show, such as the output of another command.
     """
 
     hazard: Hazard
@@ -34,6 +36,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     network: bool = False
     writes: tuple[str, ...] = ()
     redirects: bool = False
+    notable: tuple[str, ...] = ()
+    sends: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
