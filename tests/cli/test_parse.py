@@ -73,7 +73,7 @@ def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_flag_of_a_prompt_reaches_the_options() -> None:
     line = (
         "do it -m x/y -c -r ab -C d --add-dir e --add-dir f --output-format json --permission-mode plan "
-        "-s workspace-write --allowedTools Edit Bash(git:*) --disallowedTools Read --append-system-prompt more "
+        "-s workspace-write --network --allowedTools Edit Bash(git:*) --disallowedTools Read --append-system-prompt more "
         "--max-turns 9 --no-session-persistence --verbose --system-prompt less "
         "--fork-session -n tidy --session-id a-1"
     )
@@ -86,6 +86,7 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "model": "x/y",
         "mode": "plan",
         "sandbox": "workspace-write",
+        "network": True,
         "allowed": ("Edit", "Bash(git:*)"),
         "disallowed": ("Read",),
         "system_prompt": "less",

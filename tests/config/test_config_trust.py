@@ -218,9 +218,29 @@ def test_always_rules_belong_to_one_project_and_can_be_revoked(where: Environmen
     assert load_always(where, where.cwd) == Always()
 
 
+def test_stored_rules_keep_whether_they_are_exact_and_open_the_network(where: Environment) -> None:
+    rule = Rule(action="allow", tool="bash", pattern="pip install x", origin="always", network=True, exact=True)
+    add_always(where, where.cwd, rule)
+    assert load_always(where, where.cwd) == Always(rules=(rule,))
+
+
+def test_stored_rules_of_older_versions_load_and_open_no_network(where: Environment) -> None:
+    old = ('"bash", "pattern": "pip install:*"', '"bash", "pattern": "touch *"', '"edit", "pattern": ""')
+    rules = ", ".join(f'{{"action": "allow", "tool": {each}}}' for each in old)
+    add_always(where, where.cwd, Rule(action="allow", tool="read"))
+    Path(always_file(where, where.cwd)).write_text(f'{{"v": 1, "rules": [{rules}]}}')
+    stored = load_always(where, where.cwd).rules
+    assert [(rule.text(), rule.exact, rule.network) for rule in stored] == [
+        ("bash(pip install:*)", False, False),
+        ("bash(touch *)", True, False),
+        ("edit", False, False),
+    ]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
+        '{"v": 1, "rules": [{"action": "allow", "tool": "bash", "pattern": "a", "network": "yes"}]}',
         '{"v": 1, "rules": [{"action": "allow"',
         '{"v": 1, "rules": [{"action": "allow", "tool": "bash"}]}',
         '{"v": 1, "rules": [{"action": "permit", "tool": "bash", "pattern": ""}]}',

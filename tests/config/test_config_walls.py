@@ -163,3 +163,53 @@ def test_an_empty_folder_in_the_place_of_a_file_counts_as_nothing(where: Environ
         Path(where.cwd, name, "x").write_text("")
         with pytest.raises(ConfigError, match="is not a regular file"):
             load(where, project=where.cwd, trusted=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("overt.toml", '[permissions]\nallow = ["edit", { rule = "bash(npm *)", network = true }]'),
+        ("overt.json", '{"permissions": {"allow": ["edit", {"rule": "bash(npm *)", "network": true}]}}'),
+        (
+            "overt.toml",
+            '[[permissions.allow]]\nrule = "edit"\n[[permissions.allow]]\nrule = "bash(npm *)"\nnetwork = true',
+        ),
+    ],
+)
+def test_a_rule_may_open_the_network_to_what_it_allows(where: Environment, name: str, text: str) -> None:
+    rules = loaded(where, text, name=name).permissions.rules
+    assert [(rule.action, rule.shown()) for rule in rules] == [
+        ("allow", "edit"),
+        ("allow", "bash(npm *) with the network"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('deny = [{ rule = "bash(npm *)", network = true }]', "a rule must be a text like"),
+        ('allow = [{ rule = "bash(npm *)", netwrok = true }]', "a rule must be a text like"),
+        ("allow = [{ network = true }]", "a rule must be a text like"),
+        ("allow = [{ rule = 7, network = true }]", "a rule must be a text like"),
+        ('allow = [{ rule = "bash(npm *)", network = "yes" }]', "`network` must be true or false"),
+        ('allow = [{ rule = "edit", network = true }]', "`network` is for rules about bash, not 'edit'"),
+    ],
+)
+def test_a_slip_in_a_rule_about_the_network_is_an_error(where: Environment, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        loaded(where, f"[permissions]\n{text}")
+
+
+def test_an_untrusted_folder_cannot_open_the_network_by_a_rule(where: Environment) -> None:
+    Path(where.cwd, "overt.toml").write_text('[permissions]\nallow = [{ rule = "bash(npm *)", network = true }]')
+    untrusted = load(where, project=where.cwd, trusted=False)
+    assert untrusted.permissions.rules == () and "`permissions.allow` ignored" in untrusted.warnings[0]
+    assert load(where, project=where.cwd, trusted=True).permissions.rules[0].network
+
+
+def test_the_flag_for_the_network_stands_over_every_file(where: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", where.home)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    Path(where.config_dir, "config.toml").write_text("[sandbox]\nnetwork = false")
+    config = read_setting(Options(directory=where.cwd, network=True)).config
+    assert config.sandbox.network and config.origin("sandbox.network") == "--network"

@@ -15,6 +15,7 @@ class Options(Struct, frozen=True, kw_only=True):
     model: str = ""
     mode: str = ""
     sandbox: str = ""
+    network: bool = False
     allowed: tuple[str, ...] = ()
     disallowed: tuple[str, ...] = ()
     system_prompt: str | None = None

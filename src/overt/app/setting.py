@@ -63,6 +63,8 @@ def _flags(options: Options) -> list[Flag]:
         given.append(Flag(flag="--max-turns", key="agent.max_steps", value=options.max_steps))
     for key, value in SANDBOX_FLAG.get(options.sandbox, {}).items():
         given.append(Flag(flag="--sandbox", key=key, value=value))
+    if options.network:
+        given.append(Flag(flag="--network", key="sandbox.network", value=True))
     if options.add_dirs:
         given.append(Flag(flag="--add-dir", key="workspace.allow_write", value=list(options.add_dirs)))
     if options.model:

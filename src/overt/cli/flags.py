@@ -52,6 +52,7 @@ PROMPT = Command(
             choices=SANDBOXES,
             help="what commands may reach: " + ", ".join(SANDBOXES),
         ),
+        Flag(names=("--network",), key="network", help="let commands in the sandbox use the network"),
         Flag(names=("--dangerously-skip-permissions", "--yolo"), key="yolo", help="the mode yolo"),
         Flag(
             names=("--allowedTools", "--allowed-tools"),
@@ -96,6 +97,7 @@ def options_of(given: Given, *, interactive: bool) -> Options:
         model=given.text("model"),
         mode="yolo" if given.switch("yolo") else given.text("mode"),
         sandbox=given.text("sandbox"),
+        network=given.switch("network"),
         allowed=given.texts("allowed"),
         disallowed=given.texts("disallowed"),
         system_prompt=text,

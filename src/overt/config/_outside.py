@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from overt.config._keys import ACTIONS, CHECKS, OUTSIDE, WHOLE, read_value
+from msgspec.structs import replace
+
+from overt.config._keys import ACTIONS, CHECKS, FLAG, OUTSIDE, WHOLE, read_value
 from overt.config._values import described, did_you_mean
 from overt.config.rules import parse_rule, printable, split_rules, stranger
 from overt.core.errors import ConfigError
@@ -11,9 +13,15 @@ from overt.core.settings import Action, Rule
 
 def read_rule(text: Any, action: Action, place: str) -> tuple[Rule, str]:
     """A rule and a warning or nothing. A restriction that a slip of the pen would undo is an error."""
+    network = False
+    if isinstance(text, dict):
+        text, network = _read_table(text, action, place)
     if not isinstance(text, str):
         raise ConfigError(f"{place}: a rule must be a text like 'bash(git *)', got {described(text)}")
     rule = parse_rule(text, action, place)
+    if network and rule.tool != "bash":
+        raise ConfigError(f"{place}: `network` is for rules about bash, not {printable(rule.tool)!r}")
+    rule = replace(rule, network=network)
     strange = stranger(rule.tool)
     if strange is None:
         return rule, ""
@@ -21,6 +29,16 @@ def read_rule(text: Any, action: Action, place: str) -> tuple[Rule, str]:
     if near and action != "allow":
         raise ConfigError(f"{place}: the rule {printable(text)!r} names no known tool; did you mean `{near}`?")
     return rule, f"{place}: no tool of this version is called `{printable(name)}`" + did_you_mean(near)
+
+
+def _read_table(table: dict[str, Any], action: Action, place: str) -> tuple[Any, bool]:
+    """Read `{ rule = "bash(npm *)", network = true }`, which only the list `allow` takes."""
+    if action != "allow" or not {"rule"} <= table.keys() <= {"rule", "network"}:
+        raise ConfigError(
+            f"{place}: a rule must be a text like 'bash(git *)', or in `allow` a table like "
+            '{ rule = "bash(npm *)", network = true }'
+        )
+    return table["rule"], read_value(FLAG, table.get("network", False), name="network", place=place)
 
 
 def outside_value(key: str, value: Any, place: str) -> tuple[Any, tuple[str, ...]]:

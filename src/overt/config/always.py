@@ -54,7 +54,8 @@ def _same(one: Rule, other: Rule) -> bool:
 
 
 def _content(project: str, rules: tuple[Rule, ...]) -> dict[str, Any]:
-    listed = [{"action": rule.action, "tool": rule.tool, "pattern": rule.pattern} for rule in rules]
+    fields = ("action", "tool", "pattern", "network", "exact")
+    listed = [{name: getattr(rule, name) for name in fields} for rule in rules]
     return {"v": 1, "project": plain(os.path.realpath(project)), "rules": listed}
 
 
@@ -67,7 +68,14 @@ def _rules(content: Any) -> tuple[Rule, ...] | None:
     for item in listed:
         match item:
             case {"action": "allow" | "ask" | "deny" as action, "tool": str(tool), "pattern": str(pattern)} if tool:
-                found.append(Rule(action=action, tool=tool, pattern=pattern, origin=ORIGIN))
+                # Older entries have neither field: they were exact commands unless they ended in `:*`.
+                exact = item.get("exact", tool == "bash" and bool(pattern) and not pattern.endswith(":*"))
+                network = item.get("network", False)
+                if not isinstance(exact, bool) or not isinstance(network, bool):
+                    return None
+                found.append(
+                    Rule(action=action, tool=tool, pattern=pattern, origin=ORIGIN, network=network, exact=exact)
+                )
             case _:
                 return None
     return tuple(found)

@@ -48,12 +48,15 @@ DESCRIPTIONS: dict[str, str] = {
         "commands, `plan` changes nothing, `yolo` asks about dangers."
     ),
     "permissions.fallback": "What happens to a call that no rule matches; not set leaves it to the mode.",
-    "permissions.allow": "Rules for calls that run without a question, such as `bash(git status)`.",
+    "permissions.allow": (
+        "Rules for calls that run without a question, such as `bash(git status)`; "
+        '`{ rule = "bash(npm *)", network = true }` also opens the network to them.'
+    ),
     "permissions.ask": "Rules for calls that always ask.",
     "permissions.deny": "Rules for calls that never run.",
     "permissions.dangerous": "Names of further programs that count as dangerous and ask in every mode.",
     "sandbox.mode": "The sandbox for commands; `auto` takes the strongest this machine offers, `none` switches it off.",
-    "sandbox.network": "Let commands in the sandbox use the network.",
+    "sandbox.network": "Let every command in the sandbox use the network, as `--network` does for one run or chat.",
     "sandbox.write": "Let commands in the sandbox write to the workspace.",
     "tools.enabled": "The only tools the model gets; not set gives it all.",
     "tools.disabled": "Tools the model does not get.",

@@ -40,6 +40,13 @@ RULES: Schema = {
     "type": "array",
     "items": {"type": "string", "description": "A tool, or a tool with a pattern: `edit`, `bash(git *)`."},
 }
+NETWORK_RULE: Schema = {
+    "type": "object",
+    "properties": {"rule": RULES["items"], "network": {"type": "boolean"}},
+    "required": ["rule"],
+    "additionalProperties": False,
+    "description": "A rule about bash that may open the network to the commands it allows.",
+}
 
 SHAPES: dict[Callable[[Any], Any], Schema] = {
     _keys._text: STRING,
@@ -157,7 +164,8 @@ def _permissions(*, own: bool) -> Schema:
     properties: dict[str, Any] = {}
     for action in _keys.ACTIONS:
         sentence = TABLE[f"{'agent.' if own else ''}permissions.{action}"].description
-        properties[action] = {**RULES, "description": sentence}
+        rules = {**RULES, "items": {"anyOf": [RULES["items"], NETWORK_RULE]}} if action == "allow" else RULES
+        properties[action] = {**rules, "description": sentence}
     if not own:
         for key in keys_below("permissions"):
             if key.key in _keys.CHECKS:

@@ -97,7 +97,7 @@ def rows(setting: Setting) -> list[Setting]:
 
 def _item(setting: Setting, item: Any) -> Setting:
     if isinstance(item, Rule):
-        return Setting(key=setting.key, value=item.text(), origin=item.origin)
+        return Setting(key=setting.key, value=item.shown(), origin=item.origin)
     if isinstance(item, ModelFacts):
         return Setting(key=f"{setting.key}.{item.name}", value=_known(item), origin=setting.origin)
     return Setting(key=setting.key, value=item, origin=setting.origin)

@@ -115,15 +115,24 @@ class ProviderEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """`tool` or `tool(pattern)`; `origin` is the file and line, or the flag, that set it."""
+    """`tool` or `tool(pattern)`; `origin` is the file and line, or the flag, that set it.
+
+    `network`: commands that the rule allows may use the network. `exact`: the pattern is one command, letter for
+    letter, as an answer with *always* may store it.
+    """
 
     action: Action
     tool: str
     pattern: str = ""
     origin: str = "default"
+    network: bool = False
+    exact: bool = False
 
     def text(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+
+    def shown(self) -> str:
+        return f"{self.text()} with the network" if self.network else self.text()
 
 
 class Sandbox(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
