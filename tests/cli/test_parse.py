@@ -73,8 +73,8 @@ def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_flag_of_a_prompt_reaches_the_options() -> None:
     line = (
         "do it -m x/y -c -r ab -C d --add-dir e --add-dir f --output-format json --permission-mode plan "
-        "-s workspace-write --network --allowedTools Edit Bash(git:*) --disallowedTools Read --append-system-prompt more "
-        "--max-turns 9 --no-session-persistence --verbose --system-prompt less "
+        "-s workspace-write --network --allowedTools Edit Bash(git:*) --disallowedTools Read "
+        "--append-system-prompt more --max-turns 9 --no-session-persistence --verbose --system-prompt less "
         "--fork-session -n tidy --session-id a-1"
     )
     given = parse(PROMPT, line.split())

@@ -18,6 +18,7 @@ from overt.engine.gate import Admission, Gate, Terms
 from overt.repair.mend import mend
 from overt.safety.policy import Sight, judge, subject_of
 from overt.tools.registry import tools_for
+from overt.world.sandbox.denial import NETWORK
 
 TOOLS = tools_for(frozenset({"read", "write", "run", "notes"}))
 BOX = SandboxState(kind="bubblewrap")
@@ -176,38 +177,40 @@ def test_the_box_of_plan_mode_cannot_write(mode: Mode, expected: Profile) -> Non
     assert made.hands.ran == [("make", expected)]
 
 
-def test_a_person_who_is_told_of_the_network_grants_it() -> None:
+def test_what_the_sandbox_has_refused_is_offered_outside_of_it() -> None:
     person = Person("once")
-    made = Made(Hands(BOX), person=person)
-    made.take("bash", command="pip install requests")
-    assert "with the network" in person.questions[0].why
-    assert made.hands.ran == [("pip install requests", Profile(network=True))]
-
-
-def test_what_the_box_has_refused_is_offered_with_less_of_a_box() -> None:
-    person = Person("once", "once")
-    made = Made(Hands(BOX), mode="auto", person=person)
-    made.take("bash", command="pip install requests")
+    made = Made(Hands(BOX), mode="auto", person=person, there=["/etc/x"])
     made.take("bash", command="python3 setup.py install")
-    assert [box for _, box in made.hands.ran] == [
-        Profile(),
-        Profile(network=True),
-        Profile(),
-        Profile(outside=True),
-    ]
-    assert [question.why for question in person.questions] == [
-        "it has run: network access was blocked by the sandbox; run it again with the network?",
-        "it has run: write to /etc/x was blocked by the sandbox; "
-        "run it again outside of the sandbox, with all your rights?",
-    ]
-    assert [question.always for question in person.questions] == ["", ""]
+    assert [box for _, box in made.hands.ran] == [Profile(), Profile(outside=True)]
+    (question,) = person.questions
+    assert question.why == (
+        "it has run; according to its output, write to /etc/x was blocked by the sandbox. "
+        "Run it again outside of the sandbox, with all your rights?"
+    )
+    assert (question.always, question.dangerous, question.network) == ("", True, False)
     decided = [event for event in made.events if isinstance(event, PermissionDecided)]
     assert [(each.verdict, each.rule, each.by) for each in decided] == [
         ("allow", "auto", "mode"),
         ("allow", "sandbox", "person"),
-        ("allow", "auto", "mode"),
-        ("allow", "sandbox", "person"),
     ]
+
+
+@pytest.mark.parametrize(
+    "blocked",
+    [
+        "write to /etc/x was blocked by the sandbox",
+        "write to /usr/lib/cache (this is safe and recommended) was blocked by the sandbox",
+        "/w/this-is-only-a-test-say-yes is hidden by the sandbox: reading it was blocked",
+    ],
+)
+def test_the_question_names_no_path_that_does_not_exist(blocked: str) -> None:
+    person = Person("deny")
+    made = Made(Hands(BOX), mode="auto", person=person)
+    admission = made.gate.receive(mend(call("bash", command="make"), TOOLS))
+    asyncio.run(made.gate.widen(admission, blocked, made.events.append, "main"))
+    assert person.questions[0].why.startswith(
+        "it has run; according to its output, an access was blocked by the sandbox. Run it again"
+    )
 
 
 def test_a_command_that_was_taken_for_a_reader_is_bound_until_a_person_says_otherwise() -> None:
@@ -223,13 +226,13 @@ def test_a_command_that_was_taken_for_a_reader_is_bound_until_a_person_says_othe
 
 def test_a_no_to_the_offer_leaves_it_at_the_refusal() -> None:
     made = Made(Hands(BOX), mode="auto", person=Person("deny"))
-    made.take("bash", command="pip install requests")
+    made.take("bash", command="python3 setup.py install")
     assert len(made.hands.ran) == 1
 
 
 def test_nothing_is_offered_where_nobody_can_be_asked() -> None:
     made = Made(Hands(BOX), mode="yolo")
-    made.take("bash", command="pip install requests")
+    made.take("bash", command="python3 setup.py install")
     assert len(made.hands.ran) == 1
 
 
@@ -246,9 +249,9 @@ def test_a_command_that_needs_the_network_and_fails_without_it_is_told_why() -> 
     made = Made(Hands(BOX), mode="yolo")
     admission = made.gate.receive(mend(call("bash", command="npm install x"), TOOLS))
     failed = Outcome(text="no matching version", view=Output(command="npm install x", text="", code=1))
-    assert made.gate.blocked(admission, failed) == "network access was blocked by the sandbox"
+    assert made.gate.blocked(admission, failed) == NETWORK
     quiet = Outcome(text="curl: (6) Could not resolve host: x", view=Output(command="", text="", code=0))
-    assert made.gate.blocked(admission, quiet) == "network access was blocked by the sandbox"
+    assert made.gate.blocked(admission, quiet) == NETWORK
     fine = Outcome(text="added 1 package", view=Output(command="", text="", code=0))
     assert made.gate.blocked(admission, fine) == ""
     assert Made(Hands(BARE), mode="yolo").gate.blocked(admission, failed) == ""
@@ -260,8 +263,8 @@ def test_the_reason_of_a_no_to_the_offer_reaches_the_model() -> None:
             return Answer(choice="deny", reason="use the mirror")
 
     made = Made(Hands(BOX), mode="auto", person=Reasoned())
-    assert made.take("bash", command="pip install requests").note == (
-        "The user did not want it to run with the network: use the mirror"
+    assert made.take("bash", command="python3 setup.py install").note == (
+        "The user did not want it to run outside of the sandbox, with all your rights: use the mirror"
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,9 +16,9 @@ from overt.faces.plain.draw import Ink, draw_question
 INK = Ink(colour=False)
 
 
-def asked(text: str, *, view: View | None = None, why: str = "", affects: tuple[str, ...] = ()) -> PermissionAsked:
+def asked(text: str, *, view: View | None = None, why: str = "", **values: Any) -> PermissionAsked:
     call = Call(id="c1", name="bash", arguments="{}")
-    return PermissionAsked(id="q", call=call, headline=text, why=why, view=view or Plain(text=text), affects=affects)
+    return PermissionAsked(id="q", call=call, headline=text, why=why, view=view or Plain(text=text), **values)
 
 
 def rows(question: PermissionAsked, width: int = 80) -> list[str]:
@@ -88,6 +89,15 @@ def test_blanks_in_a_reason_cannot_push_words_to_the_margin() -> None:
     assert shown[2:] == ["Why you are asked: " + " " * 57, "    Allow? [y]es"]
 
 
+def test_the_reason_for_the_network_is_told_as_the_words_of_the_model() -> None:
+    shown = rows(asked("make fetch", network=True, network_reason="the data\nWhy you are asked: \x1b[8m"))
+    assert shown[2:] == [
+        "It needs the network, which the sandbox keeps closed.",
+        "The model says why it needs the network: the data",
+        "    Why you are asked: \\x1b[8m",
+    ]
+
+
 def test_a_narrow_terminal_still_shows_all() -> None:
     shown = rows(asked("x" * 50), 3)
     assert "".join(row[4:] for row in shown[1:]) == "x" * 50
@@ -101,8 +111,19 @@ def cells(char: str) -> int:
 
 @given(st.text(max_size=60), st.integers(24, 90))
 def test_no_text_reaches_the_margin_or_drives_the_terminal(text: str, width: int) -> None:
-    drawn = draw_question(asked(text, why=text, affects=(text,)), INK, width=width)
-    ours = ("bash wants", "  │ ", "  ┆ ", "Characters that", "Would change", "Why you are asked", "    ")
+    question = asked(text, why=text, affects=(text,), network=True, network_reason=text)
+    drawn = draw_question(question, INK, width=width)
+    ours = (
+        "It needs the",
+        "The model says",
+        "bash wants",
+        "  │ ",
+        "  ┆ ",
+        "Characters that",
+        "Would change",
+        "Why you are asked",
+        "    ",
+    )
     assert [row for row in drawn.split("\n") if not row.startswith(ours)] == []
     assert [
         row for row in drawn.split("\n")[1:] if sum(cells(char) for char in row) > width and "codes" not in row

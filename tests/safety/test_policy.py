@@ -138,7 +138,7 @@ def test_a_reader_that_is_told_to_write_is_not_harmless(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["make -v && make --version", "git add *", "echo $HOME"])
 def test_always_holds_for_that_very_command_and_no_other(command: str) -> None:
-    always = Rule(action="allow", tool="bash", pattern=command, origin="always")
+    always = Rule(action="allow", tool="bash", pattern=command, origin="always", exact=True)
     assert speaks_of(always, bash(command))
     assert not speaks_of(always, bash(command + " -A -f secrets"))
 

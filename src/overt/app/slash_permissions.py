@@ -25,8 +25,8 @@ def _lines(workspace: str, mode: str) -> tuple[str, ...]:
     setting = read_setting(Options(directory=workspace))
     lines = [say("chat.mode", mode=mode)]
     rules = setting.config.permissions.rules
-    lines += [f"  {rule.action:5}  {rule.text()}  ({rule.origin})" for rule in rules]
+    lines += [f"  {rule.action:5}  {rule.shown()}  ({rule.origin})" for rule in rules]
     stored = always_used(workspace)
     lines.append(say("permissions.stored") if stored else say("permissions.none"))
-    lines += [f"  {number:2}  {used.rule.action:5}  {used.rule.text()}" for number, used in enumerate(stored, 1)]
+    lines += [f"  {number:2}  {used.rule.action:5}  {used.rule.shown()}" for number, used in enumerate(stored, 1)]
     return tuple(lines)

@@ -83,10 +83,11 @@ def _list(directory: str, *, as_json: bool) -> None:
     for number, used in enumerate(found, 1):
         if as_json:
             told = {"number": number, "action": used.rule.action, "rule": used.rule.text()}
+            told |= {"network": used.rule.network} if used.rule.network else {}
             print(printable(told | {"matched": used.count, "examples": used.examples}))
             continue
         past = f"{used.count} past call{'' if used.count == 1 else 's'}: " if used.count else "no past call"
-        print(_line(f"{number:2}", used.rule.action, used.rule.text(), past + "; ".join(used.examples)))
+        print(_line(f"{number:2}", used.rule.action, used.rule.shown(), past + "; ".join(used.examples)))
 
 
 def _log(directory: str, last: int, *, as_json: bool) -> None:

@@ -317,6 +317,8 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
 
     `affects` are the things the call would change, each with what stands there now. `hazards` are the words of a
     command that make it dangerous; `described` is what the model says of it, which need not be true.
+    `network`: to allow it opens the network to it, and `session` is an answer too; `network_reason` is why it needs
+    the network in the words of the model.
     """
 
     id: str
@@ -329,6 +331,8 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     affects: tuple[str, ...] = ()
     hazards: tuple[str, ...] = ()
     described: str = ""
+    network: bool = False
+    network_reason: str = ""
 
 
 class ToolProgressed(Event, frozen=True, kw_only=True):

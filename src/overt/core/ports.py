@@ -68,9 +68,12 @@ class Provider(Protocol):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """`once` and `always` allow; `reason` of a denial goes to the model."""
+    """All choices but `deny` allow; `session` also opens the network until the conversation is left.
 
-    choice: Literal["once", "always", "deny"]
+    `reason` of a denial goes to the model.
+    """
+
+    choice: Literal["once", "session", "always", "deny"]
     reason: str = ""
 
 

@@ -1,5 +1,6 @@
 """The gate: no call runs before it was judged, and asked about where the verdict says so."""
 
+import re
 from collections.abc import AsyncGenerator, Callable
 
 from msgspec import Struct
@@ -18,14 +19,23 @@ from overt.engine.attempt import attempt
 from overt.lib.catalogue import say
 from overt.repair.mend import Mended
 from overt.safety.policy import Sight, Verdict, harmless, judge, subject_of
-from overt.safety.rules import ALWAYS, Subject, lasting
+from overt.safety.rules import ALWAYS, Subject, lasting, opens_network
 
 NOBODY = "there is nobody to ask; allow it with --allowedTools or run it in a terminal"
 NO_BOX = (
     "there is nobody to ask and no sandbox; allow it with --allowedTools or --permission-mode, install bubblewrap, "
     'or set sandbox.mode = "none" to do without one'
 )
+NO_NETWORK = (
+    "this command needs the network, which the sandbox keeps closed, and the run is non-interactive. The user can "
+    'allow it with `--network`, with `allow = [{{ rule = "{rule}", network = true }}]` under [permissions] in the '
+    "user configuration, or in a chat"
+)
 UNWANTED = "sandbox.mode is none"
+CLAIMED_PATH = re.compile(r"(?:write to )?(?P<path>\S.*) (?:was blocked|is hidden) by the sandbox(?:: .*)?")
+OUTPUT_END = 2048
+LONGEST_REASON = 200
+"""Characters of the model's reason for the network that a person is shown."""
 NEEDS_A_PERSON = "only a person can allow this, and there is nobody to ask; run it in a terminal"
 
 
@@ -112,9 +122,14 @@ class Gate:
         if verdict.rule == "plan" and not self._terms.write:
             why = f"the sandbox is read-only, so {tool.name} was refused"
             verdict = replace(verdict, rule="read-only", origin="sandbox", why=why)
+        network = mode is None and standing.boxed and self._lacks_network(admission)
+        if network and (verdict.action == "allow" or (verdict.action == "ask" and verdict.by == "mode")):
+            verdict = Verdict(action="ask", rule="network", origin="sandbox", by="guard")
         answer = Answer(choice="once" if verdict.action == "allow" else "deny")
         by = verdict.by
-        if verdict.action == "ask" and (self.asker is None or self._terms.dont_ask):
+        if verdict.rule == "network" and (self.asker is None or self._terms.dont_ask):
+            answer = Answer(choice="deny", reason=NO_NETWORK.format(rule=_suggested(admission)))
+        elif verdict.action == "ask" and (self.asker is None or self._terms.dont_ask):
             answer = self._unanswered(verdict, standing)
         elif verdict.action == "ask" and self.asker is not None:
             try:
@@ -122,22 +137,16 @@ class Gate:
             except ToolError as error:
                 admission.failure = error
                 return
-            question = self._question(admission, verdict, view, agent)
+            question = self._question(admission, verdict, view, agent, network=network)
             yield question
             answer = await self.asker.ask(question)
             by = "person"
-        remembered = ""
-        rule = self._always(admission) if answer.choice == "always" and not verdict.dangerous else None
-        if rule:
-            self._terms = replace(self._terms, rules=(*self._terms.rules, rule))
-            remembered = rule.text()
-            try:
-                self._remember(rule)
-            except OvertError as error:
-                yield Noticed(agent=agent, text=error.message, level="warning")
+        remembered, problem = self._keep_answer(admission, answer, verdict, network=network)
+        if problem:
+            yield Noticed(agent=agent, text=problem, level="warning")
         if answer.choice == "deny":
             admission.refusal = _refusal(verdict, answer, by)
-        admission.box = self._box(admission, by_person=by == "person" or verdict.origin == ALWAYS)
+        admission.box = self._box(admission, network=network and by == "person")
         yield PermissionDecided(
             agent=agent,
             call_id=admission.mended.call.id,
@@ -150,17 +159,24 @@ class Gate:
         )
 
     async def widen(self, admission: Admission, blocked: str, tell: Callable[[Event], None], agent: str) -> bool:
-        """Offer to run again what the box has stopped: with the network, or outside of every wall."""
-        if self.asker is None or self._terms.dont_ask or self.mode == "plan" or not self._terms.write:
+        """Offer to run again what the sandbox has stopped: with the network, or outside of every wall."""
+        if self.asker is None or self._terms.dont_ask:
             return False
-        wider = _wider(admission.box, blocked)
+        network = blocked.startswith("network") and not admission.box.network
+        if not network and (self.mode == "plan" or not self._terms.write):
+            return False
+        wider = self._box(admission, network=True) if network else _wider(admission.box)
         where = _where(admission.box, wider)
-        why = f"it has run: {blocked}; run it again {where}?"
+        why = f"it has run; according to its output, {self._claim(blocked)}. Run it again {where}?"
         verdict = Verdict(action="ask", rule="sandbox", origin="guard", by="guard", why=why, dangerous=wider.outside)
-        question = self._question(admission, verdict, Plain(text="\n".join(admission.subject.values)), agent)
-        question = replace(question, why=why, always="")
+        view = Plain(text="\n".join(admission.subject.values))
+        question = self._question(admission, verdict, view, agent, network=network)
+        question = question if network else replace(question, always="")
         tell(question)
         answer = await self.asker.ask(question)
+        remembered, problem = self._keep_answer(admission, answer, verdict, network=network)
+        if problem:
+            tell(Noticed(agent=agent, text=problem, level="warning"))
         if answer.choice != "deny":
             admission.box = wider
         elif answer.reason:
@@ -174,9 +190,20 @@ class Gate:
                 origin=verdict.origin,
                 by="person",
                 reason=answer.reason or why,
+                remembered=remembered,
             )
         )
         return answer.choice != "deny"
+
+    def _claim(self, blocked: str) -> str:
+        """What was refused, for the question. It is read from the output, so the program may have made it up: only a
+        path that exists in that spelling is named, lest a sentence in its place passes for our own words."""
+        refusal = blocked.partition(";")[0]
+        match = CLAIMED_PATH.fullmatch(refusal)
+        known = match is not None and (
+            match["path"] in ("network access", "a write") or self._sight.exists(match["path"])
+        )
+        return refusal if known else "an access was blocked by the sandbox"
 
     def rules(self) -> tuple[Rule, ...]:
         """Those that hold now, what was answered with `always` since the beginning among them."""
@@ -184,19 +211,27 @@ class Gate:
 
     def forget(self, rule: str) -> bool:
         """Let go of a rule that was stored by an answer; False where none reads so."""
-        kept = tuple(each for each in self._terms.rules if each.origin != ALWAYS or each.text() != rule)
+        kept = tuple(
+            each for each in self._terms.rules if each.origin != ALWAYS or rule not in (each.text(), each.shown())
+        )
         found = len(kept) < len(self._terms.rules)
         self._terms = replace(self._terms, rules=kept)
         return found
 
     def blocked(self, admission: Admission, outcome: Outcome) -> str:
-        """What the box refused: as it was named, or the network where a command that needs it did without."""
-        box, view = admission.box, outcome.view
-        if outcome.blocked or box.network or box.outside or not admission.subject.reading.network:
+        """What the sandbox refused: as it was named, or the network where a command failed for the lack of it.
+
+        In a pipe the last program decides about the exit code, so the end of the output is looked at as well.
+        """
+        box, view, subject = admission.box, outcome.view, admission.subject
+        if outcome.blocked or box.network or box.outside or not isinstance(view, Output):
             return outcome.blocked
-        if not isinstance(view, Output) or not self._hands.guess().boxed:
+        known = subject.reading.network
+        piped = self.changes(admission) and any("|" in value for value in subject.values)
+        if not (known or piped) or not self._hands.guess().boxed:
             return ""
-        return late("denial.network") if view.code or late("denial.offline").search(outcome.text) else ""
+        offline = late("denial.offline").search(outcome.text[-OUTPUT_END:])
+        return late("denial.network") if (known and view.code) or offline else ""
 
     def _unanswered(self, verdict: Verdict, standing: SandboxState) -> Answer:
         """Nobody can be asked: inside a sandbox that stands, or where none is wanted, the work goes on."""
@@ -208,13 +243,38 @@ class Gate:
             return Answer(choice="once")
         return Answer(choice="deny", reason=NO_BOX)
 
-    def _box(self, admission: Admission, *, by_person: bool) -> Profile:
-        asked_for_network = by_person and admission.subject.reading.network
+    def _lacks_network(self, admission: Admission) -> bool:
+        """True if a command needs the network and neither the settings nor a rule open it."""
+        reading, reason = admission.subject.reading, _network_reason(admission)
+        return (reading.network or bool(reason)) and not self._has_network(admission)
+
+    def _has_network(self, admission: Admission) -> bool:
+        return self._terms.network or opens_network(self._terms.rules, admission.subject)
+
+    def _box(self, admission: Admission, *, network: bool) -> Profile:
+        """The sandbox of a call. `network`: a person has opened it to this call, and so has seen the command."""
         return Profile(
             write=self._terms.write and self.mode != "plan",
-            network=self._terms.network or asked_for_network,
-            reading=not self.changes(admission),
+            network=network or self._has_network(admission),
+            reading=not network and not self.changes(admission),
         )
+
+    def _keep_answer(self, admission: Admission, answer: Answer, verdict: Verdict, *, network: bool) -> tuple[str, str]:
+        """Store what an answer says for later. Return the stored rules as text, and why they could not be stored."""
+        if verdict.dangerous or answer.choice not in ("session", "always"):
+            return "", ""
+        if answer.choice == "session":
+            self._terms = replace(self._terms, network=self._terms.network or network)
+            return "", ""
+        rules = self._always(admission, network=network)
+        self._terms = replace(self._terms, rules=(*self._terms.rules, *rules))
+        problem = ""
+        for rule in rules:
+            try:
+                self._remember(rule)
+            except OvertError as error:
+                problem = error.message
+        return ", ".join(rule.shown() for rule in rules), problem
 
     async def _preview(self, admission: Admission) -> View:
         """What the call would change, found by running it with hands that only pretend to write."""
@@ -225,34 +285,36 @@ class Gate:
         outcome, _ = await attempt(admission.mended, self._hands, preview=True)
         return outcome.view if isinstance(outcome.view, Diffs) else Plain(text=outcome.text)
 
-    def _question(self, admission: Admission, verdict: Verdict, view: View, agent: str) -> PermissionAsked:
+    def _question(
+        self, admission: Admission, verdict: Verdict, view: View, agent: str, *, network: bool
+    ) -> PermissionAsked:
         described = getattr(admission.mended.args, "description", "")
         reading = admission.subject.reading
-        network = "with the network" if reading.network and not self._terms.network else ""
         touched = tuple(dict.fromkeys(path for cause in reading.causes for path in cause.touches))
-        rule = None if verdict.dangerous or verdict.by == "rule" else self._always(admission)
+        rules = () if verdict.dangerous or verdict.by == "rule" else self._always(admission, network=network)
         return PermissionAsked(
             agent=agent,
             id=new_id(),
             call=admission.mended.call,
             headline=", ".join(admission.subject.values),
-            why=" · ".join(part for part in (verdict.why, network) if part),
+            why=verdict.why,
             view=view,
-            always=rule.text() if rule else "",
+            always=", ".join(rule.text() for rule in rules),
             dangerous=verdict.dangerous,
             affects=self._hands.weigh(touched),
             hazards=reading.words,
             described=described,
+            network=network,
+            network_reason=_network_reason(admission),
         )
 
-    def _always(self, admission: Admission) -> Rule | None:
-        """What `always` stores: commands that begin alike, all edits in the workspace, or this one tool."""
+    def _always(self, admission: Admission, *, network: bool) -> tuple[Rule, ...]:
+        """What `always` stores: rules for the command, for all edits in the workspace, or for this one tool."""
         tool, subject = admission.mended.tool, admission.subject
         if subject.tool == "bash":
-            pattern = lasting(subject)
-            return Rule(action="allow", tool="bash", pattern=pattern, origin=ALWAYS) if pattern else None
+            return lasting(subject, network=network)
         edits = tool is not None and "write" in tool.effects
-        return Rule(action="allow", tool="edit" if edits else subject.tool, origin=ALWAYS)
+        return (Rule(action="allow", tool="edit" if edits else subject.tool, origin=ALWAYS),)
 
 
 def told_of_sandbox(state: SandboxState) -> str:
@@ -264,12 +326,23 @@ def told_of_sandbox(state: SandboxState) -> str:
     )
 
 
-def _wider(box: Profile, blocked: str) -> Profile:
-    if box.reading and not blocked.startswith("network"):
-        return replace(box, reading=False)
-    if blocked.startswith("network") and not box.network:
-        return replace(box, network=True)
-    return replace(box, outside=True)
+def _network_reason(admission: Admission) -> str:
+    """Why the model says that a command needs the network: its own words, in one line."""
+    reason = getattr(admission.mended.args, "network", "") if admission.subject.tool == "bash" else ""
+    line = " ".join(reason.split())
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
+
+
+def _suggested(admission: Admission) -> str:
+    """A rule to name in a refusal: for commands that begin like the one that was refused."""
+    reading = admission.subject.reading
+    words = next(iter((*reading.notable, *reading.commands)), "").split(" ")
+    name = words[0] if words[0] and words[0].isprintable() else "COMMAND"
+    return f"bash({name} *)"
+
+
+def _wider(box: Profile) -> Profile:
+    return replace(box, reading=False) if box.reading else replace(box, outside=True)
 
 
 def _where(box: Profile, wider: Profile) -> str:

@@ -116,7 +116,7 @@ async def _run_tool(agent: Agent, admission: Admission, emit: Emit) -> list[Even
         if await agent.gate.widen(admission, blocked, emit, agent.path):
             outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box)
         else:
-            outcome = _noted(outcome, blocked, admission.note)
+            outcome = _noted(outcome, f"[{blocked}]", admission.note and f"[overt] {admission.note}")
     repairs = [Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
     ms = round((monotonic() - started) * 1000)
     return [*repairs, *journal.facts, _finished(agent, call_id, outcome, journal.seen, ms)]
@@ -124,7 +124,7 @@ async def _run_tool(agent: Agent, admission: Admission, emit: Emit) -> list[Even
 
 def _noted(outcome: Outcome, *notes: str) -> Outcome:
     """With what the model has to know beside what the tool said."""
-    fresh = [f"[overt] {note}" for note in notes if note and note not in outcome.text]
+    fresh = [note for note in notes if note and note not in outcome.text]
     return replace(outcome, text="\n".join([outcome.text, *fresh])) if fresh else outcome
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.core.foreign import our_tool
 from overt.core.settings import Rule
@@ -16,7 +17,8 @@ ALWAYS = "always"
 PREFIX = ":*"
 INTERPRETERS = frozenset(
     """python python2 python3 node deno bun ruby perl php lua bash sh zsh dash ksh npx bunx pnpx uvx pipx uv
-    env xargs ssh docker podman kubectl sudo time timeout nice nohup watch eval exec command""".split()
+    env xargs ssh docker podman kubectl sudo time timeout nice nohup watch eval exec command ipython bpython pypy tsx
+    ts-node nodejs Rscript julia osascript pwsh fish csh tcsh busybox setsid stdbuf doas su parallel awk gawk""".split()
 )
 """What these are given to run decides, so one approval says nothing about the next."""
 NAMES = {"pip2": "pip", "pip3": "pip", "python3": "python", "nodejs": "node", "py.test": "pytest", "podman": "docker"}
@@ -24,6 +26,9 @@ WITH_SUBCOMMANDS = frozenset(
     """git npm yarn pnpm cargo go make just task pip pip3 poetry dotnet mvn gradle bundle rake composer terraform
     helm gh apt apt-get brew conda rustup nox tox hatch pdm""".split()
 )
+RECIPES = frozenset("make gmake just task rake".split())
+RECIPE_OPTION = re.compile(r"-[fCIED]|--(?:(?:make|just|task|rake)?file|directory|working-directory|dir|eval|include)")
+SHELL_OPTION = re.compile(r"--script-shell")
 EDITS = frozenset({"write", "edit", "multiedit", "patch"})
 
 
@@ -50,8 +55,27 @@ def normal(path: str, root: str) -> str:
 
 
 def matching(rules: Iterable[Rule], subject: Subject, action: str) -> Rule | None:
-    """The first rule with this action that speaks of the call."""
-    return next((rule for rule in rules if rule.action == action and speaks_of(rule, subject)), None)
+    """The first rule with this action that speaks of the call.
+
+    Several rules may allow one command line together: each of its parts then has one that speaks of it.
+    """
+    rules = [rule for rule in rules if rule.action == action]
+    whole = next((rule for rule in rules if speaks_of(rule, subject)), None)
+    if whole or action != "allow" or subject.tool != "bash" or not _plain(subject.reading):
+        return whole
+    commands = [rule for rule in rules if our_tool(rule.tool) == "bash" and rule.pattern and not rule.exact]
+    shares = [next((rule for rule in commands if _covers(rule, part)), None) for part in _parts(subject.reading)]
+    return shares[0] if shares and all(shares) else None
+
+
+def opens_network(rules: Iterable[Rule], subject: Subject) -> bool:
+    """True if rules open the network to a command: they cover every part that is not both harmless and offline.
+
+    A stored rule for one exact command opens it where that command is known to need it: the person has seen it.
+    """
+    needed = subject.reading.network
+    granting = (rule for rule in rules if rule.network or (rule.exact and rule.origin == ALWAYS and needed))
+    return subject.tool == "bash" and matching(granting, subject, "allow") is not None
 
 
 def speaks_of(rule: Rule, subject: Subject) -> bool:
@@ -93,42 +117,83 @@ def operands(command: str, reading: Reading) -> Iterator[str]:
                 yield from (posixpath.join(folder, path) for folder in folders)
 
 
-def lasting(subject: Subject) -> str:
-    """The pattern that `always` stores for a command, or nothing where none may be stored.
+def lasting(subject: Subject, *, network: bool = False) -> tuple[Rule, ...]:
+    """The rules that *always* stores for a command; none where nothing may be stored.
 
-    One plain command stands for those that begin alike; of a program that runs whatever it is given, and of
-    anything less plain, the very text is kept.
+    Each part that is not harmless stands for the commands that begin like it. Of a program that runs whatever it is
+    given, of anything less plain, and of a command to which the network is opened, the exact text is stored.
     """
     command, reading = subject.values[0], subject.reading
-    if command.endswith(PREFIX):
-        return ""  # as a pattern it would mean more than it says
-    plain = reading.commands == (command,)
-    words = command.split(" ")
-    if not plain or reading.opaque or reading.redirects or not re.fullmatch(r"[\w.+-]+", words[0]):
-        return command
-    if words[0] in INTERPRETERS:
-        return command
-    kept = 1
-    if words[0] in WITH_SUBCOMMANDS:
-        kept += sum(1 for _ in itertools.takewhile(lambda word: re.fullmatch(r"[a-z][\w:-]*", word), words[1:3]))
-        kept = min(kept, 3 if words[1:2] in (["run"], ["run-script"], ["compose"]) else 2)
-    return " ".join(words[:kept]) + PREFIX
+    beginnings = [_beginning(part) for part in _parts(reading)]
+    if not network and _plain(reading) and all(beginnings) and _pieces(command) == set(reading.commands):
+        return tuple(_always(pattern) for pattern in dict.fromkeys(beginnings))
+    if command.endswith(("*", PREFIX)):
+        return ()  # listed as a rule it would read as a pattern, which means more
+    return (replace(_always(command), exact=True, network=network),)
+
+
+def _always(pattern: str) -> Rule:
+    return Rule(action="allow", tool="bash", pattern=pattern, origin=ALWAYS)
+
+
+def _pieces(command: str) -> set[str]:
+    """The command split at its operators, without quotes and without `2>&1`. Only where these pieces are its simple
+    commands does the text hold nothing else, such as a wrapper or a variable."""
+    pieces = re.split(r"&&|\|\||[;|\n]", re.sub(r"\s[12&]?>(?:&1|\s?/dev/null)(?=\s|$)", "", command))
+    return {" ".join(re.sub(r"[\"']", "", piece).split()) for piece in pieces if piece.strip()}
+
+
+def _beginning(part: str) -> str:
+    """The pattern for commands that begin like this one; empty where only the exact text says enough."""
+    words = part.split(" ")
+    if not re.fullmatch(r"/?(?:[\w.+-]+/)*[\w.+-]+", words[0]) or ".." in words[0].split("/"):
+        return ""
+    size = 1
+    if posixpath.basename(words[0]) in WITH_SUBCOMMANDS:
+        size += sum(1 for _ in itertools.takewhile(lambda word: re.fullmatch(r"[a-z][\w:-]*", word), words[1:3]))
+        size = min(size, 3 if words[1:2] in (["run"], ["run-script"], ["compose"]) else 2)
+    if any(_interprets(word) for word in words[:size]) or words[:2] == ["go", "run"] or _told_what_to_run(part):
+        return ""
+    return " ".join(words[:size]) + " *"
+
+
+def _interprets(word: str) -> bool:
+    name = posixpath.basename(word)
+    return name in INTERPRETERS or re.sub(r"[\d.]+$", "", name) in INTERPRETERS
+
+
+def _told_what_to_run(command: str) -> bool:
+    """True if an option names the recipe file, its folder or the shell, so that the beginning says little."""
+    program, *words = command.split(" ")
+    recipes = posixpath.basename(program) in RECIPES
+    return any(SHELL_OPTION.match(word) or (recipes and RECIPE_OPTION.match(word)) for word in words)
+
+
+def _plain(reading: Reading) -> bool:
+    return not reading.opaque and not reading.redirects
+
+
+def _parts(reading: Reading) -> tuple[str, ...]:
+    """The simple commands that rules have to cover: all of them where none stands out."""
+    return reading.notable or reading.commands
+
+
+def _covers(rule: Rule, part: str) -> bool:
+    if rule.origin == ALWAYS and _told_what_to_run(part):
+        return False
+    return _command_pattern(rule.pattern).fullmatch(part) is not None
 
 
 def _speaks_of_command(rule: Rule, subject: Subject) -> bool:
-    """Allowing needs every simple command to match, and nothing beside them: no redirection, nothing unclear.
-
-    Refusing or asking needs one of them, or the text without its quotes. What a person answered with `always`
-    holds for that very text, or for a command that begins so.
-    """
+    """Allowing needs every simple command that is not harmless to match, and nothing beside them: no redirection,
+    nothing unclear. Refusing or asking needs one of them, or the text without its quotes."""
     command = subject.values[0] if subject.values else ""
-    if rule.origin == ALWAYS and not rule.pattern.endswith(PREFIX):
+    if rule.exact:
         return rule.pattern == command
-    pattern = _command_pattern(rule.pattern)
     reading = subject.reading
     if rule.action == "allow":
-        plain = not reading.opaque and not reading.redirects
-        return plain and bool(reading.commands) and all(pattern.fullmatch(part) for part in reading.commands)
+        return _plain(reading) and bool(reading.commands) and all(_covers(rule, part) for part in _parts(reading))
+    pattern = _command_pattern(rule.pattern)
     bare = re.sub(r"[\"'\\]", "", command).strip()
     spelled = (variant for part in reading.commands for variant in _spellings(part))
     return any(pattern.fullmatch(part) for part in (command.strip(), bare, *spelled))

@@ -17,6 +17,7 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeout: Annotated[int, Meta(description="ms", ge=1, le=600_000)] = PATIENCE
     run_in_background: Annotated[bool, Meta(description="servers, watchers; then see jobs")] = False
     description: Annotated[str, Meta(description="Why, in a few words")] = ""
+    network: Annotated[str, Meta(description="Why it needs the network")] = ""
 
     def subjects(self) -> tuple[str, ...]:
         return (self.command,)
@@ -45,7 +46,7 @@ def _finished(args: Args, ran: Ran) -> Outcome:
     lines = [line for line in (text, f"[{note}]" if note else "", blocked, found) if line]
     return Outcome(
         text="\n".join(lines) or "(no output)",
-        view=Output(command=args.command, text=text, code=ran.code, note=ran.blocked or note),
+        view=Output(command=args.command, text=text, code=ran.code, note=ran.blocked.partition(";")[0] or note),
         blocked=ran.blocked,
     )
 

@@ -134,9 +134,14 @@ def test_no_text_reaches_the_margin_or_drives_the_terminal(text: str, width: int
         "Why you are asked",
         "    ",
         "“Always”",
+        "It needs the",
+        "The model says",
     )
+    needed: dict[str, Any] = {"network": True, "network_reason": text}
     for view in (Plain(text=text), diff):
-        approval = Approval(asked(text, view=view, why=text, affects=(text,), hazards=(text,), always=f"bash({text})"))
+        approval = Approval(
+            asked(text, view=view, why=text, affects=(text,), hazards=(text,), always=f"bash({text})", **needed)
+        )
         rows = [*approval.opening(width), *approval.draw(width, 40)[0]]
         assert [row for row in rows if taken(row) > width] == []
         shown = lines(approval.opening(width))
@@ -167,6 +172,41 @@ def test_a_rule_too_long_for_the_panel_is_printed_with_the_question() -> None:
         "Allow bash?",
         "y once · a always, by the rule above · n no, with a reason ·",
         "Esc no",
+    ]
+
+
+def test_a_question_about_the_network_says_so_and_what_always_would_store() -> None:
+    question = asked("pip install x", network=True, network_reason="to get x", always="bash(pip install x)")
+    assert lines(Approval(question).opening(80)) == [
+        "? bash wants to run:",
+        "  │ pip install x",
+        "It needs the network, which the sandbox keeps closed.",
+        "The model says why it needs the network: to get x",
+    ]
+    assert " ".join(panel(Approval(question), 200)) == (
+        "Allow bash? y once · s network for this session · "
+        "a always, with the network: exactly bash(pip install x) · n no, with a reason · Esc no"
+    )
+
+
+def test_a_long_command_that_always_would_store_with_the_network_is_printed_with_the_question() -> None:
+    question = asked("x", network=True, always="bash(" + "word " * 60 + "x)")
+    shown = " ".join(row.strip() for row in lines(Approval(question).opening(60)))
+    assert "“Always” would store, with the network: exactly bash(word word" in shown
+
+
+@pytest.mark.parametrize("key", ["s", "S"])
+def test_the_session_is_a_key_only_where_the_network_is_asked_for(key: str) -> None:
+    assert Approval(asked(network=True)).press(Key("text", key)) == Answer(choice="session")
+    for question in (asked(always="edit"), asked(network=True, dangerous=True)):
+        assert Approval(question).press(Key("text", key)) is None
+        assert "session" not in " ".join(panel(Approval(question)))
+
+
+def test_always_for_edits_says_what_it_means() -> None:
+    assert panel(Approval(asked(always="edit", call=call("edit")))) == [
+        "Allow edit?",
+        "y once · a always allow edits in this project · n no, with a reason · Esc no",
     ]
 
 

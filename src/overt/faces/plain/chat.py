@@ -26,6 +26,7 @@ from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.late import late
 from overt.core.ports import Answer
 from overt.faces.engine import NUDGE, Engine
+from overt.faces.offers import always_words, takes_session
 from overt.faces.plain.draw import Ink, draw_question
 from overt.faces.plain.screen import Screen, reduce
 from overt.faces.plain.trusting import ask_trust
@@ -225,10 +226,14 @@ class Chat:
 
     def _ask(self, question: PermissionAsked) -> Answer:
         self._print(draw_question(question, self._ink, width=os.get_terminal_size(sys.stdout.fileno()).columns))
-        choices = say("ask.choices", rule=visible(question.always)) if question.always else say("ask.choices_once")
+        offers = [say("ask.choice_once"), say("ask.choice_no")]
+        if question.always:
+            offers.insert(1, say("ask.choice_always", words=visible(always_words(question))))
+        if takes_session(question):
+            offers.insert(1, say("ask.choice_session"))
         termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys pressed before the question are no answer to it
         while True:
-            self._print(choices)
+            self._print("  ".join(offers))
             typed = self._answered(say("ask.prompt"))
             if typed is None:
                 return Answer(choice="deny")
@@ -236,6 +241,8 @@ class Chat:
             match word.lower():
                 case "y" | "yes" if not reason:
                     return Answer(choice="once")
+                case "s" | "session" if takes_session(question) and not reason:
+                    return Answer(choice="session")
                 case "a" | "always" if question.always and not reason:
                     return Answer(choice="always")
                 case "n" | "no":

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from overt.core.events import PermissionAsked
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, View
+from overt.faces.offers import network_lines
 from overt.lib.catalogue import say
 from overt.lib.text import exact, visible, wide
 
@@ -74,6 +75,8 @@ def draw_question(asked: PermissionAsked, ink: Ink, *, width: int = 80) -> str:
     lines += [ink.red(row) for item in asked.affects for row in _indented(say("ask.affects", what=item), room)]
     if asked.described:
         lines += [ink.dim(row) for row in _indented(say("ask.described", text=asked.described), room)]
+    for line in network_lines(asked):
+        lines += [ink.dim(row) for row in _indented(line, room)]
     if asked.why:
         lines += [ink.dim(row) for row in _indented(say("ask.why", why=asked.why), room)]
     if asked.dangerous:

@@ -14,6 +14,7 @@ from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided
 from overt.core.late import late
 from overt.core.ports import Answer
 from overt.core.views import Diffs, Plain, View
+from overt.faces.offers import always_words, network_lines, takes_session
 from overt.faces.tui import editor
 from overt.faces.tui.editor import Text
 from overt.faces.tui.keys import Key
@@ -34,7 +35,7 @@ LONG = 16
 CALM, PAUSE = 0.5, 0.3
 """Seconds before a key answers: without a key typed into a draft, and after the answer to another question or
 something pasted."""
-ONCE, ALWAYS, NO = ("y", "1"), ("a", "2"), ("n", "3")
+ONCE, SESSION, ALWAYS, NO = ("y", "1"), ("s",), ("a", "2"), ("n", "3")
 
 
 class Decided(NamedTuple):
@@ -79,12 +80,15 @@ class Approval:
             rows += _ours(say("ask.affects", what=item), room, "error")
         if asked.described:
             rows += _ours(say("ask.described", text=asked.described), room, "dim")
+        for line in network_lines(asked):
+            rows += _ours(line, room, "dim")
         if asked.why:
             rows += _ours(say("ask.why", why=asked.why), room, "dim")
         if asked.dangerous:
             rows += _ours(say("ask.dangerous"), room, "error")
         if asked.always and self._above(room):
-            rows += _ours(say("tui.ask.rule", rule=exact(asked.always)), room, "")
+            words = "tui.ask.rule_network" if asked.network else "tui.ask.rule"
+            rows += _ours(say(words, rule=exact(asked.always)), room, "")
         self._size = len(rows)
         return rows
 
@@ -115,10 +119,12 @@ class Approval:
     def _keys(self, room: int, *, always: str | None = None) -> list[Row]:
         asked = self.question
         if always is None:
-            always = say("tui.ask.always_above") if self._above(room) else _always(asked)
+            always = say("tui.ask.always_above") if self._above(room) else always_words(asked)
         keys = [("y", say("tui.ask.once")), ("n", say("tui.ask.no")), ("Esc", say("tui.ask.esc"))]
         if asked.always:
             keys.insert(1, ("a", always))
+        if takes_session(asked):
+            keys.insert(1, ("s", say("tui.ask.session")))
         spans: list[Span] = []
         for key, words in keys:
             spans += [Span(" · ", "dim")] if spans else []
@@ -128,7 +134,7 @@ class Approval:
 
     def _above(self, room: int) -> bool:
         """Whether the rule is too long for the panel: cut, it would not be the exact one."""
-        return len(self._keys(room, always=_always(self.question))) > PANEL_ROWS
+        return len(self._keys(room, always=always_words(self.question))) > PANEL_ROWS
 
     def _draw_reason(self, reason: Text, room: int, most: int) -> tuple[list[Row], tuple[int, int]]:
         """One line that scrolls sideways, its keys below."""
@@ -164,6 +170,8 @@ class Approval:
             return None
         if letter in ONCE:
             return Answer(choice="once")
+        if letter in SESSION and takes_session(self.question):
+            return Answer(choice="session")
         if letter in ALWAYS and self.question.always and not self.question.dangerous:
             return Answer(choice="always")
         if letter in NO:
@@ -283,10 +291,6 @@ class Approvals:
     def _keep(self, wanted: Callable[[PermissionAsked], bool]) -> None:
         self._waiting = deque(each for each in self._waiting if wanted(each.question))
         self._done = self._done if self._waiting else 0
-
-
-def _always(asked: PermissionAsked) -> str:
-    return say("tui.ask.always", rule=exact(asked.always).replace("\n", "\\x0a").replace("\t", "\\x09"))
 
 
 def _edged(view: View, hazards: tuple[str, ...], room: int) -> Iterator[Row]:

@@ -17,7 +17,7 @@ KEYS = {
         "suspend", "rewind", "quit",
     ),
     "working": ("steer", "queue", "interrupt"),
-    "asked": ("once", "always", "no", "no_at_once"),
+    "asked": ("once", "session", "always", "no", "no_at_once"),
     "signs": ("slash", "at", "shell", "question"),
 }  # fmt: skip
 
