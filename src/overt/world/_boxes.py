@@ -261,10 +261,11 @@ class Boxes:
         """Where a command that only reads may write all the same, and what it has to be told for that.
 
         Landlock knows no exceptions inside a place that is open, so a temporary folder that holds the workspace
-        is left to it only in part.
+        is left to it only in part. With the network, package managers keep what they fetch while they only look.
         """
         roots = (self._place.workspace, *self._place.write)
-        caches = built(self._place.caches)
+        online = launch.walls is not None and launch.walls.network
+        caches = self._place.caches if online else built(self._place.caches)
         apart = (path for path in caches if not any(_touch(path, root) for root in roots))
         places = (*DEVICES, *apart)
         if launch.kind == "landlock":

@@ -18,10 +18,15 @@ OFFLINE = re.compile(
     r"|EAI_AGAIN|name or service not known|no address associated with hostname|getaddrinfo (?:ENOTFOUND|failed)"
     r"|unable to resolve host|nodename nor servname|failed to lookup address information"
     r"|dial tcp.*(?:lookup|unreachable)"
-    r"|failed to connect to (?!localhost|127\.|\[?::1)|connect: cannot assign requested address|unknown host",
+    r"|failed to connect to (?!localhost|127\.|\[?::1)|connect: cannot assign requested address|unknown host"
+    r"|ENOTFOUND|could not resolve hostname|dns error|name resolution (?:failed|error)|no route to host|EHOSTUNREACH"
+    r"|failed to resolve (?:host|address|')|couldn't resolve host|error sending request for url"
+    r"|\[Errno (?:-2|-3|-5|101|113)\]|could not connect to (?!localhost|127\.|\[?::1)\S+:(?:80|443)\b",
     re.IGNORECASE,
 )
-NETWORK = "network access was blocked by the sandbox"
+NETWORK = (
+    "network access was blocked by the sandbox; if the command needs it, call bash again with the reason in `network`"
+)
 
 
 def blocked(text: str, walls: Walls, *, cwd: str) -> str:
@@ -51,11 +56,15 @@ def _refused(line: str, found: re.Match[str], walls: Walls, cwd: str) -> str:
 
 
 def _paths(line: str, found: re.Match[str]) -> list[str]:
-    """Paths in a line, those in quotes first, then the one nearest to the reason."""
+    """Paths in a line, those in quotes first, then the one nearest to the reason.
+
+    Quotes may hold a whole sentence, which must not become a part of our own: a path with blanks is not named.
+    """
     quoted = re.findall(QUOTED, line)
     bare = re.findall(BARE, line[: found.start()])[::-1] + re.findall(BARE, line[found.end() :])
     home = os.path.expanduser("~")
-    return [home + each[1:] if each.startswith("~/") else each for each in (*quoted, *bare)]
+    paths = [home + each[1:] if each.startswith("~/") else each for each in (*quoted, *bare)]
+    return [each for each in paths if not re.search(r"\s", each)]
 
 
 def _outside(path: str, walls: Walls) -> bool:
