@@ -89,6 +89,18 @@ def test_a_verdict_is_explained_in_every_mode_with_its_rule_and_origin(place: Pl
     assert "auto    allow in a sandbox, else ask  [auto, mode]" in told and "yolo    allow" in told
 
 
+def test_a_command_that_needs_the_network_is_explained_with_who_opens_it(place: Place) -> None:
+    (found,) = rows(place, "check", "npm install", "--mode", "auto")
+    (ruled,) = found["verdicts"]
+    assert (ruled["verdict"], ruled["rule"], ruled["alone"]) == ("ask", "network", "ask")
+    config = place.home / ".config" / "overt"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[permissions]\nallow = [{ rule = "bash(npm *)", network = true }]\n')
+    (found,) = rows(place, "check", "npm install", "--mode", "auto")
+    (ruled,) = found["verdicts"]
+    assert (ruled["verdict"], ruled["rule"]) == ("allow", "bash(npm *)")
+
+
 def test_a_program_the_configuration_calls_dangerous_is(place: Place) -> None:
     (place.work / "overt.toml").write_text("[permissions]\ndangerous = ['flyctl']\n")
     (found,) = rows(place, "check", "flyctl deploy")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
 
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
@@ -19,7 +20,7 @@ from overt.core.messages import Call
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.danger import read_command
 from overt.safety.policy import Sight, judge, subject_of
-from overt.safety.rules import Subject, speaks_of
+from overt.safety.rules import Subject, opens_network, speaks_of
 from overt.sessions.entries import Entry
 from overt.sessions.index import paths
 from overt.sessions.load import load
@@ -116,12 +117,15 @@ def explain(directory: str, text: str, *, mode: str = "") -> Explained:
     effects = TOOLS[tool].effects
     permissions = setting.config.permissions
     rules = (*permissions.rules, *_always(setting))
+    closed = subject.reading.network and not setting.config.sandbox.network and not opens_network(rules, subject)
 
     def ruled(mode: Mode) -> Ruled:
         boxed, alone = (
             judge(subject, effects, rules=rules, mode=mode, fallback=permissions.fallback, boxed=stands)
             for stands in (True, False)
         )
+        if closed and boxed.action != "deny" and (boxed.action == "allow" or boxed.by == "mode"):
+            boxed = replace(boxed, action="ask", rule="network", origin="sandbox", why="it needs the network")
         return Ruled(
             mode=mode,
             verdict=boxed.action,
