@@ -174,7 +174,7 @@ def test_a_rename_cannot_leave_the_tree_and_links_cannot_be_made(root: Path) -> 
         ("diff --git a/f b/f\nGIT binary patch\n", "Binary patches are not supported"),
         ("*** Begin Patch\n*** Update File: f.txt\nbad\n*** End Patch", "starts with none of"),
         ("*** Begin Patch\n*** Bad File: f.txt\n*** End Patch", "Unexpected line"),
-        ("--- /dev/null\n+++ b/f.txt\n@@ -0,0 +1 @@\n+x\n", "exists already"),
+        ("--- /dev/null\n+++ b/f.txt\n@@ -0,0 +1 @@\n+x\n", "exists and has not been read. Read it first"),
         ("--- a/no.txt\n+++ b/no.txt\n@@ -1 +1 @@\n-a\n+b\n", "does not exist"),
         ("--- a/g.txt\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n", "holds more than the patch deletes"),
     ],
@@ -194,3 +194,113 @@ def test_names_quoted_by_git_are_understood(tmp_path: Path) -> None:
     text = '--- "a/\\303\\244\\tb"\n+++ "b/\\303\\244\\tb"\n@@ -1 +1 @@\n-x\n+y\n'
     run(tmp_path, text)
     assert (tmp_path / "ä\tb").read_text() == "y\n"
+
+
+SECTION = f"*** Update File: f.txt\n@@\n{HUNK}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"  *** Begin Patch\n  *** Update File: f.txt\n@@\n{HUNK} *** End Patch\n",
+        f"*** Begin Patch \n***Update File:f.txt  \n@@\n{HUNK}*** End Patch  \n\n",
+        f"*** begin patch ***\n*** update file: f.txt\n@@\n{HUNK}*** end patch ***\n",
+        f"*** Begin Patch\n\t*** Update File: f.txt\n{HUNK}\t*** End Patch",
+        "".join(f"    {line}\n" for line in f"*** Begin Patch\n{SECTION}*** End Patch".split("\n")),
+        f"*** Begin Patch\n{SECTION}",
+        f"*** Begin Patch\n{SECTION}EOF\n",
+        SECTION,
+        f"{SECTION}*** End Patch\n",
+        f"Here it is:\n\n```patch\n*** Begin Patch\n{SECTION}*** End Patch\n```\nThat is all.\n",
+        f"```\n*** Begin Patch\n{SECTION} *** End Patch\n``` \n",
+        f"apply_patch <<'PATCH'\n*** Begin Patch\n{SECTION}*** End Patch\nPATCH\n",
+        f'apply_patch << "Q"\n*** Begin Patch\n{SECTION}Q\n',
+        f"*** Begin Patch\n*** Update File: f.txt\n{NAMES}@@ -9,3 +9,3 @@\n{HUNK}*** End Patch",
+        f"*** Begin Patch\n*** Update File: f.txt\n*** Move to: f.txt\n{HUNK}*** End Patch",
+        f"*** Begin Patch\n{SECTION}*** End Patch\n".replace("\n", "\r\n"),
+    ],
+)
+def test_markers_are_understood_however_a_model_sets_them(root: Path, text: str) -> None:
+    run(root, text)
+    assert (root / "f.txt").read_text() == CHANGED
+
+
+def test_indented_markers_divide_the_files_of_one_patch(root: Path) -> None:
+    text = (
+        f"*** Begin Patch\n  *** Update File: f.txt\n@@\n{HUNK}  *** Delete File: g.txt\n"
+        "  *** Add File: new.txt\n+x\n  *** End Patch\n"
+    )
+    run(root, text)
+    assert (root / "f.txt").read_text() == CHANGED
+    assert names(root) == ["f.txt", "new.txt"]
+
+
+def test_every_patch_of_several_in_one_text_is_applied(root: Path) -> None:
+    second = "*** Begin Patch\n*** Delete File: g.txt\n*** End Patch\n"
+    run(root, f"*** Begin Patch\n{SECTION}*** End Patch\n\n{second}")
+    assert (root / "f.txt").read_text() == CHANGED
+    assert names(root) == ["f.txt"]
+
+
+def test_a_line_of_a_file_that_reads_like_a_marker_stays_a_line_of_the_file(root: Path) -> None:
+    (root / "doc.md").write_text("*** Begin Patch\n*** Delete File: g.txt\n*** End Patch\nend\n")
+    body = " *** Begin Patch\n *** Delete File: g.txt\n *** End Patch\n-end\n+END\n"
+    run(root, f"*** Begin Patch\n*** Update File: doc.md\n@@\n{body}*** End Patch\n")
+    assert (root / "doc.md").read_text().endswith("*** End Patch\nEND\n")
+    run(root, "--- a/doc.md\n+++ b/doc.md\n@@ -1,4 +1,4 @@\n" + body.replace("-end\n+END", "-END\n+last"))
+    assert (root / "doc.md").read_text().endswith("*** End Patch\nlast\n")
+    assert (root / "g.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"one\r\ntwo\nthree\r\n", b"one\r\nTWO\r\nmore\r\nthree\r\n"),
+        (b"one\ntwo\r\nthree\n", b"one\nTWO\nmore\nthree\n"),
+        (b"one\r\ntwo\nthree", b"one\r\nTWO\r\nmore\r\nthree"),
+        (b"one\rtwo\nthree\r\n", b"one\rTWO\rmore\rthree\r\n"),
+        (b"one\r\ntwo\r\nthree\r\n", b"one\r\nTWO\r\nmore\r\nthree\r\n"),
+    ],
+)
+def test_kept_lines_keep_their_ends_and_new_lines_get_the_usual_one(root: Path, before: bytes, after: bytes) -> None:
+    (root / "f.txt").write_bytes(before)
+    run(root, "*** Begin Patch\n*** Update File: f.txt\n@@\n one\n-two\n+TWO\n+more\n three\n*** End Patch\n")
+    assert (root / "f.txt").read_bytes() == after
+
+
+def test_a_carriage_return_inside_a_line_is_part_of_it_where_the_patch_says_so(root: Path) -> None:
+    (root / "f.txt").write_bytes(b"10 %\r20 %\nnext\n")
+    run(root, "*** Begin Patch\n*** Update File: f.txt\n@@\n 10 %\r20 %\n-next\n+NEXT\n*** End Patch\n")
+    assert (root / "f.txt").read_bytes() == b"10 %\r20 %\nNEXT\n"
+
+
+MOVE_ONTO = "*** Begin Patch\n*** Update File: f.txt\n*** Move to: g.txt\n@@\n-line 20\n+LINE 20\n*** End Patch\n"
+ADD_ONTO = "*** Begin Patch\n*** Add File: g.txt\n+new\n*** End Patch\n"
+
+
+@pytest.mark.parametrize("text", [MOVE_ONTO, ADD_ONTO], ids=["move", "add"])
+def test_a_file_that_was_not_read_is_not_replaced(root: Path, text: str) -> None:
+    error = refused(patch.run(Args(patch=text), files(root)))
+    assert (error.code, error.message) == ("unread", "g.txt exists and has not been read. Read it first, then write.")
+    assert (root / "g.txt").read_text() == "one\ntwo\nthree"
+    assert (root / "f.txt").read_text() == FILE
+
+
+def test_a_file_that_was_read_is_replaced_by_a_move_or_an_addition(root: Path) -> None:
+    hands = files(root)
+    done(hands.lines("g.txt", offset=1, limit=10))
+    outcome = done(patch.run(Args(patch=MOVE_ONTO), hands))
+    assert outcome.text == "updated g.txt (+20 -3)\ndeleted f.txt (+0 -20)"
+    assert (root / "g.txt").read_text() == FILE.replace("line 20", "LINE 20")
+    assert names(root) == ["g.txt"]
+    done(patch.run(Args(patch=ADD_ONTO), hands))
+    assert (root / "g.txt").read_text() == "new\n"
+
+
+def test_a_file_that_changed_after_it_was_read_is_not_replaced(root: Path) -> None:
+    hands = files(root)
+    done(hands.lines("g.txt", offset=1, limit=10))
+    (root / "g.txt").write_text("newer\n")
+    assert refused(patch.run(Args(patch=MOVE_ONTO), hands)).code == "stale"
+    assert refused(patch.run(Args(patch=ADD_ONTO), hands)).code == "stale"
+    assert (root / "g.txt").read_text() == "newer\n"

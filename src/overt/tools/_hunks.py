@@ -1,5 +1,7 @@
 """Hunks and how they fit: their context must be there exactly, the place may have moved."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -24,9 +26,6 @@ class Hunk(Struct, frozen=True, kw_only=True):
 
     def old(self) -> list[str]:
         return [line[1:] for line in self.body if line[0] in " -"]
-
-    def new(self) -> list[str]:
-        return [line[1:] for line in self.body if line[0] in " +"]
 
     def unended(self, signs: str) -> bool:
         """Whether the last line with one of these signs is marked as having no newline."""
@@ -58,24 +57,74 @@ def checked_path(path: str) -> str:
     return path
 
 
+class SourceLines:
+    """The lines of a file without their line ends, and the line ends beside them.
+
+    A file comes with `\\n` only, unless it mixes line ends; then every line keeps its own and new lines get the most
+    frequent one. A carriage return alone ends a line if `lone_returns` is set.
+    """
+
+    def __init__(self, text: str, *, lone_returns: bool = False) -> None:
+        self.lines: list[str] = []
+        self.ends: list[str] = []
+        pieces = re.split(r"(\r\n|\n|\r)" if lone_returns else r"(\r?\n)", text)
+        for at in range(0, len(pieces) - 1, 2):
+            self.lines.append(pieces[at])
+            self.ends.append(pieces[at + 1])
+        self.usual_end = Counter(self.ends).most_common(1)[0][0] if self.ends else "\n"
+        self.ended = not pieces[-1]
+        if pieces[-1]:
+            self.lines.append(pieces[-1])
+            self.ends.append(self.usual_end)
+
+    def change(self, at: int, hunk: Hunk) -> int:
+        """Make the change of a hunk that fits at a place. Return the index of the line after it."""
+        lines: list[str] = []
+        ends: list[str] = []
+        old = at
+        for line in hunk.body:
+            if line[0] == " ":
+                lines.append(self.lines[old])
+                ends.append(self.ends[old])
+            elif line[0] == "+":
+                lines.append(line[1:])
+                ends.append(self.usual_end)
+            old += line[0] in " -"
+        self.lines[at:old], self.ends[at:old] = lines, ends
+        return at + len(lines)
+
+    def text(self) -> str:
+        if not self.lines:
+            return ""
+        whole = "".join(line + end for line, end in zip(self.lines, self.ends, strict=True))
+        return whole if self.ended else whole.removesuffix(self.ends[-1])
+
+
 def applied(path: str, text: str, hunks: Sequence[Hunk]) -> str:
     """The text after every hunk, or a refusal that names the hunk and the nearest place."""
-    lines = text.split("\n")
-    ended = not lines[-1]
-    if ended:
-        lines.pop()
+    try:
+        return _applied(path, SourceLines(text), hunks)
+    except ToolError:
+        if "\r" in text.replace("\r\n", ""):
+            try:
+                return _applied(path, SourceLines(text, lone_returns=True), hunks)
+            except ToolError:
+                pass  # the first refusal counts lines as read shows them
+        raise
+
+
+def _applied(path: str, source: SourceLines, hunks: Sequence[Hunk]) -> str:
     shift = cursor = 0
     for number, hunk in enumerate(hunks, 1):
-        old, new = hunk.old(), hunk.new()
+        old = hunk.old()
         label = f"Hunk {number} of {path}" + (f" ({hunk.header.strip()})" if hunk.header else "")
-        at = _place(lines, hunk, old=old, cursor=cursor, shift=shift, label=label)
-        lines[at : at + len(old)] = new
-        if at + len(new) == len(lines):
-            ended = _ending(hunk, ended)
-        cursor = at + len(new)
+        at = _place(source.lines, hunk, old=old, cursor=cursor, shift=shift, label=label)
+        cursor = source.change(at, hunk)
+        if cursor == len(source.lines):
+            source.ended = _ending(hunk, source.ended)
         if hunk.start is not None and not hunk.ordered:
-            shift = at - _expected(hunk, old) + len(new) - len(old)
-    return "\n".join(lines) + ("\n" if ended and lines else "")
+            shift = at - _expected(hunk, old) + cursor - at - len(old)
+    return source.text()
 
 
 def _ending(hunk: Hunk, ended: bool) -> bool:

@@ -10,10 +10,11 @@ from typing import Literal
 from msgspec import Struct
 
 from overt.core.errors import ToolError
-from overt.tools._envelope import BEGIN, read_envelope
+from overt.tools._envelope import find_envelope, read_envelope
 from overt.tools._hunks import FilePatch, Hunk, checked_path, invalid
 
 HEADER = r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@"
+HEREDOC = r"<<-?[ \t]*['\"]?(\w+)"
 QUOTED = rb"\\([0-7]{3}|.)"
 ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\", b"a": b"\a", b"b": b"\b"}
 UNSUPPORTED = {
@@ -39,10 +40,13 @@ class Names(Struct, kw_only=True):
 def parse(patch: str) -> tuple[FilePatch, ...]:
     """Every file the patch touches, in order."""
     lines = patch.replace("\r\n", "\n").split("\n")
-    while lines and lines[-1] in ("", "```"):
+    start = find_envelope(lines)
+    leftovers = {"", "```", "EOF"}
+    if start and (heredoc := re.search(HEREDOC, "\n".join(lines[:start]))):
+        leftovers.add(heredoc[1])
+    while lines and (lines[-1].rstrip() or lines[-1]) in leftovers:
         lines.pop()
-    start = next((index for index, line in enumerate(lines) if line.strip() == BEGIN), None)
-    found = read_envelope(lines, start + 1) if start is not None else _Unified(lines).read()
+    found = read_envelope(lines[start:]) if start is not None else _Unified(lines).read()
     if not found:
         raise invalid("No file was found in the patch. Start each with `--- a/path` and `+++ b/path`, then `@@` hunks.")
     return tuple(found)

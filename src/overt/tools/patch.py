@@ -33,7 +33,20 @@ async def patch(args: Args, files: WriteFiles) -> Outcome:
         if before is not None and (before.content is None or item.kind != "update"):
             raise ToolError(f"{item.path} is named twice in the patch; give each file once.", code="invalid")
         changes[item.path] = await _change(item, before, files)
-    return changed(await files.change(list(changes.values())))
+    return changed(await files.change([part for change in changes.values() for part in await _parts(change, files)]))
+
+
+async def _parts(change: Change, files: WriteFiles) -> tuple[Change, ...]:
+    """Split a move onto a text file in two, so that this file is compared with what was read, shown and undone."""
+    if not change.move_to or change.move_to.casefold() == change.path.casefold():
+        return (change,)  # names that differ in case may be the same file
+    try:
+        await files.text(change.move_to)
+        content = change.content if change.content is not None else (await files.text(change.path)).text
+    except ToolError:
+        return (change,)  # the target does not exist, or making the change will say what is wrong with it
+    target = Change(path=change.move_to, content=content, base="seen")
+    return target, Change(path=change.path, content=None, base=change.base)
 
 
 async def _change(item: FilePatch, before: Change | None, files: WriteFiles) -> Change:
@@ -41,16 +54,16 @@ async def _change(item: FilePatch, before: Change | None, files: WriteFiles) -> 
         text = applied(item.path, before.content, item.hunks)
         return replace(before, content=text, move_to=item.move_to or before.move_to)
     if item.kind == "add":
-        return Change(path=item.path, content=applied(item.path, "", item.hunks), base="absent")
+        return Change(path=item.path, content=applied(item.path, "", item.hunks), base="seen")
     try:
-        found = await files.text(item.path)
+        source = await files.text(item.path)
     except ToolError as error:
         if error.code != "binary" or item.hunks:
             raise
         return Change(path=item.path, content=None, base="seen", move_to=item.move_to)
     if item.kind == "delete":
-        if item.hunks and applied(item.path, found.text, item.hunks):
+        if item.hunks and applied(item.path, source.text, item.hunks):
             raise ToolError(f"{item.path} holds more than the patch deletes. Read it again.", code="no_match")
-        return Change(path=item.path, content=None, base=found.hash)
-    content = applied(item.path, found.text, item.hunks) if item.hunks else None
-    return Change(path=item.path, content=content, base=found.hash, move_to=item.move_to)
+        return Change(path=item.path, content=None, base=source.hash)
+    content = applied(item.path, source.text, item.hunks) if item.hunks else None
+    return Change(path=item.path, content=content, base=source.hash, move_to=item.move_to)
