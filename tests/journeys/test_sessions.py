@@ -64,7 +64,7 @@ def test_what_was_read_before_a_resume_may_be_overwritten_after_it(place: Place)
     with ModelServer([calls(call("read", path="a.txt")), Turn(text="read"), write, Turn(text="written")]) as server:
         place.run("run", "read it", server=server)
         assert place.run("run", "-c", "write it", server=server).out == "written\n"
-        assert results(server)[-1] == "updated a.txt (+1 -1)"
+        assert results(server)[-1] == "updated a.txt (+1 -1), line 1"
     assert (place.work / "a.txt").read_text() == "new\n"
 
 

@@ -183,7 +183,7 @@ def assert_crowd(told: list[str]) -> None:
     assert set(globbed.splitlines()) == {f"odd/{name}" for name in SHOWN_NAMES}
     assert set(found.splitlines()) == {f"odd/{name}:1:odd one out" for name in SHOWN_NAMES}
     assert told[3:8] == ["     1\todd one out"] * 5
-    assert told[8:13] == [f"updated odd/{name} (+1 -1)" for name in SHOWN_NAMES]
+    assert told[8:13] == [f"updated odd/{name} (+1 -1), line 1" for name in SHOWN_NAMES]
     window, line, linked, *outside, hit, parts, edited = told[13:]
     assert window.splitlines() == [f"{n + 1:>6}\t{n:07} all quiet on this line of the log" for n in (109_998, 109_999)]
     assert line == "big.log:77778:0077777 all quiet on this line of the log"
@@ -191,4 +191,4 @@ def assert_crowd(told: list[str]) -> None:
     assert all("is outside the workspace" in text and "--add-dir /etc" in text for text in outside)
     assert hit == "crowd/19/part_9998.py:2:\treturn 9998"
     assert len(parts.splitlines()) == 6 and "[only 5 shown" in parts
-    assert edited == "updated crowd/00/part_3.py (+1 -1)"
+    assert edited == "updated crowd/00/part_3.py (+1 -1), line 2"

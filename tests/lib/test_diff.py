@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overt.core.views import FileDiff
-from overt.lib.diff import compare, file_diff
+from overt.lib.diff import changed_ranges, compare, file_diff, renamed_from
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "--", "++ x", " "]), max_size=12)
 
@@ -52,3 +52,35 @@ def test_a_small_change_in_a_file_of_a_million_lines_is_found_without_comparing_
         ("insert", 500_000, 500_000, 500_000, 500_001),
         ("equal", 500_000, 1_000_000, 500_001, 1_000_001),
     ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(LINES, LINES)
+def test_every_added_line_lies_in_a_range(old: list[str], new: list[str]) -> None:
+    before, after = ("".join(line + "\n" for line in side) for side in (old, new))
+    diff = file_diff("f", before, after)
+    ranges = changed_ranges(diff.diff)
+    covered = {number for first, last in ranges for number in range(first, last + 1)}
+    added = {
+        c + 1 + n
+        for tag, _, _, c, d in compare(*(_ended(side) for side in (old, new)))
+        if tag != "equal"
+        for n in range(d - c)
+    }
+    assert added <= covered
+    assert covered <= set(range(1, len(new) + 1))
+    assert bool(ranges) == (old != new)
+
+
+def _ended(lines: list[str]) -> list[str]:
+    return [line + "\n" for line in lines]
+
+
+def test_a_diff_that_was_shortened_has_no_ranges() -> None:
+    assert changed_ranges("@@ -1,9 +1,9 @@\n-a\n+b\n\\ 7 more lines not shown\n") == []
+    assert changed_ranges("@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n") == [(1, 1)]
+
+
+def test_a_renamed_file_is_told_from_one_that_holds_such_words() -> None:
+    assert renamed_from(FileDiff(path="b", diff="rename from a\nrename to b\n", change="updated")) == "a"
+    assert renamed_from(file_diff("b", "x\n", "rename from a\n")) == ""

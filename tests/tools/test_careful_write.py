@@ -27,7 +27,7 @@ def written(root: Path, tool: Tool, path: str, content: str) -> Outcome:
 def test_a_new_file_and_a_whole_one_are_written(tmp_path: Path) -> None:
     tool = careful_write()
     assert written(tmp_path, tool, "a.txt", LONG).text == "created a.txt (+5 -0)"
-    assert written(tmp_path, tool, "a.txt", LONG.replace("two", "2")).text == "updated a.txt (+1 -1)"
+    assert written(tmp_path, tool, "a.txt", LONG.replace("two", "2")).text == "updated a.txt (+1 -1), line 2"
 
 
 def test_a_piece_in_the_place_of_the_whole_is_refused_and_meant_when_it_comes_again(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_piece_in_the_place_of_the_whole_is_refused_and_meant_when_it_comes_ag
         "To change a part of a file use edit.",
     )
     assert (tmp_path / "a.txt").read_text() == LONG
-    assert written(tmp_path, tool, "a.txt", "two\n").text == "updated a.txt (+0 -4)"
+    assert written(tmp_path, tool, "a.txt", "two\n").text == "updated a.txt (+0 -4), at line 1"
 
 
 def test_what_would_not_parse_any_more_is_refused_every_time(tmp_path: Path) -> None:

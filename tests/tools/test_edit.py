@@ -32,12 +32,12 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_an_exact_unique_piece_is_replaced(root: Path) -> None:
-    assert attempt(root, "return 1", "return 10") == "updated f.py (+1 -1)"
+    assert attempt(root, "return 1", "return 10") == "updated f.py (+1 -1), line 3"
     assert (root / "f.py").read_text() == CODE.replace("return 1\n", "return 10\n")
 
 
 def test_all_places_are_replaced_when_asked(root: Path) -> None:
-    assert attempt(root, "return", "yield", every=True) == "updated f.py (+3 -3), 3 places"
+    assert attempt(root, "return", "yield", every=True) == "updated f.py (+3 -3), lines 3-8, 3 places"
 
 
 def test_several_places_are_named_with_their_lines(root: Path) -> None:
@@ -96,7 +96,7 @@ def test_mixed_line_ends_are_matched_where_they_are_and_left_elsewhere(tmp_path:
 def test_an_empty_old_string_creates_a_missing_or_fills_an_empty_file(tmp_path: Path) -> None:
     assert attempt(tmp_path, "", "new\n") == "created f.py (+1 -0)"
     (tmp_path / "f.py").write_text("")
-    assert attempt(tmp_path, "", "filled\n") == "updated f.py (+1 -0)"
+    assert attempt(tmp_path, "", "filled\n") == "updated f.py (+1 -0), line 1"
     assert (tmp_path / "f.py").read_text() == "filled\n"
 
 
@@ -110,7 +110,7 @@ def test_several_edits_apply_in_order_or_not_at_all(root: Path) -> None:
         Replacement(old_string="return one", new_string="return ONE"),
     )
     hands = files(root)
-    assert done(multiedit.run(ManyArgs(path="f.py", edits=edits), hands)).text == "updated f.py (+1 -1)"
+    assert done(multiedit.run(ManyArgs(path="f.py", edits=edits), hands)).text == "updated f.py (+1 -1), line 3"
     before = (root / "f.py").read_text()
     failing = (*edits[1:], Replacement(old_string="return ONE", new_string="x"))
     error = refused(multiedit.run(ManyArgs(path="f.py", edits=failing), hands))
@@ -124,4 +124,27 @@ def test_write_creates_and_refuses_what_was_not_read_and_reports_no_change(root:
     assert refused(write.run(WriteArgs(path="f.py", content="x"), hands)).code == "unread"
     done(read.run(ReadArgs(path="f.py"), hands))
     assert done(write.run(WriteArgs(path="f.py", content=CODE), hands)).text == "unchanged f.py"
-    assert done(write.run(WriteArgs(path="f.py", content="x\n"), hands)).text == "updated f.py (+1 -8)"
+    assert done(write.run(WriteArgs(path="f.py", content="x\n"), hands)).text == "updated f.py (+1 -8), line 1"
+
+
+def numbered(count: int) -> str:
+    return "".join(f"line {number}\n" for number in range(1, count + 1))
+
+
+def test_the_answer_names_the_new_lines_of_every_place(tmp_path: Path) -> None:
+    (tmp_path / "f.py").write_text(numbered(100))
+    many = [Replacement(old_string=f"line {n}\n", new_string=f"x\ny{n}\n") for n in (10, 12, 40)]
+    outcome = done(multiedit.run(ManyArgs(path="f.py", edits=tuple(many)), files(tmp_path)))
+    assert outcome.text == "updated f.py (+6 -3), lines 10-14, 42-43"
+    lines = (tmp_path / "f.py").read_text().splitlines()
+    assert lines[9:14] == ["x", "y10", "line 11", "x", "y12"]
+    assert lines[41:43] == ["x", "y40"]
+    assert attempt(tmp_path, "line 50\nline 51\n", "") == "updated f.py (+0 -2), at line 53"
+    assert (tmp_path / "f.py").read_text().splitlines()[52] == "line 52"
+
+
+def test_of_very_many_places_the_first_are_named(tmp_path: Path) -> None:
+    (tmp_path / "f.py").write_text(("old\n" + "same\n" * 9) * 30)
+    assert attempt(tmp_path, "old", "new", every=True) == (
+        "updated f.py (+30 -30), lines 1, 11, 21, 31, 41, 51 …, 30 places"
+    )

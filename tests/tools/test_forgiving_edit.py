@@ -47,7 +47,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_an_exact_edit_is_made_without_a_word_and_shown(root: Path) -> None:
     outcome = done(edit.run(Args(path="f.py", old="result = 0", new="result = 1"), files(root)))
-    assert (outcome.text, outcome.repaired) == ("updated f.py (+1 -1)\n-    result = 0\n+    result = 1", "")
+    assert (outcome.text, outcome.repaired) == ("updated f.py (+1 -1), line 8\n-    result = 0\n+    result = 1", "")
     assert (root / "f.py").read_text() == CODE.replace("result = 0", "result = 1")
 
 

@@ -63,7 +63,7 @@ CHANGED = FILE.replace("line 10\n", "LINE 10\n")
     ],
 )
 def test_one_change_said_in_many_ways(root: Path, text: str) -> None:
-    assert run(root, text) == "updated f.txt (+1 -1)"
+    assert run(root, text) == "updated f.txt (+1 -1), line 10"
     assert (root / "f.txt").read_text() == CHANGED
 
 
@@ -83,8 +83,9 @@ def test_files_are_added_changed_renamed_and_deleted_by_one_git_patch(root: Path
         "\\ No newline at end of file\n+THREE\n"
     )
     assert run(root, text) == (
-        "updated f.txt (+2 -1)\ncreated new/n.txt (+2 -0)\ncreated empty (+0 -0)\nupdated fresh.txt (+0 -0)\n"
-        "deleted away.txt (+0 -1)\nupdated g.txt (+1 -1)"
+        "updated f.txt (+2 -1), lines 1, 21\ncreated new/n.txt (+2 -0)\ncreated empty (+0 -0)\n"
+        "renamed old.txt → fresh.txt\n"
+        "deleted away.txt (+0 -1)\nupdated g.txt (+1 -1), line 3"
     )
     assert names(root) == ["empty", "f.txt", "fresh.txt", "g.txt", "new"]
     assert (root / "new/n.txt").read_text() == "a\nb"
@@ -97,7 +98,9 @@ def test_the_other_form_adds_moves_and_deletes_too(root: Path) -> None:
         "*** Begin Patch\n*** Add File: a/new.py\n+x = 1\n+\n+y = 2\n*** Update File: f.txt\n*** Move to: moved.txt\n"
         "@@\n line 19\n-line 20\n+LINE 20\n*** End of File\n*** Delete File: g.txt\n*** End Patch\n"
     )
-    assert run(root, text) == "created a/new.py (+3 -0)\nupdated moved.txt (+1 -1)\ndeleted g.txt (+0 -3)"
+    assert run(root, text) == (
+        "created a/new.py (+3 -0)\nrenamed f.txt → moved.txt (+1 -1), line 20\ndeleted g.txt (+0 -3)"
+    )
     assert (root / "a/new.py").read_text() == "x = 1\n\ny = 2\n"
     assert (root / "moved.txt").read_text() == FILE.replace("line 20", "LINE 20")
     assert names(root) == ["a", "moved.txt"]
@@ -290,7 +293,7 @@ def test_a_file_that_was_read_is_replaced_by_a_move_or_an_addition(root: Path) -
     hands = files(root)
     done(hands.lines("g.txt", offset=1, limit=10))
     outcome = done(patch.run(Args(patch=MOVE_ONTO), hands))
-    assert outcome.text == "updated g.txt (+20 -3)\ndeleted f.txt (+0 -20)"
+    assert outcome.text == "updated g.txt (+20 -3), lines 1-20\ndeleted f.txt (+0 -20)"
     assert (root / "g.txt").read_text() == FILE.replace("line 20", "LINE 20")
     assert names(root) == ["g.txt"]
     done(patch.run(Args(patch=ADD_ONTO), hands))

@@ -9,6 +9,9 @@ CONTEXT = 3
 MAX_WORK = 20_000_000
 MAX_LINES = 4000
 NO_NEWLINE = "\\ No newline at end of file\n"
+RENAMED = "rename from "
+NEAR_LINES = 3
+"""Changed ranges with at most this many unchanged lines between them count as one."""
 
 Opcode = tuple[str, int, int, int, int]
 
@@ -28,6 +31,43 @@ def file_diff(path: str, old: str | None, new: str | None) -> FileDiff:
     added = sum(end - start for tag, _, _, start, end in opcodes if tag != "equal")
     text = _unified(before, after, opcodes)
     return FileDiff(path=path, diff=text, change=change, added=added, removed=removed)
+
+
+def renamed_from(file: FileDiff) -> str:
+    """Return the path a file had before it was renamed, or an empty string."""
+    return file.diff.partition("\n")[0].removeprefix(RENAMED) if file.diff.startswith(RENAMED) else ""
+
+
+def changed_ranges(diff: str) -> list[tuple[int, int]]:
+    """Return first and last line of every changed place, as the new file numbers them.
+
+    Where lines were only removed, the last line is smaller than the first: the one that now stands there. A diff that
+    was shortened has no ranges.
+    """
+    ranges: list[tuple[int, int]] = []
+    number = 0
+    for line in diff.split("\n"):
+        sign = line[:1]
+        if sign == "@":
+            number = _first_line(line)
+        elif sign == "\\" and not NO_NEWLINE.startswith(line):
+            return []
+        elif sign in ("+", "-"):
+            last = number if sign == "+" else number - 1
+            if ranges and number - ranges[-1][1] - 1 <= NEAR_LINES:
+                ranges[-1] = ranges[-1][0], max(last, ranges[-1][1])
+            else:
+                ranges.append((number, last))
+            number += sign == "+"
+        elif sign == " ":
+            number += 1
+    return ranges
+
+
+def _first_line(header: str) -> int:
+    """Return the number of the first line of a hunk in the new file; an empty side names the line before it."""
+    start, _, count = header.split(" ")[2][1:].partition(",")
+    return int(start) + (count == "0")
 
 
 def compare(before: list[str], after: list[str]) -> list[Opcode]:

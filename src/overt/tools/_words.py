@@ -2,19 +2,38 @@
 
 from overt.core.tool import Outcome
 from overt.core.views import Diffs, FileDiff
+from overt.lib.diff import changed_ranges, renamed_from
 from overt.lib.text import clip
 
 MAX_BYTES = 30_000
 MAX_TOKENS = 7_500
+MAX_RANGES = 6
 
 
 def changed(diffs: tuple[FileDiff, ...], note: str = "") -> Outcome:
-    """One line for each file: what happened to it and how many lines came and went."""
-    lines = []
-    for diff in diffs:
-        counts = f" (+{diff.added} -{diff.removed})" if diff.change != "unchanged" else ""
-        lines.append(f"{diff.change} {diff.path}{counts}{note}")
-    return Outcome(text="\n".join(lines), view=Diffs(files=diffs))
+    """One line for each file: what happened to it, how many lines came and went, and where they are now."""
+    return Outcome(text="\n".join(f"{_happened(diff)}{note}" for diff in diffs), view=Diffs(files=diffs))
+
+
+def _happened(diff: FileDiff) -> str:
+    source = renamed_from(diff)
+    name = f"renamed {source} → {diff.path}" if source else f"{diff.change} {diff.path}"
+    if diff.change == "unchanged" or (source and not diff.added and not diff.removed):
+        return name
+    return f"{name} (+{diff.added} -{diff.removed}){_place(diff) if diff.change == 'updated' else ''}"
+
+
+def _place(diff: FileDiff) -> str:
+    """Say which lines of the new file changed, so that they can be read or cited without searching for them."""
+    ranges = changed_ranges(diff.diff)
+    if not ranges:
+        return ""
+    if not diff.added:
+        word, parts = "at line", [str(first) for first, _ in ranges]
+    else:
+        word = "lines" if len(ranges) > 1 or ranges[0][1] > ranges[0][0] else "line"
+        parts = [f"{first}-{last}" if last > first else str(first) for first, last in ranges]
+    return f", {word} {', '.join(parts[:MAX_RANGES])}{' …' if len(parts) > MAX_RANGES else ''}"
 
 
 def bounded(text: str, hint: str) -> str:

@@ -122,6 +122,19 @@ def test_the_head_names_the_file_and_counts() -> None:
     assert plain(diff_head(file_diff("a", "x\n", None))) == "a deleted -1"
 
 
+def test_a_renamed_file_is_shown_with_both_names_and_only_its_changes() -> None:
+    change = changed("a\n", "b\n")
+    renamed = FileDiff(
+        path="new.py",
+        diff=f"rename from old\x1b.py\nrename to new.py\n{change.diff}",
+        change="updated",
+        added=1,
+        removed=1,
+    )
+    assert plain(diff_head(renamed)) == "old\\x1b.py → new.py +1 -1"
+    assert shown(renamed) == ["1   - a", "  1 + b"]
+
+
 def test_nothing_changed_is_no_row() -> None:
     assert diff_rows(changed("a", "a"), 70, whole=True) == []
 

@@ -10,7 +10,7 @@ from overt.faces.tui.highlight import lines as coloured
 from overt.faces.tui.rows import BLANK, Row, Span
 from overt.faces.tui.verbatim import chop, harmless
 from overt.lib.catalogue import say
-from overt.lib.diff import NO_NEWLINE
+from overt.lib.diff import NO_NEWLINE, renamed_from
 from overt.lib.text import exact, visible
 
 HUNK = r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@"
@@ -51,8 +51,10 @@ def diff_rows(file: FileDiff, columns: int, *, whole: bool, most: int = 40, appr
 
 
 def diff_head(file: FileDiff) -> Row:
-    """The name of the file and how many lines came and went."""
-    spans = [Span(harmless(file.path, exact), "bold")]
+    """The name of the file, the one it had before if it was renamed, and how many lines came and went."""
+    source = renamed_from(file)
+    before = f"{harmless(source, exact)} → " if source else ""
+    spans = [Span(before + harmless(file.path, exact), "bold")]
     if file.change in ("created", "deleted"):
         spans.append(Span(" " + say(f"tui.diff.{file.change}"), "muted"))
     if file.added:
@@ -67,6 +69,8 @@ def _read(diff: str) -> list[Line]:
     lines: list[Line] = []
     old = new = 0
     for text in diff.removesuffix("\n").split("\n") if diff else ():
+        if not lines and text.startswith("rename "):
+            continue  # the head says it
         sign, rest = text[:1], text[1:]
         found = re.match(HUNK, text) if sign == "@" else None
         if found:
