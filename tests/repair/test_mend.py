@@ -10,6 +10,7 @@ from msgspec import json, to_builtins
 
 from overt.core.codec import compact
 from overt.core.messages import Call
+from overt.core.views import Todo
 from overt.repair.mend import mend
 from overt.tools.registry import BUILT_IN
 
@@ -47,6 +48,18 @@ def test_a_broken_call_is_run_as_meant_or_answered(sample: dict[str, Any]) -> No
          {"path": "a", "old_string": "x", "new_string": "y"},
          ("str_replace → edit", "old_str → old_string", "new_str → new_string")),
         ("run_command", {"cmd": "ls"}, "bash", {"command": "ls"}, ("run_command → bash", "cmd → command")),
+        ("Grep", {"pattern": "x", "output_mode": "files_with_matches", "head_limit": 5}, "grep",
+         {"pattern": "x", "mode": "files", "limit": 5},
+         ("Grep → grep", "output_mode → mode", "head_limit → limit", "files_with_matches → files")),
+        ("grep", {"pattern": "x", "output_mode": "content"}, "grep", {"mode": "content"}, ("output_mode → mode",)),
+        ("grep", {"pattern": "x", "mode": "Count"}, "grep", {"mode": "count"}, ("converted argument types",)),
+        ("update_plan", {"plan": [{"step": "a", "status": "in_progress"}, {"step": "b", "status": "done"}]},
+         "todowrite",
+         {"todos": (Todo(content="a", status="in_progress"), Todo(content="b", status="completed"))},
+         ("update_plan → todowrite", "plan → todos", "step → content", "done → completed")),
+        ("write_todos", {"todos": [{"description": "a", "status": "not-started"}]}, "todowrite",
+         {"todos": (Todo(content="a"),)},
+         ("write_todos → todowrite", "description → content", "not-started → pending")),
     ],
 )  # fmt: skip
 def test_what_was_meant_is_understood_and_said(
@@ -57,6 +70,11 @@ def test_what_was_meant_is_understood_and_said(
     assert mended.call.name == tool
     assert {key: getattr(mended.args, key) for key in expected} == expected
     assert mended.notes == notes
+
+
+def test_a_description_never_becomes_the_content_of_a_file() -> None:
+    mended = mend(Call(id="1", name="write", arguments=compact({"path": "a", "description": "x", "step": "y"})), TOOLS)
+    assert "missing `content`" in mended.error
 
 
 def test_arguments_encoded_twice_are_unwrapped() -> None:

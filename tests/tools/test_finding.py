@@ -45,7 +45,29 @@ def test_found_files_are_listed_and_none_is_said(root: Path) -> None:
     )
     assert done(glob.run(GlobArgs(pattern="*.rs"), files(root))).text == "[no file matches]"
     more = done(glob.run(GlobArgs(pattern="*", limit=1), files(root)))
-    assert more.text.endswith("\n[only 1 shown; narrow the pattern or raise limit]")
+    assert more.text.endswith("\n[1 of 2 shown; narrow the pattern or raise limit]")
+
+
+def test_files_that_a_rule_forbids_are_not_counted(root: Path) -> None:
+    (root / "secret.txt").write_text("x\n")
+    hands = files(root, forbid=lambda effect, path: "read(secret.txt)" if path == "secret.txt" else "")
+    outcome = done(glob.run(GlobArgs(pattern="*", limit=1), hands))
+    assert outcome.text.endswith("\n[1 of 2 shown; narrow the pattern or raise limit]")
+
+
+def test_the_path_is_not_repeated_when_one_file_is_searched(root: Path) -> None:
+    one = done(grep.run(GrepArgs(pattern="^[xy]", path="src/a.py"), files(root)))
+    assert one == Outcome(text="1:x = 1\n2:y = 2", view=Listing(what="^[xy]", count=2))
+    around = done(grep.run(GrepArgs(pattern="^y", path="src/a.py", context=1), files(root)))
+    assert around.text == "1-x = 1\n2:y = 2\n3-z = 3"
+    assert done(grep.run(GrepArgs(pattern="x", path="src/a.py", mode="count"), files(root))).text == "src/a.py:1"
+    assert done(grep.run(GrepArgs(pattern="x", path="src/a.py", mode="files"), files(root))).text == "src/a.py"
+
+
+def test_a_limit_of_zero_is_no_limit(root: Path) -> None:
+    (root / "many").write_text("needle\n" * 300)
+    outcome = done(grep.run(GrepArgs(pattern="needle", limit=0), files(root)))
+    assert outcome.view == Listing(what="needle", count=300)
 
 
 def test_matches_are_listed_with_context_and_limit(root: Path) -> None:

@@ -55,8 +55,11 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
+    """`total` counts the matching files when there are more than `paths` holds; None where that would take long."""
+
     paths: tuple[str, ...]
     more: bool
+    total: int | None = None
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -75,7 +78,9 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 class Matches(Struct, frozen=True, kw_only=True):
-    """`text` is ready for the model; `count` the lines, files or counts it holds."""
+    """`text` is ready for the model; `count` the lines, files or counts it holds.
+
+    Lines start with their path, unless the query names one file."""
 
     text: str
     count: int

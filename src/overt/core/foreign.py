@@ -108,6 +108,23 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 }
 """Our argument name → foreign names for the same thing, tried only where the schema has ours."""
 
+ITEMS: dict[str, tuple[str, ...]] = {"content": _names("step task title description")}
+"""The same for the objects in a list, where these names cannot mean anything else: the steps of a plan."""
+
+VALUES: dict[str, dict[str, tuple[str, ...]]] = {
+    "mode": {
+        "files": _names("files_with_matches files-with-matches filenames paths list"),
+        "content": _names("lines matches match text"),
+        "count": _names("counts count_matches count-matches"),
+    },
+    "status": {
+        "pending": _names("todo to_do not_started not-started open planned"),
+        "in_progress": _names("in-progress inprogress doing active started current"),
+        "completed": _names("complete done finished"),
+    },
+}
+"""Our argument name → our value → foreign values for the same thing."""
+
 IMPLIED: dict[str, dict[str, str]] = {
     "BashOutput": {"action": "output"},
     "bash_output": {"action": "output"},
@@ -134,6 +151,11 @@ COMMANDED: dict[str, dict[str, str]] = {
 
 OURS: dict[str, str] = {foreign: ours for ours, names in TOOLS.items() for foreign in names}
 OUR_ARGUMENTS: dict[str, str] = {foreign: ours for ours, names in ARGUMENTS.items() for foreign in names}
+OUR_ITEMS: dict[str, str] = {foreign: ours for ours, names in ITEMS.items() for foreign in names}
+OUR_VALUES: dict[str, dict[str, str]] = {
+    argument: {foreign: ours for ours, names in values.items() for foreign in names}
+    for argument, values in VALUES.items()
+}
 
 
 def our_tool(name: str) -> str:

@@ -6,9 +6,10 @@ from msgspec import DecodeError, Struct, ValidationError, convert, json
 from msgspec.structs import FieldInfo, fields, replace
 
 from overt.core.codec import compact
+from overt.core.foreign import OUR_ITEMS
 from overt.core.late import late
 from overt.core.tool import Tool
-from overt.repair.names import argument_names
+from overt.repair.names import argument_names, our_value
 
 GUESS_LIMIT, GUESS_DEPTH, OBJECTS = 4000, 60, 3
 """Characters and brackets beyond which broken JSON is not guessed at: guessing takes the square of them. Objects that
@@ -193,10 +194,24 @@ def _items(given: dict[str, Any], wanted: dict[str, FieldInfo]) -> tuple[dict[st
         known = _wanted(parts[0])
         found[name] = []
         for item in value:
-            inner, renamed = argument_names(item, known) if isinstance(item, dict) else (item, ())
+            inner, renamed = _item(item, known) if isinstance(item, dict) else (item, ())
             found[name].append(inner)
             notes.update(dict.fromkeys(renamed))
     return found, tuple(notes)
+
+
+def _item(item: dict[str, Any], known: dict[str, FieldInfo]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """One object of a list with our names and values, and what was changed in it."""
+    renamed, notes = argument_names(item, known)
+    for foreign, ours in OUR_ITEMS.items():
+        if foreign in renamed and foreign not in known and ours in known and ours not in renamed:
+            renamed[ours] = renamed.pop(foreign)
+            notes += (f"{foreign} → {ours}",)
+    for name, value in renamed.items():
+        if ours := our_value(name, value):
+            renamed[name] = ours
+            notes += (f"{value} → {ours}",)
+    return renamed, notes
 
 
 def _parts(hint: Any) -> list[Any]:
@@ -229,6 +244,8 @@ def _forms(name: str, value: Any, hint: Any) -> list[tuple[Any, str]]:
     forms: list[tuple[Any, str]] = [(value, converted)]
     bare = getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
     if isinstance(value, str):
+        if ours := our_value(name, value):
+            forms.append((ours, f"{value} → {ours}"))
         forms.append((value.strip().lower(), converted))
         if value.strip()[:1] in ("[", "{"):
             forms.append((_or_loose(value), converted))

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Any
 
-from overt.core.foreign import COMMANDED, IMPLIED, OUR_ARGUMENTS, OURS, TOOLS, our_tool
+from overt.core.foreign import COMMANDED, IMPLIED, OUR_ARGUMENTS, OUR_VALUES, OURS, TOOLS, our_tool
 
 REGEXES = {"regex", "regexp", "regex_pattern"}
 ENDS = ("end_line", "endLine", "end", "EndLine", "end_line_one_indexed", "to_line", "last_line")
@@ -76,6 +76,11 @@ def argument_names(given: dict[str, Any], known: Collection[str]) -> tuple[dict[
         else:
             renamed[name] = value
     return renamed, tuple(notes)
+
+
+def our_value(argument: str, value: Any) -> str:
+    """Return our word for a foreign value of this argument, or an empty string."""
+    return OUR_VALUES.get(argument, {}).get(value.strip().lower(), "") if isinstance(value, str) else ""
 
 
 def _near(name: str, known: Collection[str]) -> str:

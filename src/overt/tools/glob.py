@@ -25,6 +25,7 @@ async def glob(args: Args, files: ReadFiles) -> Outcome:
     found = await files.find(args.pattern, path=args.path, limit=args.limit)
     lines = list(found.paths) or ["[no file matches]"]
     if found.more:
-        lines.append(f"[only {len(found.paths)} shown; narrow the pattern or raise limit]")
+        shown = f"only {len(found.paths)}" if found.total is None else f"{len(found.paths)} of {found.total}"
+        lines.append(f"[{shown} shown; narrow the pattern or raise limit]")
     view = Listing(what=args.pattern, count=len(found.paths), more=found.more)
     return Outcome(text=bounded("\n".join(lines), "narrow the pattern"), view=view)

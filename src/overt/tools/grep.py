@@ -9,6 +9,9 @@ from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
 from overt.tools._words import bounded
 
+NO_LIMIT = 10_000
+"""What a limit of 0 stands for: more matches than a result can hold."""
+
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pattern: str
@@ -40,7 +43,7 @@ async def grep(args: Args, files: ReadFiles) -> Outcome:
         ignore_case=args.ignore_case,
         type=args.type,
         glob=args.glob,
-        limit=max(args.limit, 1),
+        limit=args.limit if args.limit > 0 else NO_LIMIT,
         multiline=args.multiline,
     )
     found = await files.search(query)

@@ -212,6 +212,7 @@ class Grep:
         self.shown: dict[str, list[str]] = {}
         self.count = 0
         self.full = False
+        self.one_file = False
 
     async def files(self, rg: Rg, prefix: str) -> tuple[Sequence[str], bool]:
         """The paths on disk of files that seem to match, and whether there are more."""
@@ -285,7 +286,7 @@ class Grep:
             hits.setdefault(name, []).append((int(number), sign == b":", text))
         gaps = self.query.before or self.query.after
         for name, path in files.items():
-            last = -1
+            last, start = -1, "" if self.one_file else path
             for number, hit, text in sorted(hits.get(name, ())):
                 if hit and self.count >= self.query.limit:
                     self.full = True
@@ -294,7 +295,7 @@ class Grep:
                     self.lines.append("--")
                 sign, last, self.count = ":" if hit else "-", number, self.count + hit
                 line = text.removesuffix(b"\r").decode(errors="replace")
-                self.lines.append(f"{path}{sign}{number}{sign}{line}")
+                self.lines.append(f"{start}{sign if start else ''}{number}{sign}{line}")
                 self.shown.setdefault(path, []).append(line)
 
     def _add(self, line: str) -> None:

@@ -18,7 +18,7 @@ from overt.world import _reading
 from overt.world._commit import Planned, commit, plan, taken
 from overt.world._contain import Spot, Workspace, reach
 from overt.world._globs import Pattern, literal, split
-from overt.world._search import Grep, Rg, files_matching, find_rg, in_thread, lies_outside, newest_first
+from overt.world._search import NEWEST, Grep, Rg, files_matching, find_rg, in_thread, lies_outside, newest_first
 from overt.world._tree import is_folder, missing_folder, near_names, tree
 from overt.world.keeping import Keeper
 
@@ -104,7 +104,9 @@ class Files:
                 raise await self._unfit(spot, "a folder")
             names, more = await files_matching(self.rg, spot, parts)
             paths = await asyncio.to_thread(self._allowed, spot, names, limit)
-        return Found(paths=tuple(show_name(path) for path in paths[:limit]), more=more or len(paths) > limit)
+            total = None if more or len(paths) <= limit else self._count_allowed(spot, names)
+        more = more or len(paths) > limit
+        return Found(paths=tuple(show_name(path) for path in paths[:limit]), more=more, total=total)
 
     async def search(self, query: Query) -> Matches:
         grep = Grep(query)
@@ -118,6 +120,7 @@ class Files:
                 raise await self._unfit(spot, "a file or folder")
             else:
                 os.close(_reading.open_regular(spot))
+                grep.one_file = True
             await in_thread(
                 lambda: grep.read(rg, paths, lambda path: self._found(path, _reading.open_regular)), stop=rg.stop
             )
@@ -206,6 +209,15 @@ class Files:
         """The newest of these files that may be shown, and one more if there is one."""
         below = (_prefix(spot) + name[2:] for name in newest_first(spot, names))
         return tuple(islice((path for path in below if self._found(path, lambda _: True)), limit + 1))
+
+    def _count_allowed(self, spot: Spot, names: Sequence[str]) -> int | None:
+        """Count the files that no rule forbids; None if there are so many that asking the rules takes long."""
+        forbid = self.workspace.forbid
+        if forbid is None:
+            return len(names)
+        if len(names) > NEWEST:
+            return None
+        return sum(not forbid("read", _prefix(spot) + name[2:]) for name in names)
 
     def _found(self, real: str, use: Callable[[Spot], T]) -> T | None:
         """Use a path that ripgrep came upon, unless a link leads there by now or a rule forbids it."""
