@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.codec import compact
 from overt.core.effects import Effect
 from overt.core.late import late
 from overt.core.messages import Call
@@ -18,6 +19,7 @@ from overt.repair._hunt import Hunt
 from overt.repair.arguments import Parsed, check, guessed, parse, shape
 from overt.repair.flatten import nested
 from overt.repair.names import implied, tool_name
+from overt.repair.shell_patch import find_shell_patch
 
 READING: frozenset[Effect] = frozenset({"read"})
 ADVICE = {
@@ -27,6 +29,11 @@ ADVICE = {
     "patch": "patch fewer hunks at a time",
     "bash": "put a long script into a file with write, then run it",
 }
+
+NO_APPLY_PATCH = (
+    "apply_patch is no program here, so nothing was run. Call the patch tool with the text from `*** Begin Patch` to "
+    "`*** End Patch`, then run the rest of the command with bash."
+)
 
 
 class Mended(Struct, frozen=True, kw_only=True):
@@ -60,7 +67,20 @@ def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False, flatten: b
         args, more = check(tool, nested(given) if flatten else given)
     except ValueError as error:
         return Mended(call=call, error=f"Invalid arguments for {name}: {error}")
-    return Mended(call=call, tool=tool, args=args, notes=(*notes, *parsed.notes, *more))
+    mended = Mended(call=call, tool=tool, args=args, notes=(*notes, *parsed.notes, *more))
+    return _out_of_shell(mended, tools) if name == "bash" and "patch" in tools else mended
+
+
+def _out_of_shell(mended: Mended, tools: Mapping[str, Tool]) -> Mended:
+    """Turn `apply_patch` inside a command into a call of the patch tool: rules, diffs and undo know only that."""
+    text = find_shell_patch(mended.args.command, getattr(mended.args, "workdir", ""))
+    if text is None:
+        return mended
+    if not text:
+        return Mended(call=mended.call, notes=mended.notes, error=NO_APPLY_PATCH)
+    call = replace(mended.call, name="patch", arguments=compact({"patch": text}))
+    args, _ = check(tools["patch"], {"patch": text})
+    return Mended(call=call, tool=tools["patch"], args=args, notes=(*mended.notes, "apply_patch in bash → patch"))
 
 
 def _spelled(call: Call, tools: Mapping[str, Tool], *, cut: bool) -> Call:

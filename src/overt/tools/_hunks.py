@@ -48,11 +48,10 @@ def invalid(message: str) -> ToolError:
 
 
 def checked_path(path: str) -> str:
-    """A name below the workspace; anything that points elsewhere is refused before it is looked at."""
-    parts = path.split("/")
+    """Return a path that goes down only. Whether an absolute one lies in the workspace is seen when it is opened."""
     if not path:
         raise invalid("A file in the patch has no name.")
-    if path.startswith(("/", "~/")) or ".." in parts:
+    if path.startswith("~/") or ".." in path.split("/"):
         raise ToolError(f"{path}: a patch takes paths relative to the workspace root, without `..`.", code="outside")
     return path
 

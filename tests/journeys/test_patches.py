@@ -1,0 +1,39 @@
+"""A patch inside of a shell command goes the way of every other change: rules, record, undo."""
+
+from tests.fakes.model_server import ModelServer, Turn
+from tests.journeys.journey_kit import Place, call, calls, entries, results
+
+COMMAND = (
+    "cd src && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n"
+    "*** Add File: new.py\n+y = 1\n*** End Patch\nEOF\n"
+)
+
+
+def prepare(place: Place) -> ModelServer:
+    (place.work / "src").mkdir()
+    (place.work / "src/a.py").write_text("x = 1\n")
+    return ModelServer([calls(call("bash", command=COMMAND)), Turn(text="Done.")])
+
+
+def test_a_patch_inside_a_command_is_applied_shown_as_repaired_and_undone(place: Place) -> None:
+    with prepare(place) as server:
+        done = place.run("run", "--verbose", "change it", server=server)
+        assert (done.code, done.out) == (0, "Done.\n")
+        assert results(server)[-1] == "updated src/a.py (+1 -1), line 1\ncreated src/new.py (+1 -0)"
+    assert "repaired: apply_patch in bash → patch" in done.err
+    assert "→ patch src/a.py, src/new.py" in done.err
+    assert (place.work / "src/a.py").read_text() == "x = 2\n"
+    started = [entry["data"]["call"]["name"] for entry in entries(place.session()) if entry["type"] == "call"]
+    assert started == ["patch"]
+    assert place.run("undo").code == 0
+    assert (place.work / "src/a.py").read_text() == "x = 1\n"
+    assert not (place.work / "src/new.py").exists()
+
+
+def test_a_rule_for_edits_holds_for_a_patch_inside_a_command(place: Place) -> None:
+    with prepare(place) as server:
+        done = place.run("run", "--disallowedTools", "edit(src/**)", "change it", server=server)
+        assert done.code == 3
+        assert "Denied" in results(server)[-1]
+    assert (place.work / "src/a.py").read_text() == "x = 1\n"
+    assert not (place.work / "src/new.py").exists()
