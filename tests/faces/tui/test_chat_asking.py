@@ -221,3 +221,24 @@ def _signs(written: str) -> str:
     """The bells and messages among what was written."""
     found = [part + "\a" for part in written.split("\a")[:-1]]
     return "".join(part[part.rfind("\x1b]9;") :] if "\x1b]9;" in part else "\a" for part in found)
+
+
+ABOVE = "The whole question is further up"
+
+
+def long_command(lines: int) -> Turn:
+    return calls(call("bash", command="\n".join(["touch one", *(f"echo {n}" for n in range(lines - 1))])))
+
+
+@pytest.mark.parametrize(("rows", "said"), [(14, False), (30, True)])
+def test_the_question_is_said_to_be_further_up_only_when_it_is(desks: Desks, rows: int, said: bool) -> None:
+    with desks.open(Script(long_command(rows), DONE)) as desk:
+        desk.send("go")
+        desk.question()
+        assert (ABOVE in desk.screen, "│ touch one" in desk.screen, "? bash wants" in desk.screen) == (
+            said,
+            True,
+            not said,
+        )
+        desk.type("y")
+        desk.until("All done.")

@@ -31,7 +31,7 @@ NARROWEST = 2
 PANEL_ROWS = 3
 """The keys and the rule take no more; a longer rule is printed with the question."""
 LONG = 16
-"""Rows of a question that may have left the screen: it is said how many they are, and what they begin with."""
+"""Rows of a question that may have left a screen of unknown height."""
 CALM, PAUSE = 0.5, 0.3
 """Seconds before a key answers: without a key typed into a draft, and after the answer to another question or
 something pasted."""
@@ -52,9 +52,12 @@ class Approval:
         self.question = question
         self.covered = False
         """Something else was printed below it."""
+        self.in_sight: bool | None = None
+        """Whether all of its rows are on the screen; None before that was measured."""
         self._reason: Text | None = None
         self._hint = ""
         self._size = 0
+        self._widths: list[int] = []
 
     @property
     def explaining(self) -> bool:
@@ -89,8 +92,12 @@ class Approval:
         if asked.always and self._above(room):
             words = "tui.ask.rule_network" if asked.network else "tui.ask.rule"
             rows += _ours(say(words, rule=exact(asked.always)), room, "")
-        self._size = len(rows)
+        self._size, self._widths = len(rows), [columns(row) for row in rows]
         return rows
+
+    def fits(self, room: int, rows_below: int, lines: int) -> bool:
+        """True if the printed question, wrapped again by a narrower screen, and what is below it fit on the screen."""
+        return sum(max(-(-width // max(room, 1)), 1) for width in self._widths) + rows_below <= lines
 
     # ── the panel ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -110,7 +117,8 @@ class Approval:
 
     def _again(self, room: int) -> list[Row]:
         """What it is about once more, where that may have left the screen: it is never answered out of sight."""
-        if self._size <= LONG and not self.covered:
+        in_sight = self._size <= LONG if self.in_sight is None else self.in_sight
+        if in_sight and not self.covered:
             return []
         first = harmless(self.question.headline.lstrip("\n").partition("\n")[0], exact)
         told = Span(say("tui.ask.above", rows=self._size), "warn")

@@ -329,7 +329,7 @@ class Chat:
             return
         now = monotonic()
         modal = self.fronting.modal(now)
-        self.terminal.show(self._frame(modal, now))
+        self.terminal.show(self.fronting.frame(modal, lambda: self._frame(modal, now)))
         self.fronting.painted(modal, now)
 
     def resized(self) -> None:

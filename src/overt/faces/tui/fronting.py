@@ -4,12 +4,14 @@ Keys belong to the draft until the question has been painted and a person in the
 up: what they were typing must never be an answer.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from overt.core.events import Event, PermissionAsked
 from overt.faces.tui.approval import CALM, PAUSE, Approvals
 from overt.faces.tui.keys import Key
 from overt.faces.tui.rows import Row
+from overt.faces.tui.terminal import Frame
 
 if TYPE_CHECKING:
     from overt.faces.tui.chat import Chat
@@ -50,6 +52,17 @@ class Fronting:
         if waiting is None and self._approvals.current is not None:
             waiting = self._approvals
         return waiting if now - self.typed >= CALM else None
+
+    def frame(self, modal: Modal | None, draw: Callable[[], Frame]) -> Frame:
+        """Draw the live region. A permission question is named again in it if its printed rows do not fit above it."""
+        asked = self._approvals.current
+        if asked is None or modal is not self._approvals:
+            return draw()
+        terminal = self._chat.terminal
+        asked.in_sight = True
+        frame = draw()
+        asked.in_sight = asked.fits(terminal.columns, len(frame.rows), terminal.lines)
+        return frame if asked.in_sight else draw()
 
     def painted(self, modal: Modal | None, now: float) -> None:
         if modal is None:
