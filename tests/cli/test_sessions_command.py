@@ -114,3 +114,24 @@ def test_the_help_names_every_command(place: Place) -> None:
     commands = {name.removeprefix("cli.") for name in TABLE if name.startswith("cli.")} - {"models_fetch"}
     told = place.run("--help").out
     assert [name for name in sorted(commands) if f" {name} " not in told.replace("\n", " ")] == []
+
+
+SLOW = call("bash", id="slow", command="sleep 0.1; echo slow")
+PARALLEL = calls(SLOW, call("read", id="quick", path="a.txt"), call("read", id="gone", path="b.txt"))
+
+
+def test_results_of_parallel_calls_are_shown_below_their_calls(place: Place) -> None:
+    (place.work / "a.txt").write_text("".join(f"line {number}\n" for number in range(1, 10)))
+    with ModelServer([PARALLEL, Turn(text="done")]) as server:
+        told = place.run("run", "--verbose", "look", server=server)
+    shown = place.run("sessions", "show", id_of(place.session())).out
+    assert shown.endswith(
+        "\n● bash sleep 0.1; echo slow\n  slow\n"
+        "● read a.txt\n       1\tline 1\n       2\tline 2\n       3\tline 3\n"
+        "       4\tline 4\n       5\tline 5\n       6\tline 6\n  … 3 more lines\n"
+        "● read b.txt\n  ✗ failed\n  b.txt does not exist. Did you mean a.txt?\ndone\n"
+    )
+    lines = told.err.splitlines()
+    assert lines[:3] == ["→ bash sleep 0.1; echo slow", "→ read a.txt", "→ read b.txt"]
+    assert lines[lines.index("← bash sleep 0.1; echo slow") + 1] == "  ✓ slow"
+    assert lines[lines.index("← read a.txt") + 1].startswith("  ✓      1\tline 1")

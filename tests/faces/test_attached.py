@@ -9,6 +9,7 @@ from overt.core.events import Event, Noticed, UserSpoke
 from overt.core.fragments import HARNESS, STEERED, USER, Origin
 from overt.core.messages import said
 from overt.faces.headless.claude import shaped
+from overt.faces.headless.narrate import Narrator
 from overt.faces.headless.run import tell
 
 FILE = said("[overt] The user refers to a.py:\n1\tx", origin=Origin(kind="file", where="a.py", lines="1-1"))
@@ -45,7 +46,7 @@ def test_what_the_person_said_is_not_repeated_in_stream_json(origin: Origin) -> 
 def test_without_a_screen_only_warnings_are_told_unless_more_is_asked_for(
     event: Event, plain: str, verbose: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tell(event, verbose=False)
+    tell(event)
     assert capsys.readouterr() == ("", plain)
-    tell(event, verbose=True)
+    tell(event, Narrator())
     assert capsys.readouterr() == ("", verbose)

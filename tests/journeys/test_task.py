@@ -112,7 +112,12 @@ def test_a_task_of_twelve_steps_ends_with_the_right_files(place: Place, shape: s
     make_project(place.work)
     with ModelServer(task()) as server:
         done = place.run("run", "mend it", "--output-format", shape, server=server)
-    assert (done.code, done.err, files(place.work)) == (0, "", AFTER)
+    assert (done.code, files(place.work)) == (0, AFTER)
+    closing = (
+        f"5 files changed (+8 -4) · 13 steps · 32k tokens · session {place.session().stem.rpartition('-')[2]} "
+        "· undo: `overt undo`\n"
+    )
+    assert done.err == (closing if shape == "text" else "")
     assert len(server.posts) == STEPS + 1
     assert_each_extends_the_one_before(server)
     assert_paired(messages(server))
@@ -159,7 +164,11 @@ def test_the_task_passes_among_ten_thousand_files_after_six_mistakes(place: Plac
     wrong, crowd = mistakes(), around_the_crowd()
     with ModelServer([*wrong, *crowd, *task()]) as server:
         done = place.run("run", "mend it", server=server)
-    assert (done.code, done.out, done.err) == (0, "All is mended.\n", "")
+    assert (done.code, done.out, done.err.splitlines()[-1].partition(" · ")[0]) == (
+        0,
+        "All is mended.\n",
+        "11 files changed (+14 -10)",
+    )
     assert len(server.posts) == len(wrong) + len(crowd) + STEPS + 1
     assert_each_extends_the_one_before(server)
     assert_paired(messages(server))
@@ -186,7 +195,7 @@ def assert_crowd(told: list[str]) -> None:
     assert told[8:13] == [f"updated odd/{name} (+1 -1), line 1" for name in SHOWN_NAMES]
     window, line, linked, *outside, hit, parts, edited = told[13:]
     assert window.splitlines() == [f"{n + 1:>6}\t{n:07} all quiet on this line of the log" for n in (109_998, 109_999)]
-    assert line == "big.log:77778:0077777 all quiet on this line of the log"
+    assert line == "77778:0077777 all quiet on this line of the log"
     assert linked.startswith("     1\tdef add(a, b):\n     2\t    return a - b")
     assert all("is outside the workspace" in text and "--add-dir /etc" in text for text in outside)
     assert hit == "crowd/19/part_9998.py:2:\treturn 9998"

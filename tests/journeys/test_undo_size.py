@@ -41,13 +41,19 @@ def rewriting(count: int) -> list[Turn]:
     ]
 
 
+def assert_only_closing(err: str) -> None:
+    """Nothing was said but the closing line, with the files that changed."""
+    assert " changed " in err and err.count("\n") == 1, err
+
+
 def work_on(place: Place, turns: list[Turn]) -> Path:
     """Run one session; return its file."""
     before = set(place.sessions())
     (place.work / "rewrite.py").write_text(REWRITE)
     with ModelServer(turns) as server:
         done = place.run("run", "go", "--yolo", server=server)
-    assert (done.code, done.out, done.err) == (0, "done.\n", "")
+    assert (done.code, done.out) == (0, "done.\n")
+    assert_only_closing(done.err)
     (session,) = set(place.sessions()) - before
     return session
 
@@ -194,7 +200,7 @@ def test_a_folder_that_is_too_large_is_tried_once_and_again_on_request(place: Pl
     )
     assert place.run("undo", "--retry").out.startswith("Nothing to retry")
     with ModelServer(turns) as server:
-        assert place.run("run", "go", "--yolo", server=server).err == ""
+        assert_only_closing(place.run("run", "go", "--yolo", server=server).err)
     assert place.run("undo").out.startswith("Put back as before turn 1: note.txt")
 
 

@@ -106,6 +106,10 @@ class LateHands:
         if self._found is not None:
             await self._found.close()
 
+    @property
+    def undo_enabled(self) -> bool:
+        return self._setting.config.undo.enabled
+
     def real(self) -> Any:
         """The hands themselves, for what is none of a tool's business."""
         return self._real()

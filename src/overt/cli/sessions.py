@@ -1,6 +1,7 @@
 """`overt sessions`: list, show, rename, fork, export, delete; search and check are beside."""
 
 import sys
+from collections.abc import Sequence
 from time import localtime, strftime
 
 from overt.app.queries import delete_session, session_entries, sessions
@@ -26,6 +27,8 @@ from overt.faces.attached import ALONG, attached
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
+SHOWN_LINES = 6
+"""Lines of a result that `show` prints; the others are counted."""
 WORDS = {
     "list": (0, 0, ""),
     "show": (1, 1, "an id"),
@@ -141,17 +144,38 @@ def _show(reference: str, directory: str, *, as_json: bool) -> int:
     path, entries, damage = session_entries(reference, directory)
     for line in damage:
         print(f"overt: {visible(path)}: {visible(line)}", file=sys.stderr)
-    for entry in entries:
+    results = _pair_results([(entry.agent, entry.data) for entry in entries])
+    for number, entry in enumerate(entries):
         if as_json:
             kind = TYPE_OF.get(type(entry.data), "unknown")
             shown = {"seq": entry.seq, "ts": entry.ts, "agent": entry.agent, "turn": entry.turn, "step": entry.step}
             print(printable(shown | {"type": kind, "data": entry.data}))
-        elif text := _words(entry.data):
+        elif text := _words(entry.data, results.get(number)):
             print(visible(text))
     return 0
 
 
-def _words(event: Event) -> str:
+def _pair_results(events: Sequence[tuple[str, Event]]) -> dict[int, ToolFinished]:
+    """Return the results by the place of their calls, and by their own. Servers use an id of a call again later."""
+    results: dict[int, ToolFinished] = {}
+    waiting: dict[tuple[str, str], int] = {}
+    for number, (agent, event) in enumerate(events):
+        if isinstance(event, ToolStarted):
+            waiting[agent, event.call.id] = number
+        elif isinstance(event, ToolFinished) and (agent, event.result.call_id) in waiting:
+            results[waiting.pop((agent, event.result.call_id))] = results[number] = event
+    return results
+
+
+def _result(finished: ToolFinished) -> str:
+    text = "".join(part.text for part in finished.result.parts if isinstance(part, Text))
+    lines = [f"  {line}" for line in text.splitlines()]
+    more = [f"  … {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
+    return "\n".join([*(["  ✗ failed"] if finished.result.error else []), *lines[:SHOWN_LINES], *more])
+
+
+def _words(event: Event, finished: ToolFinished | None) -> str:
+    """Return what a person reads of an event. A result stands below its call, in whatever order the calls ended."""
     match event:
         case UserSpoke(message=message) if message.origin.kind in ALONG:
             return f"  + {attached(event)}"
@@ -160,10 +184,9 @@ def _words(event: Event) -> str:
         case Replied(message=message):
             return message.text()
         case ToolStarted(call=call, headline=headline):
-            return f"● {call.name} {headline}"
-        case ToolFinished(result=result):
-            text = "".join(part.text for part in result.parts if isinstance(part, Text))
-            return "\n".join(f"  {line}" for line in text.splitlines()[:6])
+            return f"● {call.name} {headline}\n{_result(finished) if finished else '  (no result)'}".rstrip()
+        case ToolFinished():
+            return "" if finished else _result(event)
         case Noticed(text=text):
             return f"({text})"
         case Compacted(before=before, after=after):

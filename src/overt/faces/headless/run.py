@@ -9,6 +9,7 @@ from typing import Any
 from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.event_loop import run_async
+from overt.app.late_hands import LateHands
 from overt.app.options import Options
 from overt.core.codec import printable
 from overt.core.errors import OvertError
@@ -17,11 +18,9 @@ from overt.core.events import (
     EndReason,
     Event,
     Noticed,
-    Repaired,
     Replied,
     Retried,
     ToolFinished,
-    ToolStarted,
     TurnEnded,
     UserSpoke,
 )
@@ -29,6 +28,8 @@ from overt.core.late import late
 from overt.core.messages import Text
 from overt.faces.attached import ALONG, attached
 from overt.faces.headless.claude import init, result, shaped
+from overt.faces.headless.closing import ChangeCounter, RunSummary, closing_line
+from overt.faces.headless.narrate import Narrator
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -50,37 +51,61 @@ def run(options: Options, prompt: str) -> int:
 
 async def _run(options: Options, prompt: str) -> int:
     conversation = await open_conversation(options)
+    changes = ChangeCounter()
     try:
-        code = await _turn(conversation, options, prompt)
+        end = await _turn(conversation, options, prompt, changes)
     finally:
         unsaved = await conversation.close()
         for line in late("session.unsaved")(unsaved, conversation.path) if unsaved else ():
             _warn(line)
+    if options.output == "text":
+        _close(_summarize(conversation, end, changes))
+    code = EXIT["denied"] if end.reason == "done" and conversation.last_denied else EXIT[end.reason]
     return EXIT["error"] if unsaved and code not in SIGNAL_CODES else code
 
 
-async def _turn(conversation: Conversation, options: Options, prompt: str) -> int:
+async def _turn(conversation: Conversation, options: Options, prompt: str, changes: ChangeCounter) -> TurnEnded:
     _stop_on_signals(conversation)
     for notice in conversation.notices:
         _warn(notice)
     if options.output == "stream-json":
         _line(init(conversation))
-    api_ms = 0
+    api_ms, narrator = 0, Narrator() if options.verbose else None
     end = TurnEnded(reason="error")
     async with aclosing(conversation.prompt(prompt)) as events:
         async for event in events:
             if options.output == "stream-json" and (line := shaped(event, conversation)):
                 _line(line)
             if options.output != "stream-json" or options.verbose:
-                tell(event, verbose=options.verbose)
+                tell(event, narrator)
+            changes.feed(event)
             if isinstance(event, Replied | Compacted):
                 api_ms += event.ms
             elif isinstance(event, TurnEnded):
                 end = event
     _finish(end, conversation, options, api_ms)
-    if end.reason == "done" and conversation.last_denied:
-        return EXIT["denied"]
-    return EXIT[end.reason]
+    return end
+
+
+def _summarize(conversation: Conversation, end: TurnEnded, changes: ChangeCounter) -> RunSummary:
+    hands = conversation.agent.hands
+    return RunSummary(
+        files=frozenset(changes.files),
+        command_files=changes.command_files,
+        added=changes.added,
+        removed=changes.removed,
+        steps=end.steps,
+        tokens=end.usage.input + end.usage.output,
+        denied=len(conversation.denials),
+        session=conversation.id if conversation.path else "",
+        undoable=bool(conversation.path) and isinstance(hands, LateHands) and hands.undo_enabled,
+    )
+
+
+def _close(run: RunSummary) -> None:
+    """Print the closing line. A script that expects an empty stderr gets one if nothing was changed or denied."""
+    if run.eventful or sys.stderr.isatty():
+        _warn(closing_line(run))
 
 
 def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms: int) -> None:
@@ -100,8 +125,11 @@ def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms
             pass
 
 
-def tell(event: Event, *, verbose: bool) -> None:
-    """On stderr, where it does not mix with the result: what needs attention, and with `verbose` all that happens."""
+def tell(event: Event, narrator: Narrator | None = None) -> None:
+    """On stderr, where it does not mix with the result: what needs attention, and with a narrator all that happens."""
+    verbose = narrator is not None
+    for line in narrator.narrate(event) if narrator else ():
+        _warn(line)
     match event:
         case Retried(attempt=attempt, wait=wait, reason=reason):
             _warn(say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=reason))
@@ -111,19 +139,12 @@ def tell(event: Event, *, verbose: bool) -> None:
             _warn(late("compaction.told")(event))
         case Replied(finish="interrupted", message=partial):
             _warn(partial.text())
-        case ToolFinished(code="denied", result=denied):
+        case ToolFinished(code="denied", result=denied) if not verbose:
             _warn("".join(part.text for part in denied.parts if isinstance(part, Text)))
         case ToolFinished(code="broken", result=broken) if not verbose:
             _warn(next((part.text.partition("\n")[0] for part in broken.parts if isinstance(part, Text)), ""))
         case UserSpoke(message=message) if verbose and message.origin.kind in ALONG:
             _warn(f"+ {attached(event)}")
-        case ToolStarted(call=call, headline=headline) if verbose:
-            _warn(f"→ {call.name} {headline}")
-        case ToolFinished(result=finished) if verbose:
-            first = next((part.text for part in finished.parts if isinstance(part, Text)), "")
-            _warn(f"  {'✗' if finished.error else '✓'} {first[:200]}")
-        case Repaired(note=note) if verbose:
-            _warn(f"  repaired: {note}")
         case _:
             pass
 

@@ -1,7 +1,7 @@
-"""A patch inside of a shell command goes the way of every other change: rules, record, undo."""
+"""Changes of a run without a chat: a patch inside of a command goes the way of every change, and the closing line."""
 
 from tests.fakes.model_server import ModelServer, Turn
-from tests.journeys.journey_kit import Place, call, calls, entries, results
+from tests.journeys.journey_kit import OVERT, Place, Terminal, call, calls, entries, results
 
 COMMAND = (
     "cd src && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n"
@@ -37,3 +37,26 @@ def test_a_rule_for_edits_holds_for_a_patch_inside_a_command(place: Place) -> No
         assert "Denied" in results(server)[-1]
     assert (place.work / "src/a.py").read_text() == "x = 1\n"
     assert not (place.work / "src/new.py").exists()
+
+
+def test_in_a_terminal_a_run_that_changed_nothing_has_a_closing_line_too(place: Place) -> None:
+    with ModelServer([Turn(text="hello")]) as server:
+        terminal = Terminal([OVERT, "run", "hi"], cwd=place.work, env=place.environment(server, {"TERM": "xterm"}))
+        try:
+            assert terminal.wait() == 0
+            assert "\n1 step · " in terminal.text().replace("\r", "")
+            assert "overt undo" not in terminal.text()
+        finally:
+            terminal.close()
+
+
+def test_a_run_that_was_not_recorded_names_no_session_and_no_undo(place: Place) -> None:
+    with prepare(place) as server:
+        done = place.run("run", "--no-session-persistence", "change it", server=server)
+    assert done.err.startswith("2 files changed (+2 -1) · 2 steps · ") and done.err.endswith(" tokens\n")
+
+
+def test_denied_calls_are_counted_in_the_closing_line(place: Place) -> None:
+    with prepare(place) as server:
+        done = place.run("run", "--disallowedTools", "edit(src/**)", "change it", server=server)
+    assert done.err.splitlines()[-1].startswith("1 call denied · 2 steps · ")

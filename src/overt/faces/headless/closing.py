@@ -1,0 +1,71 @@
+"""The last line of a run without a chat: what it changed, what it took, and how to take it back."""
+
+from msgspec import Struct
+
+from overt.app.compacted import short
+from overt.core.events import Event, ToolFinished, TreeTaken
+from overt.core.views import Diffs
+from overt.lib.catalogue import say
+
+
+class RunSummary(Struct, frozen=True, kw_only=True):
+    """`files` were changed by tools, `command_files` counts those that commands changed. `session` is empty for a run
+    that was not recorded, and `undoable` says whether its changes can be taken back."""
+
+    files: frozenset[str] = frozenset()
+    command_files: int = 0
+    added: int = 0
+    removed: int = 0
+    steps: int = 0
+    tokens: int = 0
+    denied: int = 0
+    session: str = ""
+    undoable: bool = False
+
+    @property
+    def eventful(self) -> bool:
+        """True if there is something a person should know although nobody watches."""
+        return bool(self.files or self.command_files or self.denied)
+
+
+class ChangeCounter:
+    """Counts the changes of a run as they happen."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        self.added = self.removed = self.command_files = 0
+
+    def feed(self, event: Event) -> None:
+        match event:
+            case ToolFinished(view=Diffs(files=files)):
+                for file in files:
+                    if file.change != "unchanged":
+                        self.files.add(file.path)
+                    self.added += file.added
+                    self.removed += file.removed
+            case TreeTaken(changed=changed):
+                self.command_files += changed
+            case _:
+                pass
+
+
+def closing_line(run: RunSummary) -> str:
+    """Return the line. Parts that have nothing to say are left out."""
+    parts = []
+    if run.files:
+        parts.append(say("closing.changed", files=_count("file", len(run.files)), added=run.added, removed=run.removed))
+    if run.command_files:
+        parts.append(say("closing.by_commands", files=_count("file", run.command_files)))
+    if run.denied:
+        parts.append(say("closing.denied", calls=_count("call", run.denied)))
+    parts.append(_count("step", run.steps))
+    parts.append(say("closing.tokens", tokens=short(run.tokens)))
+    if run.session:
+        parts.append(say("closing.session", id=run.session))
+    if run.undoable and (run.files or run.command_files):
+        parts.append(say("closing.undo"))
+    return " · ".join(parts)
+
+
+def _count(what: str, number: int) -> str:
+    return say(f"closing.{what}" if number == 1 else f"closing.{what}s", count=number)
