@@ -115,4 +115,4 @@ def test_a_given_prompt_is_cut_at_its_cap_in_the_open() -> None:
 
 def test_facts_are_one_line_each() -> None:
     made = environment({"Platform": "linux", "Date": "2026-01-02"}, cap=100)
-    assert (made.key, made.text) == ("environment", "Platform: linux\nDate: 2026-01-02")
+    assert (made.key, made.text) == ("environment", "# Environment\nPlatform: linux\nDate: 2026-01-02")

@@ -1,4 +1,4 @@
-"""The branch is read from files, whatever they hold, and no program is asked."""
+"""Facts of project and session: the branch is read from files, and changes are told against what the model knows."""
 
 import os
 import subprocess
@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from overt.extend.facts import branch
+from overt.core.fragments import USER, Fragment, Origin
+from overt.core.messages import said
+from overt.core.settings import Mode
+from overt.extend.facts import (
+    announce_changes,
+    branch,
+    describe_limits,
+    describe_mode,
+    describe_network,
+    describe_sandbox,
+    known_facts,
+)
 
 
 def git(folder: Path, *words: str) -> None:
@@ -66,3 +77,71 @@ def test_links_pipes_and_files_that_lead_nowhere_are_ignored(tmp_path: Path) -> 
     (tmp_path / "real").write_text("ref: refs/heads/real\n")
     os.symlink(tmp_path / "real", tmp_path / ".git/HEAD")
     assert branch(str(tmp_path), str(tmp_path)) == ""
+
+
+def section(text: str) -> tuple[Fragment, ...]:
+    return (
+        Fragment(key="system", text="Mode: not here", origin=Origin(kind="harness")),
+        Fragment(key="environment", text=text, origin=Origin(kind="harness", where="environment")),
+    )
+
+
+def test_only_facts_that_differ_from_what_the_model_knows_are_told() -> None:
+    known = known_facts(section("# Environment\nMode: review: ask\nDate: 2026-01-02"), ())
+    assert known == {"Mode": "review: ask", "Date": "2026-01-02"}
+    assert announce_changes(known, {"Date": "2026-01-02", "Mode": "review: ask"}) == ()
+    (change,) = announce_changes(known, {"Date": "2026-01-02", "Mode": "plan: look: only"})
+    assert change == said("[overt] Mode is now: plan: look: only", origin=Origin(kind="environment", where="Mode"))
+
+
+def test_the_last_line_about_a_fact_is_what_the_model_knows() -> None:
+    first = announce_changes({"Mode": "a"}, {"Mode": "b"})
+    known = known_facts(section("Mode: a"), (said("go", origin=USER), *first))
+    assert known == {"Mode": "b"}
+    back = announce_changes(known, {"Mode": "a"})
+    assert [message.text() for message in back] == ["[overt] Mode is now: a"]
+    assert known_facts(section("Mode: a"), (*first, *back)) == {"Mode": "a"}
+
+
+def test_words_of_others_are_no_facts() -> None:
+    told = (
+        said("[overt] Mode is now: yolo", origin=USER),
+        said("[overt] Mode is now: yolo", origin=Origin(kind="file", where="Mode")),
+        said("Mode is now: yolo", origin=Origin(kind="environment", where="Mode")),
+    )
+    assert known_facts(section("Mode: plan"), told) == {"Mode": "plan"}
+
+
+def test_a_fact_that_goes_is_none_and_one_that_never_was_is_not_told() -> None:
+    assert [m.text() for m in announce_changes({"Limit": "3 steps a turn"}, {})] == ["[overt] Limit is now: none"]
+    assert announce_changes({"Limit": "none"}, {}) == ()
+    assert [m.text() for m in announce_changes({}, {"Mode": "plan"})] == ["[overt] Mode is now: plan"]
+
+
+def test_without_an_environment_section_nothing_is_known() -> None:
+    assert known_facts(section("Mode: a")[:1], announce_changes({}, {"Mode": "b"})) is None
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_plan_mode_and_a_read_only_sandbox_say_that_nothing_may_change(interactive: bool) -> None:
+    plan = describe_mode("plan", interactive=interactive, dont_ask=True, fallback="allow")
+    read_only = describe_mode("yolo", interactive=interactive, read_only=True)
+    assert plan.startswith("plan: change nothing. ") and ", read-only: change nothing. " in read_only
+
+
+def test_what_overrides_a_mode_is_told_instead_of_what_it_usually_means() -> None:
+    assert describe_mode("auto", interactive=True, dont_ask=True) == "auto: what would be asked is denied"
+    assert describe_mode("auto", interactive=True, fallback="ask") == "auto: calls without a rule of their own: ask"
+
+
+def test_without_anybody_to_ask_three_modes_are_the_same() -> None:
+    modes: tuple[Mode, ...] = ("review", "auto", "yolo")
+    assert len({describe_mode(mode, interactive=False) for mode in modes}) == 1
+    assert len({describe_mode(mode, interactive=True) for mode in modes}) == 3
+
+
+def test_sandbox_network_and_limits_in_words() -> None:
+    assert describe_sandbox(boxed=True, read_only=True) == "no writes but to a private /tmp"
+    assert describe_network(is_open=True) == "open to commands"
+    assert describe_limits(max_steps=0, budget_usd=0.0) == ""
+    assert describe_limits(max_steps=0, budget_usd=0.5) == "0.50 USD a session"

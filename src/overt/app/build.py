@@ -9,12 +9,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from overt.app.choose import as_before, choose_model
+from overt.app.context_updates import ContextUpdates
 from overt.app.conversation import Conversation
 from overt.app.house import Recorder, Standing, Switch
 from overt.app.late_hands import LateHands
 from overt.app.manner import Ground, Manner, conduct, efforts_of, manner_of
 from overt.app.options import Options
-from overt.app.prefix import Fragments, nested_names
+from overt.app.prefix import Fragments
 from overt.app.purse import SessionPurse
 from overt.app.record import Naming, open_record
 from overt.app.secrets import make_redactor
@@ -71,7 +72,7 @@ class Builder:
         self._manner: Manner | None = None
         self._manners: dict[tuple[str, str], Manner] = {}
         self._fragments = Fragments(options, setting, self._sandbox, self._redactor)
-        self._nesting: Callable[[History], tuple[Message, ...]] | None = None
+        self._updates = ContextUpdates(setting, self._fragments, self._current_agent)
         self._conversation: Conversation | None = None
         self._providers: list[Provider] = []
         self._small: Found | None = None
@@ -90,6 +91,7 @@ class Builder:
         self._purse = SessionPurse(self._setting, record.id)
         self._notices.extend(record.notices)
         resumed = record.resumed
+        self._updates.recorded = resumed.prefix.prefix if resumed and resumed.prefix else None
         found = await self._find("", resumed)
         agent = self._agent(found, self._known_manner(found, resumed), gate=self._gate(resumed), resumed=resumed)
         if found.entry.kind == "local":
@@ -181,7 +183,7 @@ class Builder:
             calls=manner.calls,
             lead=made.lead,
             flatten=manner.flatten,
-            nested=self._nested if nested_names(config.recipe.sources) else None,
+            nested=self._updates.collect,
             price=FREE if is_local(entry) else found.about.price,
             marks=lambda: self._conversation.marks if self._conversation else (),
             budget=self._budget(found),
@@ -308,20 +310,11 @@ class Builder:
             )
             self.troubles.extend(notices)
         named = {message.origin.where: message.origin.hash for message in found}
-        rules = agent.nested(replace(history, seen=history.seen | named)) if agent.nested else ()
-        return (*found, *(message for message in rules if message.origin.where not in named))
+        updates = self._updates.collect(replace(history, seen=history.seen | named))
+        return (*found, *(message for message in updates if message.origin.where not in named))
 
-    def _nested(self, history: History) -> tuple[Message, ...]:
-        if not history.seen or self._conversation is None:
-            return ()
-        recipe = self._setting.config.recipe
-        self._nesting = self._nesting or late("nested")(
-            self._setting.roots.workspace,
-            nested_names(recipe.sources),
-            may_read=self._conversation.agent.gate.may_read,
-            cap=recipe.cap("nested"),
-        )
-        return self._nesting(history)
+    def _current_agent(self) -> Agent | None:
+        return self._conversation.agent if self._conversation else None
 
     def _exists(self, path: str) -> bool:
         return os.path.lexists(os.path.join(self._setting.roots.workspace, path))

@@ -16,13 +16,13 @@ from overt.context import recipe
 from overt.context.recipe import Entry, Source
 from overt.core.fragments import Fragment, Origin
 from overt.core.ports import SandboxState
-from overt.core.settings import is_file_name
-from overt.extend import instructions, memory
-from overt.extend.facts import branch
+from overt.core.settings import Mode, is_file_name
+from overt.extend import facts, instructions, memory
 from overt.extend.instructions import RULES, Piece, Place
 from overt.lib.catalogue import say
 from overt.lib.paths import shown
 from overt.lib.redact import Redactor
+from overt.lib.text import visible
 from overt.safety.rules import Subject, matching, normal
 
 SMALL_CAP = 4096
@@ -57,7 +57,8 @@ class Fragments:
         self._taken: set[str] = set()
         self._left_out: list[str] = []
         self._notes: dict[memory.Scope, tuple[memory.Note, ...]] = {}
-        self._facts: dict[str, str] = {}
+        self._fixed_facts: dict[str, str] = {}
+        self._first_facts: dict[str, str] = {}
         self.notices: tuple[str, ...] = ()
 
     @property
@@ -126,8 +127,12 @@ class Fragments:
             case "memory":
                 return self._memory(small=small)
             case "environment":
-                facts = self._facts = self._facts or self._look_around()
-                return () if small else (recipe.environment(facts, cap=self._cap(source, small)),)
+                if small:
+                    return ()
+                budget_usd = self._setting.config.limits.budget_usd
+                # Always the usual mode, so that sessions in all modes share what a server has cached.
+                self._first_facts = self._first_facts or self.facts("review", budget_usd=budget_usd)
+                return (recipe.environment(self._first_facts, cap=self._cap(source, small)),)
             case "append":
                 return self._appended()
             case _ if is_file_name(source):
@@ -220,22 +225,36 @@ class Fragments:
 
     # ── facts ────────────────────────────────────────────────────────────────────────────────────────────
 
+    def facts(self, mode: Mode, *, budget_usd: float) -> dict[str, str]:
+        """What holds now, by the names under which the model is told it."""
+        config, interactive = self._setting.config, self._options.interactive
+        permissions, sandbox, boxed = config.permissions, config.sandbox, self._sandbox.boxed
+        max_steps = config.limits.max_steps if config.origin("agent.max_steps") != "default" else 0
+        self._fixed_facts = self._fixed_facts or self._look_around()
+        current = {
+            **self._fixed_facts,
+            "Mode": facts.describe_mode(
+                mode,
+                interactive=interactive,
+                read_only=not sandbox.write,
+                dont_ask=permissions.dont_ask,
+                fallback=permissions.fallback,
+            ),
+            "Sandbox": facts.describe_sandbox(boxed=boxed, read_only=not sandbox.write),
+            "Network": facts.describe_network(is_open=sandbox.network or not boxed),
+            "Limit": facts.describe_limits(max_steps=max_steps, budget_usd=budget_usd),
+        }
+        return {name: self._redactor.clean(value) for name, value in current.items() if value}
+
     def _look_around(self) -> dict[str, str]:
+        """What stays as it is while the program runs."""
         roots = self._setting.roots
-        on = branch(roots.workspace, roots.project)
         return {
-            "Workspace": roots.workspace,
+            "Workspace": visible(roots.workspace).replace("\n", "\\n"),
             "Platform": sys.platform,
             "Date": strftime("%Y-%m-%d"),
-            **({"Git branch": on} if on else {}),
-            **({"Sandbox": self._walls()} if self._sandbox.boxed else {}),
+            "Git branch": facts.branch(roots.workspace, roots.project),
         }
-
-    def _walls(self) -> str:
-        """What a model would else find out by failing."""
-        sandbox = self._setting.config.sandbox
-        write = "only the workspace and a private /tmp" if sandbox.write else "nothing but a private /tmp"
-        return f"commands can write {write}{'' if sandbox.network else ', and have no network but their own loopback'}"
 
     def _without_secrets(self, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
         """They are recorded in full and sent with every request."""

@@ -76,8 +76,12 @@ def _opens(messages: Sequence[Message], at: int) -> bool:
 
 
 def middle(messages: Sequence[Message], kept: int = KEPT) -> Span | None:
-    """What a summary would replace: all between the first prompt and the end that stays. None: there is too little."""
-    start = 1 if messages and messages[0].origin == USER else 0
+    """What a summary would replace: all between the first prompt and the end that stays. None: there is too little.
+
+    Facts that were told ahead of the first prompt stay with it.
+    """
+    first = next((at for at, message in enumerate(messages) if message.origin.kind != "environment"), 0)
+    start = first + 1 if messages and messages[first].origin == USER else 0
     end = tail_start(messages, kept)
     fresh = [message for message in messages[start:end] if message.origin.kind != "summary"]
     return Span(start=start, end=end) if len(fresh) > 1 else None

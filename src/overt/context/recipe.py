@@ -128,6 +128,6 @@ def _index(text: str, where: str, entries: Sequence[Entry], *, cap: int) -> Frag
 
 
 def environment(facts: Mapping[str, str], *, cap: int) -> Fragment:
-    """Facts fixed for the session, so that the prefix holds."""
-    text = "\n".join(f"{name}: {value}" for name, value in facts.items())
+    """Facts as they are when the session begins; what changes later is told in messages."""
+    text = "\n".join(("# Environment", *(f"{name}: {value}" for name, value in facts.items())))
     return given_prompt("environment", text, origin=Origin(kind="harness", where="environment"), cap=cap)

@@ -24,7 +24,8 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     `hide` takes the keys in use out of whatever a tool brings back. `calls` is how the model calls tools, and
     `lead` what leads it there; `flatten`: it was told of the tools with dotted names. `budget` counts what fits into
-    the window. `nested` gives the rules of folders that the history has come to since it was last asked.
+    the window. `nested` gives what joins before a request: rules of folders that the history has come to since it
+    was last asked, and facts that have changed.
     `room` remembers when room was made for a request, `price` what its tokens cost, and `marks` where turns began.
     `efforts` are the levels of thought that the model knows; None: it takes none. `purse` is what may be spent.
     """

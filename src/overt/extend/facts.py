@@ -1,8 +1,30 @@
-"""Facts about a project that are read from its files and never asked of its programs."""
+"""Facts about the project and the session that the model is told, and the lines that tell it what changed.
+
+At the start they stand in the environment section of the prefix, one `Name: value` a line. The prefix stays as it is
+for the whole session, so a fact that changes is told in a message before the next request. What the model knows is
+read from the prefix and the history that are sent: nothing is told twice, and what a compaction or a rewind removed
+is told again.
+"""
 
 import os
+from collections.abc import Iterable, Mapping
 
+from overt.core.fragments import Fragment, Origin
+from overt.core.messages import Message, said
+from overt.core.settings import Action, Mode
 from overt.lib.regular import read_regular
+
+NO_VALUE = "none"
+CHANGED = "[overt] {name} is now: {value}"
+NO_CHANGES = "change nothing. Edits are refused and commands leave no changes"
+MODES: dict[Mode, str] = {
+    "review": "the user approves edits and commands first",
+    "auto": "edits and sandboxed commands run unasked",
+    "yolo": "everything runs unasked but what undo cannot bring back",
+    "plan": f"{NO_CHANGES}. Explore, then answer with a plan; the user changes the mode to have it done",
+}
+UNATTENDED = "edits and sandboxed commands run"
+"""In a non-interactive run review, auto and yolo come to the same."""
 
 LARGEST = 4096
 LONGEST = 200
@@ -49,3 +71,67 @@ def _line(path: str) -> str:
         return data.decode().rstrip("\n")
     except (OSError, ValueError):
         return ""
+
+
+# ── the session ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def describe_mode(
+    mode: Mode, *, interactive: bool, read_only: bool = False, dont_ask: bool = False, fallback: Action | None = None
+) -> str:
+    """The mode and what it means for the model. `fallback` is the verdict where no rule decides, if one is set."""
+    if mode == "plan":
+        return f"{mode}: {MODES[mode]}"
+    name = mode if interactive else "non-interactive, nobody to ask"
+    if read_only:
+        return f"{name}, read-only: {NO_CHANGES}"
+    if dont_ask:
+        return f"{name}: what would be asked is denied"
+    if fallback:
+        return f"{name}: calls without a rule of their own: {fallback}"
+    return f"{name}: {MODES[mode] if interactive else UNATTENDED}"
+
+
+def describe_sandbox(*, boxed: bool, read_only: bool) -> str:
+    if not boxed:
+        return "none, commands have the user's rights"
+    return f"no writes {'but to' if read_only else 'outside the workspace and'} a private /tmp"
+
+
+def describe_network(*, is_open: bool) -> str:
+    return "open to commands" if is_open else "loopback only; bash's `network` asks for more"
+
+
+def describe_limits(*, max_steps: int, budget_usd: float) -> str:
+    """The limits that are set; an empty string if there are none."""
+    steps = f"{max_steps} steps a turn" if max_steps else ""
+    budget = f"{budget_usd:.2f} USD a session" if budget_usd else ""
+    return ", ".join(filter(None, (steps, budget)))
+
+
+# ── what the model knows ─────────────────────────────────────────────────────────────────────────────────
+
+
+def known_facts(system: Iterable[Fragment], messages: Iterable[Message]) -> dict[str, str] | None:
+    """The facts as the prefix and later messages tell them; None if the prefix has no environment section."""
+    section = next((fragment for fragment in system if fragment.key == "environment"), None)
+    if section is None:
+        return None
+    pairs = (line.partition(": ") for line in section.text.split("\n"))
+    facts = {name: value for name, separator, value in pairs if separator}
+    for message in messages:
+        if message.origin.kind == "environment":
+            name = message.origin.where
+            head, text = CHANGED.format(name=name, value=""), message.text()
+            if text.startswith(head):
+                facts[name] = text.removeprefix(head)
+    return facts
+
+
+def announce_changes(known: Mapping[str, str], facts: Mapping[str, str]) -> tuple[Message, ...]:
+    """One line for each fact that is not as the model knows it."""
+    return tuple(
+        said(CHANGED.format(name=name, value=value), origin=Origin(kind="environment", where=name))
+        for name in dict.fromkeys((*facts, *known))
+        if (value := facts.get(name) or NO_VALUE) != (known.get(name) or NO_VALUE)
+    )

@@ -11,8 +11,10 @@ RULES = "[overt] Rules for "
 
 
 def attached(spoke: UserSpoke) -> str:
-    """`calc.py:1-20`; rules are told from what a person attached."""
+    """`calc.py:1-20`; rules are told from what a person attached. A fact is its first line."""
     origin = spoke.message.origin
+    if origin.kind == "environment":
+        return visible(spoke.message.text().removeprefix("[overt] ").partition("\n")[0])
     place = visible(origin.where).replace("\n", " ")
     if spoke.message.text().startswith(RULES):
         return say("turn.rules", place=place)

@@ -1,0 +1,235 @@
+"""What the model is told about the session, on the bytes the server received: mode, limits, network."""
+
+import asyncio
+import os
+from contextlib import aclosing
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.fakes.model_server import ModelServer, Turn
+from tests.journeys.journey_kit import (
+    PROMPT,
+    Place,
+    assert_each_extends_the_one_before,
+    call,
+    calls,
+    entries,
+    messages,
+)
+
+from overt.app.build import open_conversation
+from overt.app.options import Options
+from overt.core.events import RequestSent
+
+CHANGED = "[overt] {} is now: "
+CONFIG = ".config/overt/config.toml"
+
+
+def environment(server: ModelServer, number: int = -1) -> dict[str, str]:
+    """The facts of the environment section."""
+    section = str(messages(server, number)[0]["content"]).partition("\n# Environment\n")[2]
+    return dict(line.split(": ", 1) for line in section.split("\n"))
+
+
+def said(server: ModelServer, number: int = -1) -> list[str]:
+    return [str(message["content"]) for message in messages(server, number) if message["role"] == "user"]
+
+
+def lines_about(server: ModelServer, *names: str) -> list[str]:
+    """The lines of the last request that tell a change, without their head."""
+    heads = tuple(CHANGED.format(name) for name in names)
+    return [text.partition(": ")[2] for text in said(server) if text.startswith(heads)]
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+# ── mode ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_mode_has_the_same_prefix_and_plan_mode_is_told_before_the_prompt(place: Place) -> None:
+    first = []
+    for mode in ("review", "auto", "yolo", "plan"):
+        with ModelServer([Turn(text="ok")]) as server:
+            assert place.run("run", "go", "--permission-mode", mode, server=server).code == 0
+        first.append(messages(server)[0])
+        assert environment(server)["Mode"] == "non-interactive, nobody to ask: edits and sandboxed commands run"
+        assert len(said(server)) == (2 if mode == "plan" else 1)
+    assert first == first[:1] * 4
+    assert said(server)[0].startswith("[overt] Mode is now: plan: change nothing. Edits are refused")
+
+
+def test_the_prompt_says_nothing_that_is_false_in_plan_mode(place: Place) -> None:
+    with ModelServer([Turn(text="ok")]) as server:
+        place.run("run", "go", "--permission-mode", "plan", server=server)
+    system = str(messages(server)[0]["content"])
+    assert "except in plan mode, finish the task yourself" in system
+    assert "can write" not in system
+
+
+def test_a_mode_changed_in_the_chat_is_told_once_and_changing_it_back_is_not(place: Place) -> None:
+    with ModelServer([Turn(text="answer")] * 4) as server, place.chat(server=server) as chat:
+        for command in ("", "/mode auto", "", "/mode plan"):
+            chat.expect(PROMPT)
+            if command:
+                chat.line(command)
+                chat.expect(PROMPT)
+            if command == "/mode plan":
+                chat.line("/mode auto")
+                chat.expect(PROMPT)
+            chat.line("hello")
+            chat.expect("answer")
+        chat.expect(PROMPT)
+        chat.line("/exit")
+        assert chat.wait() == 0
+        steps = [number for number, post in enumerate(server.posts) if b'"tools"' in post.body]
+        assert environment(server, steps[0])["Mode"] == "review: the user approves edits and commands first"
+        assert said(server, steps[-1]) == [
+            "hello",
+            "[overt] Mode is now: auto: edits and sandboxed commands run unasked",
+            "hello",
+            "hello",
+            "hello",
+        ]
+        bodies = [server.posts[number].body for number in steps]
+    for before, after in pairwise(bodies):
+        assert after.startswith(before[: before.rindex(b"]")])
+
+
+def test_a_mode_changed_during_a_turn_is_told_before_the_next_request(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = [Turn(calls=(call("list", path="."),), delay=0.3), calls(call("glob", pattern="*")), Turn(text="ok")]
+
+    async def main() -> None:
+        conversation = await open_conversation(Options(directory=str(place.work), interactive=True, name="x"))
+        async with asyncio.timeout(30), aclosing(conversation.prompt("go")) as events:
+            async for event in events:
+                if isinstance(event, RequestSent) and conversation.mode == "review":
+                    conversation.set_mode("yolo")
+                    conversation.set_mode("plan")
+        await conversation.close()
+
+    with ModelServer(turns) as server:
+        for name, value in place.environment(server).items():
+            monkeypatch.setenv(name, value)
+        asyncio.run(main())
+    roles = [message["role"] for message in messages(server)[1:]]
+    assert roles == ["user", "assistant", "tool", "user", "assistant", "tool"]
+    assert [text.split(":")[:2] for text in said(server)[1:]] == [["[overt] Mode is now", " plan"]]
+    assert_each_extends_the_one_before(server)
+
+
+def test_a_resumed_session_is_told_the_mode_it_does_not_know(place: Place) -> None:
+    with ModelServer([Turn(text="ok")] * 4) as server:
+        place.run("run", "one", server=server)
+        place.run("run", "-c", "two", "--permission-mode", "plan", server=server)
+        place.run("run", "-c", "three", server=server)
+        place.run("run", "-c", "four", "--permission-mode", "auto", server=server)
+    told = [text.removeprefix("[overt] ").split(".")[0] for text in said(server)]
+    assert told == [
+        "one",
+        "Mode is now: plan: change nothing",
+        "two",
+        "three",
+        "Mode is now: non-interactive, nobody to ask: edits and sandboxed commands run",
+        "four",
+    ]
+    assert_each_extends_the_one_before(server)
+
+
+def test_the_facts_have_an_origin(place: Place) -> None:
+    with ModelServer([Turn(text="ok")]) as server:
+        place.run("run", "one", "--permission-mode", "plan", server=server)
+        shown = place.run("context").out
+    assert any(line.split()[1:2] == ["environment"] and " Mode" in line for line in shown.splitlines()), shown
+    users = [entry["data"]["message"]["origin"] for entry in entries(place.session()) if entry["type"] == "user"]
+    assert users == [{"kind": "environment", "where": "Mode"}, {"kind": "user"}]
+
+
+# ── network, sandbox, limits ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_network_sandbox_and_limits_are_told_as_they_are(place: Place) -> None:
+    with ModelServer([Turn(text="ok")] * 3) as server:
+        place.run("run", "one", server=server)
+        assert environment(server)["Network"] == "loopback only; bash's `network` asks for more"
+        assert environment(server)["Sandbox"] == "no writes outside the workspace and a private /tmp"
+        assert "Limit" not in environment(server)
+        write(place.home / CONFIG, "[sandbox]\nnetwork = true\n[limits]\nbudget_usd = 2.5\n")
+        place.run("run", "one", "--max-turns", "7", server=server)
+        assert environment(server)["Network"] == "open to commands"
+        assert environment(server)["Limit"] == "7 steps a turn, 2.50 USD a session"
+        place.run("run", "one", "-s", "danger-full-access", server=server)
+        assert environment(server)["Sandbox"] == "none, commands have the user's rights"
+        assert environment(server)["Network"] == "open to commands"
+
+
+def test_a_setting_that_changed_since_the_session_was_saved_is_told_once(place: Place) -> None:
+    with ModelServer([Turn(text="ok")] * 5) as server:
+        place.run("run", "one", server=server)
+        place.run("run", "-c", "two", server=server)
+        assert said(server) == ["one", "two"]
+        write(place.home / CONFIG, "[sandbox]\nnetwork = true\n")
+        place.run("run", "-c", "three", server=server)
+        assert said(server) == ["one", "two", "[overt] Network is now: open to commands", "three"]
+        place.run("run", "-c", "four", server=server)
+        write(place.home / CONFIG, "")
+        place.run("run", "-c", "five", "--max-turns", "9", server=server)
+    assert said(server)[4:] == [
+        "four",
+        "[overt] Network is now: loopback only; bash's `network` asks for more",
+        "[overt] Limit is now: 9 steps a turn",
+        "five",
+    ]
+    assert_each_extends_the_one_before(server)
+
+
+def test_a_session_that_goes_on_in_another_folder_is_told_so_once(place: Place) -> None:
+    with ModelServer([Turn(text="ok")] * 3) as server:
+        place.run("run", "one", server=server)
+        id = entries(place.session())[0]["data"]["id"]
+        moved = place.work.with_name("elsewhere")
+        os.rename(place.work, moved)
+        place.work = moved
+        place.run("run", "-r", id, "two", server=server)
+        assert said(server) == ["one", f"[overt] Workspace is now: {moved}", "two"]
+        assert environment(server)["Workspace"] == str(moved)
+        place.run("run", "-r", id, "three", server=server)
+    assert said(server)[3:] == ["three"]
+
+
+def test_a_recipe_without_the_environment_is_told_nothing_of_it(place: Place) -> None:
+    write(place.home / CONFIG, '[context]\nsources = ["system"]\n')
+    with ModelServer([Turn(text="ok")]) as server:
+        place.run("run", "one", "--permission-mode", "plan", server=server)
+    assert said(server) == ["one"]
+    assert "# Environment" not in str(messages(server)[0]["content"])
+
+
+def test_a_model_that_is_told_the_environment_later_learns_what_holds_then(place: Place) -> None:
+    """A small model gets no environment section; the next one gets it, with the usual mode in it."""
+    write(
+        place.home / CONFIG,
+        '[[providers]]\nname = "small"\nkind = "openai"\nbase_url = "{url}"\nmodel = "small-model"\ncompact = true\n',
+    )
+    with ModelServer([Turn(text="ok")] * 6, models=("fake-model", "small-model")) as server:
+        config = place.home / CONFIG
+        config.write_text(config.read_text().format(url=server.url))
+        with place.chat("--permission-mode", "plan", "--model", "small/small-model", server=server) as chat:
+            chat.expect(PROMPT)
+            chat.line("one")
+            chat.expect("ok")
+            chat.expect(PROMPT)
+            chat.line("/model fake-model")
+            chat.expect(PROMPT)
+            chat.line("two")
+            chat.expect("ok")
+            chat.expect(PROMPT)
+            chat.line("/exit")
+            assert chat.wait() == 0
+        posts = [number for number, post in enumerate(server.posts) if post.json()["model"] == "fake-model"]
+    assert [number for number in posts if any("Mode is now: plan" in text for text in said(server, number))], posts
