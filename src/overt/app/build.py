@@ -85,6 +85,8 @@ class Builder:
         self._notices: list[str] = [*setting.config.warnings, *filter(None, (setting.trust.warning,))]
 
     async def build(self) -> Conversation:
+        if not self._options.resume and not self._options.continue_last:
+            self._updates.start_reading_git()
         if told := told_of_sandbox(self._sandbox):
             self._notices.append(told)
         record = open_record(self._options, self._setting, self.troubles.append)
@@ -310,6 +312,7 @@ class Builder:
             )
             self.troubles.extend(notices)
         named = {message.origin.where: message.origin.hash for message in found}
+        await self._updates.wait_for_git()
         updates = self._updates.collect(replace(history, seen=history.seen | named))
         return (*found, *(message for message in updates if message.origin.where not in named))
 
@@ -363,6 +366,7 @@ class Builder:
 
     async def finish(self) -> None:
         late("cache.finish_expiry")()
+        self._updates.close()
         await self._seeker.close()
         await self._hands.close()
         for provider in self._providers:

@@ -70,6 +70,7 @@ TABLE: dict[str, str] = {
     "form": "overt.context.forms:form_of",
     "guide": "overt.context.spoken:tool_guide",
     "spoken": "overt.context.spoken:SpokenWire",
+    "git.summary": "overt.world.git_summary:start_summary",
     "hands": "overt.app.hands:WorldHands",
     "sandbox": "overt.world.sandbox.choose:choose",
     "export.html": "overt.app.records.export_html:draw",
