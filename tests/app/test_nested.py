@@ -113,3 +113,17 @@ def test_a_step_looks_only_at_paths_it_has_not_seen(tmp_path: Path) -> None:
     ask._look = looked.append  # type: ignore[method-assign, assignment]
     assert ask(fold(history, saw("a/new", "a/f1"))) == ()
     assert looked == ["a/AGENTS.md", "a/new"]
+
+
+def test_claude_md_joins_only_where_there_is_no_agents_md(tmp_path: Path) -> None:
+    lay(tmp_path, "a/CLAUDE.md", "a/b/CLAUDE.md", "a/b/AGENTS.md", "a/b/f.py")
+    history = fold(History(), saw("a/b/f.py"))
+    both = Nested(
+        os.path.realpath(tmp_path),
+        ("AGENTS.md",),
+        may_read=lambda path: True,
+        cap=100,
+        instead={"AGENTS.md": "CLAUDE.md"},
+    )
+    assert where(both(history)) == ["a/CLAUDE.md", "a/b/AGENTS.md"]
+    assert where(nested(tmp_path)(history)) == ["a/b/AGENTS.md"]

@@ -74,3 +74,13 @@ def test_other_words_are_answered_with_the_usage(book: Notebook, words: str) -> 
 def test_there_may_be_none(tmp_path: Path, book: Notebook) -> None:
     (tmp_path / "OVERT.md").unlink()
     assert do(book, "") == ("There are no notes yet. Add one: /memory add TEXT",)
+
+
+def test_files_of_rules_are_listed_with_their_place_and_cannot_be_removed(tmp_path: Path, book: Notebook) -> None:
+    (tmp_path / "AGENTS.md").write_text("# House rules\nmore\n")
+    assert [(row.name, row.first, row.path) for row in book.rows()] == [
+        ("AGENTS.md", "House rules", "AGENTS.md"),
+        ("OVERT.md", "Kept here", "OVERT.md"),
+    ]
+    with pytest.raises(OvertError):
+        do(book, "remove AGENTS.md")

@@ -41,6 +41,7 @@ def test_the_built_in_recipe_is_shown_as_the_default(where: Environment) -> None
         ("context.sources", SOURCES, "default"),
         ("context.instructions", (), "default"),
         ("context.strict", False, "default"),
+        ("context.foreign", True, "default"),
         *((f"context.caps.{name}", cap, "default") for name, cap in CAPS.items()),
     ]
 
@@ -145,3 +146,10 @@ def test_a_folder_nobody_vouched_for_may_be_strict_and_never_less_so(where: Envi
     Path(where.config_dir, "config.toml").write_text("[context]\nstrict = true\n")
     assert loaded(where, "[context]\nstrict = false", trusted=False).recipe.strict
     assert not loaded(where, "[context]\nstrict = false", trusted=True).recipe.strict
+
+
+def test_a_folder_nobody_vouched_for_may_only_switch_files_for_other_agents_off(where: Environment) -> None:
+    assert not loaded(where, "[context]\nforeign = false", trusted=False).recipe.foreign
+    Path(where.config_dir, "config.toml").write_text("[context]\nforeign = false\n")
+    assert not loaded(where, "[context]\nforeign = true", trusted=False).recipe.foreign
+    assert loaded(where, "[context]\nforeign = true", trusted=True).recipe.foreign

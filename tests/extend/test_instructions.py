@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.extend.instructions import LARGEST, Piece, Place, matched, walked
+from overt.extend.instructions import LARGEST, Piece, Place, matched, project_rules, walked
 
 
 @pytest.fixture
@@ -91,3 +91,70 @@ def test_a_folder_that_is_a_link_leads_nowhere_out_of_the_project(place: Place) 
     os.symlink(f"{place.home}/private", f"{place.project}/docs")
     for pattern in ("docs/key.md", "docs/*.md", "**/*.md", "d*/key.md"):
         assert matched(place, pattern, strict=False) == ()
+
+
+# ── rules for other agents ───────────────────────────────────────────────────────────────────────────────
+
+
+def put(place: Place, name: str, text: str) -> None:
+    path = Path(place.project, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def names(pieces: tuple[Piece, ...]) -> list[str]:
+    return [piece.where for piece in pieces]
+
+
+def test_a_folder_without_agents_md_has_the_rules_of_claude_md(place: Place) -> None:
+    lay(place.project, "CLAUDE.md", "pkg/CLAUDE.md", "pkg/AGENTS.md", "pkg/inner/CLAUDE.md")
+    assert names(project_rules(place, foreign=True)) == ["CLAUDE.md", "pkg/AGENTS.md", "pkg/inner/CLAUDE.md"]
+    assert names(project_rules(place, foreign=False)) == ["pkg/AGENTS.md"]
+
+
+def test_a_link_to_claude_md_does_not_hide_it(place: Place) -> None:
+    lay(place.project, "CLAUDE.md")
+    Path(place.project, "AGENTS.md").symlink_to("CLAUDE.md")
+    assert names(project_rules(place, foreign=True)) == ["CLAUDE.md"]
+
+
+def test_imports_stand_before_the_file_that_names_them_four_hops_deep(place: Place) -> None:
+    put(place, "CLAUDE.md", "See @docs/a.md, and\n- @b.md.\n@CLAUDE.md @missing.md me@example.com\n")
+    put(place, "b.md", "b")
+    put(place, "docs/a.md", "@../h2.md")
+    for hop in (2, 3, 4, 5):
+        put(place, f"h{hop}.md", f"@h{hop + 1}.md @CLAUDE.md")
+    assert names(project_rules(place, foreign=True)) == [
+        *("h4.md", "h3.md", "h2.md", "docs/a.md", "b.md", "CLAUDE.md"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@../outside.md",
+        "@/etc/hostname",
+        "@~/outside.md",
+        "@link.md",
+        "@out/outside.md",
+        "@.env",
+        "@docs",
+        "@a\0b.md",
+        "`@b.md`",
+        "```\n@b.md\n```",
+        "~~~\n@b.md",
+    ],
+)
+def test_what_is_outside_hidden_a_link_or_code_is_not_imported(place: Place, text: str) -> None:
+    put(place, "CLAUDE.md", text)
+    lay(place.project, "b.md", ".env", "docs/x.md")
+    lay(os.path.dirname(place.project), "outside.md", "home/outside.md")
+    Path(place.project, "link.md").symlink_to("b.md")
+    Path(place.project, "out").symlink_to("..")
+    assert names(project_rules(place, foreign=True)) == ["CLAUDE.md"]
+
+
+def test_agents_md_imports_nothing(place: Place) -> None:
+    put(place, "AGENTS.md", "@b.md")
+    lay(place.project, "b.md")
+    assert names(project_rules(place, foreign=True)) == ["AGENTS.md"]

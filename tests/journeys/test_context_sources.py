@@ -187,3 +187,31 @@ def test_notes_are_kept_from_the_chat_and_from_the_shell(place: Place) -> None:
     assert place.run("memory", "remove", "先跑测试").code == 1
     assert place.run("memory", "nonsense").code == 2
     assert not path.exists()
+
+
+def test_claude_md_is_read_in_a_trusted_folder_without_agents_md(place: Place) -> None:
+    put(place.work, "CLAUDE.md", "rules of ANOTHER agent, see @docs/more.md")
+    put(place.work, "docs/more.md", "IMPORTED rules")
+    put(place.work, "pkg/CLAUDE.md", "PKG rules")
+    put(place.work, "pkg/a.py", "x = 1\n")
+    words = ("ANOTHER", "IMPORTED")
+    with ModelServer([Turn(text="ok")] * 3 + [calls(call("read", path="pkg/a.py")), Turn(text="ok")]) as server:
+        ran = place.run("run", "hello", server=server)
+        assert "CLAUDE.md not read, because this folder is not trusted. Run `overt trust`" in ran.err
+        assert order(system(server), *words) == []
+        assert place.run("trust").code == 0
+        for setting in ("strict = true", "foreign = false"):
+            put(place.home, ".config/overt/config.toml", f"[context]\n{setting}\n")
+            assert place.run("run", "hello", server=server).err == ""
+            assert order(system(server), *words) == []
+        put(place.home, ".config/overt/config.toml", "")
+        assert place.run("run", "look", server=server).code == 0
+    assert order(system(server), *words) == ["IMPORTED", "ANOTHER"]
+    assert "# Rules of this project (CLAUDE.md)\n" in system(server)
+    assert any(text.endswith("\nPKG rules") and "from pkg/CLAUDE.md;" in text for text in said(server))
+    shown = place.run("context").out
+    assert re.search(r"\bproject\b.* docs/more\.md:1-1 #", shown) and re.search(
+        r"\bproject\b.* CLAUDE\.md:1-1 #", shown
+    )
+    names = [json.loads(line)["name"] for line in place.run("memory", "--json").out.splitlines()]
+    assert names == ["docs/more.md", "CLAUDE.md"]

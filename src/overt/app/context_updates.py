@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from overt.app.prefix import Fragments, nested_names
+from overt.app.prefix import Fragments, nested_names, reads_foreign
 from overt.app.setting import Setting
 from overt.core.fragments import Origin
 from overt.core.history import History
@@ -16,6 +16,7 @@ from overt.core.messages import Message, said
 from overt.core.requests import Prefix
 from overt.engine.agent import Agent
 from overt.extend.facts import announce_changes, known_facts
+from overt.extend.instructions import FOREIGN_RULES, RULES
 
 GIT = Origin(kind="environment", where="git")
 GIT_HEAD = (
@@ -106,5 +107,6 @@ class ContextUpdates:
             nested_names(recipe.sources),
             may_read=agent.gate.may_read,
             cap=recipe.cap("nested"),
+            instead={RULES: FOREIGN_RULES} if reads_foreign(self._setting) else {},
         )
         return self._nesting(history)

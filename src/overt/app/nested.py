@@ -5,7 +5,7 @@ comes back. A step looks only at what the steps before it have not seen.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from overt.context.recipe import Source, file
 from overt.core.fragments import Origin
@@ -19,11 +19,23 @@ MOST = 8
 
 
 class Nested:
-    """`names` are what such files are called. `may_read` keeps out what a rule would ask about."""
+    """`names` are what such files are called, `instead` the name that is read where one of them is missing.
 
-    def __init__(self, root: str, names: tuple[str, ...], *, may_read: Callable[[str], bool], cap: int) -> None:
+    `may_read` keeps out what a rule would ask about.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        names: tuple[str, ...],
+        *,
+        may_read: Callable[[str], bool],
+        cap: int,
+        instead: Mapping[str, str] | None = None,
+    ) -> None:
         self._root = root
         self._names = names
+        self._instead = instead or {}
         self._may_read = may_read
         self._cap = cap
         self._eras = -1
@@ -63,10 +75,15 @@ class Nested:
             return
         parts = path.split("/")[:-1]
         for depth in range(1, len(parts) + 1):
+            folder = "/".join(parts[:depth])
             for name in self._names:
-                place = "/".join((*parts[:depth], name))
-                if place not in self._wanted and os.path.isfile(os.path.join(self._root, place)):
+                if place := self._find(folder, name) or self._find(folder, self._instead.get(name, "")):
                     self._wanted[place] = None
+
+    def _find(self, folder: str, name: str) -> str:
+        """The path of a regular file, or an empty string: links are not followed."""
+        path = os.path.join(self._root, folder, name)
+        return f"{folder}/{name}" if name and os.path.isfile(path) and not os.path.islink(path) else ""
 
     def _message(self, path: str) -> Message | None:
         whole = os.path.join(self._root, path)

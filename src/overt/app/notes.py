@@ -5,7 +5,7 @@ import os
 from msgspec import Struct
 
 from overt.app.options import Options
-from overt.app.prefix import shelves_of
+from overt.app.prefix import project_rules, shelves_of
 from overt.app.secrets import make_redactor
 from overt.app.setting import Setting, read_setting
 from overt.core.errors import UsageError
@@ -30,7 +30,16 @@ class Notebook:
         self._shelves = shelves_of(setting)
 
     def rows(self) -> tuple[NoteRow, ...]:
-        """Those for every project, the file of the project, those for this project: in the order in which they join."""
+        """Rules of the project, then notes, in the order in which they join."""
+        rules = (
+            NoteRow(name=piece.where, first=_first(text), size=len(text), path=self._shown(piece.path))
+            for piece in project_rules(self._setting)
+            if (text := piece.content.decode("utf-8", "replace").strip())
+        )
+        return (*rules, *self._notes())
+
+    def _notes(self) -> tuple[NoteRow, ...]:
+        """Those for every project, the file of the project, those for this project."""
         path = os.path.join(self._setting.roots.project, memory.PROJECT_FILE)
         file = read(path, memory.PROJECT_FILE)
         text = file.content.decode("utf-8", "replace").strip() if file else ""
@@ -51,7 +60,7 @@ class Notebook:
 
     def warnings(self) -> tuple[str, ...]:
         """What is longer than what joins."""
-        recipe, rows = self._setting.config.recipe, self.rows()
+        recipe, rows = self._setting.config.recipe, self._notes()
         found = [
             say("memory.cut", where=row.name, size=row.size, cap=recipe.cap("memory"))
             for row in rows

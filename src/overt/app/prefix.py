@@ -35,6 +35,16 @@ def place_of_rules(setting: Setting) -> Place:
     return Place(project=roots.project, workspace=roots.workspace, home=setting.environment.home)
 
 
+def reads_foreign(setting: Setting) -> bool:
+    """True if files for other agents are read where ours are missing."""
+    recipe = setting.config.recipe
+    return recipe.foreign and not recipe.strict and setting.trust.has(setting.roots.project)
+
+
+def project_rules(setting: Setting) -> tuple[Piece, ...]:
+    return instructions.project_rules(place_of_rules(setting), foreign=reads_foreign(setting))
+
+
 def shelves_of(setting: Setting) -> memory.Shelves:
     environment = setting.environment
     return memory.shelves(environment.config_dir, environment.data_dir, setting.roots.project)
@@ -164,13 +174,21 @@ class Fragments:
                 piece = instructions.read(path, self._place.where(path), follow=True)
                 return (piece,) if piece else ()
             case "project":
-                return instructions.walked(self._place, RULES)
+                return self._project_rules()
             case "instructions":
                 return [piece for pattern in self._recipe.instructions for piece in self._instructions(pattern)]
             case _ if _walks(source):
                 return instructions.walked(self._place, source)
             case _:
                 return instructions.matched(self._place, source, strict=strict)
+
+    def _project_rules(self) -> tuple[Piece, ...]:
+        pieces = project_rules(self._setting)
+        if self._recipe.foreign and not self._recipe.strict and not reads_foreign(self._setting):
+            every = instructions.project_rules(self._place, foreign=True)
+            unread = [piece.where for piece in every if piece not in pieces]
+            self._left_out += [say("context.untrusted", where=", ".join(unread))] if unread else []
+        return pieces
 
     def _instructions(self, pattern: str) -> tuple[Piece, ...]:
         found = instructions.matched(self._place, pattern, strict=self._recipe.strict)

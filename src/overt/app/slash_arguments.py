@@ -24,6 +24,8 @@ from overt.lib.catalogue import say
 from overt.sessions.index import Summary, paths, summary
 
 MODES: tuple[Mode, ...] = ("review", "auto", "plan", "yolo")
+SHELVES = ("global/", "project/")
+"""How the names of private notes begin; other rows of `/memory` are files that it does not remove."""
 MOST_SESSIONS = 100
 LONGEST = 60
 MODELS_FRESH = 300.0
@@ -187,7 +189,7 @@ async def _memory(around: Around, given: str) -> Sequence[Offer]:
     verb, blank, _ = given.partition(" ")
     if verb in ("remove", "rm") and blank:
         rows = await asyncio.to_thread(lambda: late("notebook")(around.conversation.workspace).rows())
-        return [Offer(f"{verb} {row.name}", row.first, row.name) for row in rows if "/" in row.name]
+        return [Offer(f"{verb} {row.name}", row.first, row.name) for row in rows if row.name.startswith(SHELVES)]
     if verb == "add" and blank:
         return [Offer("add --global", say("tui.complete.memory_global"), "--global", more=True)]
     if blank:

@@ -288,6 +288,7 @@ CHECKS: dict[str, Check] = {
     "context.sources": Check("a list of sources and files", _sources),
     "context.instructions": Check("a list of files and patterns", _patterns),
     "context.strict": FLAG,
+    "context.foreign": FLAG,
     **{f"context.caps.{name}": WHOLE for name in CAPS},
     "env.pass": Check("a list of names of variables", _variables),
     "workspace.allow_read": TEXTS,

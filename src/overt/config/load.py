@@ -66,6 +66,7 @@ STRICTNESS = {
     "sandbox.network": (False, True),
     "sandbox.write": (False, True),
     "context.strict": (True, False),
+    "context.foreign": (False, True),
 }
 """The strictest first."""
 
@@ -75,6 +76,7 @@ UNSET = {
     "sandbox.network": False,
     "sandbox.write": True,
     "context.strict": False,
+    "context.foreign": True,
 }
 
 ALWAYS_LOOSE = frozenset(
@@ -292,6 +294,7 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
             sources=get("context.sources", SOURCES),
             instructions=tuple(dict.fromkeys(get("context.instructions", ()))),
             strict=get("context.strict", False),
+            foreign=get("context.foreign", True),
             caps={name: cap for name in CAPS if (cap := get(f"context.caps.{name}"))},
         ),
         env_pass=get("env.pass", ()),

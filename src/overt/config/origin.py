@@ -58,6 +58,7 @@ DEFAULTS: dict[str, Any] = {
     "context.sources": SOURCES,
     "context.instructions": (),
     "context.strict": False,
+    "context.foreign": True,
     **{f"context.caps.{name}": cap for name, cap in CAPS.items()},
     "env.pass": (),
     "workspace.allow_read": (),

@@ -234,12 +234,14 @@ CAPS = {
 class Recipe(Struct, frozen=True, kw_only=True):
     """Names of `sources` that are none of ours are files. `strict` leaves out what lies outside of the project.
 
+    `foreign`: files that are meant for other agents are read where ours are missing, unless it is strict.
     `caps` holds those that differ from the usual.
     """
 
     sources: tuple[str, ...] = SOURCES
     instructions: tuple[str, ...] = ()
     strict: bool = False
+    foreign: bool = True
     caps: dict[str, int] = {}
 
     def cap(self, name: str) -> int:

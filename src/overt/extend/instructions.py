@@ -1,6 +1,7 @@
 """Rules and instruction files: which of them hold here, found and read without following anybody's links."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -10,9 +11,15 @@ from overt.lib.paths import literal, shown
 from overt.lib.regular import read_regular
 
 RULES = "AGENTS.md"
+FOREIGN_RULES = "CLAUDE.md"
+"""Rules for another agent, read in a folder that has none for all agents."""
 LARGEST = 1024 * 1024
 MOST_FILES = 50
 MOST_VISITED = 20_000
+MOST_HOPS = 4
+"""How far imports are followed: a file that a file imports is one hop further."""
+CODE = r"(?ms)^ *(```|~~~).*?(?:^ *\1|\Z)|`[^`\n]*`"
+IMPORT = r"(?<!\S)@([^\s@\0]+)"
 
 
 class Piece(Struct, frozen=True, kw_only=True):
@@ -48,6 +55,35 @@ def walked(place: Place, name: str) -> tuple[Piece, ...]:
     """The file of this name in every folder from the project down to the workspace, the nearest last."""
     found = (os.path.join(folder, name) for folder in down_to(place.project, place.workspace))
     return tuple(piece for path in found if (piece := read(path, place.where(path))))
+
+
+def project_rules(place: Place, *, foreign: bool) -> tuple[Piece, ...]:
+    """The rules of every folder from the project down to the workspace, the nearest last.
+
+    With `foreign` a folder without `AGENTS.md` has those of `CLAUDE.md`, behind the files that it imports.
+    """
+    pieces: dict[str, Piece] = {}
+    for folder in down_to(place.project, place.workspace):
+        path = os.path.join(folder, RULES)
+        if piece := read(path, place.where(path)):
+            pieces[path] = piece
+        elif foreign:
+            _import(place, os.path.join(folder, FOREIGN_RULES), MOST_HOPS, pieces, set())
+    return tuple(pieces.values())
+
+
+def _import(place: Place, path: str, hops: int, pieces: dict[str, Piece], seen: set[str]) -> None:
+    """Add a file and, ahead of it, those that its `@path` names. Nothing outside of the project is imported."""
+    inside = lies_in(os.path.realpath(os.path.dirname(path)), place.project)
+    if path in seen or len(pieces) >= MOST_FILES or not inside or not (piece := read(path, place.where(path))):
+        return
+    seen.add(path)
+    text = re.sub(CODE, "", piece.content.decode("utf-8", "replace"))
+    for name in re.findall(IMPORT, text)[:MOST_FILES] if hops else ():
+        target = os.path.normpath(os.path.join(os.path.dirname(path), name.rstrip(".,;:!?)")))
+        if not os.path.basename(target).startswith("."):  # such as .env
+            _import(place, target, hops - 1, pieces, seen)
+    pieces[path] = piece
 
 
 def down_to(project: str, workspace: str) -> tuple[str, ...]:

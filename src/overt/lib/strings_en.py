@@ -109,6 +109,7 @@ ENGLISH: dict[str, str] = {
     # what stands before a conversation
     "context.cut": "{where} was cut to {cap} characters; `context.caps.{name}` sets how many join",
     "context.nothing": "instructions: no file fits {pattern}",
+    "context.untrusted": "{where} not read, because this folder is not trusted. Run `overt trust` here to read it.",
     "context.denied": "{where} was left out: the rule {rule} keeps it from being read",
     # what a prompt points at
     "refer.missing_many": "Nothing is there, so nothing was attached, for {what}",

@@ -109,6 +109,7 @@ CHINESE: dict[str, str] = {
     # what stands before a conversation
     "context.cut": "{where} 被截到 {cap} 个字符；`context.caps.{name}` 决定加入多少",
     "context.nothing": "instructions：没有文件符合 {pattern}",
+    "context.untrusted": "没有读取 {where}，因为此文件夹未受信任。在此运行 `overt trust` 即可读取。",
     "context.denied": "{where} 没有加入：规则 {rule} 不许读它",
     # what a prompt points at
     "refer.missing_many": "以下引用什么也没有找到，因此没有附上：{what}",
