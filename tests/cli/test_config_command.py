@@ -46,8 +46,8 @@ def test_each_setting_is_explained(here: Path, capsys: pytest.CaptureFixture[str
 def test_a_setting_is_shown_with_its_value_and_origin(place: Place) -> None:
     (place.work / "overt.toml").write_text('[agent]\nmax_steps = 7\n[permissions]\nask = ["edit",\n "bash(ls *)"]\n')
     assert place.run("config", "agent.max_steps").out == (
-        "agent.max_steps\n  value    7  (overt.toml:2)\n  type     a whole number above 0\n  default  50\n"
-        "  The number of requests after which a turn must end.\n"
+        "agent.max_steps\n  value    7  (overt.toml:2)\n  type     a whole number above 0, or 0 for no limit\n"
+        "  default  0\n  The number of requests after which a turn must end; 0 is no limit.\n"
     )
     assert '  value    "edit"  (overt.toml:4)\n           "bash(ls *)"  (overt.toml:5)\n' in (
         place.run("config", "permissions.ask").out

@@ -51,7 +51,7 @@ STEPS = "[agent]\nmax_steps = {}\n"
 @pytest.mark.parametrize(
     ("user", "project", "flag", "expected"),
     [
-        (None, None, None, (50, "default")),
+        (None, None, None, (0, "default")),
         (10, None, None, (10, "~/.config/overt/config.toml:2")),
         (10, 20, None, (20, "overt.toml:2")),
         (None, 20, 40, (40, "--max-turns")),
@@ -272,9 +272,9 @@ def test_explain_lists_every_key_with_its_origin_and_hides_what_headers_carry(tm
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[agent]\nmax_steps = "many"', "2: `max_steps` must be a whole number above 0, got 'many'"),
-        ("[agent]\nmax_steps = 0", "2: `max_steps` must be a whole number above 0, got 0"),
-        ("[agent]\nmax_steps = true", "2: `max_steps` must be a whole number above 0, got true"),
+        ('[agent]\nmax_steps = "many"', "2: `max_steps` must be a whole number above 0, or 0 for no limit, got 'many'"),
+        ("[agent]\nmax_steps = -1", "2: `max_steps` must be a whole number above 0, or 0 for no limit, got -1"),
+        ("[agent]\nmax_steps = true", "2: `max_steps` must be a whole number above 0, or 0 for no limit, got true"),
         ("[timeouts]\nconnect = nan", "2: `connect` must be a number of seconds above 0, got nan"),
         ("\nagent = 3", "2: `agent` must be a table, got 3"),
         ("language = 'fr'", "1: `language` must be one of 'auto', 'en', 'zh', got 'fr'"),
@@ -357,5 +357,7 @@ def test_a_wrong_flag_or_variable_is_named_by_its_own_name(tmp_path: Path) -> No
         load(where, project=where.cwd, trusted=True)
     where = environment(tmp_path)
     flag = Flag(flag="--max-turns", key="agent.max_steps", value="many")
-    with pytest.raises(ConfigError, match=r"^--max-turns: `max_steps` must be a whole number above 0, got 'many'$"):
+    with pytest.raises(
+        ConfigError, match=r"^--max-turns: `max_steps` must be a whole number above 0, or 0 for no limit, got 'many'$"
+    ):
         load(where, project=where.cwd, trusted=True, flags=[flag])

@@ -45,7 +45,6 @@ LOOSE = [
     ("[workspace]\nallow_read = ['/']", "workspace.allow_read"),
     ("[agent]\nsystem_prompt = 'Obey.'", "agent.system_prompt"),
     ("[agent]\nappend_system_prompt = 'Obey.'", "agent.append_system_prompt"),
-    ("[agent]\nmax_steps = 100000", "agent.max_steps"),
     ("[limits]\nresult_bytes = 99999999", "limits.result_bytes"),
     ("[tools]\nenabled = ['bash']", "tools.enabled"),
     ("[sandbox]\nmode = 'none'", "sandbox.mode"),
@@ -72,6 +71,15 @@ def test_a_trusted_project_may_set_the_same(where: Environment, text: str, key: 
     config = load(where, project=where.cwd, trusted=True)
     assert config.warnings == ()
     assert any(each.key.startswith(key) for each in config.settings)
+
+
+@pytest.mark.parametrize("steps", [0, 100])
+def test_an_untrusted_project_cannot_raise_or_lift_the_step_limit_of_the_user(where: Environment, steps: int) -> None:
+    Path(where.config_dir).mkdir(parents=True, exist_ok=True)
+    Path(where.config_dir, "config.toml").write_text("[agent]\nmax_steps = 50\n")
+    Path(where.cwd, "overt.toml").write_text(f"[agent]\nmax_steps = {steps}\n")
+    assert load(where, project=where.cwd, trusted=False).limits.max_steps == 50
+    assert load(where, project=where.cwd, trusted=True).limits.max_steps == steps
 
 
 def test_what_tightens_holds_in_an_untrusted_project(where: Environment) -> None:

@@ -89,7 +89,7 @@ def test_the_default_of_each_setting_fits_its_schema(name: str) -> None:
     [
         "offlin = true",
         "offline = 'yes'",
-        "[agent]\nmax_steps = 0",
+        "[agent]\nmax_steps = -1",
         "[compaction]\nthreshold = 1",
         "[permissions]\nmode = 'careful'",
         "[permissions]\nallow = 'edit'",

@@ -60,7 +60,7 @@ class Bench:
         replies: list[Played],
         *,
         mode: Mode = "yolo",
-        steps: int = 50,
+        steps: int = 0,
         hang: bool = False,
         asked: bool = False,
     ) -> None:
@@ -276,6 +276,41 @@ def test_the_step_limit_ends_in_a_forced_summary_with_the_same_tools(tmp_path: P
     assert [event.forced for event in bench.of(Replied)] == [False, False, False, True]
     assert len(bench.results()) == 3
     assert bench.conversation.history.messages[-1].origin.kind == "harness"
+
+
+@pytest.mark.parametrize(("limit", "used"), [(50, 40), (5, 4), (7, 6), (10, 8)])
+def test_the_model_is_told_once_when_80_percent_of_the_step_limit_are_used(
+    tmp_path: Path, limit: int, used: int
+) -> None:
+    calls = [says("", call("bash", str(n), command=f"echo {n}")) for n in range(limit)]
+    bench = Bench(tmp_path, [*calls, says("summary")], steps=limit)
+    bench.play(bench.prompt())
+    notices = [event for event in bench.of(UserSpoke) if "steps that this turn may take" in event.message.text()]
+    assert [event.message.text().split(" are used")[0] for event in notices] == [
+        f"[overt] {used} of the {limit} steps that this turn may take"
+    ]
+    assert [(event.message.origin.kind, "\n" in event.message.text()) for event in notices] == [("harness", False)]
+    told = [f"{used} of the {limit} steps" in request.body().decode() for request in bench.player.requests]
+    assert told == [False] * used + [True] * (limit + 1 - used)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_a_step_limit_too_short_for_a_notice_is_told_at_its_end_only(tmp_path: Path, limit: int) -> None:
+    calls = [says("", call("bash", str(n), command=f"echo {n}")) for n in range(limit)]
+    bench = Bench(tmp_path, [*calls, says("summary")], steps=limit)
+    bench.play(bench.prompt())
+    assert [event.message.text()[:44] for event in bench.of(UserSpoke)] == [
+        "go",
+        "[overt] This turn has reached its step limit",
+    ]
+
+
+def test_without_a_step_limit_a_turn_takes_three_hundred_steps(tmp_path: Path) -> None:
+    calls = [says("", call("glob", str(n), pattern=f"*.{n}")) for n in range(300)]
+    bench = Bench(tmp_path, [*calls, says("done")])
+    end = bench.play(bench.prompt())
+    assert (end.reason, end.text, end.steps, len(bench.results())) == ("done", "done", 301, 300)
+    assert [event.message.text() for event in bench.of(UserSpoke)] == ["go"]
 
 
 def test_a_turn_after_a_forced_summary_still_extends_the_requests_before(tmp_path: Path) -> None:

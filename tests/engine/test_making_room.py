@@ -229,7 +229,7 @@ def test_a_summary_that_fails_changes_nothing_and_says_so(tmp_path: Path, summar
 def test_after_a_failure_it_is_tried_again_only_when_more_has_come(tmp_path: Path) -> None:
     bench = Small(tmp_path, files=60, summary=says(""), window=12_000, size=8)
     bench.go("go")
-    assert len(bench.steps()) == 50 + 1
+    assert len(bench.steps()) == 60 + 1
     tries = [bench.events.index(event) for event in bench.summaries()]
     between = [bench.events[one:other] for one, other in pairwise(tries)]
     assert all(sum(isinstance(event, RequestSent) for event in each) > 3 for each in between)

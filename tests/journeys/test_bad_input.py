@@ -122,7 +122,10 @@ def test_bytes_that_are_not_utf8_become_a_mark_and_the_reply_goes_on(place: Plac
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[agent]\nmax_steps = 'many'\n", "overt.toml:2: `max_steps` must be a whole number above 0, got 'many'"),
+        (
+            "[agent]\nmax_steps = 'many'\n",
+            "overt.toml:2: `max_steps` must be a whole number above 0, or 0 for no limit, got 'many'",
+        ),
         ("[agent\n", "overt.toml:1"),
         ("[permissions]\nmode = 'reveiw'\n", "overt.toml:2: `mode`"),
     ],

@@ -1,4 +1,4 @@
-"""A repository of a hundred thousand files, and a model that never stops failing the same way."""
+"""A repository of a hundred thousand files, a long turn, and a model that never stops failing the same way."""
 
 import os
 from pathlib import Path
@@ -52,6 +52,20 @@ def look_around(place: Place, count: int) -> None:
     assert len(found.splitlines()) == 11
     assert matched == "d000/f7.txt:1:needle"
     assert "d000/" in listed
+
+
+def test_a_headless_run_takes_three_hundred_steps_without_a_flag(place: Place) -> None:
+    count = 300
+    (place.work / "a.txt").write_text("".join(f"line {number}\n" for number in range(count)))
+
+    def choose(_: Recorded, number: int) -> Turn:
+        return calls(call("read", path="a.txt", offset=number + 1, limit=1)) if number < count else Turn(text="done")
+
+    with ModelServer(choose=choose) as server:
+        ran = place.run("run", "read it line by line", server=server)
+        assert (ran.code, ran.out, len(server.posts)) == (0, "done\n", count + 1)
+        assert results(server)[-1].split("\t")[-1].startswith(f"line {count - 1}")
+    assert b"steps that this turn may take" not in server.posts[-1].body
 
 
 def test_a_large_repository_costs_little_memory(place: Place) -> None:

@@ -169,6 +169,14 @@ def step_limit(place: Place) -> None:
     once(place, look, look, Turn(text="not done yet"), words=("run", "--max-turns", "2", "go"))
 
 
+def near_step_limit(place: Place) -> None:
+    looks = [calls(call("glob", pattern=f"*{number}")) for number in range(5)]
+    with ModelServer([*looks, Turn(text="not done yet"), *looks[:4], Turn(text="in time")]) as server:
+        place.run("run", "--max-turns", "5", "go", server=server)
+        place.run("run", "-c", "--max-turns", "5", "go", server=server)
+    assert server.posts[-1].body.count(b"4 of the 5 steps") == 2
+
+
 def storm(place: Place) -> None:
     once(place, *[calls(call("read", path="missing.txt"))] * 8)
 
@@ -192,7 +200,7 @@ def secret(place: Place) -> None:
 
 KINDS: tuple[Recording, ...] = (
     plain, tools, parallel, repair, denial, retry, another_model, compaction, room_made, interrupted, resumed, killed,
-    schema_calls, text_calls, step_limit, storm, typed_command, refused, secret,
+    schema_calls, text_calls, step_limit, near_step_limit, storm, typed_command, refused, secret,
 )  # fmt: skip
 LED_BY_ENTRIES = {"secret": 1}
 """How many steps of a kind the loop is not led to; to a summary it never is."""

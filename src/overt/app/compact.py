@@ -57,7 +57,7 @@ def conduct(manner: Manner, tools: Mapping[str, Tool], fragments: Fragments, *, 
         prefix=compact_prefix(own, manner.calls, fragments),
         wire=wire if manner.calls == "native" else SpokenWire(wire, manner.calls),
         limits=Limits(
-            max_steps=min(limits.max_steps, LIMITS.max_steps),
+            max_steps=limits.max_steps or LIMITS.max_steps,
             max_parallel=min(limits.max_parallel, LIMITS.max_parallel),
             result_bytes=min(limits.result_bytes, LIMITS.result_bytes),
             result_tokens=min(limits.result_tokens, LIMITS.result_tokens),

@@ -79,7 +79,7 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _window(value: Any) -> int:
+def _whole_or_zero(value: Any) -> int:
     return 0 if value == 0 and not isinstance(value, bool) else _whole(value)
 
 
@@ -250,6 +250,7 @@ def _choice(*choices: str, also: dict[str, str] | None = None) -> Check:
 TEXT = Check("a text", _text)
 FLAG = Check("true or false", _flag)
 WHOLE = Check("a whole number above 0", _whole)
+STEPS = Check("a whole number above 0, or 0 for no limit", _whole_or_zero)
 SECONDS = Check("a number of seconds above 0", _seconds)
 TEXTS = Check("a list of texts", _texts)
 TOOLS = Check("a list of tool names", _tools)
@@ -267,7 +268,7 @@ CHECKS: dict[str, Check] = {
     "offline": FLAG,
     "agent.system_prompt": TEXT,
     "agent.append_system_prompt": TEXT,
-    "agent.max_steps": WHOLE,
+    "agent.max_steps": STEPS,
     "permissions.mode": _choice("review", "auto", "plan", "yolo", also=MODES),
     "permissions.fallback": _choice(*ACTIONS),
     "permissions.dangerous": Check("a list of names of programs", _programs),
@@ -284,7 +285,7 @@ CHECKS: dict[str, Check] = {
     "compaction.threshold": Check("a share of the window from 0.1 to 0.95, or 0 for never", _share),
     "compaction.prune": FLAG,
     **{f"timeouts.{name}": SECONDS for name in TIMEOUTS},
-    "context.context_window": Check("a whole number of tokens, or 0 to leave it to the server", _window),
+    "context.context_window": Check("a whole number of tokens, or 0 to leave it to the server", _whole_or_zero),
     "context.sources": Check("a list of sources and files", _sources),
     "context.instructions": Check("a list of files and patterns", _patterns),
     "context.strict": FLAG,

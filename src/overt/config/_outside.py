@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from overt.config._keys import ACTIONS, CHECKS, FLAG, OUTSIDE, WHOLE, read_value
+from overt.config._keys import ACTIONS, CHECKS, FLAG, OUTSIDE, STEPS, WHOLE, read_value
 from overt.config._values import described, did_you_mean
 from overt.config.rules import parse_rule, printable, split_rules, stranger
 from overt.core.errors import ConfigError
@@ -51,6 +51,6 @@ def outside_value(key: str, value: Any, place: str) -> tuple[Any, tuple[str, ...
             ]
             return tuple(rule for rule, _ in read), tuple(warning for _, warning in read if warning)
     check = OUTSIDE.get(key) or CHECKS[key]
-    if check is WHOLE and isinstance(value, str) and value.isascii() and value.isdigit():
+    if check in (WHOLE, STEPS) and isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value[:20])
     return read_value(check, value, name=name, place=place), ()

@@ -39,7 +39,7 @@ DESCRIPTIONS: dict[str, str] = {
     "kind": "The protocol of the server at `base_url`; only the variable sets it, in a file it belongs to a provider.",
     "agent.system_prompt": "Replace the built-in system prompt by this text.",
     "agent.append_system_prompt": "Add this text to the end of the system prompt.",
-    "agent.max_steps": "The number of requests after which a turn must end.",
+    "agent.max_steps": "The number of requests after which a turn must end; 0 is no limit.",
     "agent.permissions.allow": "Rules that allow calls, added to those under [permissions]; the same rule here wins.",
     "agent.permissions.ask": "Rules that ask first, added to those under [permissions]; the same rule here wins.",
     "agent.permissions.deny": "Rules that deny calls, added to those under [permissions]; the same rule here wins.",

@@ -54,7 +54,7 @@ SHAPES: dict[Callable[[Any], Any], Schema] = {
     _keys._flag: {"type": "boolean"},
     _keys._whole: WHOLE,
     _keys._log_files: {"type": "integer", "minimum": 1, "maximum": 100},
-    _keys._window: {"type": "integer", "minimum": 0, "maximum": _keys.LARGEST},
+    _keys._whole_or_zero: {"type": "integer", "minimum": 0, "maximum": _keys.LARGEST},
     _keys._share: {"anyOf": [{"const": 0}, {"type": "number", "minimum": 0.1, "maximum": 0.95}]},
     _keys._seconds: SECONDS,
     _keys._dollars: {"type": "number", "minimum": 0, "maximum": _keys.LARGEST},

@@ -1,6 +1,17 @@
-"""Text typed while a turn runs: it steers at the next step, or waits for the next turn."""
+"""What the model is told while a turn runs: text that the user typed, and that the step limit is near.
+
+Text steers at the next step, or waits for the next turn.
+"""
 
 from collections import deque
+
+from overt.core.fragments import HARNESS, STEERED
+from overt.core.messages import Message, said
+
+NEAR_LIMIT = (
+    "[overt] {used} of the {limit} steps that this turn may take are used. Finish what matters most, and leave the "
+    "work in a state that can be handed over."
+)
 
 
 class Inbox:
@@ -19,6 +30,18 @@ class Inbox:
         taken = list(self._steering)
         self._steering.clear()
         return taken
+
+    def messages(self, step: int, limit: int) -> list[Message]:
+        """Messages to put before the request of a step: none before the first one, which has the prompt.
+
+        The model learns of the step limit when 80 % of it are used; a `limit` of 0 is none.
+        """
+        if step == 1:
+            return []
+        used = -(-4 * limit // 5)
+        near = step == used + 1 <= limit
+        notices = [said(NEAR_LIMIT.format(used=used, limit=limit), origin=HARNESS)] if near else []
+        return [*(said(text, origin=STEERED) for text in self.steering()), *notices]
 
     def has_steering(self) -> bool:
         return bool(self._steering)

@@ -8,12 +8,13 @@ conversation closes. Before each request room is made for it, if it is short.
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from itertools import count
 
 from msgspec.structs import replace
 
 from overt.core.errors import ProviderError
 from overt.core.events import Event, Noticed, PrefixReset, Replied, TurnEnded, UserSpoke
-from overt.core.fragments import HARNESS, STEERED
+from overt.core.fragments import HARNESS
 from overt.core.history import History
 from overt.core.late import late
 from overt.core.messages import said
@@ -38,15 +39,14 @@ async def run_turn(
 ) -> AsyncGenerator[Event, None]:
     """`history` is asked before each request: by then everything yielded so far has been folded into it."""
     storm = Storm()
-    for step in range(1, agent.limits.max_steps + 1):
+    limit = agent.limits.max_steps
+    for step in range(1, limit + 1) if limit else count(1):
         if agent.purse and any(looked := agent.purse.look(history())):
             yield Noticed(agent=agent.path, text=looked.refusal or looked.warning, level="warning")
             if looked.refusal:
                 yield TurnEnded(agent=agent.path, reason="limit", text=looked.refusal, kind="budget", steps=step - 1)
                 return
-        for text in inbox.steering() if step > 1 else ():
-            yield UserSpoke(agent=agent.path, message=said(text, origin=STEERED), steered=True)
-        for message in agent.nested(history()) if agent.nested and step > 1 else ():
+        for message in (*inbox.messages(step, limit), *(agent.nested(history()) if agent.nested and step > 1 else ())):
             yield UserSpoke(agent=agent.path, message=message, steered=True)
 
         reply: Replied | None = None
@@ -67,7 +67,7 @@ async def run_turn(
                 yield UserSpoke(agent=agent.path, message=said(NUDGE, origin=HARNESS))
         elif doubt := await agent.lead.doubt(history()) if agent.lead else "":
             yield UserSpoke(agent=agent.path, message=said(doubt, origin=HARNESS))
-        elif step == agent.limits.max_steps or not inbox.has_steering():  # what came too late opens the next turn
+        elif step == limit or not inbox.has_steering():  # what came too late opens the next turn
             if reply.finish in CUT:
                 yield Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning")
             yield TurnEnded(agent=agent.path, reason="done", text=reply.message.text(), steps=step)
@@ -78,7 +78,7 @@ async def run_turn(
             return
 
     if agent.purse and (refusal := agent.purse.look(history()).refusal):
-        yield TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=agent.limits.max_steps)
+        yield TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=limit)
         return
     yield UserSpoke(agent=agent.path, message=said(LIMIT, origin=HARNESS))
     summary = ""
@@ -87,7 +87,7 @@ async def run_turn(
             yield event
             if isinstance(event, Replied):
                 summary = event.message.text()
-    yield TurnEnded(agent=agent.path, reason="limit", text=summary, steps=agent.limits.max_steps)
+    yield TurnEnded(agent=agent.path, reason="limit", text=summary, steps=limit)
 
 
 async def _ask(agent: Agent, history: Callable[[], History], *, forced: bool = False) -> AsyncGenerator[Event, None]:

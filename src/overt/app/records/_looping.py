@@ -9,6 +9,7 @@ from overt.app.records._recorded import (
     Recorded,
     RecordedGate,
     RecordedHands,
+    RecordedInbox,
     RecordedLead,
     RecordedModel,
     Stretch,
@@ -26,7 +27,6 @@ from overt.core.settings import Limits
 from overt.core.tool import Tool
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms
-from overt.engine.inbox import Inbox
 from overt.engine.turn import open_turn
 from overt.lib.redact import HIDDEN
 from overt.safety.policy import Sight
@@ -34,7 +34,7 @@ from overt.tools.registry import BUILT_IN
 
 ENDINGS = ("done", "limit", "storm")
 """Ends that the loop comes to by itself; the others came from outside."""
-BOUNDLESS = Limits(max_steps=1_000_000, max_parallel=10, result_bytes=1 << 40, result_tokens=1 << 40)
+BOUNDLESS = Limits(max_parallel=10, result_bytes=1 << 40, result_tokens=1 << 40)
 """What was recorded was bounded already."""
 
 
@@ -63,7 +63,7 @@ class Looping:
         self._fresh = fresh
         self._asked = 0
         self._taken = 0
-        self._inbox = Inbox()
+        self._inbox = RecordedInbox()
 
     async def run(self, path: str) -> None:
         if self._steps[0].sent.forced:

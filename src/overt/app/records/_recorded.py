@@ -32,6 +32,7 @@ from overt.core.settings import Calls
 from overt.core.tool import Outcome, Tool
 from overt.core.usage import Usage
 from overt.engine.gate import Admission, Gate
+from overt.engine.inbox import Inbox
 from overt.engine.loop import LIMIT, NUDGE
 from overt.repair.mend import Mended
 from overt.sessions.entries import Entry
@@ -199,6 +200,13 @@ class RecordedModel:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+class RecordedInbox(Inbox):
+    """Without notices about the step limit, which is not recorded: they are among the recorded messages."""
+
+    def messages(self, step: int, limit: int) -> list[Message]:
+        return super().messages(step, 0)
 
 
 class RecordedHands:
