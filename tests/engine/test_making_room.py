@@ -253,7 +253,7 @@ def test_pins_and_all_prompts_survive_three_compactions(tmp_path: Path) -> None:
     bench = Small(tmp_path, files=4)
     bench.go("first: never use tabs")
     bench.conversation.record(Pinned(text="the port is 8443"))
-    for number in range(2, 8):
+    for number in range(2, 10):
         bench.asked = 0
         bench.go(f"prompt {number}: you must keep rule {number}")
     assert [event.cause for event in bench.of(Compacted)] == ["limit"] * 3
@@ -261,7 +261,7 @@ def test_pins_and_all_prompts_survive_three_compactions(tmp_path: Path) -> None:
     everything = "\n".join(message.text() for message in messages)
     assert messages[0].text() == "first: never use tabs"
     assert "> the port is 8443" in everything
-    for number in range(2, 8):
+    for number in range(2, 10):
         assert everything.count(f"prompt {number}: you must keep rule {number}") == 1
     assert bench.conversation.history.pins == ("the port is 8443",)
 
@@ -352,9 +352,39 @@ def test_it_can_be_asked_for_with_a_focus(tmp_path: Path) -> None:
     assert made.cause == "asked"
     (sent,) = bench.summaries()
     assert sent.also[0].text().endswith("above all to be kept: the names, not [redacted]")
-    end = bench.follow(lambda: bench.conversation.compact())
+
+
+def test_a_short_conversation_without_large_results_is_not_compacted_and_says_so(tmp_path: Path) -> None:
+    bench = Small(tmp_path, files=0)
+    for number in range(6):
+        bench.go(f"prompt {number}")
+    bench.follow(lambda: bench.conversation.compact())
     assert bench.of(Noticed)[-1].text == "There is nothing old enough to make room with."
-    assert len(bench.of(Compacted)) == 1
+    assert bench.of(Compacted) == bench.summaries() == []
+
+
+@pytest.mark.parametrize("window", [0, 100_000])
+def test_a_short_conversation_with_large_results_shrinks_to_less_than_half_when_asked(
+    tmp_path: Path, window: int
+) -> None:
+    bench = Small(tmp_path, window=window, files=10, size=180)
+    bench.go("Read them all.")
+    before = bench.budget.count(None, bench.conversation.history.messages)
+    assert before > 25_000
+    bench.follow(lambda: bench.conversation.compact())
+    (made,) = bench.of(Compacted)
+    assert made.before == before and made.after < 0.3 * before
+    assert made.summary and made.pruned
+    assert_paired(bench.conversation.history.messages)
+
+
+def test_one_large_result_is_removed_without_a_summary_when_asked(tmp_path: Path) -> None:
+    bench = Small(tmp_path, files=1, size=180)
+    bench.go("Read it.")
+    bench.follow(lambda: bench.conversation.compact())
+    (made,) = bench.of(Compacted)
+    assert (made.cause, made.pruned, made.summary, bench.summaries()) == ("asked", ("r1",), (), [])
+    assert made.after < made.before / 10
 
 
 def test_asked_for_and_failed_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
@@ -461,7 +491,7 @@ def ids(said: list[dict[str, Any]], kinds: tuple[str, ...]) -> list[str]:
 
 
 def test_a_middle_that_is_hardly_anything_is_not_summarised_at_a_price(tmp_path: Path) -> None:
-    bench = Small(tmp_path, window=5_600, files=4, size=90)
+    bench = Small(tmp_path, window=5_600, files=1, size=310)
     bench.asked = 100
     for number in range(4):
         bench.go(f"prompt {number}")
@@ -469,4 +499,4 @@ def test_a_middle_that_is_hardly_anything_is_not_summarised_at_a_price(tmp_path:
     bench.go("now read")
     assert bench.summaries() == []
     assert max(counts(bench)) > bench.budget.due_above
-    assert len(bench.conversation.history.messages) == 4 * 2 + 1 + 4 * 2 + 1
+    assert len(bench.conversation.history.messages) == 4 * 2 + 1 + 2 + 1

@@ -202,3 +202,64 @@ def test_asked_for_in_the_chat(place: Place) -> None:
         assert_rebuilt(place, server)
     kinds = [entry["type"] for entry in entries(place.session())]
     assert kinds.count("compaction") == 1
+
+
+class Reader:
+    """A model that reads two files at each of `steps` steps: about 1 500 tokens for 92 lines."""
+
+    def __init__(self, work: Path, steps: int, *, lines: int = 92) -> None:
+        for number in range(2 * steps):
+            body = (f"    value_{n} = compute_{number}(first, second, {n}) + offset\n" for n in range(lines))
+            (work / f"part{number}.py").write_text(f"def part_{number}(first, second):\n" + "".join(body))
+        self.steps = steps
+        self.step = 0
+
+    def choose(self, request: Recorded, _: int) -> Turn:
+        if asks(request):
+            return Turn(text=SUMMARY)
+        self.step += 1
+        if self.step > self.steps:
+            return Turn(text="done")
+        return calls(*(call("read", path=f"part{2 * self.step - n}.py") for n in (1, 2)))
+
+
+def read_on(place: Place, server: ModelServer, *, price: str, prune: bool) -> list[int]:
+    """One headless turn in a window of 100 000 tokens; the steps whose request does not extend the one before."""
+    provider = f'[[providers]]\nname = "fake"\nbase_url = "{server.url}"\n'
+    model = f'models = [{{name = "fake-model"{price}}}]\n'
+    limits = f"[context]\ncontext_window = 100000\n[compaction]\nprune = {str(prune).lower()}\n"
+    configured(place, provider + model + limits)
+    ran = place.run("run", "-m", "fake/fake-model", "read all of it")
+    assert (ran.code, ran.out) == (0, "done\n")
+    pairs = enumerate(pairwise([post.body for post in server.posts if not asks(post)]), 1)
+    return [number for number, (one, other) in pairs if not other.startswith(one[: one.rindex(b"]")])]
+
+
+PRICE = ", price = {input = 3.0, output = 15.0, cached = 0.3}"
+
+
+@pytest.mark.parametrize(
+    ("price", "prune"), [("", True), (PRICE, True), (PRICE, False)], ids=["free", "priced", "summaries"]
+)
+def test_sixty_steps_in_a_window_of_100_000_tokens_have_at_most_one_compaction_in_twelve(
+    place: Place, price: str, prune: bool
+) -> None:
+    with ModelServer(choose=Reader(place.work, 60).choose) as server:
+        resets = read_on(place, server, price=price, prune=prune)
+        assert sum(not asks(post) for post in server.posts) == 61
+        assert resets and all(later - earlier > 15 for earlier, later in pairwise(resets)), resets
+        assert len(resets) <= 3
+        assert_rebuilt(place, server)
+    made = [entry["data"] for entry in entries(place.session()) if entry["type"] == "compaction"]
+    assert all(each["after"] <= 40_000 < 79_000 < each["before"] for each in made), made
+    assert all(bool(each.get("summary")) is not prune for each in made)
+
+
+@pytest.mark.parametrize("prune", [True, False])
+def test_large_results_at_every_step_leave_at_most_two_fifths_of_the_window(place: Place, prune: bool) -> None:
+    with ModelServer(choose=Reader(place.work, 16, lines=420).choose) as server:
+        resets = read_on(place, server, price=PRICE, prune=prune)
+        assert_rebuilt(place, server)
+    made = [entry["data"] for entry in entries(place.session()) if entry["type"] == "compaction"]
+    assert len(made) == len(resets) and all(each["after"] <= 40_000 for each in made), made
+    assert all(later - earlier >= 3 for earlier, later in pairwise(resets)), resets

@@ -9,7 +9,18 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from overt.context.facts import WRITTEN, answered, arguments_of, carried, paths_of, scale, section, sections
+from overt.context.facts import (
+    REMOVED,
+    WRITTEN,
+    answered,
+    arguments_of,
+    carried,
+    denial_reason,
+    paths_of,
+    scale,
+    section,
+    sections,
+)
 from overt.core.foreign import our_tool
 from overt.core.fragments import USER, Origin
 from overt.core.history import ALONG, History, Mark
@@ -18,8 +29,9 @@ from overt.core.requests import Finish
 from overt.core.settings import Price
 from overt.lib.data import read_text
 
-KEPT = 8
-"""So many messages at the end stay as they are."""
+LARGE = 0.2
+"""A result above this share of the end that stays is large. It may be removed there, and counts as so much then: else
+the end would reach back over any number of results that were removed, and nothing would be summed up."""
 SMALLEST = 160
 """Tokens below which taking a result out is not worth the words that say so."""
 FEWEST, MOST = 4, 40
@@ -28,10 +40,6 @@ USUAL, IN_TIME = (1.0, 0.1), (1.0, 0.02)
 """A token read anew and one read from the cache: at most vendors, and in time where it costs no money."""
 SHINGLE, LEAST_TEXT = 24, 400
 NOTES = frozenset({"todowrite", "todoread"})
-REMOVED = (
-    "[overt] This result was taken out to make room: it had {characters} characters. If it is needed, read the file or "
-    "run the command again. The user finds it with `overt context --turn N --full`."
-)
 
 Size = Callable[[Message], int]
 
@@ -58,15 +66,40 @@ class Span(Struct, frozen=True, kw_only=True):
     end: int
 
 
+class Tail(Struct, frozen=True, kw_only=True):
+    """The end that stays: messages from `start` on, without the results in `large`."""
+
+    start: int
+    large: tuple[Old, ...] = ()
+
+
 # ── what may go ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def tail_start(messages: Sequence[Message], kept: int = KEPT) -> int:
-    """Where the end that stays begins: never at a result without its call, nor between a prompt and its files."""
-    at = max(0, len(messages) - kept)
-    while at and not _opens(messages, at):
-        at -= 1
-    return at
+def find_tail(messages: Sequence[Message], tokens: int, size: Size, *, prune: bool = True) -> Tail:
+    """Find the longest end of a history that fits into `tokens`, at least its last exchange.
+
+    It never starts at a result without its call, nor between a prompt and its files. With `prune`, a large result
+    that does not fit is given up and the end goes on before it. Results in the last message stay: the model has not
+    read them yet.
+    """
+    left, least = tokens, max(SMALLEST, round(LARGE * tokens))
+    spared = (_spared(messages) | _shared(messages)) if prune else set[str]()
+    start, removed, pending = len(messages), list[Old](), list[Old]()
+    for at in range(len(messages) - 1, -1, -1):
+        needed = size(messages[at])
+        for old in _of_message(messages[at], at, size) if prune and at < len(messages) - 1 and needed > left else ():
+            if needed > left and old.tokens >= least and old.call_id not in spared:
+                needed -= old.tokens - least
+                pending.append(old)
+        if needed > left and start < len(messages):
+            break
+        left -= needed
+        if at == 0 or _opens(messages, at):
+            start = at
+            removed += pending
+            pending.clear()
+    return Tail(start=start, large=tuple(sorted(removed, key=lambda old: old.at)))
 
 
 def _opens(messages: Sequence[Message], at: int) -> bool:
@@ -75,14 +108,13 @@ def _opens(messages: Sequence[Message], at: int) -> bool:
     return here.role != "tool" and not together
 
 
-def middle(messages: Sequence[Message], kept: int = KEPT) -> Span | None:
+def middle(messages: Sequence[Message], end: int) -> Span | None:
     """What a summary would replace: all between the first prompt and the end that stays. None: there is too little.
 
     Facts that were told ahead of the first prompt stay with it.
     """
     first = next((at for at, message in enumerate(messages) if message.origin.kind != "environment"), 0)
     start = first + 1 if messages and messages[first].origin == USER else 0
-    end = tail_start(messages, kept)
     fresh = [message for message in messages[start:end] if message.origin.kind != "summary"]
     return Span(start=start, end=end) if len(fresh) > 1 else None
 
@@ -90,31 +122,26 @@ def middle(messages: Sequence[Message], kept: int = KEPT) -> Span | None:
 def prunable(messages: Sequence[Message], end: int, size: Size) -> list[Old]:
     """Results before `end` that may go: no todo list, and no failure that nothing has answered yet."""
     spared = _spared(messages) | _shared(messages)
-    found: list[Old] = []
-    for at, message in enumerate(messages[:end]):
-        for part in message.parts if message.role == "tool" else ():
-            if isinstance(part, Result) and part.call_id not in spared:
-                found += _worth(part, at, message, size)
-    return found
+    old = [old for at, message in enumerate(messages[:end]) for old in _of_message(message, at, size)]
+    return sorted((each for each in old if each.call_id not in spared), key=lambda each: each.at)
 
 
 def results(messages: Sequence[Message], size: Size) -> list[Old]:
     """Every result that would free room, the largest first: for when there is no other way."""
     shared = _shared(messages)
-    found = (
-        old
-        for at, message in enumerate(messages)
-        for part in message.parts
-        if isinstance(part, Result) and part.call_id not in shared
-        for old in _worth(part, at, message, size)
-    )
-    return sorted(found, key=lambda old: -old.tokens)
+    old = [old for at, message in enumerate(messages) for old in _of_message(message, at, size)]
+    return sorted((each for each in old if each.call_id not in shared), key=lambda each: -each.tokens)
 
 
-def _worth(result: Result, at: int, message: Message, size: Size) -> list[Old]:
-    whole = size(Message(role="tool", parts=(result,), origin=message.origin))
-    saved = whole - size(Message(role="tool", parts=(_emptied(result),), origin=message.origin))
-    return [Old(call_id=result.call_id, at=at, tokens=saved)] if saved >= SMALLEST else []
+def _of_message(message: Message, at: int, size: Size) -> list[Old]:
+    """The results of one message that would free room, the largest first."""
+    old = list[Old]()
+    for part in message.parts if message.role == "tool" else ():
+        if isinstance(part, Result):
+            whole = size(Message(role="tool", parts=(part,), origin=message.origin))
+            saved = whole - size(Message(role="tool", parts=(_emptied(part),), origin=message.origin))
+            old += [Old(call_id=part.call_id, at=at, tokens=saved)] if saved >= SMALLEST else []
+    return sorted(old, key=lambda each: -each.tokens)
 
 
 def _emptied(result: Result) -> Result:
@@ -133,7 +160,7 @@ def _spared(messages: Sequence[Message]) -> set[str]:
     for call, result in answered(messages):
         name = our_tool(call.name)
         about = (name, " ".join(paths_of(call)) or str(arguments_of(call).get("command", "")))
-        if name in NOTES:
+        if name in NOTES or denial_reason(result):
             spared.add(result.call_id)
         elif result.error:
             failed.setdefault(about, []).append(call.id)

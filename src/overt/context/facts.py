@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from overt.core.codec import decode
 from overt.core.foreign import our_tool
+from overt.core.history import DENIED, INTERRUPTED
 from overt.core.messages import Call, Message, Result, Text
 from overt.core.views import Todo
 
@@ -27,6 +28,12 @@ BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 PATHS = ("path", "file_path", "filepath", "filename", "file")
 PATCHED = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |\+\+\+ (?:b/)?)(?!/dev/null)(.+)$", re.M
+)
+REASON = f"[overt] {DENIED}: "
+"""The beginning of a result that ends with the reason that the user gave for a denial."""
+REMOVED = (
+    "[overt] This result was taken out to make room: it had {characters} characters. If it is needed, read the file or "
+    "run the command again. The user finds it with `overt context --turn N --full`."
 )
 STATE = re.compile(r"\[(exit code -?\d+|timed out[^\]\n]*)\]")
 RULE = re.compile(
@@ -98,14 +105,22 @@ def _said(gone: Sequence[Message], stays: Sequence[Message]) -> tuple[list[str],
     """What the person said, each once, and how many of it an earlier summary had left out."""
     earlier = [_unquoted(block) for block in carried(gone, SAID).split("\n\n") if block]
     kept = {message.text() for message in stays if message.origin.kind == "user"}
-    fresh = (
-        message.text()
+    fresh = [
+        text
         for message in gone
-        if message.role == "user" and message.origin.kind == "user" and message.origin.where != TYPED
-    )
+        for text in (message.text(), *(denial_reason(part) for part in message.parts if isinstance(part, Result)))
+        if message.role == "tool"
+        or (message.role == "user" and message.origin.kind == "user" and message.origin.where != TYPED)
+    ]
     marks = [int(found[1]) for text in earlier if (found := LEFT_OUT.fullmatch(text))]
     said = (text for text in dict.fromkeys((*earlier, *fresh)) if text.strip() and not LEFT_OUT.fullmatch(text))
     return [text for text in said if text not in kept], sum(marks)
+
+
+def denial_reason(result: Result) -> str:
+    """What the user said when they denied a call. Only Overt can say so: the output of a tool may look the same."""
+    text = _text(result) if result.harness else ""
+    return text.removeprefix(REASON).strip() if text.startswith(REASON) else ""
 
 
 def _quotes(texts: list[str], missing: int, scale: Scale) -> str:
@@ -198,7 +213,7 @@ def _commands(gone: Sequence[Message]) -> dict[str, str]:
             ran = [(_one_line(message.text()[1:]), f"{_state(told)}, typed by the user")]
         else:
             ran = [
-                (_one_line(str(arguments_of(call).get("command", ""))), _state(_text(result), failed=result.error))
+                (_one_line(str(arguments_of(call).get("command", ""))), _state(_text(result), result))
                 for call, result in answered(gone[max(0, at - 1) : at + 1])
                 if our_tool(call.name) == "bash"
             ]
@@ -212,10 +227,17 @@ def _text(result: Result) -> str:
     return "".join(part.text for part in result.parts if isinstance(part, Text))
 
 
-def _state(told: str, *, failed: bool = False) -> str:
+def _state(told: str, result: Result | None = None) -> str:
+    """How a command ended. A result that was removed does not tell any more; one of ours says that it never ran."""
     if ended := STATE.findall(told):
         return str(ended[-1])
-    return "not run or failed" if failed else "ok"
+    if told.startswith(REMOVED.partition(":")[0]):
+        return "failed, result removed" if result and result.error else "result removed"
+    if told == INTERRUPTED:
+        return "interrupted"
+    if result and result.error:
+        return "not run" if result.harness else "failed"
+    return "ok"
 
 
 def _one_line(command: str) -> str:

@@ -18,6 +18,9 @@ INTERRUPTED = (
     "[overt] Interrupted before it finished: the call may or may not have taken effect. Check before relying on it."
 )
 
+DENIED = "The user denied this call"
+"""How the refusal of a call begins that the user denied; behind a colon stands the reason, if there is one."""
+
 ALONG = ("file", "environment")
 """Origins of what the program put before a prompt."""
 

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from overt.context.budget import Budget
 from overt.context.compaction import (
-    KEPT,
-    REMOVED,
     Old,
     Span,
+    Tail,
     fault,
+    find_tail,
     instruction,
     middle,
     prunable,
@@ -25,10 +25,10 @@ from overt.context.compaction import (
     replacement,
     results,
     steps_to_come,
-    tail_start,
     turns_of,
     worth_pruning,
 )
+from overt.context.facts import REMOVED
 from overt.core.errors import ProviderError
 from overt.core.events import Compacted, Event, Noticed, Replied, Retried
 from overt.core.history import History, fold
@@ -39,12 +39,16 @@ from overt.engine.sample import request_sent, sample
 from overt.lib.catalogue import say
 
 Cause = Literal["limit", "asked", "overflow"]
-ENOUGH = 0.6
-"""Pruning alone will do when it comes below this share of what is due."""
+TARGET_SHARE = 0.4
+"""One compaction goes down to this share of the window, so that the next is far."""
+TAIL_SHARE = 0.2
+"""The most of the window that stays word for word."""
 WORTH = 0.15
-"""A middle that is less than this share of all is not worth a request for its summary."""
-FEWER = (4, 2, 1)
-"""How much of the end stays when nothing else brings a request below the cap."""
+"""A middle that is less than this share of all is not worth a request for its summary by itself."""
+SHORTEST = 500
+"""Tokens below which a summary would hardly be shorter than what it stands for."""
+SHORTER_TAILS = (0.5, 0.25, 0.0)
+"""How much of the usual end stays when nothing else brings a request below the cap."""
 SHORTER = 0.3
 """How much is cut when nobody knows how long is too long."""
 
@@ -92,6 +96,7 @@ class _Job:
         self.history = history
         self.cause = cause
         self.focus = focus
+        self._start = self.count()
 
     def count(self, messages: tuple[Message, ...] | None = None) -> int:
         return self.budget.count(self.agent.prefix, self.history().messages if messages is None else messages)
@@ -105,23 +110,22 @@ class _Job:
     async def run(self) -> AsyncGenerator[Event, None]:
         if self.cause != "asked" and (pruned := self._worthwhile()):
             yield pruned
-            if pruned.after <= self._enough(pruned.before):
+            if pruned.after <= self.target:
                 return
         ask = instruction(self.focus)
         if self._crowded(ask) and (pruned := self._pruned(self._old())):
             yield pruned
-        span = middle(self.history().messages)
-        if span is None:
+        tail = self._tail()
+        span = middle(self.history().messages, tail.start)
+        if span is None or self._tokens(span) < self._least():
             if self.cause == "asked":
-                yield Noticed(agent=self.agent.path, text=say("compaction.nothing"))
-            return
-        if self.cause == "limit" and self._tokens(span) < WORTH * self.count():
+                yield self._pruned(list(tail.large)) or self._nothing()
             return
         if self._crowded(ask):
-            if folded := self._folded(span):
+            if folded := self._folded(span, large=tail.large):
                 yield folded
             return
-        async with aclosing(self._summarise(span, ask)) as events:
+        async with aclosing(self._summarise(span, tail, ask)) as events:
             async for event in events:
                 yield event
 
@@ -133,27 +137,48 @@ class _Job:
             return self._pruned(old)
         sizes = [self.budget.message(message) for message in messages]
         chosen = worth_pruning(old, sizes, steps=steps_to_come(messages), rates=rates(self.agent.price))
-        found = self._pruned(list(chosen))
-        return found if found and found.after <= self._enough(found.before) else None
+        pruned = self._pruned(list(chosen))
+        return pruned if pruned and pruned.after <= self.target else None
 
-    def _enough(self, before: int) -> int:
-        return round(ENOUGH * (min(before, self.budget.due_above) if self.budget.due_above else before))
+    @property
+    def target(self) -> int:
+        """The tokens to go down to: 40 % of the window, and at most half of what made it necessary."""
+        most = self._start / 2 if self.cause != "limit" else self.budget.due_above / 2 or self._start / 2
+        return round(min(most, TARGET_SHARE * self.budget.window) if self.budget.window else most)
+
+    def _tail(self, share: float = 1.0) -> Tail:
+        """The end that stays. A short conversation that the user wants compacted keeps a fifth of itself."""
+        window = self.budget.window or self._start
+        most = min(window, self._start) if self.cause == "asked" else window
+        tokens = min(TAIL_SHARE * most, self.target / 2)
+        return find_tail(self.history().messages, round(share * tokens), self.budget.message, prune=self.budget.prune)
+
+    def _least(self) -> float:
+        """The tokens of a middle that is worth a request for its summary; after an overflow any is."""
+        return {"limit": WORTH * self.count(), "asked": SHORTEST, "overflow": 0}[self.cause]
+
+    def _nothing(self) -> Noticed:
+        return Noticed(agent=self.agent.path, text=say("compaction.nothing"))
 
     def _crowded(self, ask: Message) -> bool:
         """Whether even the request for a summary would not fit."""
         return self.budget.window > 0 and self.count((*self.history().messages, ask)) > self.budget.cap
 
     def _old(self) -> list[Old]:
-        messages = self.history().messages
-        return prunable(messages, tail_start(messages), self.budget.message)
+        """Results that may go: all before the end that stays, and the large ones in it."""
+        tail = self._tail()
+        return [*prunable(self.history().messages, tail.start, self.budget.message), *tail.large]
 
     def _pruned(self, old: list[Old]) -> Compacted | None:
         if not old or not self.budget.prune:
             return None
         return self._measured(Compacted(cause=self.cause, pruned=tuple(each.call_id for each in old), text=REMOVED))
 
-    def _folded(self, span: Span, *, written: str = "") -> Compacted | None:
-        """The span in the words of `written`, or of the record alone; None when that would not be shorter."""
+    def _folded(self, span: Span, *, large: tuple[Old, ...], written: str = "") -> Compacted | None:
+        """The span in the words of `written`, or of the record alone, and without the large results behind it.
+
+        None when that would not be shorter.
+        """
         history = self.history()
         found = replacement(
             history,
@@ -163,7 +188,17 @@ class _Job:
             tokens=self._tokens(span),
             window=self.budget.window,
         )
-        made = self._measured(Compacted(cause=self.cause, start=span.start, end=span.end, summary=found))
+        pruned = tuple(old.call_id for old in large if old.at >= span.end)
+        made = self._measured(
+            Compacted(
+                cause=self.cause,
+                pruned=pruned,
+                text=REMOVED if pruned else "",
+                start=span.start,
+                end=span.end,
+                summary=found,
+            )
+        )
         return made if made.after < made.before else None
 
     def _tokens(self, span: Span) -> int:
@@ -175,7 +210,7 @@ class _Job:
 
     # ── the summary ──────────────────────────────────────────────────────────────────────────────────────
 
-    async def _summarise(self, span: Span, ask: Message) -> AsyncGenerator[Event, None]:
+    async def _summarise(self, span: Span, tail: Tail, ask: Message) -> AsyncGenerator[Event, None]:
         asked = (*self.history().messages, ask)
         yield Noticed(agent=self.agent.path, text=say("compaction.started", tokens=self.count(asked)))
         reply: Replied | None = None
@@ -187,7 +222,7 @@ class _Job:
                     else:
                         yield event
         except ProviderError as error:
-            if error.kind == "overflow" and self.cause != "asked" and (folded := self._folded(span)):
+            if error.kind == "overflow" and self.cause != "asked" and (folded := self._folded(span, large=tail.large)):
                 yield folded
                 return
             if self.cause == "asked":
@@ -198,7 +233,7 @@ class _Job:
         self.budget.observe(self.agent.prefix, asked, reply.usage)
         written = reply.message.text()
         why = fault(written, reply.finish)
-        made = None if why else self._folded(span, written=written)
+        made = None if why else self._folded(span, large=tail.large, written=written)
         if made is None:
             yield replace(reply, message=replace(reply.message, parts=()))  # no answer, but it was paid for
             yield self._failed(say(f"compaction.{why or 'longer'}"))
@@ -231,20 +266,21 @@ class _Job:
         if by_itself(self.agent.budget):
             if pruned := self._pruned(self._old()):
                 yield pruned
-            if folded := self._shorter(KEPT):
+            if self.count() > (self.budget.due_above or cap) and (folded := self._shorter()):
                 yield folded
             if (over := self.count() - cap) > 0 and (pruned := self._pruned(self._largest(over))):
                 yield pruned
-            for kept in FEWER:
-                if folded := self._shorter(kept):
+            for share in SHORTER_TAILS:
+                if self.count() > cap and (folded := self._shorter(share)):
                     yield folded
         if self.count() > cap:
             raise ProviderError(self._too_large(), kind="overflow")
 
-    def _shorter(self, kept: int) -> Compacted | None:
-        """All but so many messages at the end, where it is still needed."""
-        span = middle(self.history().messages, kept) if self.count() > self.budget.cap else None
-        return self._folded(span) if span else None
+    def _shorter(self, share: float = 1.0) -> Compacted | None:
+        """All but this share of the usual end, in the words of the record."""
+        tail = self._tail(share)
+        span = middle(self.history().messages, tail.start)
+        return self._folded(span, large=tail.large) if span else None
 
     def last_resort(self) -> Compacted | None:
         """The server found it too long and nothing old is left: the largest results of the end."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from overt.core.effects import Effect
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided
+from overt.core.history import DENIED
 from overt.core.ids import new_id
 from overt.core.late import late
 from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
@@ -353,6 +354,6 @@ def _where(box: Profile, wider: Profile) -> str:
 
 def _refusal(verdict: Verdict, answer: Answer, by: str) -> str:
     if by == "person":
-        return f"The user denied this call{f': {answer.reason}' if answer.reason else '.'}"
+        return f"{DENIED}{f': {answer.reason}' if answer.reason else '.'}"
     reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)
     return f"Denied ({verdict.rule}, {verdict.origin}): {'; '.join(reasons)}"

@@ -260,7 +260,8 @@ def test_a_session_that_went_back_is_run_as_it_went(record: Recorder) -> None:
 def test_a_summary_of_no_use_is_not_taken_for_the_answer_to_the_request_that_was_too_long(record: Recorder) -> None:
     (record.work / "a.txt").write_text("a line of words\n" * 200)
     overflow = Turn(fault=Fault(status=400, body='{"error": {"message": "prompt is too long"}}'))
-    turns = [calls(call("read", path="a.txt")), *[Turn(text="so")] * 6, overflow, Turn(text=""), Turn(text="at last")]
+    talk = [Turn(text="so it is " * 80)] * 6
+    turns = [calls(call("read", path="a.txt")), *talk, overflow, Turn(text=""), Turn(text="at last")]
     entries = record(turns, *(f"prompt {number}" for number in range(7)))
     purposes = [entry.data.purpose for entry in entries if isinstance(entry.data, RequestSent)]
     assert purposes == [*["step"] * 8, "summary", "step"]
