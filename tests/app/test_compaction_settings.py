@@ -41,7 +41,7 @@ def test_old_results_are_pruned_only_when_prune_is_true(tmp_path: Path, prune: b
 
 
 def test_without_pruning_a_single_result_that_does_not_fit_is_reported(tmp_path: Path) -> None:
-    bench = Small(tmp_path, window=4_000, files=1, size=400, price=FREE)
+    bench = Small(tmp_path, window=4_000, reserve=3_500, files=1, size=400, price=FREE)
     bench.budget.prune = False
     end = bench.go("go")
     assert (end.reason, end.kind) == ("error", "overflow")

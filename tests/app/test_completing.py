@@ -22,8 +22,9 @@ from overt.app.slash_arguments import ARGUMENTS, NEEDED
 from overt.config.always import add_always
 from overt.config.paths import read_environment
 from overt.core.events import Pinned, TitleSet
-from overt.core.settings import Limits, Rule
+from overt.core.settings import Rule
 from overt.lib.catalogue import say
+from overt.lib.result_limit import result_limit
 
 REPLY = Turn(text="yes")
 RULE = Rule(action="allow", tool="bash", pattern="git push:*")
@@ -245,7 +246,7 @@ async def test_one_level_at_a_time_and_what_is_chosen_is_read(opened: Opener, tm
                 conversation.agent.hands,
                 lambda _: True,
                 exists=lambda name: os.path.lexists(tmp_path / name),
-                limits=Limits(),
+                limit=result_limit(0),
             )
             assert ([message.origin.where for message in found], notices) == ([path], ())
 

@@ -15,7 +15,7 @@ from overt.core.fragments import Origin
 from overt.core.history import History, fold
 from overt.core.messages import Image, Message, Text
 from overt.core.ports import Loan
-from overt.core.settings import Limits
+from overt.lib.result_limit import ResultLimit, result_limit
 from overt.world._contain import Forbid
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
@@ -35,7 +35,7 @@ class Lender:
 
 
 def refer(
-    root: Path, text: str, *, deny: str = "", limits: Limits | None = None, led: bool = False, forbid: Any = None
+    root: Path, text: str, *, deny: str = "", limit: ResultLimit | None = None, led: bool = False, forbid: Any = None
 ) -> tuple[tuple[Message, ...], list[str]]:
     async def main() -> tuple[tuple[Message, ...], tuple[Noticed, ...]]:
         async with asyncio.timeout(60):
@@ -44,7 +44,7 @@ def refer(
                 Lender(root, forbid),  # type: ignore[arg-type]
                 lambda path: path != deny,
                 exists=lambda path: os.path.lexists(root / path),
-                limits=limits or Limits(),
+                limit=limit or result_limit(0),
                 led=led,
             )
 
@@ -167,9 +167,9 @@ def test_a_long_file_is_cut_in_the_open_and_not_seen(root: Path) -> None:
     found, _ = refer(root, "@long.txt")
     assert found[0].origin.hash == ""
     assert "[lines 1-" in found[0].text()
-    (short,), _ = refer(root, "@long.txt", limits=Limits(result_bytes=600, result_tokens=200))
+    (short,), _ = refer(root, "@long.txt", limit=ResultLimit(200, 600))
     assert len(short.text()) < 800
-    assert "left out; read shows the rest" in short.text()
+    assert "go on with offset=" in short.text()
 
 
 def test_a_line_that_was_cut_is_not_a_whole_file(root: Path) -> None:
@@ -217,7 +217,7 @@ def test_any_number_of_words_that_name_nothing_is_told_in_two_lines(root: Path) 
         return False
 
     text = " ".join(f"看@某{number}a里b的c错d误e吗.py" for number in range(10_000))
-    found, notices = asyncio.run(references(text, Lender(root), lambda _: True, exists=exists, limits=Limits()))  # type: ignore[arg-type]
+    found, notices = asyncio.run(references(text, Lender(root), lambda _: True, exists=exists, limit=result_limit(0)))  # type: ignore[arg-type]
     assert (found, len(notices)) == ((), 2)
     assert notices[1].text.endswith(f", + {MOST_LOOKED - MOST}")
     assert len(asked) < MOST_LOOKED * 2 * (TRIES + 1)

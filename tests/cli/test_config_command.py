@@ -97,7 +97,7 @@ def test_json_has_value_origin_default_and_description_of_each_setting(place: Pl
     assert {row["key"] for row in rows} == {name for name in KEYS if not name.startswith("providers.")}
     assert all(row["description"] and row["type"] and "default" in row for row in rows)
     (row,) = json.loads(place.run("config", "limits.result_bytes", "--json").out)
-    assert (row["value"], row["origin"], row["default"]) == (1000, "overt.toml:4", 32768)
+    assert (row["value"], row["origin"], row["default"]) == (1000, "overt.toml:4", 0)
 
 
 def test_the_schema_is_printed_without_reading_any_file(place: Place) -> None:

@@ -491,7 +491,7 @@ def ids(said: list[dict[str, Any]], kinds: tuple[str, ...]) -> list[str]:
 
 
 def test_a_middle_that_is_hardly_anything_is_not_summarised_at_a_price(tmp_path: Path) -> None:
-    bench = Small(tmp_path, window=5_600, files=1, size=310)
+    bench = Small(tmp_path, window=20_000, threshold=0.2, files=1, size=310)
     bench.asked = 100
     for number in range(4):
         bench.go(f"prompt {number}")

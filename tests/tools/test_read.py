@@ -1,13 +1,17 @@
 """Reading as the model meets it."""
 
 import json
+import random
 from pathlib import Path
 
+import pytest
 from tests.world.files_kit import done, files, refused
 
 from overt.core.messages import Document, Image
 from overt.core.tool import Outcome
 from overt.core.views import Excerpt, Plain
+from overt.lib.result_limit import limited_to, result_limit
+from overt.lib.tokens import estimate
 from overt.tools.read import Args, read
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
@@ -36,9 +40,49 @@ def test_long_lines_are_cut_and_long_files_stop_at_a_line(tmp_path: Path) -> Non
     (tmp_path / "long").write_text("word " * 20 + "\n")
     (tmp_path / "long").write_text(("word " * 20 + "\n") * 2000)
     text = done(read.run(Args(path="long"), files(tmp_path))).text
-    assert len(text) < 32_000
+    assert len(text) < result_limit(0).bytes and estimate(text) < 8_000
     last = text.split("\n")[-2].split("\t")[0].strip()
     assert text.endswith(f"[lines 1-{last} of 2000; go on with offset={int(last) + 1}]")
+
+
+CODE = (
+    "def total(items):",
+    "    amount = 0",
+    "    for item in items:",
+    "        amount += item.price",
+    "    return amount",
+    "",
+)
+
+
+@pytest.mark.parametrize(
+    ("window", "least", "most"),
+    [(16_000, 400, 700), (64_000, 800, 1_300), (200_000, 1_900, 2_000), (300_000, 2_000, 2_000)],
+)
+def test_a_large_window_gets_about_two_thousand_lines_of_code_at_once(
+    tmp_path: Path, window: int, least: int, most: int
+) -> None:
+    (tmp_path / "f.py").write_text("\n".join(CODE * 400) + "\n")
+    with limited_to(result_limit(window)):
+        text = done(read.run(Args(path="f.py"), files(tmp_path))).text
+    lines, note = text.rpartition("\n")[0].split("\n"), text.rpartition("\n")[2]
+    assert least <= len(lines) <= most
+    assert note == f"[lines 1-{len(lines)} of 2400; go on with offset={len(lines) + 1}]"
+    assert 0.9 * min(result_limit(window).tokens, 16_000) < estimate(text) <= result_limit(window).tokens
+
+
+@pytest.mark.parametrize("window", [4_000, 200_000])
+def test_what_read_gives_is_not_cut_again_in_its_middle(tmp_path: Path, window: int) -> None:
+    chance = random.Random(3)
+    lines = (
+        f"{chance.getrandbits(chance.choice((8, 64, 300))):x} {'word ' * chance.randrange(9)}" for _ in range(9000)
+    )
+    (tmp_path / "f").write_text("\n".join(lines))
+    limit = result_limit(window)
+    with limited_to(limit):
+        text = done(read.run(Args(path="f", limit=9000), files(tmp_path))).text
+    assert limit.clip(text) == text
+    assert estimate(text) > 0.85 * limit.tokens
 
 
 def test_a_guessed_encoding_is_said(tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ class Builder:
                 self._hands,
                 agent.gate.may_read,
                 exists=self._exists,
-                limits=agent.limits,
+                limit=agent.result_limit(),
                 led=self._manner is not None and self._manner.compact,
             )
             self.troubles.extend(notices)

@@ -51,19 +51,23 @@ DOUBT = "[overt] Not believed: "
 def conduct(manner: Manner, tools: Mapping[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
     """The compact agent: of its tools those that the usual one may use, too."""
     own = {name: tool for name, tool in compact_tools().items() if name in tools}
-    limits = ground.limits
     return Conduct(
         tools=own,
         prefix=compact_prefix(own, manner.calls, fragments),
         wire=wire if manner.calls == "native" else SpokenWire(wire, manner.calls),
-        limits=Limits(
-            max_steps=limits.max_steps or LIMITS.max_steps,
-            max_parallel=min(limits.max_parallel, LIMITS.max_parallel),
-            result_bytes=min(limits.result_bytes, LIMITS.result_bytes),
-            result_tokens=min(limits.result_tokens, LIMITS.result_tokens),
-        ),
+        limits=small_limits(ground.limits),
         lead=CompactLead(ground.hands, own, calls=manner.calls, may_read=ground.may_read),
         temperature=0.0,
+    )
+
+
+def small_limits(limits: Limits) -> Limits:
+    """Limits for a small model. A step limit that the user has set takes the place of ours."""
+    return Limits(
+        max_steps=limits.max_steps or LIMITS.max_steps,
+        max_parallel=min(limits.max_parallel, LIMITS.max_parallel),
+        result_bytes=min(limits.result_bytes or LIMITS.result_bytes, LIMITS.result_bytes),
+        result_tokens=min(limits.result_tokens or LIMITS.result_tokens, LIMITS.result_tokens),
     )
 
 

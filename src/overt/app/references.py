@@ -16,11 +16,10 @@ from overt.core.events import Noticed
 from overt.core.fragments import Origin
 from overt.core.messages import Document, Image, Message, Part, Text
 from overt.core.ports import Hands
-from overt.core.settings import Limits
 from overt.core.tool import Outcome
 from overt.core.views import Excerpt
 from overt.lib.catalogue import say
-from overt.lib.text import clip
+from overt.lib.result_limit import ResultLimit, limited_to
 from overt.tools.list import list_
 from overt.tools.read import read
 
@@ -48,7 +47,7 @@ class Reach(Struct, frozen=True, kw_only=True):
     hands: Hands
     may_read: Callable[[str], bool]
     exists: Callable[[str], bool]
-    limits: Limits
+    limit: ResultLimit
     led: bool
 
 
@@ -66,7 +65,7 @@ async def references(
     may_read: Callable[[str], bool],
     *,
     exists: Callable[[str], bool],
-    limits: Limits,
+    limit: ResultLimit,
     led: bool = False,
 ) -> tuple[tuple[Message, ...], tuple[Noticed, ...]]:
     """What goes before the prompt, and what a person should know of what does not.
@@ -74,7 +73,7 @@ async def references(
     `exists` is asked first, so that a word that is no file costs little. `led`: whole files that the words of a
     prompt name stand before it already, for a small model.
     """
-    reach = Reach(hands=hands, may_read=may_read, exists=exists, limits=limits, led=led)
+    reach = Reach(hands=hands, may_read=may_read, exists=exists, limit=limit, led=led)
     found: list[Message] = []
     notices: list[Noticed] = []
     room = MOST_BYTES
@@ -87,7 +86,8 @@ async def references(
             notices.append(_notice("refer.denied", path=_short(reference.path)))
             continue
         try:
-            message = await _attached(reference, reach)
+            with limited_to(limit):
+                message = await _attached(reference, reach)
         except ToolError as error:
             notices.append(_notice("refer.failed", path=_short(reference.path), why=error.message))
             continue
@@ -190,18 +190,18 @@ async def _attached(reference: Reference, reach: Reach) -> Message | None:
             raise
         listed: Outcome = await list_.run(list_.args(path=reference.path), **loan.capabilities)
         path = reference.path.rstrip("/") + "/"
-        return _told(path, f"The user refers to the folder {path}:", _clipped(listed.text, reach.limits))
+        return _told(path, f"The user refers to the folder {path}:", _clipped(listed.text, reach.limit))
     if outcome.parts:
         return _pictured(reference.path, outcome)
     if not isinstance(outcome.view, Excerpt):
-        return _told(reference.path, f"The user refers to {reference.path}:", _clipped(outcome.text, reach.limits))
+        return _told(reference.path, f"The user refers to {reference.path}:", _clipped(outcome.text, reach.limit))
     if reach.led and not reference.first:
         return None
     return _excerpt(reference, outcome, outcome.view, hash=loan.journal.seen.get(outcome.view.path, ""), reach=reach)
 
 
 def _excerpt(reference: Reference, outcome: Outcome, view: Excerpt, *, hash: str, reach: Reach) -> Message:
-    body = _clipped(outcome.text, reach.limits)
+    body = _clipped(outcome.text, reach.limit)
     uncut = body == outcome.text and not any(line.endswith(CUT_LINE) for line in body.split("\n"))
     whole = uncut and not reference.first and view.first <= 1 and view.last == view.total
     lines = f"{view.first}-{view.last}" if view.last else ""
@@ -226,5 +226,5 @@ def _told(path: str, head: str, body: str) -> Message:
     return Message(role="user", parts=(Text(text=f"[overt] {text}"),), origin=Origin(kind="file", where=path))
 
 
-def _clipped(text: str, limits: Limits) -> str:
-    return clip(text, limits.result_bytes, limits.result_tokens, "read shows the rest")
+def _clipped(text: str, limit: ResultLimit) -> str:
+    return limit.clip(text, "read shows the rest")

@@ -250,6 +250,7 @@ def _choice(*choices: str, also: dict[str, str] | None = None) -> Check:
 TEXT = Check("a text", _text)
 FLAG = Check("true or false", _flag)
 WHOLE = Check("a whole number above 0", _whole)
+RESULTS = Check("a whole number above 0, or 0 to let the context window decide", _whole_or_zero)
 STEPS = Check("a whole number above 0, or 0 for no limit", _whole_or_zero)
 SECONDS = Check("a number of seconds above 0", _seconds)
 TEXTS = Check("a list of texts", _texts)
@@ -278,8 +279,8 @@ CHECKS: dict[str, Check] = {
     "tools.enabled": TOOLS,
     "tools.disabled": TOOLS,
     "limits.max_parallel": WHOLE,
-    "limits.result_bytes": WHOLE,
-    "limits.result_tokens": WHOLE,
+    "limits.result_bytes": RESULTS,
+    "limits.result_tokens": RESULTS,
     "limits.budget_usd": Check("a number of dollars above 0, or 0 for no bound", _dollars),
     "compaction.auto": FLAG,
     "compaction.threshold": Check("a share of the window from 0.1 to 0.95, or 0 for never", _share),

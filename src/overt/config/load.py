@@ -99,7 +99,8 @@ ALWAYS_LOOSE = frozenset(
 LOWER_ONLY = frozenset(
     {"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens", "limits.budget_usd"}
 )
-
+WINDOW_DECIDES = {"limits.result_tokens": 8_000, "limits.result_bytes": 32 * 1024}
+"""Where 0 lets the context window decide: most windows allow at least this much."""
 
 FILES = (".ca_file", ".client_cert", ".client_key")
 
@@ -228,7 +229,7 @@ class _Merged:
             return order.index(value) > order.index(self.value(key, UNSET[key]))
         if key in LOWER_ONLY:
             before: float = self.value(key, getattr(Limits(), key.partition(".")[2]))
-            return (value or inf) > (before or inf)  # 0 is no bound at all
+            return (value or inf) > (before or WINDOW_DECIDES.get(key, inf))  # 0 is no bound at all
         return False
 
 

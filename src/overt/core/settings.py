@@ -146,14 +146,14 @@ class Sandbox(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`max_steps` is the most requests of a turn; 0: no limit.
 
-    `result_bytes` and `result_tokens` bound what one call may say to the model.
+    `result_bytes` and `result_tokens` bound what one call may say to the model; 0: the context window decides.
     `budget_usd` is what a session may cost in US dollars; 0: nobody has set a bound.
     """
 
     max_steps: int = 0
     max_parallel: int = 10
-    result_bytes: int = 32 * 1024
-    result_tokens: int = 8000
+    result_bytes: int = 0
+    result_tokens: int = 0
     budget_usd: float = 0.0
 
 

@@ -17,6 +17,7 @@ from overt.engine.gate import Gate
 from overt.engine.lead import Lead
 from overt.engine.purse import Purse
 from overt.engine.room import Room
+from overt.lib.result_limit import ResultLimit, result_limit
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -51,3 +52,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     marks: Callable[[], Sequence[Mark]] = tuple
     efforts: tuple[str, ...] | None = ()
     purse: Purse | None = None
+
+    def result_limit(self) -> ResultLimit:
+        """What the result of a call may take; the window may have become known since the last one."""
+        if self.budget is None:
+            return result_limit(0, self.limits)
+        return result_limit(self.budget.window, self.limits, family=self.budget.family)

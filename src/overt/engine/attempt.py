@@ -8,6 +8,7 @@ from overt.core.late import late
 from overt.core.ports import BOXED, Hands, Journal, Profile
 from overt.core.tool import Outcome
 from overt.lib.log import LOG
+from overt.lib.result_limit import ResultLimit, limited_to
 from overt.repair.mend import Mended
 
 T = TypeVar("T")
@@ -20,14 +21,16 @@ async def attempt(
     preview: bool = False,
     report: Callable[[str], None] | None = None,
     box: Profile = BOXED,
+    limit: ResultLimit | None = None,
 ) -> tuple[Outcome, Journal]:
-    """The outcome and what was done through the capabilities, or a ToolError."""
+    """The outcome and what was done through the capabilities, or a ToolError. The tool says at most `limit`."""
     tool = mended.tool
     assert tool is not None
 
     async def run() -> tuple[Outcome, Journal]:
         loan = hands.lend(mended.call.id, tool.needs, preview=preview, report=report, box=box)
-        return await tool.run(mended.args, **loan.capabilities), loan.journal
+        with limited_to(limit):
+            return await tool.run(mended.args, **loan.capabilities), loan.journal
 
     return await contain(tool.name, run())
 

@@ -22,7 +22,6 @@ from overt.engine.agent import Agent
 from overt.engine.attempt import attempt, contain
 from overt.engine.gate import Admission
 from overt.lib.redact import HIDDEN
-from overt.lib.text import clip
 from overt.repair.mend import Mended, mend
 from overt.repair.storm import Storm
 
@@ -111,10 +110,13 @@ async def _run_tool(agent: Agent, admission: Admission, emit: Emit) -> list[Even
     def report(text: str) -> None:
         emit(ToolProgressed(agent=agent.path, call_id=call_id, text=text))
 
-    outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box)
+    limit = agent.result_limit()
+    outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box, limit=limit)
     if blocked := agent.gate.blocked(admission, outcome):
         if await agent.gate.widen(admission, blocked, emit, agent.path):
-            outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box)
+            outcome, journal = await attempt(
+                admission.mended, agent.hands, report=report, box=admission.box, limit=limit
+            )
         else:
             outcome = _noted(outcome, f"[{blocked}]", admission.note and f"[overt] {admission.note}")
     repairs = [Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
@@ -170,8 +172,7 @@ def _hidden(mended: Mended) -> str:
 
 
 def _bounded(agent: Agent, text: str) -> str:
-    limits = agent.limits
-    return clip(agent.hide(text), max_bytes=limits.result_bytes, max_tokens=limits.result_tokens)
+    return agent.result_limit().clip(agent.hide(text))
 
 
 def _effects(admission: Admission) -> tuple[str, ...]:

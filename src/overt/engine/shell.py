@@ -14,7 +14,6 @@ from overt.core.tool import Tool
 from overt.core.usage import Usage
 from overt.engine.agent import Agent
 from overt.engine.attempt import attempt
-from overt.lib.text import clip
 from overt.repair.mend import mend
 
 TYPED = Origin(kind="user", where="!")
@@ -34,12 +33,12 @@ async def run_command(
     text = admission.refusal or (admission.failure.message if admission.failure else "")
     if not text:
         try:
-            outcome, _ = await attempt(admission.mended, agent.hands, report=report, box=Profile(outside=True))
+            box, limit = Profile(outside=True), agent.result_limit()
+            outcome, _ = await attempt(admission.mended, agent.hands, report=report, box=box, limit=limit)
             text = outcome.text
         except ToolError as error:
             text = error.message
-    limits = agent.limits
-    told = clip(agent.hide(text), max_bytes=limits.result_bytes, max_tokens=limits.result_tokens)
+    told = agent.result_limit().clip(agent.hide(text))
     yield TextStreamed(agent=agent.path, text=told + "\n")
     message = said(f"$ {command}\n{told}", role="assistant", origin=RAN)
     yield Replied(agent=agent.path, message=message, finish="stop", usage=Usage())

@@ -20,6 +20,10 @@ ODD_SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 """They look like a space and are none to a shell."""
 
 
+CLOSE = 1.03
+"""A text is cut well when so much more of it would be too much."""
+
+
 def size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
@@ -34,13 +38,13 @@ def wide(text: str) -> int:
     )
 
 
-def clip(text: str, max_bytes: int, max_tokens: int, hint: str = "") -> str:
+def clip(text: str, max_bytes: int, max_tokens: int, hint: str = "", *, family: str = "default") -> str:
     """The text, or its head and tail around a marker that says what is missing and how to get it."""
-    if size(text) <= max_bytes and estimate(text) <= max_tokens:
+    if size(text) <= max_bytes and estimate(text, family) <= max_tokens:
         return text
-    room = max(max_bytes - 200 - size(hint), 0), max(max_tokens - 50 - estimate(hint), 0)
-    head = _fit(text, room[0] * 2 // 3, room[1] * 2 // 3)
-    tail = _fit(text[::-1], room[0] // 3, room[1] // 3)[::-1]
+    room = max(max_bytes - 200 - size(hint), 0), max(max_tokens - 50 - estimate(hint, family), 0)
+    head = _fit(text, room[0] * 2 // 3, room[1] * 2 // 3, family)
+    tail = _fit(text[::-1], room[0] // 3, room[1] // 3, family)[::-1]
     head = head[: head.rfind("\n") + 1] or head
     tail = tail[tail.find("\n") + 1 :] or tail
     middle = text[len(head) : len(text) - len(tail)]
@@ -50,17 +54,19 @@ def clip(text: str, max_bytes: int, max_tokens: int, hint: str = "") -> str:
     return f"{head.rstrip(chr(10))}\n{marker}\n{tail}"
 
 
-def _fit(text: str, max_bytes: int, max_tokens: int) -> str:
-    """The longest head of a text within both limits."""
-    low, high = 0, min(len(text), max_bytes, max_tokens * 4)
-    while low < high:
-        middle = (low + high + 1) // 2
-        part = text[:middle]
-        if size(part) <= max_bytes and estimate(part) <= max_tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low]
+def _fit(text: str, max_bytes: int, max_tokens: int, family: str) -> str:
+    """A head of a text within both limits: nearly the longest, because each try costs an estimate."""
+    fits, most = 0, min(len(text), max_bytes)
+    at = min(most, 4 * max_tokens)
+    while at > fits:
+        part = text[:at]
+        share = min(max_tokens / max(estimate(part, family), 1), max_bytes / max(size(part), 1))
+        if share >= 1:
+            fits = at
+        if 1 <= share < CLOSE or at == most == fits:
+            break
+        at = min(most, int(at * share / CLOSE**0.5))
+    return text[:fits]
 
 
 def cut_line(line: str, width: int) -> str:

@@ -3,10 +3,8 @@
 from overt.core.tool import Outcome
 from overt.core.views import Diffs, FileDiff
 from overt.lib.diff import changed_ranges, renamed_from
-from overt.lib.text import clip
+from overt.lib.result_limit import current_limit
 
-MAX_BYTES = 30_000
-MAX_TOKENS = 7_500
 MAX_RANGES = 6
 
 
@@ -37,4 +35,4 @@ def _place(diff: FileDiff) -> str:
 
 
 def bounded(text: str, hint: str) -> str:
-    return clip(text, MAX_BYTES, MAX_TOKENS, hint)
+    return current_limit().body().clip(text, hint)

@@ -5,9 +5,9 @@ from msgspec import Struct
 from overt.core.effects import ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Excerpt
-from overt.lib.text import clip
+from overt.tools._words import bounded
 
-LIMIT, MAX_BYTES, MAX_TOKENS = 400, 4096, 1200
+LIMIT = 400
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,4 +25,4 @@ async def read(args: Args, files: ReadFiles) -> Outcome:
     more = f"\n[lines 1-{last} of {found.total or 'many'}]" if found.total is None or last < found.total else ""
     text = "\n".join(found.lines) or f"[{found.path} is empty]"
     view = Excerpt(path=found.path, first=1, last=last, total=found.total or 0)
-    return Outcome(text=clip(text, MAX_BYTES, MAX_TOKENS, "find the rest with grep") + more, view=view)
+    return Outcome(text=bounded(text, "find the rest with grep") + more, view=view)

@@ -9,10 +9,10 @@ from overt.core.errors import ToolError
 from overt.core.messages import Document, Image
 from overt.core.tool import Outcome, tool
 from overt.core.views import Excerpt, Plain
+from overt.lib.result_limit import current_limit
 from overt.lib.text import cut_line, size
-from overt.lib.tokens import estimate
 from overt.tools._notebook import rendered
-from overt.tools._words import MAX_BYTES, MAX_TOKENS, bounded
+from overt.tools._words import bounded
 
 LIMIT = 2000
 WIDTH = 2000
@@ -50,15 +50,7 @@ async def read(args: Args, files: ReadFiles) -> Outcome:
 def _numbered(found: Lines) -> Outcome:
     if not found.lines:
         return _nothing(found)
-    out: list[str] = []
-    room, allowance = MAX_BYTES, MAX_TOKENS
-    for number, line in enumerate(found.lines, found.first):
-        shown = f"{number:>6}\t{cut_line(line, WIDTH)}"
-        room -= size(shown) + 1
-        allowance -= estimate(shown)
-        if out and (room < 0 or allowance < 0):
-            break
-        out.append(shown)
+    out = _fitting([f"{number:>6}\t{cut_line(line, WIDTH)}" for number, line in enumerate(found.lines, found.first)])
     last = found.first + len(out) - 1
     notes = [f"[{found.note}]"] if found.note else []
     if found.total is None:
@@ -67,6 +59,17 @@ def _numbered(found: Lines) -> Outcome:
         notes.append(f"[lines {found.first}-{last} of {found.total}; go on with offset={last + 1}]")
     view = Excerpt(path=found.path, first=found.first, last=last, total=found.total or 0)
     return Outcome(text="\n".join([*out, *notes]), view=view)
+
+
+def _fitting(lines: list[str]) -> list[str]:
+    """The first lines that one result holds, at least one."""
+    limit = current_limit().body()
+    while True:
+        text = "\n".join(lines)
+        share = min(limit.tokens / max(limit.count(text), 1), limit.bytes / max(size(text), 1))
+        if share >= 1 or len(lines) == 1:
+            return lines
+        lines = lines[: max(1, min(round(share * len(lines)), len(lines) - 1))]
 
 
 def _nothing(found: Lines) -> Outcome:

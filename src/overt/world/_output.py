@@ -3,12 +3,9 @@
 import os
 import re
 
-from overt.lib.text import clip, size
-from overt.lib.tokens import estimate
+from overt.lib.result_limit import current_limit
+from overt.lib.text import size
 
-LIMIT = 31 * 1024
-TOKENS = 7_800
-"""What a model is shown of one program's output, with room for notes below the bounds of a result."""
 NEWLINE = "\n"
 COUNTED = 16 * 1024 * 1024
 """Lines are counted this far; counting all of a flood would cost more than reading it."""
@@ -117,10 +114,11 @@ def _overwritten(line: str) -> str:
 def rendered(spool: Spool, *, hint: str) -> str:
     """All of a program's output for the model, within the bounds of a result."""
     head, lost, tail = spool.since(0)
+    limit = current_limit().body()
     if not lost:
-        return clip(plain(head + tail), LIMIT, TOKENS, hint)
-    first, last = _head(plain(head), LIMIT * 2 // 3), _tail(plain(tail), LIMIT // 3)
-    while estimate(first) + estimate(last) > TOKENS:
+        return limit.clip(plain(head + tail), hint)
+    first, last = _head(plain(head), limit.bytes * 2 // 3), _tail(plain(tail), limit.bytes // 3)
+    while limit.count(first) + limit.count(last) > limit.tokens:
         first, last = _head(first, size(first) * 3 // 4), _tail(last, size(last) * 3 // 4)
     return f"{first}{gap(spool, size(first) + size(last), first.count(NEWLINE) + last.count(NEWLINE), hint)}{last}"
 

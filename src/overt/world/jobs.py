@@ -10,8 +10,8 @@ from overt.core.effects import JobOutput, JobState
 from overt.core.errors import ToolError
 from overt.core.ports import Child
 from overt.lib.background import log_failure
-from overt.lib.text import clip
-from overt.world._output import LIMIT, TOKENS, Spool, plain, pour, whole
+from overt.lib.result_limit import current_limit
+from overt.world._output import Spool, plain, pour, whole
 from overt.world._station import PYTHON
 
 HEAD = 64 * 1024
@@ -163,7 +163,7 @@ class Jobs:
         if filter:
             lines = await asyncio.to_thread(_matching, lines, filter)
         lines = lines[-tail:] if tail > 0 else lines
-        return JobOutput(job=job.shown(), text=clip("\n".join(lines), LIMIT, TOKENS, HINT), next=max(end, 0))
+        return JobOutput(job=job.shown(), text=current_limit().body().clip("\n".join(lines), HINT), next=max(end, 0))
 
     async def stop(self, id: str) -> JobState:
         job = self._job(id)

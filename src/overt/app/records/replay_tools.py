@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.app.compact import small_limits
 from overt.app.options import Options
 from overt.app.records._looping import flattened, tools_of
 from overt.app.records._recorded import Recorded, stretch, told
@@ -30,7 +31,9 @@ from overt.core.ports import Hands, Profile, SandboxState
 from overt.engine.attempt import attempt
 from overt.lib.diff import file_diff
 from overt.lib.redact import HIDDEN
+from overt.lib.result_limit import ResultLimit, result_limit
 from overt.lib.text import clip
+from overt.lib.tokens import family_of
 from overt.repair.mend import mend
 from overt.sessions.entries import Entry
 
@@ -79,6 +82,7 @@ class _Running:
         redactor = make_redactor(setting)
         self._hands: Hands = late("hands")(setting, history=lambda: self._history, observe=redactor.observer)
         self._clean = redactor.clean
+        self._config = setting.config
         self._scratch = setting.roots.workspace
         self._workspace = workspace
         self._sandbox: SandboxState | None = None
@@ -123,20 +127,20 @@ class _Running:
             return replace(place, why=why)
         assert then is not None
         if mended.tool is None:
-            return self._compared(place, then, mended.error)
+            return self._compared(place, then, mended.error, opening)
         if "run" in mended.tool.effects and not (await self._standing()).boxed:
             return replace(place, why="there is no sandbox here to run it in")
         try:
-            outcome, journal = await attempt(mended, self._hands, box=Profile())
+            outcome, journal = await attempt(mended, self._hands, box=Profile(), limit=self._limit(opening))
         except ToolError as error:
-            return self._compared(place, then, error.message)
+            return self._compared(place, then, error.message, opening)
         for fact in journal.facts:
             if isinstance(fact, TodoSet):
                 self._history = replace(self._history, todos=fact.items)
         self._history = replace(self._history, seen=self._history.seen | journal.seen)
         if outcome.blocked.startswith("network"):
             return replace(place, why="it needs the network, which is closed here")
-        return self._compared(place, then, outcome.text)
+        return self._compared(place, then, outcome.text, opening)
 
     def _left_out(self, step: Recorded, call: Call, then: ToolFinished | None) -> str:
         verdict = step.verdicts.get(call.id)
@@ -158,10 +162,18 @@ class _Running:
         self._sandbox = self._sandbox or await self._hands.standing()
         return self._sandbox
 
-    def _compared(self, place: Again, then: ToolFinished, text: str) -> Again:
+    def _limit(self, opening: PrefixSet) -> ResultLimit:
+        """As it was cut then, if the window was known and no setting has changed."""
+        limits, window = self._config.limits, self._config.context_window
+        if opening.about and opening.about.compact:
+            limits = small_limits(limits)
+        elif self._config.origin("context.context_window") == "default":
+            window = opening.about.window if opening.about else 0
+        return result_limit(window, limits, family=family_of(opening.model))
+
+    def _compared(self, place: Again, then: ToolFinished, text: str, opening: PrefixSet) -> Again:
         now, before = self._clean(text).replace(self._scratch, self._workspace), told(then)
-        bounded = clip(now, max_bytes=32 * 1024, max_tokens=8000)
-        if before in (now, bounded):
+        if before in (now, self._limit(opening).clip(now)):
             return replace(place, state="same")
         diff = file_diff("", before, now).diff
         return replace(place, state="differs", why=clip(diff, SHOWN_BYTES, SHOWN_TOKENS))
