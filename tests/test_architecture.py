@@ -75,7 +75,6 @@ def test_the_tools_and_their_effects_are_exactly_these() -> None:
         "grep": ["read"],
         "bash": ["run"],
         "jobs": ["run"],
-        "todoread": ["notes"],
         "todowrite": ["notes"],
     }
 

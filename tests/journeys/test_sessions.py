@@ -93,7 +93,7 @@ def test_sessions_are_listed_shown_and_deleted(place: Place) -> None:
         id = as_json[1]["id"]
 
         shown = place.run("sessions", "show", id)
-        assert "› the first task" in shown.out and "● todoread" in shown.out and "answer one" in shown.out
+        assert "› the first task" in shown.out and "● todowrite" in shown.out and "answer one" in shown.out
         raw = [json.loads(line) for line in place.run("sessions", "show", id, "--json").out.splitlines()]
         assert [line["type"] for line in raw] == [line["type"] for line in entries(first)]
 

@@ -162,8 +162,8 @@ def test_first_and_last_line_become_a_first_line_and_a_length() -> None:
         ("glob", '{"glob": "*.py"}', "glob", {"pattern": "*.py"}),
         ("list_directory", '{"dir_path": "src"}', "list", {"path": "src"}),
         ("todo_write", '{"todos": "[{\\"content\\": \\"a\\", \\"status\\": \\"pending\\"}]"}', "todowrite", {}),
-        ("todoread", "null", "todoread", {}),
-        ("todoread", "", "todoread", {}),
+        ("todoread", "null", "todowrite", {"todos": None}),
+        ("TodoRead", "", "todowrite", {"todos": None}),
     ],
 )  # fmt: skip
 def test_what_other_agents_would_have_said_is_understood(

@@ -19,7 +19,6 @@ from overt.tools.list import list_
 from overt.tools.multiedit import multiedit
 from overt.tools.patch import patch
 from overt.tools.read import read
-from overt.tools.todoread import todoread
 from overt.tools.todowrite import todowrite
 from overt.tools.write import write
 
@@ -92,7 +91,7 @@ def test_a_flood_of_matches_stays_within_what_the_model_may_get(root: Path) -> N
     assert "left out; narrow the pattern, path or glob ...]" in text
 
 
-TOOLS = (read, write, edit, multiedit, patch, list_, glob, grep, todoread, todowrite)
+TOOLS = (read, write, edit, multiedit, patch, list_, glob, grep, todowrite)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -116,7 +115,6 @@ def test_the_effects_of_each_are_what_its_signature_asks_for() -> None:
         "list": ["read"],
         "glob": ["read"],
         "grep": ["read"],
-        "todoread": ["notes"],
         "todowrite": ["notes"],
     }
 

@@ -46,9 +46,9 @@ TOOLS: dict[str, tuple[str, ...]] = {
         "BashOutput KillShell KillBash job_output list_jobs stop_job TaskOutput get_terminal_output command_status "
         "bash_output kill_shell kill_bash KillTask TaskStop write_stdin"
     ),
-    "todoread": _names("TodoRead todo_read read_todos get_todos list_todos"),
     "todowrite": _names(
-        "TodoWrite todo_write update_plan write_todos todo manage_todo_list set_todos set_todo_list update_todo_list"
+        "TodoWrite todo_write update_plan write_todos todo manage_todo_list set_todos set_todo_list update_todo_list "
+        "todoread TodoRead todo_read read_todos get_todos list_todos"
     ),
 }
 """Our name → foreign names; the first is Claude Code's and is what stream-json shows."""
@@ -165,5 +165,5 @@ def our_tool(name: str) -> str:
 
 def claude_tool(name: str) -> str:
     """The name that readers of Claude Code's stream-json expect."""
-    names = TOOLS.get(name)
+    names = TOOLS.get(our_tool(name))
     return names[0] if names else name

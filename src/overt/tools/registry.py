@@ -11,7 +11,6 @@ from overt.tools.list import list_
 from overt.tools.multiedit import multiedit
 from overt.tools.patch import patch
 from overt.tools.read import read
-from overt.tools.todoread import todoread
 from overt.tools.todowrite import todowrite
 from overt.tools.write import write
 
@@ -26,7 +25,6 @@ BUILT_IN: tuple[Tool, ...] = (
     grep,
     bash,
     jobs,
-    todoread,
     todowrite,
 )
 

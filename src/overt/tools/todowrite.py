@@ -11,7 +11,7 @@ from overt.tools._todos import written
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    todos: Annotated[tuple[Todo, ...], Meta(description="The whole list")]
+    todos: Annotated[tuple[Todo, ...] | None, Meta(description="The whole list")] = None
 
     def subjects(self) -> tuple[str, ...]:
         return ()
@@ -21,6 +21,8 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 async def todowrite(args: Args, notes: Notes) -> Outcome:
     """Replace the todo list. Use it for work of three or more steps; keep one item in_progress and complete it
     as soon as it is done."""
+    if args.todos is None:  # the tools that other agents read a list with are names of this one
+        return Outcome(text=f"{written(notes.todos())}\n[not changed]", view=Checklist(items=notes.todos()))
     notes.set_todos(args.todos)
     busy = sum(item.status == "in_progress" for item in args.todos)
     advice = f"\n[{busy} items are in_progress; work on one at a time]" if busy > 1 else ""
