@@ -197,7 +197,7 @@ def assert_crowd(told: list[str]) -> None:
     assert window.splitlines() == [f"{n + 1:>6}\t{n:07} all quiet on this line of the log" for n in (109_998, 109_999)]
     assert line == "77778:0077777 all quiet on this line of the log"
     assert linked.startswith("     1\tdef add(a, b):\n     2\t    return a - b")
-    assert all("is outside the workspace" in text and "--add-dir /etc" in text for text in outside)
+    assert outside == [f"     1\t{Path('/etc/hostname').read_text().strip()}"] * 2
     assert hit == "crowd/19/part_9998.py:2:\treturn 9998"
     assert len(parts.splitlines()) == 6 and "[only 5 shown" in parts
     assert edited == "updated crowd/00/part_3.py (+1 -1), line 2"

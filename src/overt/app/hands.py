@@ -25,6 +25,7 @@ from overt.world.impact import weigh
 from overt.world.jobs import Jobs
 from overt.world.keeping import make_keeper
 from overt.world.programs import NoPrograms, Programs, Supervised
+from overt.world.readable import Readable
 from overt.world.sandbox.profile import Place, cache_folders, own_code, writable
 from overt.world.sight import look
 from overt.world.undo_maintenance import Limits
@@ -63,7 +64,7 @@ def _lies_in(path: str, places: Sequence[str]) -> bool:
 
 def forbidding(rules: Sequence[Rule]) -> Callable[[str, str], str] | None:
     """Which rule denies a place once its links are resolved; None when none denies any."""
-    denials = [rule for rule in rules if rule.action == "deny" and rule.pattern]
+    denials = [rule for rule in rules if rule.action == "deny" and (rule.pattern or rule.tool == "external_directory")]
     if not denials:
         return None
 
@@ -102,6 +103,7 @@ class WorldHands:
     ) -> None:
         self._observe = observe
         config, place = setting.config, place_of(setting)
+        self._spawner = Supervised(place=place, mode=config.sandbox.mode)
         self._workspace = Workspace(
             root=place.workspace,
             write=place.write,
@@ -113,12 +115,12 @@ class WorldHands:
                 *own_code((place.workspace, *place.write)),
             ),
             forbid=forbidding(config.permissions.rules),
+            elsewhere=Readable(place, private=self._spawner.private_folders),
         )
         self._environment = child_environment(
             setting.environment.variables, config.env_pass, secrets=known_secrets(setting)
         )
         self._history = history
-        self._spawner = Supervised(place=place, mode=config.sandbox.mode)
         self._usual = Profile(write=config.sandbox.write, network=config.sandbox.network)
         self._jobs = Jobs()
         self._rg = ""

@@ -85,6 +85,9 @@ def speaks_of(rule: Rule, subject: Subject) -> bool:
     if subject.tool == "bash" and name == "read" and rule.action != "allow":
         within = tuple(f"{path}/x" for path in subject.reads)  # a folder that is searched
         return bool(rule.pattern) and _speaks_of_paths(rule, (*subject.reads, *within))
+    if name == "external_directory":
+        outside = tuple(path for path in subject.values if path.startswith("/")) if subject.tool != "bash" else ()
+        return rule.action != "allow" and bool(outside) and (not rule.pattern or _speaks_of_paths(rule, outside))
     same = name in (subject.tool, "*") or (name == "edit" and subject.tool in EDITS)
     if not same or not rule.pattern:
         return same

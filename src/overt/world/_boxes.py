@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from overt.core.errors import ToolError
 from overt.core.late import late
-from overt.core.ports import Profile, SandboxState
+from overt.core.ports import BOXED, Profile, SandboxState
 from overt.world._births import Births
 from overt.world._marks import Mark, Pins, kept, lost, marks, narrower, weighty
 from overt.world.sandbox.bubblewrap import wanted, words
@@ -92,6 +92,9 @@ class Open:
 
     def left_to_readers(self, launch: Launch) -> tuple[tuple[str, ...], dict[str, str]]:
         return DEVICES, {}
+
+    def private_folders(self) -> dict[str, str]:
+        return {}
 
     def let_go(self) -> None:
         pass
@@ -273,6 +276,15 @@ class Boxes:
         if launch.kind == "bubblewrap" and not any(root.startswith(("/tmp/", "/var/tmp/")) for root in roots):
             return (*places, "/tmp", "/var/tmp"), {}
         return (*places, PART), {"TMPDIR": PART}
+
+    def private_folders(self) -> dict[str, str]:
+        """Where the temporary folders lie that programs see in place of the real ones; "" before the first of them."""
+        if (self._kind or self.state(BOXED).kind) != "bubblewrap":
+            return {}
+        return {
+            "/tmp": self._temp and f"{self._temp}/tmp",
+            "/var/tmp": self._temp and f"{self._temp}/var",
+        }
 
     def let_go(self) -> None:
         """Leave the private folder to the boxes that still stand; the last one removes it."""

@@ -9,8 +9,8 @@ move the descriptor we already hold, and everything later happens relative to th
 import errno
 import os
 import stat
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -24,8 +24,17 @@ Forbid = Callable[[Literal["read", "write"], str], str]
 """The rule that forbids this at that place, or an empty string. The path is the real one, as `place` gives it."""
 
 
+class Elsewhere(Protocol):
+    """What may be read outside of every root: see `readable.py`."""
+
+    def private(self) -> Mapping[str, str]: ...
+    def root_of(self, path: str) -> str: ...
+    def refusal(self, path: str) -> str: ...
+
+
 class Workspace(Struct, frozen=True, kw_only=True):
     """Real absolute paths. Files may be changed below `root` and `write`, and also read below `read`.
+    With `elsewhere`, reading goes as far as that lets it, and nowhere that it refuses, the roots included.
 
     `home` and Overt's `own` folders hold places that stay protected inside of these roots, and `forbid` is asked
     about every place once it was reached. `anchors` remembers which folder each root was when this was made.
@@ -37,6 +46,7 @@ class Workspace(Struct, frozen=True, kw_only=True):
     home: str = ""
     own: tuple[str, ...] = ()
     forbid: Forbid | None = None
+    elsewhere: Elsewhere | None = None
     anchors: dict[str, tuple[int, int]] = {}
 
     def __post_init__(self) -> None:
@@ -52,6 +62,12 @@ class Workspace(Struct, frozen=True, kw_only=True):
 
     def open_root(self, root: str) -> int:
         """A descriptor of a root, which must still be the folder it was: a link put in its place leads nowhere."""
+        if root not in self.roots(writing=False):
+            if not (folder := self.on_host(root)):
+                raise ToolError(
+                    f"{root} is empty: commands have one of their own, and none has run yet.", code="missing"
+                )
+            return os.open(folder, FOLDER)
         fd = os.open(root, FOLDER)
         found = os.fstat(fd)
         identity = (found.st_dev, found.st_ino)
@@ -62,6 +78,16 @@ class Workspace(Struct, frozen=True, kw_only=True):
                 code="outside",
             )
         return fd
+
+    def on_host(self, root: str) -> str:
+        """Where a folder lies that commands see as `root`."""
+        return self.elsewhere.private().get(root, root) if self.elsewhere else root
+
+    def refusal(self, root: str, parts: tuple[str, ...]) -> str:
+        """Why a place may not be read although no rule denies it; empty if it may."""
+        if self.elsewhere is None or (root not in self.roots(writing=False) and root in self.elsewhere.private()):
+            return ""
+        return self.elsewhere.refusal(os.path.join(root, *parts))
 
     def place(self, root: str, parts: tuple[str, ...]) -> str:
         """The path as it is on disk: relative to the workspace when it lies in it, else absolute."""
@@ -153,6 +179,8 @@ def _better(spot: Spot, workspace: Workspace, meant: str, *, writing: bool) -> S
 
 def require_allowed(workspace: Workspace, spot: Spot, effect: Literal["read", "write"]) -> None:
     """Rules speak of the place that was reached: what a link, another spelling or a swap made of the path is known."""
+    if effect == "read" and (why := workspace.refusal(spot.root, spot.parts)):
+        raise ToolError(f"{spot.path} may not be read: {why}.", code="hidden")
     rule = workspace.forbid(effect, spot.real) if workspace.forbid else ""
     if rule:
         done = "changed" if effect == "write" else "read"
@@ -230,6 +258,9 @@ class _Walk:
             self._restart(os.path.dirname(self.root))
 
     def _down(self, name: str) -> None:
+        if self.root == "/" and (place := self._temporary(name)):
+            self._restart(place)
+            return
         try:
             fd = os.open(name, FOLDER | os.O_NOFOLLOW, dir_fd=self.stack[-1][1])
         except OSError as error:
@@ -268,11 +299,21 @@ class _Walk:
         """The root a path starts from and what follows it; refused when there is none."""
         if not path.startswith("/"):
             return self.workspace.root, path
+        roots = sorted(self.workspace.roots(writing=self.writing), key=len, reverse=True)
+        if elsewhere := None if self.writing else self.workspace.elsewhere:
+            root = max((each for each in (*roots, elsewhere.root_of(path)) if _within(path, each)), key=len)
+            return root, path[len(root) :]
         for candidate in (path, os.path.realpath(path)):
-            for root in sorted(self.workspace.roots(writing=self.writing), key=len, reverse=True):
-                if candidate == root or candidate.startswith(root.rstrip("/") + "/"):
+            for root in roots:
+                if _within(candidate, root):
                     return root, candidate[len(root) :]
         raise _outside(self.workspace, self.given, path)
+
+    def _temporary(self, name: str) -> str:
+        """The place of a folder in which commands see another one than is there; empty for every other folder."""
+        place = os.path.join(self.root, *(each for each, _ in self.stack[1:]), name)
+        elsewhere = None if self.writing else self.workspace.elsewhere
+        return place if elsewhere is not None and place in elsewhere.private() else ""
 
     def _hop(self) -> None:
         self.hops += 1
@@ -282,6 +323,10 @@ class _Walk:
     def _leave(self) -> None:
         while self.stack:
             os.close(self.stack.pop()[1])
+
+
+def _within(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
 
 
 def _outside(workspace: Workspace, given: str, place: str) -> ToolError:

@@ -123,7 +123,7 @@ class Rg:
 
     def run_here(self, arguments: tuple[str, ...]) -> tuple[bytes, bool]:
         with subprocess.Popen(
-            [self.program, *BASE, *arguments],
+            [self.program, *BASE, *(("--one-file-system",) if self.spot.root == "/" else ()), *arguments],
             cwd=_folder(self.spot),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

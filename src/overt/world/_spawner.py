@@ -101,6 +101,10 @@ class Supervised:
                 self._drop(profile)  # it was killed before it took the order; one fresh start
         raise ToolError(f"could not start {argv[0]}: the supervisor of programs was killed twice", code="failed")
 
+    def private_folders(self) -> Mapping[str, str]:
+        """Temporary folders as programs see them, and where they lie; see `Boxes.private_folders`."""
+        return self._boxes.private_folders()
+
     def findings(self, child: Started) -> str:
         """What has to be said about a program that has ended, beside its output."""
         self._look_after(child)

@@ -36,10 +36,15 @@ def tree(workspace: Workspace, spot: Spot, *, depth: int, limit: int) -> tuple[t
                 here = (*parts, name)
                 real = workspace.place(spot.root, spot.parts + here)
                 found.append((here, Listed(path=show_name(real), kind=kind, depth=below)))
-                if kind == "folder" and name not in HEAVY and not (workspace.forbid and workspace.forbid("read", real)):
+                if kind == "folder" and name not in HEAVY and _may_enter(workspace, spot, here, real):
                     folders.append(here)
         level = folders
     return _ordered(found), more
+
+
+def _may_enter(workspace: Workspace, spot: Spot, below: tuple[str, ...], real: str) -> bool:
+    denied = workspace.forbid and workspace.forbid("read", real)
+    return not denied and not workspace.refusal(spot.root, spot.parts + below)
 
 
 def _entries(spot: Spot, parts: tuple[str, ...]) -> tuple[list[tuple[str, Kind]], bool]:

@@ -91,6 +91,8 @@ class Files:
 
     async def find(self, pattern: str, *, path: str, limit: int) -> Found:
         pattern = pattern.removeprefix(self.workspace.root.rstrip("/") + "/").removeprefix("./")
+        if pattern.startswith("/") and self.workspace.elsewhere:
+            path, pattern = "/", pattern.lstrip("/")
         if pattern.startswith("/") or ".." in pattern.split("/"):
             raise ToolError(
                 "A pattern is relative to `path` and goes down only; put the folder in `path`.", code="outside"
@@ -186,6 +188,9 @@ class Files:
         """Why nothing fit is there, and which names come near."""
         if spot.stat is not None:
             return ToolError(f"{spot.path} is not {wanted}.", code="invalid")
+        if self.workspace.on_host(spot.root) != spot.root and os.path.lexists(spot.real):
+            why = f"commands have a {spot.root} of their own. The user can open the real one with --add-dir"
+            return ToolError(f"{spot.path} is out of reach: {why} {os.path.dirname(spot.path)}.", code="missing")
         near = near_names(self.workspace, spot) or await self._elsewhere(spot)
         folder = missing_folder(self.workspace, spot)
         why = f" (there is no folder {folder})" if folder else ""
