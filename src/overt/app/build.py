@@ -65,7 +65,7 @@ class Builder:
             setting,
             lambda: self._conversation.history if self._conversation else History(),
             self._record,
-            self._redactor.observer,
+            self._redactor,
         )
         self._sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
         self._found: Found | None = None
@@ -87,9 +87,9 @@ class Builder:
     async def build(self) -> Conversation:
         if not self._options.resume and not self._options.continue_last:
             self._updates.start_reading_git()
-        if told := told_of_sandbox(self._sandbox):
-            self._notices.append(told)
+        self._notices.extend(filter(None, (told_of_sandbox(self._sandbox),)))
         record = open_record(self._options, self._setting, self.troubles.append)
+        self._hands.recorded = record
         self._purse = SessionPurse(self._setting, record.id)
         self._notices.extend(record.notices)
         resumed = record.resumed
@@ -136,8 +136,7 @@ class Builder:
         found = await choose_model(self._setting, reference)
         if resumed:
             found = await as_before(self._setting, found, resumed, self._notices.append)
-        if found.key:
-            self._redactor.learn(found.key)
+        self._redactor.learn(found.key or "")
         return found
 
     def _provider(self, found: Found) -> Provider:

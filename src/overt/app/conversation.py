@@ -317,7 +317,7 @@ class Conversation:
             kept = Message(role="assistant", parts=(Text(text=streamed),), origin=MODEL)
             self._partial.save()
             self._happened(Replied(message=kept, finish="interrupted", usage=Usage()))
-        for outcome in heal(self.history):
+        for outcome in heal(self.history, self.agent.printed):
             self._happened(outcome)
         ms = round((monotonic() - started) * 1000)
         self._happened(replace(end, steps=end.steps or self.step, usage=self.usage - spent, ms=ms))

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never, cast
 
+from overt.app.record import Recorded
 from overt.app.secrets import known_secrets
 from overt.app.setting import Setting
 from overt.core.effects import Effect, JobState
@@ -16,8 +17,11 @@ from overt.core.late import late
 from overt.core.ports import BOXED, Journal, Loan, Looked, Profile, SandboxState
 from overt.core.settings import Rule
 from overt.core.views import Todo
+from overt.lib.redact import Redactor
 from overt.safety.rules import Subject, matching
+from overt.sessions.names import outputs_folder
 from overt.world._shadow_git import find_git
+from overt.world.command_output import OutputFiles
 from overt.world.environment import child_environment
 from overt.world.files import Files, Workspace, find_rg
 from overt.world.git_watch import GitWatch
@@ -75,6 +79,18 @@ def forbidding(rules: Sequence[Rule]) -> Callable[[str, str], str] | None:
     return forbid
 
 
+def _output_files(setting: Setting, recorded: Recorded, redactor: Redactor) -> OutputFiles:
+    """The kept outputs of a session, and those of the session it was forked from."""
+    opened = recorded.resumed.opened if recorded.resumed else None
+    return OutputFiles(
+        outputs_folder(os.path.realpath(setting.environment.data_dir)),
+        recorded.id,
+        stored=bool(recorded.path),
+        redactor=redactor,
+        earlier=(opened.parent,) if opened else (),
+    )
+
+
 class TodoNotes:
     """Notes: the list as the history has it; a new one becomes a fact."""
 
@@ -99,9 +115,11 @@ class WorldHands:
         *,
         history: Callable[[], History],
         record: Callable[[Event], None] = lambda _: None,
-        observe: Callable[[str, str], None] | None = None,
+        redactor: Redactor | None = None,
+        recorded: Recorded | None = None,
     ) -> None:
-        self._observe = observe
+        self._observe = redactor.observer if redactor else None
+        self._outputs = _output_files(setting, recorded, redactor or Redactor()) if recorded else None
         config, place = setting.config, place_of(setting)
         self._spawner = Supervised(place=place, mode=config.sandbox.mode)
         self._workspace = Workspace(
@@ -115,7 +133,11 @@ class WorldHands:
                 *own_code((place.workspace, *place.write)),
             ),
             forbid=forbidding(config.permissions.rules),
-            elsewhere=Readable(place, private=self._spawner.private_folders),
+            elsewhere=Readable(
+                place,
+                private=self._spawner.private_folders,
+                also=self._outputs.readable if self._outputs else (),
+            ),
         )
         self._environment = child_environment(
             setting.environment.variables, config.env_pass, secrets=known_secrets(setting)
@@ -195,6 +217,8 @@ class WorldHands:
         await self._spawner.close()
         await self._git_watch.settled()
         await self.keeper.close()
+        if self._outputs:
+            self._outputs.close()
 
     def lend(
         self,
@@ -244,6 +268,7 @@ class WorldHands:
                     report=report,
                     profile=box,
                 )
+                programs.outputs = self._outputs
                 programs.keeping = lambda: self._git_watch.around(call_id, self.keeper.around(call_id))
                 return programs
             case "notes":

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from overt.app.record import Recorded
 from overt.app.setting import Setting
 from overt.core.effects import Effect, JobState
 from overt.core.errors import OvertError
@@ -14,21 +15,26 @@ from overt.core.late import late
 from overt.core.ports import BOXED, Loan, Looked, Profile, SandboxState
 from overt.lib.background import log_failure
 from overt.lib.log import LOG
+from overt.lib.redact import Redactor
 
 PROGRAM_TOOLS = ("bash", "jobs")
 
 
 class LateHands:
-    """The hands, loaded when the first call streams in: until then nothing needs them."""
+    """The hands, loaded when the first call streams in: until then nothing needs them.
+
+    `recorded` is set once the session is open; what commands print is kept with it.
+    """
 
     def __init__(
         self,
         setting: Setting,
         history: Callable[[], History],
         record: Callable[[Event], None] = lambda _: None,
-        observe: Callable[[str, str], None] | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
-        self._observe = observe
+        self.recorded: Recorded | None = None
+        self._redactor = redactor
         self._setting = setting
         self._history = history
         self._record = record
@@ -117,6 +123,10 @@ class LateHands:
     def _real(self) -> Any:
         if self._found is None:
             self._found = late("hands")(
-                self._setting, history=self._history, record=self._record, observe=self._observe
+                self._setting,
+                history=self._history,
+                record=self._record,
+                redactor=self._redactor,
+                recorded=self.recorded,
             )
         return self._found

@@ -4,7 +4,7 @@ A history is always a valid message list: results wait in `pending` until every 
 answered, then join as one message, in the order of the calls. `heal` answers what was left open.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -126,15 +126,21 @@ def fold_all(
     return replace(history, messages=(*settled, *history.messages), seen=seen | history.seen)
 
 
-def heal(history: History) -> tuple[ToolFinished, ...]:
-    """The outcomes that must be folded (and recorded) so that no call stands without its result."""
-    return tuple(
-        ToolFinished(
-            result=Result(call_id=call.id, parts=(Text(text=INTERRUPTED),), error=True, harness=True),
-            view=Failure(text="interrupted"),
-            code="interrupted",
-        )
-        for call in open_calls(history)
+def heal(history: History, printed: Mapping[str, str] | None = None) -> tuple[ToolFinished, ...]:
+    """The outcomes that must be folded (and recorded) so that no call stands without its result.
+
+    `printed` is what interrupted calls had printed, by their ids.
+    """
+    return tuple(_interrupted(call, (printed or {}).get(call.id, "")) for call in open_calls(history))
+
+
+def _interrupted(call: Call, printed: str) -> ToolFinished:
+    before = f"{printed.rstrip()}\n" if printed.strip() else ""
+    text = Text(text=f"{before}{INTERRUPTED}")
+    return ToolFinished(
+        result=Result(call_id=call.id, parts=(text,), error=True, harness=True),
+        view=Failure(text=f"{before}interrupted"),
+        code="interrupted",
     )
 
 

@@ -28,6 +28,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     the window. `nested` gives what joins before a request: rules of folders that the history has come to since it
     was last asked, and facts that have changed.
     `room` remembers when room was made for a request, `price` what its tokens cost, and `marks` where turns began.
+    `printed` is what calls had printed when they were interrupted, by their ids.
     `efforts` are the levels of thought that the model knows; None: it takes none. `purse` is what may be spent.
     """
 
@@ -50,6 +51,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     room: Room = field(default_factory=Room)
     price: Price | None = None
     marks: Callable[[], Sequence[Mark]] = tuple
+    printed: dict[str, str] = field(default_factory=dict)
     efforts: tuple[str, ...] | None = ()
     purse: Purse | None = None
 

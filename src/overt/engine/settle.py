@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from overt.core.codec import compact
 from overt.core.errors import ToolError
 from overt.core.events import Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
+from overt.core.interrupted import Interrupted
 from overt.core.messages import Call, Result, Text
 from overt.core.tool import Outcome
 from overt.core.views import Failure, Output, Plain
@@ -99,6 +100,9 @@ async def _perform(agent: Agent, admission: Admission, emit: Emit, places: async
             events = await contain(admission.mended.call.name, _run_tool(agent, admission, emit))
         except ToolError as error:
             events = [_failed(agent, call_id, error.message, code=error.code)]
+        except Interrupted as stopped:
+            agent.printed[call_id] = _bounded(agent, stopped.text)
+            raise
     for event in events:
         emit(event)
 

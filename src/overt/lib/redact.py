@@ -142,6 +142,17 @@ class Redactor:
         self._beginning = _by_first(self._secrets)
         self._done.clear()
 
+    @property
+    def longest(self) -> int:
+        """No secret that is known is longer, in characters."""
+        return max(LONGEST, len(self._secrets[0]) if self._secrets else 0)
+
+    def copy(self) -> "Redactor":
+        """A redactor of the same secrets for another thread."""
+        twin = Redactor(allowed=self.allowed)
+        twin._secrets, twin._beginning = self._secrets, self._beginning
+        return twin
+
     def clean(self, text: str) -> str:
         """The text without secrets. Plain searching decides for nearly every text that there is nothing to do."""
         if len(text) < SHORTEST:

@@ -12,7 +12,7 @@ from overt.core.late import late
 from overt.sessions._lock import Lock
 from overt.sessions.entries import Entry, decode_line
 from overt.sessions.load import open_regular, rebuilt
-from overt.sessions.names import SUFFIX, created_of, folder_of, id_of, sessions_folder
+from overt.sessions.names import SUFFIX, created_of, folder_of, id_of, outputs_of, sessions_folder
 
 _HEAD_MOST = 1024 * 1024
 _TAIL = 32 * 1024
@@ -121,7 +121,7 @@ def _plain(name: str) -> str:
 
 
 def delete(path: str) -> None:
-    """Remove a session and what lies beside it; one that is being written is refused."""
+    """Remove a session, what lies beside it and what its commands printed; one that is being written is refused."""
     if not os.path.exists(path):
         raise SessionError(f"There is no session {path}. `overt sessions` lists them.", code="missing")
     try:
@@ -130,12 +130,21 @@ def delete(path: str) -> None:
             os.unlink(path)
             if os.path.exists(f"{path}.torn"):
                 os.unlink(f"{path}.torn")
+            _delete_outputs(outputs_of(path))
         finally:
             lock.release()
     except OSError as error:
         raise SessionError(
             f"Session {path} cannot be deleted: {error.strerror}. Check the mode of its folder."
         ) from error
+
+
+def _delete_outputs(folder: str) -> None:
+    if not os.path.isdir(folder):
+        return
+    for name in os.listdir(folder):
+        os.unlink(os.path.join(folder, name))
+    os.rmdir(folder)
 
 
 def summary(path: str) -> Summary:

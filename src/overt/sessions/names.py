@@ -16,6 +16,17 @@ def folder_of(data_dir: str, project: str) -> str:
     return os.path.join(sessions_folder(data_dir), slug(os.path.abspath(project)))
 
 
+def outputs_folder(data_dir: str) -> str:
+    """Holds a folder for each session, with what its commands printed beyond what the model was shown."""
+    return os.path.join(data_dir, "output")
+
+
+def outputs_of(path: str) -> str:
+    """The folder with the outputs of the session in a file."""
+    data_dir = os.path.dirname(os.path.dirname(os.path.dirname(path)))
+    return os.path.join(outputs_folder(data_dir), id_of(path))
+
+
 def stamp() -> str:
     """Now, in UTC, to the second, as it stands in a file name."""
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())

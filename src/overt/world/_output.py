@@ -22,6 +22,8 @@ ESCAPES = (
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
 CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+PLAIN = bytes(byte for byte in range(256) if 0x20 <= byte < 0x7F or byte in b"\t\n")
+"""Bytes of a text that needs nothing done to it."""
 
 
 class Spool:
@@ -49,6 +51,9 @@ class Spool:
             self._tail += chunk
             if len(self._tail) > 2 * most_tail:
                 del self._tail[: len(self._tail) - most_tail]
+
+    def close(self) -> None:
+        """Let go of what holds the stream beside memory."""
 
     def since(self, offset: int) -> tuple[bytes, int, bytes]:
         """The stream from `offset` on: what is kept before a gap, the bytes lost in it, what is kept after."""
@@ -97,6 +102,8 @@ def whole(data: bytes) -> int:
 
 def plain(data: bytes) -> str:
     """Text as a person would have seen it at the end: no escapes, progress bars in their last state."""
+    if not data.translate(None, PLAIN):
+        return data.decode("ascii")
     text = data.decode("utf-8", "replace")
     if "\x1b" in text or "\x9b" in text:
         text = re.sub(ESCAPES, "", text)
@@ -109,6 +116,15 @@ def plain(data: bytes) -> str:
 def _overwritten(line: str) -> str:
     kept = line.rstrip("\r")
     return kept.rpartition("\r")[2]
+
+
+def uncut(spool: Spool) -> str | None:
+    """All of a program's output, or None if it has to be cut for the model."""
+    head, lost, tail = spool.since(0)
+    if lost:
+        return None
+    text = plain(head + tail)
+    return text if current_limit().body().clip(text) is text else None
 
 
 def rendered(spool: Spool, *, hint: str) -> str:

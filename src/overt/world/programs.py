@@ -8,11 +8,13 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 
 from overt.core.effects import JobOutput, JobState, Ran
 from overt.core.errors import ToolError
+from overt.core.interrupted import Interrupted
 from overt.core.late import late
 from overt.core.ports import Child, Profile, Spawner
 from overt.world._child import PIPE, Started
-from overt.world._output import STEP, Spool, plain, pour, rendered
+from overt.world._output import STEP, Spool, plain, pour, rendered, uncut
 from overt.world._spawner import Supervised
+from overt.world.command_output import NOT_KEPT, KeepingSpool, OutputFiles
 from overt.world.jobs import Jobs
 from overt.world.keeping import CommandWatch
 
@@ -20,6 +22,8 @@ __all__ = ["NoPrograms", "Programs", "Supervised"]
 
 KEPT = 256 * 1024
 HINT = "to see all, redirect the output to a file and read parts of it"
+SAVED_AT_ONCE = 2 * KEPT
+"""Bytes of output that are saved even when a command is interrupted: it takes no time that anybody notices."""
 CANCEL_GRACE = 0.05
 TIMEOUT_GRACE = 0.5
 PROGRESS = 0.1
@@ -31,6 +35,7 @@ class Programs:
     """RunPrograms for one call: commands in the workspace, their progress told to `report`.
 
     `keeping` is given by whoever wants to undo what they change: what goes around a command that may write.
+    `outputs` keeps what the model is not shown of their output.
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class Programs:
         self._report = report
         self._profile = profile
         self.keeping: Keeping | None = None
+        self.outputs: OutputFiles | None = None
 
     async def run(self, command: str, *, timeout_ms: int) -> Ran:
         async with self._kept() as watch:
@@ -63,24 +69,27 @@ class Programs:
     async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None) -> Ran:
         begun = time.monotonic()
         child = await self._spawn(command, watch)
-        spool = Spool(head=KEPT, tail=KEPT)
+        spool = self.outputs.spool(head=KEPT, tail=KEPT) if self.outputs else Spool(head=KEPT, tail=KEPT)
         reading = Reading(child, spool, self._report)
         code: int | None = None
+        interrupted = False
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 code = await child.wait()
         except TimeoutError:
             await child.kill(grace=TIMEOUT_GRACE)
         except asyncio.CancelledError:
+            interrupted = True
             await child.kill(grace=CANCEL_GRACE)
-            raise
         finally:
             reading.end()
             if watch:
                 watch.record = await child.write_record()
             found = self._found(child)
             child.close()
-        text = rendered(spool, hint=HINT)
+        if interrupted:
+            raise Interrupted(self._shown_at_once(spool))
+        text = await self._shown(spool)
         if code is not None and child.left:
             text = f"{text}{_newline(text)}{_left(child.left)}"
         return Ran(
@@ -92,6 +101,31 @@ class Programs:
             blocked=self._blocked(child, code, text),
             found=found,
         )
+
+    async def _shown(self, spool: Spool) -> str:
+        """What the model is shown of a command's output; where that is not all, the rest is kept."""
+        text = uncut(spool)
+        if text is not None:
+            spool.close()
+            return text
+        return rendered(spool, hint=await asyncio.to_thread(self._save, spool))
+
+    def _shown_at_once(self, spool: Spool) -> str:
+        """The same for a command that was interrupted, without waiting for a large output to be saved."""
+        text = uncut(spool)
+        if text is None:
+            text = rendered(spool, hint=self._save(spool) if spool.size <= SAVED_AT_ONCE else NOT_KEPT)
+        spool.close()
+        return text
+
+    def _save(self, spool: Spool) -> str:
+        """Keep the whole output; return for the model where it is."""
+        if self.outputs is None or not isinstance(spool, KeepingSpool):
+            return HINT
+        try:
+            return self.outputs.save(spool)
+        finally:
+            spool.close()
 
     def _found(self, child: Child) -> str:
         """What the command left that its box had to put away."""
