@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 from tests.fakes.played import call
 
-from overt.core.effects import Effect, JobOutput, JobState, Ran
+from overt.core.effects import Effect, EndedJob, JobOutput, JobState, Ran
 from overt.core.events import Event, PermissionAsked, PermissionDecided
 from overt.core.ports import BOXED, Answer, Journal, Loan, Looked, Profile, SandboxState
 from overt.core.settings import Action, Mode, Rule
@@ -32,7 +32,7 @@ class Programs:
         self._box = box
         self._ran = ran
 
-    async def run(self, command: str, *, timeout_ms: int) -> Ran:
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
         self._ran.append((command, self._box))
         blocked = ""
         if command.startswith("pip") and not (self._box.network or self._box.outside):
@@ -43,7 +43,7 @@ class Programs:
             blocked = "" if self._box.outside else "write to /etc/x was blocked by the sandbox"
         return Ran(text="", code=1 if blocked else 0, size=0, timed_out=False, ms=1, blocked=blocked)
 
-    async def start(self, command: str, *, wait_ms: int) -> JobOutput: ...  # type: ignore[empty-body]
+    async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput: ...  # type: ignore[empty-body]
     async def jobs(self) -> tuple[JobState, ...]: ...  # type: ignore[empty-body]
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput: ...  # type: ignore[empty-body]
     async def stop(self, id: str) -> JobState: ...  # type: ignore[empty-body]
@@ -71,6 +71,9 @@ class Hands:
 
     def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
         return tuple(f"{path}: a file" for path in paths)
+
+    def ended_jobs(self) -> tuple[EndedJob, ...]:
+        return ()
 
     def guess(self) -> SandboxState:
         return self.state

@@ -331,6 +331,7 @@ def test_tools_run_again_touch_only_a_copy(recorded: Place) -> None:
         calls(call("read", path="a.txt")),
         calls(call("bash", command="echo more >> a.txt; pwd; wc -l < a.txt")),
         calls(call("bash", command="date +%N")),
+        calls(call("bash", command="seq 9000")),
         calls(call("bash", command="rm -rf /"), call("glob", pattern="*.txt")),
         Turn(text="done"),
     ]
@@ -342,9 +343,10 @@ def test_tools_run_again_touch_only_a_copy(recorded: Place) -> None:
         ("read", "same"),
         ("bash", "same"),
         ("bash", "differs"),
+        ("bash", "same"),
         ("bash", "skipped"),
         ("glob", "same"),
     ]
-    assert found["tools"][3]["why"] == "it was denied"
+    assert found["tools"][4]["why"] == "it was denied"
     assert (code, found["identical"], found["unlike"]) == (1, False, [])
     assert (recorded.work / "a.txt").read_text() == "one\n"

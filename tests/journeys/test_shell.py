@@ -1,12 +1,13 @@
-"""The shell and what lies around the workspace, through the installed program: kept output, reads outside, Esc, jobs."""
+"""The shell and files outside the workspace, through the installed program: kept output, interruption, jobs."""
 
 import re
 from pathlib import Path
 
-from tests.fakes.model_server import ModelServer, Turn
+from tests.fakes.model_server import FakeCall, ModelServer, Turn
 from tests.journeys.journey_kit import (
     PROMPT,
     Place,
+    Terminal,
     assert_each_extends_the_one_before,
     call,
     calls,
@@ -143,3 +144,96 @@ def test_a_rule_about_other_folders_holds_for_file_tools(place: Place) -> None:
     assert "external_directory" in denied and "a note" not in denied
     assert "denied" not in listed
     assert messages(server)[-1]["role"] == "tool"
+
+
+def test_a_command_runs_in_the_folder_it_names(place: Place) -> None:
+    (place.work / "web").mkdir()
+    (place.work / "web/there").write_text("precious")
+    turns = [
+        calls(
+            call("bash", command="pwd", workdir="web"),
+            call("bash", command="pwd", cwd="/tmp"),
+            call("bash", command="pwd", workdir="none"),
+            call("bash", command="pwd", workdir="/usr"),
+        ),
+        Turn(text="done"),
+    ]
+    with ModelServer(turns) as server:
+        place.run("run", "where", server=server)
+        web, temporary, missing, outside = results(server)
+    assert (web, temporary) == (f"{place.work}/web", "/tmp")
+    assert "workdir none does not exist" in missing
+    assert "workdir /usr is outside the workspace" in outside
+
+
+# ── jobs ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+WAITS = "echo listening on port 80; while [ ! -e go ]; do sleep 0.01; done; echo all built; exit 3"
+
+
+def announcements(server: ModelServer) -> list[str]:
+    said = [str(message["content"]) for message in messages(server) if message["role"] == "user"]
+    return [text for text in said if text.startswith("[overt] job")]
+
+
+def test_the_end_of_a_job_is_announced_once_before_the_next_request(place: Place) -> None:
+    turns = [
+        calls(call("bash", command=WAITS, run_in_background=True, timeout=600_000)),
+        calls(call("bash", command="touch go; sleep 0.5")),
+        calls(call("list")),
+        Turn(text="done"),
+    ]
+    with ModelServer(turns) as server:
+        done = place.run("run", "build", server=server)
+        ended = announcements(server)
+        assert_each_extends_the_one_before(server)
+    command = " ".join(WAITS.split())
+    assert len(ended) == 1
+    assert ended[0].startswith(f"[overt] job1 ({command}) ended with exit code 3 after ")
+    assert ended[0].endswith(" s; last line: all built")
+    assert f"Background command job1 ended with exit code 3: {command}" in done.err
+
+    with ModelServer([Turn(text="more")]) as server:
+        place.run("run", "go on", "-c", server=server)
+        assert announcements(server) == ended
+    assert place.run("replay", place.session().stem.partition("-")[2]).code == 0
+
+
+def has_ended(terminal: Terminal) -> bool:
+    terminal.line("/jobs")
+    terminal.expect("job1  ")
+    return terminal.expect(", ") == "ended 3, "
+
+
+def test_a_job_that_ends_between_turns_is_announced_with_the_next_prompt(place: Place) -> None:
+    start = calls(call("bash", command=WAITS, run_in_background=True))
+    with ModelServer([start, Turn(text="It runs."), Turn(text="It ended.")]) as server:
+        with place.chat("--yolo", server=server) as terminal:
+            terminal.expect(PROMPT)
+            terminal.line("build")
+            terminal.expect("It runs.")
+            terminal.expect(PROMPT)
+            (place.work / "go").touch()
+            until(lambda: has_ended(terminal))
+            terminal.line("and now?")
+            terminal.expect("Background command job1 ended with exit code 3")
+            terminal.expect("It ended.")
+            terminal.line("/exit")
+            assert terminal.wait() == 0
+        said = [str(message["content"]) for message in messages(server)]
+    assert said[-2].startswith("[overt] job1 (") and said[-1] == "and now?"
+
+
+def test_waiting_for_a_job_gives_its_end_and_leaves_nothing_to_announce(place: Place) -> None:
+    turns = [
+        calls(
+            call("bash", command="echo listening on port 80; sleep 0.5; echo all built; exit 3", run_in_background=True)
+        ),
+        calls(FakeCall(name="jobs", arguments={"action": "wait", "id": "job1", "timeout": 30_000})),
+        Turn(text="done"),
+    ]
+    with ModelServer(turns) as server:
+        place.run("run", "build", server=server)
+        assert announcements(server) == []
+        waited = results(server)[-1]
+    assert waited.startswith("all built\n[job1 exited 3, ")

@@ -164,3 +164,40 @@ def test_quoting_hides_no_overwriting_and_no_dangerous_word(command: str) -> Non
 )
 def test_a_path_has_one_spelling(path: str, expected: str) -> None:
     assert normal(path, "/w") == expected
+
+
+def in_folder(command: str, workdir: str) -> Subject:
+    return subject_of("bash", (command, workdir), Sight(root="/w", exists=lambda path: path == "web/there"))
+
+
+def test_paths_of_a_command_count_from_its_workdir() -> None:
+    assert in_folder("echo x > there", "web").reading.hazard == "dangerous"
+    assert in_folder("echo x > there", "/w/web").reading.writes == ("web/there",)
+    assert in_folder("echo x > there", "elsewhere").reading.hazard == "ordinary"
+    assert "web/.env" in in_folder("cat .env", "web").reads
+    denied = Rule(action="deny", tool="read", pattern="web/.env")
+    assert judge(in_folder("cat .env", "web"), RUN, rules=(denied,), mode="yolo").action == "deny"
+
+
+@pytest.mark.parametrize("workdir", ["web", "a b", "it's", "-odd", "$HOME", "web; rm x", "~"])
+def test_a_workdir_of_any_name_is_one_word(workdir: str) -> None:
+    subject = in_folder("pytest -q", workdir)
+
+    assert subject.reading.commands == ("pytest -q",)
+    assert subject.values[0].startswith("cd ") and subject.values[0].endswith(" && pytest -q")
+    allowed = Rule(action="allow", tool="bash", pattern="pytest *")
+    assert judge(subject, RUN, rules=(allowed,), mode="review").action == "allow"
+    assert judge(in_folder("rm x", workdir), RUN, rules=(allowed,), mode="yolo").action == "ask"
+
+
+def test_rules_about_other_folders_speak_of_file_tools_outside() -> None:
+    outside, inside = Subject(tool="read", values=("/etc/hosts",)), Subject(tool="read", values=("a",))
+    for action in ("deny", "ask"):
+        rule = Rule(action=action, tool="external_directory")
+        assert judge(outside, READ, rules=(rule,), mode="yolo").action == action
+        assert judge(inside, READ, rules=(rule,), mode="yolo").action == "allow"
+    narrow = Rule(action="deny", tool="external_directory", pattern="//etc/*")
+    assert judge(outside, READ, rules=(narrow,), mode="yolo").action == "deny"
+    assert judge(Subject(tool="read", values=("/usr/x",)), READ, rules=(narrow,), mode="yolo").action == "allow"
+    opens = Rule(action="allow", tool="external_directory")
+    assert judge(Subject(tool="edit", values=("/etc/x",)), WRITE, rules=(opens,), mode="review").action == "ask"

@@ -21,6 +21,7 @@ class Table(NoPrograms):
     def __init__(self, *states: JobState) -> None:
         self.states = states
         self.asked: list[tuple[str, int, int, str]] = []
+        self.waited = 0
 
     async def jobs(self) -> tuple[JobState, ...]:
         return self.states
@@ -28,6 +29,10 @@ class Table(NoPrograms):
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
         self.asked.append((id, since, tail, filter))
         return JobOutput(job=SERVER, text="" if since else "listening on 80", next=16)
+
+    async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
+        self.waited = wait_ms
+        return JobOutput(job=FAILED, text="no rule", next=9)
 
     async def stop(self, id: str) -> JobState:
         return JobState(id=id, command="serve", state="stopped", size=16, seconds=3.0)
@@ -71,7 +76,17 @@ def test_stopping_tells_how_the_job_stands() -> None:
     assert outcome(Table(SERVER), action="stop", id="job1").text == "job1 stopped, 3 s, 16 bytes: serve"
 
 
-@pytest.mark.parametrize("action", ["output", "stop"])
+@pytest.mark.parametrize(("asked", "waited"), [({}, 120_000), ({"timeout": 50}, 50), ({"timeout": 10**9}, 600_000)])
+def test_waiting_ends_with_how_the_job_stands(asked: dict[str, int], waited: int) -> None:
+    programs = Table(FAILED)
+
+    found = outcome(programs, action="wait", id="job2", **asked)
+
+    assert found.text == "no rule\n[job2 exited 2, 1 s, 9 bytes: make; next since=9]"
+    assert programs.waited == waited
+
+
+@pytest.mark.parametrize("action", ["output", "wait", "stop"])
 def test_an_action_on_no_job_says_what_is_missing(action: str) -> None:
     with pytest.raises(ToolError) as caught:
         outcome(Table(), action=action)
@@ -82,5 +97,5 @@ def test_an_action_on_no_job_says_what_is_missing(action: str) -> None:
 def test_the_tool_is_said_in_few_bytes() -> None:
     said = msgspec.json.encode([jobs.spec.name, jobs.spec.description, jobs.spec.schema])
 
-    assert len(said) <= 500
+    assert len(said) <= 560
     assert Args(action="stop", id="job1").subjects() == ("stop",)

@@ -229,3 +229,60 @@ def test_too_many_jobs_are_refused_before_they_start(tmp_path: Path) -> None:
 
     assert with_jobs(tmp_path, act) == "32 jobs are running; stop one of them first"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_waiting_returns_at_the_end_with_what_was_not_given_yet(tmp_path: Path) -> None:
+    async def main() -> tuple[JobOutput, JobOutput]:
+        async with asyncio.timeout(60), opened(tmp_path) as bench:
+            programs = bench.programs
+            await programs.start(
+                "echo listening on 80; while [ ! -e go ]; do sleep 0.01; done; echo done", wait_ms=9000
+            )
+            short = await programs.wait("job1", since=0, tail=0, filter="", wait_ms=50)
+            (tmp_path / "go").touch()
+            return short, await programs.wait("job1", since=0, tail=0, filter="", wait_ms=30_000)
+
+    short, whole = asyncio.run(main())
+    assert (short.text, short.job.state) == ("", "running")
+    assert (whole.text, whole.job.state, whole.job.code) == ("done", "exited", 0)
+
+
+def test_an_interruption_ends_the_waiting_and_not_the_job(tmp_path: Path) -> None:
+    async def main() -> str:
+        async with asyncio.timeout(60), opened(tmp_path) as bench:
+            await bench.programs.start("echo listening on 80; sleep 60", wait_ms=9000)
+            waiting = asyncio.create_task(bench.jobs.wait("job1", since=0, tail=0, filter="", wait_ms=600_000))
+            await asyncio.sleep(0)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            return bench.jobs.list()[0].state
+
+    assert asyncio.run(main()) == "running"
+
+
+def test_an_end_is_news_once_and_only_if_the_model_has_not_seen_it(tmp_path: Path) -> None:
+    async def main() -> list[tuple[str, int | None, str]]:
+        async with asyncio.timeout(60), opened(tmp_path) as bench:
+            programs = bench.programs
+            await programs.start("echo gone at once", wait_ms=9000)  # its result tells of the end
+            waits = "echo listening on 80; while [ ! -e go ]; do sleep 0.01; done"
+            for command in (f"{waits}; printf 'last\\n\\n'; exit 3", waits, waits, waits, "echo ready on 1; sleep 60"):
+                await programs.start(command, wait_ms=9000)
+            assert bench.jobs.take_ended() == ()
+            (tmp_path / "go").touch()
+            await programs.wait("job3", since=0, tail=0, filter="", wait_ms=30_000)
+            for id in ("job2", "job4", "job5"):
+                await bench.jobs.wait(id, since=0, tail=0, filter="", wait_ms=30_000)
+            await programs.output("job4", since=0, tail=0, filter="")
+            programs.for_model = False
+            await programs.output("job5", since=0, tail=0, filter="")
+            await programs.stop("job6")
+            news = bench.jobs.take_ended()
+            assert bench.jobs.take_ended() == ()
+            return [(ended.job.id, ended.job.code, ended.last_line) for ended in news]
+
+    assert asyncio.run(main()) == [
+        ("job2", 3, "last"),
+        ("job5", 0, "listening on 80"),
+        ("job6", None, "ready on 1"),
+    ]

@@ -16,6 +16,7 @@ from tests.world.programs_kit import PROFILE, gone, opened, proc, zombies
 
 from overt.core.effects import Ran
 from overt.core.errors import ToolError
+from overt.world._contain import Workspace
 from overt.world.programs import NoPrograms
 
 
@@ -319,3 +320,32 @@ def test_a_preview_refuses_every_program() -> None:
         return [await refused(it) for it in asked]
 
     assert asyncio.run(main()) == ["denied"] * 5
+
+
+def test_a_workdir_is_a_folder_of_the_workspace_or_of_another_root(tmp_path: Path) -> None:
+    work, other, elsewhere = (tmp_path / name for name in ("work", "other", "elsewhere"))
+    for folder in (work / "deep", other, elsewhere):
+        folder.mkdir(parents=True)
+    (work / "file").touch()
+    (work / "out").symlink_to(elsewhere)
+
+    async def main() -> list[str]:
+        async with asyncio.timeout(60), opened(work) as bench:
+            programs = bench.programs
+            programs.workspace = Workspace(root=str(work), read=(str(other),))
+            said = []
+            for workdir in ("", "deep", str(work / "deep"), str(other), "out", "../elsewhere", "none", "file"):
+                try:
+                    said.append((await programs.run("pwd", timeout_ms=10_000, workdir=workdir)).text.strip())
+                except ToolError as error:
+                    said.append(error.code)
+            job = await programs.start("pwd", wait_ms=3000, workdir="deep")
+            return [*said, job.text]
+
+    real = os.path.realpath
+    deep = real(work / "deep")
+    assert asyncio.run(main()) == [
+        *(real(work), deep, deep, real(other)),
+        *("outside", "outside", "missing", "invalid"),
+        deep,
+    ]

@@ -82,3 +82,26 @@ def test_real_commands_are_told_what_was_blocked(user: str, mode: str) -> None:
 
         said = [file[2], offline[2], fine[2], failed[2]]
         assert said == [OUTSIDE.format(f"{stage.home}/.bashrc"), NETWORK, "", ""]
+
+
+CARGO = """warning: spurious network error (1 try remaining): [6] Could not resolve hostname
+error: failed to get `serde` as a dependency of package `x`
+
+Caused by:
+  [6] Could not resolve host: index.crates.io
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CARGO, NETWORK),
+        ("npm error code EAI_AGAIN", NETWORK),
+        ("touch: cannot touch '/etc/x': Read-only file system", ""),
+        ("connect: network is unreachable", ""),
+        ("all is well", ""),
+    ],
+)
+def test_of_a_pipe_that_ended_well_only_an_unresolved_host_counts(text: str, expected: str) -> None:
+    assert blocked(text, Walls(), cwd="/work", failed=False) == expected
+    assert blocked(text, Walls(network=True), cwd="/work", failed=False) == ""

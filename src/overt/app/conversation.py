@@ -55,6 +55,7 @@ from overt.core.settings import Mode
 from overt.core.usage import Usage
 from overt.engine.agent import Agent
 from overt.engine.inbox import Inbox
+from overt.engine.job_notices import announce_ended_jobs
 from overt.engine.shell import TYPED, run_command
 from overt.engine.turn import open_turn
 from overt.lib.redact import Redactor
@@ -87,9 +88,8 @@ class Conversation:
         self.inbox, self.mailbox, self.cache = Inbox(), Mailbox(), Metered()
         self._scrub = Scrub(redactor or Redactor(), standing.history.messages)
         self.notices = [self._scrub.clean(notice) for notice in standing.notices]
-        self._log = log
+        self._log, self._opening = log, opening
         self._recorded_prefix = standing.prefix
-        self._opening = opening
         self._house = house
         self._healing = standing.healing
         self._pump: asyncio.Task[None] | None = None
@@ -255,8 +255,9 @@ class Conversation:
                 along += await self._house.refer(spoken.text())
         finally:
             told, self._told = self._told, []
-            for message in (*told, *along, spoken):
-                self._happened(UserSpoke(message=message))
+            spoke = (UserSpoke(message=message) for message in (*told, *along, spoken))
+            for event in (*announce_ended_jobs(self.agent, steered=False), *spoke):
+                self._happened(event)
         if self.turn == 1 and spoken.origin == USER:
             self._titling = start_title(self._house, spoken.text(), self._happened)
 

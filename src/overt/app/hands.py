@@ -9,7 +9,7 @@ from typing import Any, assert_never, cast
 from overt.app.record import Recorded
 from overt.app.secrets import known_secrets
 from overt.app.setting import Setting
-from overt.core.effects import Effect, JobState
+from overt.core.effects import Effect, EndedJob, JobState
 from overt.core.errors import ToolError
 from overt.core.events import Event, TodoSet
 from overt.core.history import History
@@ -192,6 +192,9 @@ class WorldHands:
     def jobs(self) -> tuple[JobState, ...]:
         return self._jobs.list()
 
+    def ended_jobs(self) -> tuple[EndedJob, ...]:
+        return self._jobs.take_ended()
+
     async def standing(self) -> SandboxState:
         self._stay()
         return await self._spawner.standing(self._usual)
@@ -268,6 +271,7 @@ class WorldHands:
                     report=report,
                     profile=box,
                 )
+                programs.workspace, programs.for_model = self._workspace, bool(call_id)
                 programs.outputs = self._outputs
                 programs.keeping = lambda: self._git_watch.around(call_id, self.keeper.around(call_id))
                 return programs

@@ -6,7 +6,7 @@ from typing import Any
 
 from overt.app.record import Recorded
 from overt.app.setting import Setting
-from overt.core.effects import Effect, JobState
+from overt.core.effects import Effect, EndedJob, JobState
 from overt.core.errors import OvertError
 from overt.core.events import Event
 from overt.core.foreign import our_tool
@@ -92,6 +92,10 @@ class LateHands:
     def jobs(self) -> tuple[JobState, ...]:
         """Background commands, where any can have been started."""
         found: tuple[JobState, ...] = self._found.jobs() if self._found is not None else ()
+        return found
+
+    def ended_jobs(self) -> tuple[EndedJob, ...]:
+        found: tuple[EndedJob, ...] = self._found.ended_jobs() if self._found is not None else ()
         return found
 
     async def standing(self) -> SandboxState:

@@ -144,6 +144,13 @@ class JobState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ready: str = ""
 
 
+class EndedJob(Struct, frozen=True, kw_only=True):
+    """A background command that has ended, and the last line it printed."""
+
+    job: JobState
+    last_line: str
+
+
 class JobOutput(Struct, frozen=True, kw_only=True):
     """Output from byte `since` on; ask again with `next` for what came later."""
 
@@ -153,11 +160,15 @@ class JobOutput(Struct, frozen=True, kw_only=True):
 
 
 class RunPrograms(Protocol):
-    async def run(self, command: str, *, timeout_ms: int) -> Ran: ...
-    async def start(self, command: str, *, wait_ms: int) -> JobOutput: ...
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran: ...
+    async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput: ...
     async def jobs(self) -> tuple[JobState, ...]: ...
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput: ...
     async def stop(self, id: str) -> JobState: ...
+
+    async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
+        """Wait for the end of a job, then give its output from `since` on, or what was not given yet."""
+        ...
 
 
 class Notes(Protocol):

@@ -84,6 +84,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     ),
     "timeout": _names("timeout_ms timeoutMs block_until_ms"),
     "run_in_background": _names("background is_background isBackground run_async detached"),
+    "workdir": _names("cwd working_directory working_dir workingDirectory Cwd"),
     "description": _names("explanation reason justification"),
     "offset": _names(
         "start_line start line startLine from_line from StartLine line_start first_line begin start_line_one_indexed "

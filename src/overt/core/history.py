@@ -138,7 +138,7 @@ def _interrupted(call: Call, printed: str) -> ToolFinished:
     before = f"{printed.rstrip()}\n" if printed.strip() else ""
     text = Text(text=f"{before}{INTERRUPTED}")
     return ToolFinished(
-        result=Result(call_id=call.id, parts=(text,), error=True, harness=True),
+        result=Result(call_id=call.id, parts=(text,), error=True, harness=not before),
         view=Failure(text=f"{before}interrupted"),
         code="interrupted",
     )

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from overt.core.effects import Effect
+from overt.core.effects import Effect, EndedJob
 from overt.core.events import Event, PermissionAsked
 from overt.core.messages import Message
 from overt.core.requests import Delta, Params, Prefix, Reply, Request
@@ -155,6 +155,10 @@ class Hands(Protocol):
 
     def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
         """What stands at each path now, in a few words, for a person who is asked about it."""
+        ...
+
+    def ended_jobs(self) -> tuple[EndedJob, ...]:
+        """Background commands that have ended without the model knowing; each is given once."""
         ...
 
     def guess(self) -> SandboxState:

@@ -20,6 +20,7 @@ from overt.core.late import late
 from overt.core.messages import said
 from overt.engine.agent import Agent
 from overt.engine.inbox import Inbox
+from overt.engine.job_notices import announce_ended_jobs
 from overt.engine.room import by_itself
 from overt.engine.sample import request_sent, sample
 from overt.engine.settle import settle
@@ -48,6 +49,8 @@ async def run_turn(
                 return
         for message in (*inbox.messages(step, limit), *(agent.nested(history()) if agent.nested and step > 1 else ())):
             yield UserSpoke(agent=agent.path, message=message, steered=True)
+        for announced in announce_ended_jobs(agent, steered=True) if step > 1 else ():
+            yield announced
 
         reply: Replied | None = None
         async with aclosing(_ask(agent, history)) as events:

@@ -352,6 +352,8 @@ ENGLISH: dict[str, str] = {
     "jobs.running": "running",
     "jobs.exited": "ended",
     "jobs.stopped": "stopped",
+    "jobs.has_ended": "Background command {id} ended with exit code {code}: {command}",
+    "jobs.was_stopped": "Background command {id} was stopped: {command}",
     "diff.nothing": "This session has changed no file.",
     "diff.uncommitted": "Not committed, as git tells it:",
     "diff.created": "{path} (new, +{added})",

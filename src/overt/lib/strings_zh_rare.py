@@ -350,6 +350,8 @@ CHINESE: dict[str, str] = {
     "jobs.running": "运行中",
     "jobs.exited": "已结束",
     "jobs.stopped": "已停止",
+    "jobs.has_ended": "后台命令 {id} 已结束，退出码 {code}：{command}",
+    "jobs.was_stopped": "后台命令 {id} 已被停止：{command}",
     "diff.nothing": "本会话没有改动任何文件。",
     "diff.uncommitted": "git 中尚未提交的改动：",
     "diff.created": "{path}（新建，+{added}）",

@@ -1,5 +1,6 @@
 """The verdict on one call: guards, then rules (deny over ask over allow), then what the mode says."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Literal
 
@@ -48,18 +49,31 @@ def subject_of(tool: str, values: tuple[str, ...], sight: Sight) -> Subject:
     if tool == "jobs":
         return Subject(tool=tool, values=values)
     if tool == "bash" and values:
-        reading = read_command(values[0], sight.exists, also=sight.also)
+        command, *workdir = values
+        text = f"cd {_quoted(workdir[0])} && {command}" if workdir else command  # paths in it count from there
+        reading = read_command(text, sight.exists, also=sight.also)
         return Subject(
             tool=tool,
-            values=values,
-            reading=replace(reading, writes=tuple(normal(path, sight.root) for path in reading.writes)),
-            reads=tuple(dict.fromkeys(normal(path, sight.root) for path in operands(values[0], reading))),
+            values=(text,),
+            reading=replace(
+                reading,
+                commands=reading.commands[bool(workdir) :],
+                writes=tuple(normal(path, sight.root) for path in reading.writes),
+            ),
+            reads=tuple(dict.fromkeys(normal(path, sight.root) for path in operands(text, reading))),
         )
     places = tuple(normal(value, sight.root) for value in values)
     looked = tuple(sight.look(values)) if sight.look else ()
     real = tuple(normal(each.real, sight.root) for each in looked)
     linked = tuple(each.spelled for each in looked if each.links > 1)
     return Subject(tool=tool, values=tuple(dict.fromkeys((*places, *real))), linked=linked)
+
+
+def _quoted(folder: str) -> str:
+    """A folder as one word of a shell command, behind `./` where it could be taken for an option."""
+    folder = f"./{folder}" if folder.startswith(("-", "~")) else folder
+    escaped = folder.replace("'", "'\\''")
+    return folder if re.fullmatch(r"[\w./@+-]+", folder) else f"'{escaped}'"
 
 
 def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:

@@ -14,13 +14,14 @@ READY_WAIT = 3_000
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     command: str
-    timeout: Annotated[int, Meta(description="ms", ge=1, le=600_000)] = PATIENCE
+    timeout: Annotated[int, Meta(description="ms; not for background", ge=1, le=600_000)] = PATIENCE
+    workdir: str = ""
     run_in_background: Annotated[bool, Meta(description="servers, watchers; then see jobs")] = False
     description: Annotated[str, Meta(description="Why, in a few words")] = ""
     network: Annotated[str, Meta(description="Why it needs the network")] = ""
 
     def subjects(self) -> tuple[str, ...]:
-        return (self.command,)
+        return (self.command, self.workdir) if self.workdir else (self.command,)
 
 
 @tool
@@ -29,9 +30,8 @@ async def bash(args: Args, programs: RunPrograms) -> Outcome:
     grep, find and sed. Nothing can be typed in: no editors, pagers or prompts. Long output is cut in the
     middle. What a command leaves running is ended with it."""
     if args.run_in_background:
-        wait = READY_WAIT if args.timeout == PATIENCE else args.timeout
-        return _started(await programs.start(args.command, wait_ms=wait))
-    return _finished(args, await programs.run(args.command, timeout_ms=args.timeout))
+        return _started(await programs.start(args.command, wait_ms=READY_WAIT, workdir=args.workdir))
+    return _finished(args, await programs.run(args.command, timeout_ms=args.timeout, workdir=args.workdir))
 
 
 def _finished(args: Args, ran: Ran) -> Outcome:
@@ -41,7 +41,7 @@ def _finished(args: Args, ran: Ran) -> Outcome:
     elif ran.code:
         note = f"exit code {ran.code}"
     text = ran.text.rstrip("\n")
-    blocked = f"[{ran.blocked}]" if ran.blocked else ""
+    blocked = f"[overt] {ran.blocked}" if ran.blocked else ""
     found = f"[{ran.found}]" if ran.found else ""
     lines = [line for line in (text, f"[{note}]" if note else "", blocked, found) if line]
     return Outcome(

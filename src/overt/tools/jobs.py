@@ -9,13 +9,17 @@ from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
 from overt.core.views import Output, Plain
 
+PATIENCE = 120_000
+LONGEST = 600_000
+
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    action: Literal["list", "output", "stop"]
+    action: Literal["list", "output", "wait", "stop"]
     id: str = ""
     since: Annotated[int, Meta(description="byte offset", ge=0)] = 0
     tail: Annotated[int, Meta(description="last lines; 0: all", ge=0)] = 0
     filter: Annotated[str, Meta(description="regex for lines")] = ""
+    timeout: Annotated[int, Meta(description="ms to wait")] = PATIENCE
 
     def subjects(self) -> tuple[str, ...]:
         return (self.action,)
@@ -23,7 +27,7 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @tool
 async def jobs(args: Args, programs: RunPrograms) -> Outcome:
-    """List background commands, read the output of one, or stop one. They end when Overt ends."""
+    """List background commands, read the output of one, wait for its end, or stop it. They end with Overt."""
     if args.action == "list":
         text = "\n".join(line(job) for job in await programs.jobs()) or "no jobs"
         return Outcome(text=text, view=Plain(text=text))
@@ -32,7 +36,11 @@ async def jobs(args: Args, programs: RunPrograms) -> Outcome:
     if args.action == "stop":
         text = line(await programs.stop(args.id))
         return Outcome(text=text, view=Plain(text=text))
-    found = await programs.output(args.id, since=args.since, tail=args.tail, filter=args.filter)
+    if args.action == "wait":
+        wait_ms = min(max(args.timeout, 1), LONGEST)
+        found = await programs.wait(args.id, since=args.since, tail=args.tail, filter=args.filter, wait_ms=wait_ms)
+    else:
+        found = await programs.output(args.id, since=args.since, tail=args.tail, filter=args.filter)
     text = found.text or "(nothing new)"
     return Outcome(
         text=f"{text}\n[{line(found.job)}; next since={found.next}]",

@@ -21,6 +21,10 @@ LONGEST_LINE = 4 * BLOCK
 NEAR = 64 * 1024
 """Bytes beside a gap in which the end of a line is looked for."""
 NOT_KEPT = "the rest was not kept"
+HINT = "to see all, redirect the output to a file and read parts of it"
+"""Where nothing is kept."""
+KEPT_IN = re.compile(r"(?:all of it is|its first and last 32 MB are) in /.+, for read and grep")
+"""How `save` says where something is kept."""
 UNSAVED = "unsaved-"
 """How folders of sessions that are not stored begin."""
 

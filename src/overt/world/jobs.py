@@ -6,7 +6,7 @@ import subprocess
 import time
 from typing import Literal
 
-from overt.core.effects import JobOutput, JobState
+from overt.core.effects import EndedJob, JobOutput, JobState
 from overt.core.errors import ToolError
 from overt.core.ports import Child
 from overt.lib.background import log_failure
@@ -22,6 +22,7 @@ LONGEST_WAIT = 30_000
 SILENCE = 1.0
 STOP_GRACE = 2.0
 LONGEST_LINE = 2000
+LAST_LINE = 200
 SEARCHED = 256 * 1024
 HINT = "ask with since, tail or filter for the rest"
 READY = (
@@ -39,7 +40,10 @@ print(*(number for number, line in enumerate(lines) if wanted.search(line)))"""
 
 
 class Job:
-    """One background command; changed only by its own child and by `stop`."""
+    """One background command; changed only by its own child and by `stop`.
+
+    The model has been given its output up to byte `given`; `end_known`: it has also been told of the end.
+    """
 
     def __init__(self, id: str, command: str, child: Child) -> None:
         self.id = id
@@ -50,14 +54,16 @@ class Job:
         self.code: int | None = None
         self.state: Literal["running", "exited", "stopped"] = "running"
         self.heard = 0.0
+        self.given = 0
+        self.end_known = False
         self.changed = asyncio.Event()
         self._begun = time.monotonic()
         self._seconds = 0.0
         self._searched = 0
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(child.output, self._read)
-        self._ending = asyncio.create_task(self._await_end())
-        self._ending.add_done_callback(log_failure("jobs"))
+        self.ending = asyncio.create_task(self._await_end())
+        self.ending.add_done_callback(log_failure("jobs"))
 
     def shown(self) -> JobState:
         running = self.state == "running"
@@ -77,10 +83,10 @@ class Job:
             self._seconds = time.monotonic() - self._begun
             try:
                 await self.child.kill(grace=grace)
-                await asyncio.wait([self._ending], timeout=0.2)  # it takes the last output
+                await asyncio.wait([self.ending], timeout=0.2)  # it takes the last output
             finally:
                 self.child.close()
-        await asyncio.wait([self._ending])
+        await asyncio.wait([self.ending])
 
     async def _await_end(self) -> None:
         code = await self.child.wait()
@@ -144,6 +150,30 @@ class Jobs:
     def list(self) -> tuple[JobState, ...]:
         return tuple(job.shown() for job in self._jobs.values())
 
+    def take_ended(self) -> tuple[EndedJob, ...]:
+        """Jobs that have ended and that the model has not heard of since; each is given once."""
+        ended = [job for job in self._jobs.values() if job.state != "running" and not job.end_known]
+        for job in ended:
+            job.end_known = True
+        return tuple(EndedJob(job=job.shown(), last_line=_last_line(job.spool)) for job in ended)
+
+    def mark_known(self, shown: JobState, upto: int | None = None) -> None:
+        """The model has seen this state of a job, and its output up to byte `upto`."""
+        if job := self._jobs.get(shown.id):
+            job.end_known |= shown.state != "running"
+            job.given = job.given if upto is None else upto
+
+    async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
+        """Wait for the end of a job; then its output from `since` on, or all that was not given before."""
+        job = self._job(id)
+        deadline = asyncio.get_running_loop().time() + wait_ms / 1000
+        try:
+            async with asyncio.timeout_at(deadline):
+                await asyncio.wait([job.ending])
+        except TimeoutError:
+            pass  # what has come until now is given
+        return await self.output(id, since=since or job.given, tail=tail, filter=filter)
+
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
         """Lines from byte `since` on that match `filter`, the last `tail` of them (0: all)."""
         job = self._job(id)
@@ -200,6 +230,11 @@ async def _settled(job: Job, seconds: float) -> None:
                 await job.changed.wait()
         except TimeoutError:
             pass  # looked at again above
+
+
+def _last_line(spool: Spool) -> str:
+    lines = plain(spool.last(LONGEST_LINE)).rstrip().split("\n")
+    return lines[-1].strip()[:LAST_LINE]
 
 
 def _lines(data: bytes) -> list[str]:

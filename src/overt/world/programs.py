@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -12,16 +13,18 @@ from overt.core.interrupted import Interrupted
 from overt.core.late import late
 from overt.core.ports import Child, Profile, Spawner
 from overt.world._child import PIPE, Started
+from overt.world._contain import Workspace, lies_below, reach
 from overt.world._output import STEP, Spool, plain, pour, rendered, uncut
 from overt.world._spawner import Supervised
-from overt.world.command_output import NOT_KEPT, KeepingSpool, OutputFiles
+from overt.world.command_output import HINT, NOT_KEPT, KeepingSpool, OutputFiles
 from overt.world.jobs import Jobs
 from overt.world.keeping import CommandWatch
+from overt.world.sandbox.profile import PRIVATE
 
 __all__ = ["NoPrograms", "Programs", "Supervised"]
 
 KEPT = 256 * 1024
-HINT = "to see all, redirect the output to a file and read parts of it"
+PLACE_OF_HINT = "\ue000" * 40
 SAVED_AT_ONCE = 2 * KEPT
 """Bytes of output that are saved even when a command is interrupted: it takes no time that anybody notices."""
 CANCEL_GRACE = 0.05
@@ -35,6 +38,7 @@ class Programs:
     """RunPrograms for one call: commands in the workspace, their progress told to `report`.
 
     `keeping` is given by whoever wants to undo what they change: what goes around a command that may write.
+    `workspace` is where `workdir` may lie. Unless they are `for_model`, what is read of jobs stays news for the model.
     `outputs` keeps what the model is not shown of their output.
     """
 
@@ -56,19 +60,42 @@ class Programs:
         self._profile = profile
         self.keeping: Keeping | None = None
         self.outputs: OutputFiles | None = None
+        self.workspace: Workspace | None = None
+        self.for_model = True
 
-    async def run(self, command: str, *, timeout_ms: int) -> Ran:
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
+        cwd = self._folder(workdir)
         async with self._kept() as watch:
-            return await self._run(command, timeout_ms=timeout_ms, watch=watch)
+            return await self._run(command, timeout_ms=timeout_ms, watch=watch, cwd=cwd)
+
+    def _folder(self, workdir: str) -> str:
+        """Where a command runs: the workspace, or a folder in it or in another one that the user opened."""
+        if not workdir or self.workspace is None:
+            return self._cwd
+        with reach(self.workspace, workdir) as spot:
+            if spot.stat is None:
+                raise ToolError(
+                    f"workdir {spot.path} does not exist; make it first, or look with list.", code="missing"
+                )
+            if not stat.S_ISDIR(spot.stat.st_mode):
+                raise ToolError(f"workdir {spot.path} is not a folder.", code="invalid")
+            place = os.path.join(spot.root, *spot.parts)
+        if not any(lies_below(place, root) is not None for root in (*self.workspace.roots(writing=False), *PRIVATE)):
+            raise ToolError(
+                f"workdir {spot.path} is outside the workspace {self.workspace.root}. Use a folder inside it; the user "
+                f"can allow more with --add-dir {spot.path}.",
+                code="outside",
+            )
+        return place
 
     def _kept(self) -> AbstractAsyncContextManager[CommandWatch | None]:
         """Around a command that may write: how the files stood before it and after."""
         writes = self._profile.outside or (self._profile.write and not self._profile.reading)
         return self.keeping() if self.keeping and writes else nullcontext()
 
-    async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None) -> Ran:
+    async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None, cwd: str) -> Ran:
         begun = time.monotonic()
-        child = await self._spawn(command, watch)
+        child = await self._spawn(command, watch, cwd=cwd)
         spool = self.outputs.spool(head=KEPT, tail=KEPT) if self.outputs else Spool(head=KEPT, tail=KEPT)
         reading = Reading(child, spool, self._report)
         code: int | None = None
@@ -98,7 +125,7 @@ class Programs:
             size=spool.size,
             timed_out=code is None,
             ms=round((time.monotonic() - begun) * 1000),
-            blocked=self._blocked(child, code, text),
+            blocked=self._blocked(child, command, code, text, cwd=cwd),
             found=found,
         )
 
@@ -108,15 +135,19 @@ class Programs:
         if text is not None:
             spool.close()
             return text
-        return rendered(spool, hint=await asyncio.to_thread(self._save, spool))
+        return self._cut(spool, await asyncio.to_thread(self._save, spool))
 
     def _shown_at_once(self, spool: Spool) -> str:
         """The same for a command that was interrupted, without waiting for a large output to be saved."""
         text = uncut(spool)
         if text is None:
-            text = rendered(spool, hint=self._save(spool) if spool.size <= SAVED_AT_ONCE else NOT_KEPT)
+            text = self._cut(spool, self._save(spool) if spool.size <= SAVED_AT_ONCE else NOT_KEPT)
         spool.close()
         return text
+
+    def _cut(self, spool: Spool, hint: str) -> str:
+        """Where the text is cut does not depend on the length of a path, so a replay cuts it in the same place."""
+        return rendered(spool, hint=PLACE_OF_HINT).replace(PLACE_OF_HINT, hint)
 
     def _save(self, spool: Spool) -> str:
         """Keep the whole output; return for the model where it is."""
@@ -135,27 +166,28 @@ class Programs:
             else ""
         )
 
-    def _blocked(self, child: Child, code: int | None, text: str) -> str:
-        """What its box refused a command that failed."""
+    def _blocked(self, child: Child, command: str, code: int | None, text: str, *, cwd: str) -> str:
+        """What its box refused a command that failed, or a part of a pipe that cannot tell by its exit code."""
         walls = child.walls if isinstance(child, Started) else None
-        if walls is None or code == 0:
+        if walls is None or (code == 0 and ("|" not in command or self._profile.reading)):
             return ""
-        found: str = late("denial")(text, walls, cwd=self._cwd)
+        found: str = late("denial")(text, walls, cwd=cwd, failed=code != 0)
         return found
 
-    async def start(self, command: str, *, wait_ms: int) -> JobOutput:
+    async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput:
         self._jobs.check_room()
+        cwd = self._folder(workdir)
         async with self._kept() as watch:
-            child = await self._spawn(command, watch, linger=True)
+            child = await self._spawn(command, watch, cwd=cwd, linger=True)
             job = await self._jobs.adopt(child, command, wait_ms=wait_ms)
             if watch:
                 watch.record = await child.write_record()
-            return job
+            return self._given(job)
 
-    async def _spawn(self, command: str, watch: CommandWatch | None, *, linger: bool = False) -> Child:
+    async def _spawn(self, command: str, watch: CommandWatch | None, *, cwd: str, linger: bool = False) -> Child:
         return await self._spawner.spawn(
             shell(command, self._env),
-            cwd=self._cwd,
+            cwd=cwd,
             env=self._env,
             profile=self._profile,
             linger=linger,
@@ -163,22 +195,36 @@ class Programs:
         )
 
     async def jobs(self) -> tuple[JobState, ...]:
-        return self._jobs.list()
+        states = self._jobs.list()
+        for state in states if self.for_model else ():
+            self._jobs.mark_known(state)
+        return states
 
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
-        return await self._jobs.output(id, since=since, tail=tail, filter=filter)
+        return self._given(await self._jobs.output(id, since=since, tail=tail, filter=filter))
 
     async def stop(self, id: str) -> JobState:
-        return await self._jobs.stop(id)
+        state = await self._jobs.stop(id)
+        if self.for_model:
+            self._jobs.mark_known(state)
+        return state
+
+    async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
+        return self._given(await self._jobs.wait(id, since=since, tail=tail, filter=filter, wait_ms=wait_ms))
+
+    def _given(self, output: JobOutput) -> JobOutput:
+        if self.for_model:
+            self._jobs.mark_known(output.job, output.next)
+        return output
 
 
 class NoPrograms:
     """RunPrograms while a call is only being previewed."""
 
-    async def run(self, command: str, *, timeout_ms: int) -> Ran:
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
         raise _refused()
 
-    async def start(self, command: str, *, wait_ms: int) -> JobOutput:
+    async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput:
         raise _refused()
 
     async def jobs(self) -> tuple[JobState, ...]:
@@ -188,6 +234,9 @@ class NoPrograms:
         raise _refused()
 
     async def stop(self, id: str) -> JobState:
+        raise _refused()
+
+    async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
         raise _refused()
 
 

@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from overt.context.spoken import as_written
-from overt.core.effects import Effect
+from overt.core.effects import Effect, EndedJob
 from overt.core.errors import ProviderError, ToolError
 from overt.core.events import (
     Compacted,
@@ -232,6 +232,10 @@ class RecordedHands:
         return ()
 
     def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
+    def ended_jobs(self) -> tuple[EndedJob, ...]:
+        """What was announced then stands in the record among the messages."""
         return ()
 
     def guess(self) -> SandboxState:

@@ -36,6 +36,7 @@ from overt.lib.text import clip
 from overt.lib.tokens import family_of
 from overt.repair.mend import mend
 from overt.sessions.entries import Entry
+from overt.world.command_output import HINT, KEPT_IN
 
 MOST_BYTES, MOST_FILES = 512 * 1024 * 1024, 50_000
 SHOWN_BYTES, SHOWN_TOKENS = 2000, 600
@@ -80,7 +81,7 @@ class _Running:
     def __init__(self, setting: Setting, workspace: str) -> None:
         self._history = History()
         redactor = make_redactor(setting)
-        self._hands: Hands = late("hands")(setting, history=lambda: self._history, observe=redactor.observer)
+        self._hands: Hands = late("hands")(setting, history=lambda: self._history, redactor=redactor)
         self._clean = redactor.clean
         self._config = setting.config
         self._scratch = setting.roots.workspace
@@ -172,7 +173,7 @@ class _Running:
         return result_limit(window, limits, family=family_of(opening.model))
 
     def _compared(self, place: Again, then: ToolFinished, text: str, opening: PrefixSet) -> Again:
-        now, before = self._clean(text).replace(self._scratch, self._workspace), told(then)
+        now, before = self._clean(text).replace(self._scratch, self._workspace), KEPT_IN.sub(HINT, told(then))
         if before in (now, self._limit(opening).clip(now)):
             return replace(place, state="same")
         diff = file_diff("", before, now).diff

@@ -14,7 +14,7 @@ REFUSED = re.compile(
     re.IGNORECASE,
 )
 OFFLINE = re.compile(
-    r"network is unreachable|ENETUNREACH|could not resolve (?:host|proxy)|temporary failure in name resolution"
+    r"network is unreachable|ENETUNREACH|could(?: not|n't) resolve (?:host|proxy)|temporary failure in name resolution"
     r"|EAI_AGAIN|name or service not known|no address associated with hostname|getaddrinfo (?:ENOTFOUND|failed)"
     r"|unable to resolve host|nodename nor servname|failed to lookup address information"
     r"|dial tcp.*(?:lookup|unreachable)"
@@ -24,13 +24,24 @@ OFFLINE = re.compile(
     r"|\[Errno (?:-2|-3|-5|101|113)\]|could not connect to (?!localhost|127\.|\[?::1)\S+:(?:80|443)\b",
     re.IGNORECASE,
 )
+UNRESOLVED = re.compile(
+    r"could(?: not|n't) resolve (?:host|proxy)|temporary failure in name resolution|EAI_AGAIN|getaddrinfo ENOTFOUND"
+    r"|failed to lookup address information",
+    re.IGNORECASE,
+)
 NETWORK = (
     "network access was blocked by the sandbox; if the command needs it, call bash again with the reason in `network`"
 )
 
 
-def blocked(text: str, walls: Walls, *, cwd: str) -> str:
-    """One line that names it, or an empty string when nothing points to the box."""
+def blocked(text: str, walls: Walls, *, cwd: str, failed: bool = True) -> str:
+    """One line that names it, or an empty string when nothing points to the box.
+
+    Of a command that has not `failed`, only a host that could not be resolved counts: it ends with the code of the
+    last program of a pipe, and `cargo build | tail` fails with 0.
+    """
+    if not failed:
+        return NETWORK if not walls.network and UNRESOLVED.search(text[-SEARCHED:]) else ""
     for line in reversed(text[-SEARCHED:].splitlines()):
         if found := REFUSED.search(line):
             if said := _refused(line, found, walls, cwd):

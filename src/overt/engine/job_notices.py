@@ -1,0 +1,37 @@
+"""A background command that ends is announced once: to the model in a message, to the person in a notice."""
+
+from overt.core.effects import EndedJob
+from overt.core.events import Noticed, UserSpoke
+from overt.core.fragments import HARNESS
+from overt.core.messages import said
+from overt.engine.agent import Agent
+from overt.lib.catalogue import say
+
+LONGEST_COMMAND = 120
+
+
+def announce_ended_jobs(agent: Agent, *, steered: bool) -> list[UserSpoke | Noticed]:
+    """Two events for each job that has ended since the last call. If `steered`, a turn is under way."""
+    events: list[UserSpoke | Noticed] = []
+    for ended in agent.hands.ended_jobs():
+        job, command = ended.job, _one_line(ended.job.command)
+        message = said(f"[overt] {_describe(ended)}", origin=HARNESS)
+        events.append(UserSpoke(agent=agent.path, message=message, steered=steered))
+        if job.state == "stopped":
+            notice = say("jobs.was_stopped", id=job.id, command=command)
+        else:
+            notice = say("jobs.has_ended", id=job.id, command=command, code=job.code)
+        events.append(Noticed(agent=agent.path, text=notice, level="warning"))
+    return events
+
+
+def _describe(ended: EndedJob) -> str:
+    job = ended.job
+    how = "was stopped by the user" if job.state == "stopped" else f"ended with exit code {job.code}"
+    last = f"; last line: {ended.last_line}" if ended.last_line else "; it printed nothing"
+    return f"{job.id} ({_one_line(job.command)}) {how} after {job.seconds:g} s{last}"
+
+
+def _one_line(command: str) -> str:
+    words = " ".join(command.split())
+    return words if len(words) <= LONGEST_COMMAND else f"{words[:LONGEST_COMMAND]}…"
