@@ -50,7 +50,7 @@ class Service:
 def serving() -> Iterator[Service]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            service.paths.append(self.path)
+            listening.paths.append(self.path)
             body = json.dumps(PACKAGE) if self.path == "/thing" else ANSWER
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
@@ -61,11 +61,11 @@ def serving() -> Iterator[Service]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        service = Service(server.server_port)
+        listening = Service(server.server_port)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
-            yield service
+            yield listening
         finally:
             server.shutdown()
             thread.join()

@@ -179,6 +179,39 @@ def test_always_is_remembered_in_the_next_run(precious: Place) -> None:
     assert verdicts(precious) == [("allow", "bash(touch *)", "always")]
 
 
+def test_always_for_a_line_with_harmless_parts_holds_for_the_program_in_it(place: Place) -> None:
+    program = place.work / ".venv" / "bin" / "pytest"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho passed $1 >> ran\n")
+    program.chmod(0o755)
+    commands = (
+        "ls .venv && .venv/bin/pytest one 2>&1 | tail -3",
+        ".venv/bin/pytest two",
+        "mkdir x && .venv/bin/pytest x",
+    )
+    turns = [turn for each in commands for turn in (calls(call("bash", command=each)), Turn(text="done"))]
+    with ModelServer(turns) as server, place.chat(server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("test it")
+        assert "[a] always: bash(.venv/bin/pytest *)  [n]" in terminal.expect("Allow? ")
+        terminal.line("a")
+        terminal.expect("done")
+        terminal.expect(PROMPT)
+        terminal.line("test the other")
+        assert "Allow?" not in terminal.expect("done")
+        terminal.expect(PROMPT)
+        terminal.line("test both")
+        assert "[a] always: bash(mkdir *), bash(.venv/bin/pytest *)  [n]" in terminal.expect("Allow? ")
+        terminal.line("a")
+        terminal.expect("done")
+        terminal.expect(PROMPT)
+        terminal.line("/exit")
+        assert terminal.wait() == 0
+    assert (place.work / "ran").read_text() == "passed one\npassed two\npassed x\n"
+    listed = [line.split("  ")[2] for line in place.run("permissions").out.splitlines()]
+    assert sorted(listed) == ["bash(.venv/bin/pytest *)", "bash(mkdir *)"]
+
+
 def test_no_carries_its_reason_to_the_model(precious: Place) -> None:
     with ModelServer([calls(TOUCH), Turn(text="I will not.")]) as server, precious.chat(server=server) as terminal:
         terminal.expect(PROMPT)
