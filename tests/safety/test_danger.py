@@ -225,6 +225,8 @@ def test_the_simple_commands_are_told_without_quotes_and_wrappers(command: str, 
     [("pip install x", True), ("git fetch", True), ("npm ci", True), ("curl https://example.com", True),
      ("npx jest", True), ("curl http://localhost:80/a", False), ("curl -s http://127.0.0.1", False),
      ("curl http://localhost.evil.io", True),
+     ("git clone ../other x", False), ("git clone --depth 1 file:///srv/a.git", False), ("git fetch /srv/a.git", False),
+     ("git clone https://h/a ./x", True), ("git clone git@h:a ./x", True), ("git pull origin main", True),
      ("git status", False), ("pytest", False), ("docker pull x", True), ("go get x", True), ("apt-get install x", True),
      ("python -m pip install x", True), ("ssh host ls", True), ("cat < /dev/tcp/a/80", True)],
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """git: the table of its subcommands, and the options that make any of them run something."""
 
 import re
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -71,6 +72,7 @@ SHAPE = Shape(
 )
 """What differs from ordinary."""
 
+LOCAL_PATH = re.compile(r"\.{0,2}/|~/|\.{1,2}$")
 COUNTED = replace(SHAPE, takes=f"{SHAPE.takes} -n")
 COUNTING = frozenset("log show shortlog whatchanged rev-list reflog stash".split())
 """Where `-n` takes a number; elsewhere it often means that nothing is done."""
@@ -139,7 +141,15 @@ def git(call: Call) -> None:
         return call.dangerous(REFS)
     if name == "push" and any(word.text.startswith(("+", ":")) for word in given.operands[1:]):
         return call.dangerous(OTHERS)
+    if name in ("clone", "fetch", "pull", "ls-remote") and _on_this_machine(given.operands[1:]):
+        shape = replace(shape, net="")
     return call.bench.shaped(call, shape, rest)
+
+
+def _on_this_machine(words: Sequence[Word]) -> bool:
+    """True if a repository is given by its path, and none by an address or by the name of a remote."""
+    texts = [word.text.removeprefix("file://") for word in words if not word.text.isdecimal()]
+    return bool(texts) and LOCAL_PATH.match(texts[0]) is not None and not any(":" in text for text in texts)
 
 
 def _globals(call: Call, given: tuple[tuple[str, Word | None], ...]) -> None:
