@@ -96,7 +96,7 @@ RULE = '[permissions]\nallow = [{ rule = "bash(curl *)", network = true }]\n'
 # ── without a person ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("flags", [(), ("--yolo",), ("--permission-mode", "plan"), ("--allowedTools", "bash(curl *)")])
+@pytest.mark.parametrize("flags", [("--yolo",), ("--permission-mode", "plan"), ("--allowedTools", "bash(curl *)")])
 def test_without_a_grant_it_is_denied_before_it_runs_with_ways_to_allow_it(
     place: Place, service: Service, flags: tuple[str, ...]
 ) -> None:
@@ -197,7 +197,7 @@ def go(terminal: Terminal, key: str = "") -> str:
     return asked
 
 
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
 def test_one_question_comes_before_the_command_and_once_is_for_it_alone(
     place: Place, service: Service, mode: str
 ) -> None:
