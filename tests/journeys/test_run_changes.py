@@ -1,5 +1,7 @@
 """Changes of a run without a chat: a patch inside of a command goes the way of every change, and the closing line."""
 
+import json
+
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import OVERT, Place, Terminal, call, calls, entries, results
 
@@ -60,3 +62,21 @@ def test_denied_calls_are_counted_in_the_closing_line(place: Place) -> None:
     with prepare(place) as server:
         done = place.run("run", "--disallowedTools", "edit(src/**)", "change it", server=server)
     assert done.err.splitlines()[-1].startswith("1 call denied · 2 steps · ")
+
+
+def test_readers_of_the_stream_find_the_path_of_a_file_and_a_command_that_failed(place: Place) -> None:
+    (place.work / "a.txt").write_text("x\n")
+    turns = [calls(call("read", path="a.txt"), call("grep", pattern="x", path="a.txt"), call("bash", command="exit 3"))]
+    with ModelServer([*turns, Turn(text="Done.")]) as server:
+        done = place.run("run", "look", "--output-format", "stream-json", server=server)
+    blocks = [
+        block
+        for line in map(json.loads, done.out.splitlines())
+        if line["type"] in ("assistant", "user")
+        for block in line["message"]["content"]
+    ]
+    inputs = {block["name"]: block["input"] for block in blocks if block["type"] == "tool_use"}
+    assert inputs["Read"] == {"file_path": "a.txt"}
+    assert inputs["Grep"] == {"pattern": "x", "path": "a.txt"}
+    failed = {block["content"]: block["is_error"] for block in blocks if block["type"] == "tool_result"}
+    assert failed == {"     1\tx": False, "1:x": False, "[exit code 3]": True}

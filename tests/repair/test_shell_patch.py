@@ -30,6 +30,7 @@ def mended(command: Any) -> Mended:
         f"cd . && apply_patch <<'EOF'\n{PATCH}EOF\n",
         f"apply_patch '{QUOTED}'",
         f'apply_patch "{ESCAPED}"',
+        f"apply_patch \"$(cat <<'EOF'\n{PATCH}EOF\n)\"",
         ["apply_patch", PATCH],
         ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}EOF"],
     ],
@@ -75,6 +76,8 @@ def test_every_name_of_the_patch_is_put_below_the_folder_and_no_line_of_a_file()
         f"apply_patch <<'EOF' && pytest\n{PATCH}EOF\n",
         f"apply_patch '{QUOTED}' && pytest",
         f'apply_patch "{PATCH}',
+        f'apply_patch "{PATCH}"',
+        f'apply_patch "$(tail -n +2 <<E\\n{PATCH}E\\n)"',
     ],
 )
 def test_a_command_that_does_more_is_not_run_and_the_way_on_is_said(command: str) -> None:

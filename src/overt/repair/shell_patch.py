@@ -3,11 +3,13 @@
 import re
 from posixpath import isabs, join, normpath
 
-from overt.core.late import late
-
 FOLDER = r"'[^'\n]*'|\"[^\"$`\\\n]*\"|[\w./@+-]+"
 START = rf"\s*(?:cd[ \t]+(?P<folder>{FOLDER})[ \t]*(?:&&|;|\n)\s*)?apply_?patch(?P<rest>[ \t]*<<|[ \t]+['\"])"
 HEREDOC = r"<<(?P<tabs>-?)[ \t]*(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)[ \t]*\n"
+SINGLE = r"'[^']*'(?:(?:\\'|\"'\")'[^']*')*"
+"""One word in single quotes; a quote in it is written as `'\\''` or `'"'"'`."""
+DOUBLE = r'"(?:[^"\\]|\\.|\\\n)*"'
+CAT = r'"\$\([ \t]*cat[ \t]*(?=<<)'
 NAME = r"(?i)^([ \t]*)(\*{3}[ \t]*(?:(?:Add|Update|Delete) File|Move to)[ \t]*:)[ \t]*(.*?)[ \t]*$"
 BEGIN = "*** Begin Patch"
 
@@ -41,14 +43,14 @@ def _heredoc(rest: str) -> str:
 
 
 def _quoted(rest: str) -> str:
-    """Return the only word of a command line, without its quotes, or nothing if there are more."""
-    try:
-        words: list[str] = late("shlex").split(rest)
-    except ValueError:
-        return ""
-    if len(words) != 1:
-        return ""
-    return re.sub(r"\\([$`])", r"\1", words[0]) if rest.startswith('"') else words[0]
+    """Return the only word of a command line as the shell reads it, or nothing if there is more, or a substitution."""
+    if opening := re.match(CAT, rest):
+        return _heredoc(rest[opening.end() : -2].strip()) if rest.endswith(')"') else ""
+    if re.fullmatch(SINGLE, rest):
+        return rest[1:-1].replace("'\\''", "'").replace("'\"'\"'", "'")
+    if re.fullmatch(DOUBLE, rest) and not rest.startswith('"$('):
+        return re.sub(r"\\([$`\"\\])", r"\1", rest[1:-1])
+    return ""
 
 
 def _below(text: str, folder: str) -> str:

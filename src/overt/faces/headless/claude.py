@@ -7,12 +7,14 @@ from msgspec import json
 from overt.app.conversation import Conversation
 from overt.app.options import TO_CLAUDE
 from overt.core.events import Compacted, Event, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
-from overt.core.foreign import claude_tool
+from overt.core.foreign import claude_tool, our_tool
 from overt.core.ids import new_id
-from overt.core.messages import Call, Message, Reasoning, Result, Text
+from overt.core.messages import Call, Message, Reasoning, Text
 from overt.core.usage import Usage
+from overt.faces.headless.narrate import failed
 
 SUBTYPES = {"done": "success", "limit": "error_max_turns"}
+FILE_TOOLS = ("read", "write", "edit", "multiedit")
 STOPS = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filter": "refusal", "interrupted": None}
 
 
@@ -56,8 +58,8 @@ def shaped(event: Event, conversation: Conversation) -> dict[str, Any] | None:
                 "usage": tokens(usage),
             }
             return {"type": "assistant", "message": body} | common
-        case ToolFinished(result=result):
-            return {"type": "user", "message": {"role": "user", "content": [_result(result)]}} | common
+        case ToolFinished():
+            return {"type": "user", "message": {"role": "user", "content": [_result(event)]}} | common
         case UserSpoke(message=message) if message.origin.kind != "user":
             body = {"role": "user", "content": _content(message)}
             return {"type": "user", "message": body, "isSynthetic": True} | common
@@ -118,13 +120,19 @@ def _content(message: Message) -> list[dict[str, Any]]:
     return blocks
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(finished: ToolFinished) -> dict[str, Any]:
+    """The answer to a call. A command that ended with an exit code other than 0 counts as an error there."""
+    result = finished.result
     text = "".join(part.text for part in result.parts if isinstance(part, Text))
-    return {"type": "tool_result", "tool_use_id": result.call_id, "content": text, "is_error": result.error}
+    return {"type": "tool_result", "tool_use_id": result.call_id, "content": text, "is_error": failed(finished)}
 
 
 def _input(call: Call) -> Any:
+    """The arguments, the path of a file tool under the name that those readers look for."""
     try:
-        return json.decode(call.arguments)
+        arguments = json.decode(call.arguments)
     except (ValueError, RecursionError):
         return {"_raw": call.arguments}
+    if our_tool(call.name) not in FILE_TOOLS or not isinstance(arguments, dict) or "file_path" in arguments:
+        return arguments
+    return {"file_path" if name == "path" else name: value for name, value in arguments.items()}
