@@ -215,7 +215,8 @@ def test_a_task_in_the_background_of_a_script_ignores_what_the_script_ignores(pl
                 out, err = child.communicate(timeout=20)
             finally:
                 child.kill()
-    assert (child.returncode, out, err) == (0, b"Done.\n", b"")
+    assert (child.returncode, out) == (0, b"Done.\n")
+    assert err.startswith(b"1 file changed by commands") and err.count(b"\n") == 1
 
 
 def test_a_killed_program_leaves_no_child_and_continue_goes_on_with_the_task(place: Place) -> None:

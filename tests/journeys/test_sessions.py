@@ -87,7 +87,7 @@ def test_sessions_are_listed_shown_and_deleted(place: Place) -> None:
         listed = place.run("sessions")
         assert listed.code == 0 and [line.split()[-1] for line in listed.out.splitlines()] == ["task", "task"]
         assert [line.split("  ")[-1] for line in listed.out.splitlines()] == ["the second task", "the first task"]
-        assert "1 turns" in listed.out and "fake-model" in listed.out
+        assert "1 turn  " in listed.out and "fake-model" in listed.out
         as_json = [json.loads(line) for line in place.run("sessions", "list", "--json").out.splitlines()]
         assert [found["title"] for found in as_json] == ["the second task", "the first task"]
         id = as_json[1]["id"]

@@ -136,8 +136,9 @@ def _list(directory: str, *, everywhere: bool, as_json: bool) -> None:
             print(printable(found))
             continue
         when = strftime("%Y-%m-%d %H:%M", localtime(found.changed))
+        turns = f"{found.turns:3} {'turn ' if found.turns == 1 else 'turns'}"
         forked = f"  (fork of {found.parent})" if found.parent else ""
-        print(visible(f"{found.id}  {when}  {found.turns:3} turns  {found.model:24.24}  {found.title}{forked}"))
+        print(visible(f"{found.id}  {when}  {turns}  {found.model:24.24}  {found.title}{forked}"))
 
 
 def _show(reference: str, directory: str, *, as_json: bool) -> int:
