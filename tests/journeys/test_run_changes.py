@@ -80,3 +80,17 @@ def test_readers_of_the_stream_find_the_path_of_a_file_and_a_command_that_failed
     assert inputs["Grep"] == {"pattern": "x", "path": "a.txt"}
     failed = {block["content"]: block["is_error"] for block in blocks if block["type"] == "tool_result"}
     assert failed == {"     1\tx": False, "1:x": False, "[exit code 3]": True}
+
+
+def test_a_file_that_a_patch_has_replaced_comes_back_with_undo(place: Place) -> None:
+    (place.work / "a.py").write_text("x = 1\n")
+    (place.work / "b.py").write_text("y = 1\n")
+    move = "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n@@\n-x = 1\n+x = 2\n*** End Patch\n"
+    steps = [calls(call("read", path="b.py")), calls(call("bash", command=f"apply_patch <<'E'\n{move}E\n"))]
+    with ModelServer([*steps, Turn(text="Done.")]) as server:
+        assert place.run("run", "move it", server=server).code == 0
+        assert results(server)[-1] == "updated b.py (+1 -1), line 1\ndeleted a.py (+0 -1)"
+    assert ((place.work / "a.py").exists(), (place.work / "b.py").read_text()) == (False, "x = 2\n")
+    assert place.run("replay", place.session().stem.rpartition("-")[2]).code == 0
+    assert place.run("undo").code == 0
+    assert ((place.work / "a.py").read_text(), (place.work / "b.py").read_text()) == ("x = 1\n", "y = 1\n")
