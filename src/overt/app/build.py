@@ -86,7 +86,9 @@ class Builder:
 
     async def build(self) -> Conversation:
         if not self._options.resume and not self._options.continue_last:
-            self._updates.start_reading_git()
+            self._updates.reads_git_later = not self._options.interactive
+            if self._options.interactive:
+                self._updates.start_reading_git()
         self._notices.extend(filter(None, (told_of_sandbox(self._sandbox),)))
         record = open_record(self._options, self._setting, self.troubles.append)
         self._hands.recorded = record
@@ -311,7 +313,6 @@ class Builder:
             )
             self.troubles.extend(notices)
         named = {message.origin.where: message.origin.hash for message in found}
-        await self._updates.wait_for_git()
         updates = self._updates.collect(replace(history, seen=history.seen | named))
         return (*found, *(message for message in updates if message.origin.where not in named))
 
@@ -325,6 +326,7 @@ class Builder:
         """Whoever books is loaded with the first reply, when nothing waits for it any more."""
         if isinstance(event, RequestSent):
             self._sent = event
+            self._updates.request_sent()
             return
         if isinstance(event, Replied) and self._budgeted:
             self._seeker.seek(*self._budgeted)
@@ -343,6 +345,7 @@ class Builder:
 
     def warm(self, tool: str) -> None:
         self._hands.warm(tool)
+        self._updates.tool_called(tool)
 
     def rest(self) -> None:
         self._hands.rest()

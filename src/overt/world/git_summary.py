@@ -26,8 +26,6 @@ DEADLINE_S = 2.0
 MOST_FILES, MOST_COMMITS = 20, 5
 MOST_SUBJECT, MOST_NAME = 100, 200
 MOST_CONFIG_BYTES = 1024**2
-QUICK_INDEX_BYTES = 512 * 1024
-"""Some 5 000 files."""
 STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files=normal", ".")
 LOG = ("log", f"-{MOST_COMMITS}", "-z", "--no-decorate", "--no-show-signature", "--format=%h %s")
 NAMES_PROGRAMS = re.compile(rb"\[\s*(?:filter|include)", re.IGNORECASE)
@@ -54,8 +52,6 @@ class SummaryReader:
     """Two git processes that were started; `finish` waits for them."""
 
     def __init__(self, program: str, repository: Repository, workspace: str) -> None:
-        self.is_quick = _index_bytes(repository) < QUICK_INDEX_BYTES
-        """True if the repository is so small that an answer comes at once."""
         self._deadline = monotonic() + DEADLINE_S
         self._prefix = below if (below := os.path.relpath(workspace, repository.work_tree)) != "." else ""
         self._may_compare = _runs_nothing_else(program) or not _names_programs(repository)
@@ -121,13 +117,6 @@ def _finish(child: "subprocess.Popen[bytes]", deadline: float) -> bytes | None:
     """The output, or None if git failed, as `git log` does without a commit."""
     out, _ = child.communicate(timeout=max(0.0, deadline - monotonic()))
     return out if child.returncode == 0 else None
-
-
-def _index_bytes(repository: Repository) -> int:
-    try:
-        return os.stat(f"{repository.git_dir}/index").st_size
-    except OSError:
-        return 0
 
 
 def _runs_nothing_else(program: str) -> bool:
