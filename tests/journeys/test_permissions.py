@@ -79,7 +79,7 @@ def test_plan_mode_refuses_in_words_and_lets_look(precious: Place) -> None:
     assert looked == "precious"
     assert "plan mode changes nothing, so write was refused" in written
     assert "plan mode changes nothing, so bash was refused" in removed
-    assert "[write to touched was blocked by the sandbox]" in touched
+    assert "[overt] write to touched was blocked by the sandbox" in touched
     assert "plan mode changes nothing" in done.err
 
 

@@ -87,7 +87,7 @@ DESCRIPTIONS: dict[str, str] = {
     "context.caps.append": "The most characters of `agent.append_system_prompt`.",
     "context.caps.nested": "The most characters of each instruction file of a folder that the agent enters.",
     "env.pass": "Names of environment variables that commands get besides the usual ones.",
-    "workspace.allow_read": "Folders that tools and commands may read though the sandbox hides them, as the real /tmp.",
+    "workspace.allow_read": "Folders that tools and commands may read although they are hidden, such as the real /tmp.",
     "workspace.allow_write": "Folders outside of the workspace that tools and commands may change.",
     "cache.max_age": "Delete interrupted downloads, saved contexts and temporary folders not used for this long.",
     "cache.models_max_age": "Delete downloaded models that were not used for this long.",
