@@ -101,6 +101,17 @@ def test_no_secret_is_kept_wherever_the_stream_is_cut(secret: str, between: str)
         assert kept.count(HIDDEN) == 3
 
 
+@pytest.mark.parametrize("around", ["x\n", "x"], ids=["lines", "one line"])
+@pytest.mark.parametrize("secret", [f" {VALUE} ", f" {TOKEN} ", f"\n{PEM}\n"], ids=["value", "form", "private key"])
+def test_no_secret_is_cut_in_two_where_a_block_ends(secret: str, around: str) -> None:
+    """Text is let go of up to twice the longest secret before its end: the secret lies right there."""
+    redactor = Redactor([VALUE])
+    for shift in range(0, len(secret), max(len(secret) // 30, 1)):
+        behind = (around * 2 * redactor.longest)[: 2 * redactor.longest - shift]
+        text = f"{around * redactor.longest}{secret}{behind}"
+        assert "".join(cleaned(iter((text.encode(), b"\nthe end")), redactor)) == redactor.clean(f"{text}\nthe end")
+
+
 @pytest.mark.parametrize("secret", [VALUE, TOKEN, PEM], ids=["value", "form", "private key"])
 def test_no_part_of_a_secret_is_kept_beside_the_gap(secret: str) -> None:
     redactor = Redactor([VALUE])
