@@ -16,7 +16,6 @@ from overt.app.options import Options
 from overt.app.slash import slash
 from overt.core.errors import OvertError
 from overt.core.events import ToolStarted
-from overt.lib.held import is_held
 from overt.sessions.load import load
 from overt.world.restore import restore
 
@@ -51,8 +50,7 @@ def yolo(work: Path, **more: object) -> Options:
 
 
 def names(work: Path) -> list[str]:
-    """What is there, without the place-holders of a box."""
-    return sorted(path.name for path in work.iterdir() if not is_held(str(path)))
+    return sorted(path.name for path in work.iterdir())
 
 
 def test_turns_are_undone_one_after_the_other_and_brought_back(opened: Opener, work: Path) -> None:
@@ -312,20 +310,16 @@ def test_what_became_of_another_kind_comes_back_with_all_that_was_in_it(
     async def main() -> None:
         async with opened([runs("sh change.sh"), DONE], yolo(work)) as (conversation, _):
             await turn(conversation, "go")
-            changed = standing(work)
+            changed = whole(work)
             assert changed != was
             done = await slash(conversation, "/undo")
-            assert (standing(work), len(done.lines)) == (was, 1)
+            assert (whole(work), len(done.lines)) == (was, 1)
             await slash(conversation, "/redo")
-            assert standing(work) == changed
+            assert whole(work) == changed
             await slash(conversation, "/undo")
-            assert standing(work) == was
+            assert whole(work) == was
 
     run(main)
-
-
-def standing(work: Path) -> dict[str, tuple[str, str | bytes]]:
-    return {name: state for name, state in whole(work).items() if not is_held(str(work / name))}
 
 
 def test_a_file_that_was_ignored_is_not_removed_with_the_rule(opened: Opener, work: Path) -> None:

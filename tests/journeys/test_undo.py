@@ -9,8 +9,6 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import PROMPT, Place, Terminal, call, calls, entries, messages
 
-from overt.lib.held import is_held
-
 SCRIPT = """import os, shutil
 shutil.rmtree("gone")
 os.chmod("deep/mode.txt", 0o640)
@@ -25,13 +23,11 @@ COMMAND = "python3 -B change.py"
 
 
 def tree(folder: Path) -> dict[str, tuple[str, object]]:
-    """Everything below, with kind, permissions and content; not the place-holders of a box that still stands."""
+    """Everything below, with kind, permissions and content."""
     found: dict[str, tuple[str, object]] = {}
     for top, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(top, name)
-            if is_held(str(path)):
-                continue
             mode = path.lstat().st_mode
             held = os.readlink(path) if stat.S_ISLNK(mode) else path.read_bytes() if stat.S_ISREG(mode) else ""
             found[str(path.relative_to(folder))] = (stat.filemode(mode), held)

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -33,7 +32,7 @@ async def main():
     spec = json.loads(sys.argv[1])
     home, workspace = os.environ["HOME"], spec["workspace"]
     place = Place(
-        workspace=workspace, project=workspace, home=home, config_dir=f"{home}/.config/overt",
+        workspace=workspace, project=spec["project"] or workspace, home=home, config_dir=f"{home}/.config/overt",
         data_dir=f"{home}/.local/share/overt", cache_dir=f"{home}/.cache/overt", temp=spec["temp"],
         caches=cache_folders(home, os.environ), write=tuple(spec["write"]), read=tuple(spec["read"]),
     )
@@ -118,7 +117,7 @@ class Stage:
             "workspace": str(given.pop("workspace", self.workspace)), "temp": str(self.temp), "mark": self.mark,
             "mode": given.pop("mode", "auto"), "most": given.pop("most", 4096), "close": given.pop("close", True),
             "timeout": given.pop("timeout", 60_000), "write": given.pop("also", ()), "read": given.pop("shown", ()),
-            "commands": commands,
+            "commands": commands, "project": str(given.pop("project", "")),
         }  # fmt: skip
         before = given.pop("before", ())
         spec["profile"] = given
@@ -149,17 +148,8 @@ class Stage:
         return ran
 
     def left(self) -> list[str]:
-        """Place-holders, private folders, control groups and processes that are still there."""
-        found = [str(path) for path in self.temp.iterdir()]
-        for folder, folders, files in os.walk(self.workspace):
-            for name in (*folders, *files):
-                path = os.path.join(folder, name)
-                try:
-                    if os.lstat(path).st_mode & stat.S_ISVTX:
-                        found.append(path)
-                except FileNotFoundError:
-                    pass  # it is being taken down
-        return found + self.processes()
+        """Private folders and processes that are still there."""
+        return [*map(str, self.temp.iterdir()), *self.processes()]
 
     def processes(self) -> list[str]:
         found = []

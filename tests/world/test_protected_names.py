@@ -199,3 +199,21 @@ def test_the_refusal_says_who_may_change_it(tmp_path: Path) -> None:
         ".overt/hooks.json is protected (Overt's configuration): only the user changes it; tell them what to write.",
         ".envrc is protected (direnv start file): only the user changes it; tell them what to write.",
     ]
+
+
+def test_what_gits_settings_name_in_the_work_tree_is_the_users(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    for name in (".git", ".husky", "conf"):
+        (root / name).mkdir(parents=True)
+    settings = '[core]\n\thooksPath = .husky # husky\n[include]\n\tpath = "../conf/git.inc"\n'
+    (root / ".git" / "config").write_text(settings)
+    (root / "conf" / "git.inc").write_text("[core] attributesFile = attributes\n")
+
+    codes = [
+        refused(files(root).change([Change(path=path, content="x", base="absent")])).code
+        for path in (".husky/pre-commit", "attributes", ".HUSKY/x")
+    ]
+
+    assert codes == ["protected"] * 3
+    assert refused(files(root).change([Change(path="conf/git.inc", content="x", base="seen")])).code == "protected"
+    assert put(files(root), "conf/other", "x", base="absent").change == "created"

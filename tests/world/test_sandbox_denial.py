@@ -13,6 +13,10 @@ WALLS = Walls(
     hidden=("/home/me/.ssh",),
 )
 PROTECTED = "write to {} was blocked by the sandbox: it is protected"
+OF_GIT = (
+    "write to {} was blocked by the sandbox: git's configuration and hooks can only be changed by the user; tell them "
+    "what to run"
+)
 OUTSIDE = "write to {} was blocked by the sandbox"
 SAID = [
     ("touch: cannot touch '/etc/x': Read-only file system", OUTSIDE.format("/etc/x")),
@@ -22,9 +26,9 @@ SAID = [
     ("open /etc/go: read-only file system", OUTSIDE.format("/etc/go")),
     ("mkdir: cannot create directory ‘/srv/a’: Read-only file system", OUTSIDE.format("/srv/a")),
     ("cp: something: Read-only file system", "a write was blocked by the sandbox"),
-    ("error: could not write config file .git/config: Device or resource busy", PROTECTED.format(".git/config")),
+    ("error: could not write config file .git/config: Device or resource busy", OF_GIT.format(".git/config")),
     ("mv: cannot move '.git' to 'x': Device or resource busy", PROTECTED.format(".git")),
-    ("bash: line 1: .git/hooks/pre-commit: Read-only file system", PROTECTED.format(".git/hooks/pre-commit")),
+    ("bash: line 1: .git/hooks/pre-commit: Read-only file system", OF_GIT.format(".git/hooks/pre-commit")),
     ("bash: line 1: overt.toml: Is a directory\nsh: overt.toml: Read-only file system", PROTECTED.format("overt.toml")),
     (
         "cat: /home/me/.ssh/id: Permission denied",

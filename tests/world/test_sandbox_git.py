@@ -1,11 +1,9 @@
 """Git's own files, attacked over several commands: what the person's git would run later stays the person's."""
 
 import asyncio
-import fcntl
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -48,10 +46,7 @@ def test_a_link_in_place_of_a_folder_of_gits_opens_nothing(user: str, target: st
             f"ln -s {target} .git/{name}", "echo x > ~/other/new; echo x >> ~/.bashrc; cat ~/.ssh/id ~/.netrc"
         )
 
-        assert (state, linked[2].split(" (")[0]) == (
-            ["bubblewrap", [], ""],
-            f"the new .git/{name} would run programs outside the sandbox",
-        )
+        assert (state, linked[0]) == (["bubblewrap", [], ""], 1)
         assert ((stage.home / "other" / "new").exists(), (stage.home / ".bashrc").read_text()) == (False, "# start\n")
         assert ("PRIVATE" in tried[1], (stage.workspace / ".git" / name).exists()) == (False, False)
 
@@ -92,11 +87,11 @@ def test_an_honest_git_link_stays_and_where_it_leads_is_protected() -> None:
 
         assert (status[1:], os.readlink(stage.workspace / ".git")) == (["?? real/\n", ""], "real")
         assert (stage.workspace / "real" / "hooks" / "pre-commit").exists() is False
-        assert hook[2].startswith("the new .git would run programs outside the sandbox (a link to another repository)")
+        assert "Read-only file system" in hook[1]
 
 
 @pytest.mark.parametrize("name", [".envrc", ".git/hooks"])
-def test_a_protected_name_that_is_a_link_is_put_back_when_it_was_replaced(name: str) -> None:
+def test_a_protected_name_that_is_a_link_cannot_be_replaced(name: str) -> None:
     with staged("root") as stage:
         stage.repository()
         path = stage.workspace / name
@@ -108,8 +103,7 @@ def test_a_protected_name_that_is_a_link_is_put_back_when_it_was_replaced(name: 
 
         _, ran = stage.run(f"rm {name}; mkdir {name}; echo x > {name}/pre-commit")
 
-        assert (os.readlink(path), (path.parent / f"{path.name}.blocked" / "pre-commit").exists()) == (target, True)
-        assert ran[2].startswith(f"the link {name} was replaced")
+        assert (os.readlink(path), ran[0], list((stage.workspace / "mine").iterdir())) == (target, 1, [])
 
 
 @USERS
@@ -180,10 +174,10 @@ def test_repositories_below_the_workspace_are_protected_like_its_own(user: str) 
 
 
 @USERS
-def test_a_repository_made_below_that_would_run_something_is_moved_and_a_plain_one_stays_and_can_go(user: str) -> None:
+def test_a_repository_made_below_cannot_run_anything_and_can_go_again(user: str) -> None:
     with staged(user) as stage:
         stage.repository()
-        evil = f"git -C sub config core.fsmonitor 'touch {stage.folder}/ran; false'"
+        evil = f"git -C sub config core.fsmonitor 'touch {stage.folder}/ran; false'; cp -r sub other; mv other/.git o"
 
         _, planted, plain, _, removed = stage.run(
             f"git init -q sub; cd sub; git commit -q --allow-empty -m a; cd ..; git add sub 2> /dev/null; {evil}",
@@ -192,13 +186,14 @@ def test_a_repository_made_below_that_would_run_something_is_moved_and_a_plain_o
             "rm -rf copy && echo gone",
         )
 
-        assert planted[2].startswith("the new sub/.git would run programs outside the sandbox (config: core.fsmonitor)")
+        assert "could not write config file .git/config: Read-only file system" in planted[1]
         assert (plain, removed, status_runs_something(stage)) == ([0, "", ""], [0, "gone\n", ""], False)
 
 
 def test_a_repository_made_far_below_is_looked_at_when_the_turn_ends(tmp_path: Path) -> None:
     async def steps(programs: Programs, spawner: Supervised) -> tuple[str, list[str]]:
-        await programs.run("git init -q a/b; git init -q a/c; echo x > a/b/.git/hooks/pre-push", timeout_ms=30_000)
+        await programs.start("git init -q a/b; git init -q a/c; echo up; sleep 60", wait_ms=5000)
+        (tmp_path / "work" / "a" / "b" / ".git" / "hooks" / "pre-push").write_text("got around the refusals")
         spawner.rest()
         found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("work/a/*/.git*"))
         return (await programs.run("true", timeout_ms=30_000)).found.split(" and was")[0], found
@@ -222,7 +217,10 @@ def test_what_a_person_does_beside_and_what_runs_outside_is_left_alone(tmp_path:
             *sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("work/**/.git*")),
         ]
 
-    blocked = "write to .git/config was blocked by the sandbox: it is protected"
+    blocked = (
+        "write to .git/config was blocked by the sandbox: git's configuration and hooks can only be changed by the "
+        "user; tell them what to run"
+    )
     assert in_process(tmp_path, steps) == [blocked, "work/.git", "work/mine/.git"]
 
 
@@ -304,10 +302,11 @@ def test_what_a_job_planted_is_moved_when_it_ends_when_the_turn_ends_and_at_the_
     hook = tmp_path / "work" / ".git" / "hooks" / "pre-commit"
 
     async def steps(programs: Programs, spawner: Supervised) -> None:
-        last = "sleep 0.2" if end == "job" else "sleep 60"
-        await programs.start(f"git init -q .; echo x > .git/hooks/pre-commit; touch up; {last}", wait_ms=0)
+        last = "sleep 0.5" if end == "job" else "sleep 60"
+        await programs.start(f"git init -q .; touch up; {last}", wait_ms=0)
         while not (tmp_path / "work" / "up").exists():
             await asyncio.sleep(0.02)
+        hook.write_text("got around the refusals")
         while end == "job" and (await programs.jobs())[0].state == "running":
             await asyncio.sleep(0.02)
         if end == "rest":
@@ -325,7 +324,7 @@ def test_once_bubblewrap_stood_nothing_weaker_takes_its_place(tmp_path: Path) ->
         (tmp_path / "home" / ".netrc").write_text("secret")
         await programs.run("true", timeout_ms=30_000)
         next(tmp_path.glob("overt-box-*/empty")).unlink()  # what is mounted on a hidden file
-        (tmp_path / "work" / ".envrc").rmdir()
+        (tmp_path / "work" / ".envrc").write_text("something new to protect")
         try:
             await programs.run("touch ran", timeout_ms=30_000)
         except ToolError as error:
@@ -345,7 +344,7 @@ def test_once_bubblewrap_stood_nothing_weaker_takes_its_place(tmp_path: Path) ->
         (["r{0}"], {}, "{0}"),
         (["w{0}"], {"{0}": True, "{0}/inner": True}, ""),
         (["r{0}"], {"{0}": False, "{0}/beside": True}, "{0}/beside"),
-        (["a{0}/none"], {}, "{0}/none"),
+        (["r{0}/none"], {}, "{0}/none"),
     ],
 )
 def test_a_mount_that_is_not_where_it_was_meant_to_be_is_seen(
@@ -382,37 +381,6 @@ def test_a_private_folder_that_was_cleaned_away_is_made_again(tmp_path: Path) ->
 
     assert in_process(tmp_path, steps) == "x\n"
     assert list(tmp_path.glob("overt-box-*")) == []
-
-
-def test_a_lock_on_what_looks_like_a_place_holder_holds_no_box_up(tmp_path: Path) -> None:
-    async def steps(programs: Programs, spawner: Supervised) -> tuple[int | None, str]:
-        fake = tmp_path / "work" / ".envrc"
-        fake.mkdir()
-        fake.chmod(0o1555)
-        fd = os.open(fake, os.O_RDONLY)
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        begun = time.monotonic()
-        try:
-            ran = await programs.run("touch .envrc/x", timeout_ms=30_000)
-        finally:
-            os.close(fd)
-        assert time.monotonic() - begun < 15
-        return ran.code, spawner.guess().kind
-
-    assert in_process(tmp_path, steps) == (1, "bubblewrap")
-
-
-@USERS
-def test_a_repository_that_looks_like_a_place_holder_is_none(user: str) -> None:
-    """Anybody can give a folder the bits that mark ours."""
-    with staged(user) as stage:
-        stage.give()
-        evil = "git init -q . && git config core.fsmonitor 'touch pwned; false' && chmod 1555 .git"
-
-        _, ran = stage.run(evil)
-
-        assert "would run programs outside the sandbox" in ran[2]
-        assert (stage.workspace / ".git.blocked").is_dir() and not (stage.workspace / ".git").exists()
 
 
 def test_a_file_that_is_replaced_twice_outside_is_noticed(tmp_path: Path) -> None:

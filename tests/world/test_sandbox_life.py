@@ -145,23 +145,6 @@ def test_when_the_one_outside_is_killed_the_next_box_tidies_up() -> None:
         assert (status, gone(stage.left), gone(groups)) == ("?? up\n", [], [])
 
 
-def test_two_conversations_share_place_holders_and_the_last_one_removes_them() -> None:
-    with staged("root") as stage:
-        stage.repository()
-        first = busy(stage)
-        (stage.workspace / "up").unlink()
-        second = busy(stage)
-
-        end(first, signal.SIGKILL)
-        time.sleep(0.2)  # the box of the first has gone by now, or goes at any moment of what follows
-        still = [(stage.workspace / name).is_dir() for name in ("overt.toml", ".overt")]
-        third = stage.run("echo x > overt.toml; echo x > .overt/hooks.json")[1][0]
-        still += [(stage.workspace / name).is_dir() for name in ("overt.toml", ".overt")]
-        end(second, signal.SIGKILL)
-
-        assert (still, third, gone(stage.left)) == ([True] * 4, 1, [])
-
-
 BOMB = "bomb() { bomb | bomb & }; bomb; sleep 60"
 
 

@@ -1,13 +1,11 @@
 """A repository made in a box: plain ones stay, one that would run something outside is moved away."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from tests.world.box_kit import USERS, staged
 
-from overt.world.sandbox.holding import hold
 from overt.world.sandbox.newborn import harmful, set_aside
 
 PLAIN = "git init -q .; git config user.name n; git config user.email n@n; echo 1 > a; git add a; git commit -qm a"
@@ -76,19 +74,6 @@ def test_submodules_and_worktrees_that_git_made_are_plain(tmp_path: Path) -> Non
     assert {place: harmful(str(tmp_path / place)) for place in places} == dict.fromkeys(places, "")
 
 
-def test_place_holders_of_another_box_are_nothing(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    usual = os.umask(0)
-    try:
-        held = [hold(str(tmp_path / ".git" / name)) for name in ("commondir", "config.worktree")]
-    finally:
-        os.umask(usual)
-    for fd in held:
-        os.close(fd)
-
-    assert (min(held) >= 0, harmful(str(tmp_path / ".git"))) == (True, "")
-
-
 def test_moving_aside_never_replaces_anything(tmp_path: Path) -> None:
     for name in (".git", ".git.blocked"):
         (tmp_path / name).mkdir()
@@ -97,18 +82,19 @@ def test_moving_aside_never_replaces_anything(tmp_path: Path) -> None:
 
 
 @USERS
-def test_a_repository_planted_in_one_command_is_gone_when_it_has_ended(user: str) -> None:
+def test_a_hook_in_a_repository_that_a_command_makes_is_refused_and_plain_work_goes_on(user: str) -> None:
     with staged(user) as stage:
         stage.give()
 
         _, planted, plain, hook = stage.run(
-            "git init -q .; echo touch outside > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+            "git init -q x; echo touch outside > x/.git/hooks/pre-commit",
             PLAIN,
             "echo x > .git/hooks/pre-commit",
         )
 
         assert (planted[0], planted[2].split(";")[0]) == (
-            0,
-            "the new .git would run programs outside the sandbox (hooks/pre-commit) and was moved to .git.blocked",
+            1,
+            "write to x/.git/hooks/pre-commit was blocked by the sandbox: git's configuration and hooks can only be "
+            "changed by the user",
         )
         assert (plain, hook[0], stage.git("log", "--format=%s")) == ([0, "", ""], 1, "a\n")

@@ -3,13 +3,11 @@
 import os
 from pathlib import Path
 
-import pytest
 from tests.world.box_kit import staged
 
 from overt.core.ports import Profile
-from overt.lib.held import is_held
 from overt.world.sandbox import bubblewrap
-from overt.world.sandbox.holding import hold, make_private, release, remove_private
+from overt.world.sandbox.holding import make_private, remove_private
 from overt.world.sandbox.profile import Place, Walls, cache_folders, walls_for
 
 TOP = (".overt", "overt.toml", "overt.json", "overt.jsonc", ".envrc")
@@ -168,7 +166,6 @@ def test_mounts_are_laid_from_the_top_down_and_every_folder_on_the_way_is_one() 
         *("--bind-try", "/w/.git", "/w/.git", "--bind-try", "/w/.git/modules", "/w/.git/modules"),
         *("--bind-try", "/w/.git/modules/a", "/w/.git/modules/a"),
         *("--ro-bind-try", "/w/.git/modules/a/config", "/w/.git/modules/a/config"),
-        *("--ro-bind-try", "/w/.overt", "/w/.overt"),
     )
     assert ("--unshare-user" in found, "--unshare-net" in found, "--cap-add" in found) == (True, True, False)
 
@@ -182,30 +179,6 @@ def test_the_deepest_says_what_a_path_is() -> None:
         ran = stage.one("echo x > a && cat a; cat ../key; ls ..", workspace=inner)
 
         assert ([line for line in ran[1].splitlines() if "No such" not in line], ran[0]) == (["x", "code"], 0)
-
-
-@pytest.mark.parametrize("name", ["overt.toml", "commondir"])
-def test_a_place_holder_is_shared_and_goes_with_its_last_holder(tmp_path: Path, name: str) -> None:
-    os.umask(before := os.umask(0))
-    path = str(tmp_path / name)
-    os.umask(0)
-    try:
-        first, second = hold(path), hold(path)
-        seen = [is_held(path)]
-        release(path, first)
-        seen.append(is_held(path))
-        release(path, second)
-    finally:
-        os.umask(before)
-
-    assert (seen, os.path.lexists(path)) == ([True, True], False)
-
-
-def test_what_is_real_is_never_held_nor_removed(tmp_path: Path) -> None:
-    (tmp_path / ".overt").mkdir()
-    (tmp_path / "overt.toml").write_text("")
-
-    assert [hold(str(tmp_path / name)) for name in (".overt", "overt.toml", "none/x")] == [-1, -1, -1]
 
 
 def test_folders_of_boxes_long_gone_are_removed_with_the_next(tmp_path: Path) -> None:

@@ -29,14 +29,14 @@ from overt.world.sandbox.profile import Place, cache_folders
 
 
 def read_files(root: str) -> dict[str, str]:
-    """Text by path, without the placeholders of a sandbox."""
+    """Text by path."""
     files: dict[str, str] = {}
     for top, _, names in os.walk(root):
         for name in names:
             path = os.path.join(top, name)
             if os.path.islink(path):
                 files[os.path.relpath(path, root)] = f"-> {os.readlink(path)}"
-            elif not os.lstat(path).st_mode & 0o1000:
+            else:
                 with open(path, encoding="utf-8") as file:
                     files[os.path.relpath(path, root)] = file.read()
     return files

@@ -10,7 +10,8 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 
 from overt.core.late import late
-from overt.world.sandbox.guards import OF_GIT, TOP, first_nested, held_now, modules, nested, worktrees
+from overt.world.sandbox.git_folders import modules, worktrees
+from overt.world.sandbox.guards import OF_GIT, TOP, first_nested, nested
 
 Identity = tuple[int, int, int, str]
 MOVED = (
@@ -201,4 +202,4 @@ def _identity(path: str) -> Identity | None:
         text = os.readlink(path) if kind == stat.S_IFLNK else "" if kind == stat.S_IFDIR else str(found.st_mtime_ns)
     except OSError:
         return None
-    return None if held_now(found, path) else (kind, found.st_dev, found.st_ino, text)
+    return kind, found.st_dev, found.st_ino, text

@@ -30,6 +30,14 @@ NOT_UP = (
 REPLACED = "{name} was replaced outside, and with that no longer kept from them"
 NEW = "{name} has to be kept from them now, and was not when they started"
 MANY = "{name} holds too many submodules to look at each: commands cannot change it at all"
+BREACH = (
+    "{name} appeared although the sandbox refuses to create it: the command was ended and the file moved to "
+    "{name}.blocked. If you created it yourself, rename it back"
+)
+UNWATCHED = (
+    "{name} appeared while a command ran whose supervisor was killed: it was moved to {aside}. If you created it "
+    "yourself, rename it back"
+)
 TRIAL = 5.0
 
 
@@ -38,7 +46,7 @@ PART = "/tmp/.overt-reading"
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """`before` go before the supervisor's command line, `box` after it; `names` are to be held on the host."""
+    """`before` go before the supervisor's command line, `box` after it; `names` must not exist when it ends."""
 
     kind: str = "none"
     profile: Profile | None = None
@@ -74,6 +82,12 @@ class Open:
 
     def look(self, *, busy: bool, deep: bool = False) -> bool:
         return False
+
+    def take_away(self, launch: Launch) -> None:
+        pass
+
+    def tell_breach(self, path: str) -> None:
+        pass
 
     def tell(self, finding: str) -> None:
         pass
@@ -155,15 +169,18 @@ class Boxes:
         network = "1" if walls.network else ""
         if kind == "bubblewrap":
             root = can_make_namespaces()
-            stood = [path for path in kept(walls) if path not in walls.absent]
+            stood = kept(walls)
             self._pins.hold(stood)
+            ground = self._grounds[profile]
+            roots = (*ground.roots, *ground.loose, *ground.repositories) if walls.write else ()
+            young = tuple(path for root in roots if not os.path.lexists(path := f"{root}/.git"))
             return Launch(
                 kind=kind,
                 profile=profile,
                 walls=walls,
                 before=words(walls, program=self._program, root=root),
-                box=("bubblewrap", network, "" if root else "1"),
-                names=walls.absent,
+                box=("bubblewrap", network, "" if root else "1", str(len(roots)), *roots, *walls.absent),
+                names=(*(path for path in walls.absent if not os.path.lexists(path)), *young),
                 temp=self._temp,
                 wanted=wanted(walls),
                 marks=marks(stood),
@@ -200,6 +217,19 @@ class Boxes:
         self._found += found
         return bool(found)
 
+    def take_away(self, launch: Launch) -> None:
+        """The keeper of a command was killed, so nobody watched the names that must not exist: move them away."""
+        for path in launch.names:
+            if os.path.lexists(path) and os.path.basename(path) != ".git":
+                try:
+                    aside = late("newborn.set_aside")(path)
+                except OSError as error:
+                    aside = f"nowhere ({error.strerror})"
+                self.tell(UNWATCHED.format(name=self._shown(path), aside=aside))
+
+    def tell_breach(self, path: str) -> None:
+        self.tell(BREACH.format(name=self._shown(path)))
+
     def tell(self, finding: str) -> None:
         if finding not in self._found:
             self._found.append(finding)
@@ -210,13 +240,11 @@ class Boxes:
         return "; ".join(found)
 
     def came_up(self, launch: Launch, lacking: tuple[str, ...]) -> None:
-        """It stands, and so do its place-holders."""
+        """It stands."""
         self._lacking[launch.kind] = lacking
         if launch.kind != "bubblewrap" or launch.walls is None:
             return
         self._stood, self._twice = True, False
-        self._pins.hold(launch.names)
-        launch.marks.update(marks(launch.names))
         if self._births:
             self._births.settle((*launch.walls.protected, *launch.walls.absent))
 

@@ -52,6 +52,9 @@ class Started:
         self.output = -1
         self.left = 0
         self.walls: Walls | None = None
+        self.breaches: list[str] = []
+        """Protected names that got around the refusals of the keeper."""
+        self.is_keeper_lost = False
         self._forget = forget
         self._ledger = ledger
         self._place = 0
@@ -180,6 +183,7 @@ class Started:
         for line in lines:
             self._take(line.split())
         if not data:
+            self.is_keeper_lost = bool(self.pid) and self._code is None
             self._take([b"failed", b"-1"] if not self.pid else [b"exit", b"-9", b"0"])
         if self._code is not None:
             self._loop.remove_reader(self._control.fileno())  # nothing is said after that
@@ -189,6 +193,8 @@ class Started:
             case [b"pid", pid]:
                 self.pid = int(pid)
                 self._settle(0)
+            case [b"breach", path]:
+                self.breaches.append(os.fsdecode(bytes.fromhex(path.decode())))
             case [b"report"]:
                 if self._reported and not self._reported.done():
                     self._reported.set_result(None)

@@ -17,7 +17,7 @@ OFTEN = frozenset(
 
 def kept(walls: Walls) -> list[str]:
     """Every path that is a mount of its own because of what must not happen there."""
-    places = (*walls.protected, *walls.absent, *walls.hidden)
+    places = (*walls.protected, *walls.hidden)
     return [*between(walls.write, places), *places]
 
 

@@ -6,6 +6,7 @@ import stat
 from overt.core.errors import ToolError
 from overt.lib.protected import EVERYWHERE, GIT, folded, protected_name
 from overt.world._contain import Spot, Workspace, lies_below
+from overt.world.sandbox.guards import targets_in_work_tree
 
 
 def require_unprotected(workspace: Workspace, spot: Spot) -> None:
@@ -29,7 +30,8 @@ def protection(workspace: Workspace, spot: Spot) -> str:
     """
     whole = os.path.join(spot.root, *spot.parts)
     reason = protected_name("/".join(spot.trail), home="elsewhere") or protected_name(spot.real, home="elsewhere")
-    return reason or _below_home(workspace, whole) or _own(workspace, whole) or _meant_elsewhere(workspace, whole)
+    reason = reason or _below_home(workspace, whole) or _own(workspace, whole)
+    return reason or _meant_elsewhere(workspace, whole) or _obeyed_by_git(workspace, whole)
 
 
 def _below_home(workspace: Workspace, whole: str) -> str:
@@ -50,6 +52,13 @@ def _meant_elsewhere(workspace: Workspace, whole: str) -> str:
         if target and lies_below(whole, target) is not None:
             return reason
     return ""
+
+
+def _obeyed_by_git(workspace: Workspace, whole: str) -> str:
+    """The repository's settings can name hooks and further settings that lie in the work tree."""
+    targets = targets_in_work_tree(os.path.join(workspace.root, ".git"), (workspace.root,))
+    inside = any(lies_below(folded(whole), folded(os.path.realpath(target))) is not None for target in targets)
+    return "git runs or obeys it" if inside else ""
 
 
 def _git_folder(place: str) -> str:

@@ -16,7 +16,6 @@ from overt.world._boxes import Boxes, Open
 from overt.world._child import Ledger, Started, payload
 from overt.world._station import Station
 from overt.world.sandbox import none
-from overt.world.sandbox.holding import tidy
 from overt.world.sandbox.profile import Place
 
 MOST_PROCESSES = 4096
@@ -111,7 +110,7 @@ class Supervised:
         return self._boxes.findings()
 
     def rest(self) -> None:
-        """Take down the boxes that run nothing: their place-holders lie among the person's files."""
+        """Take down the boxes that run nothing."""
         self._boxes.look(busy=self._busy(), deep=True)
         for profile, station in tuple(self._stations.items()):
             if not station.children:
@@ -137,8 +136,7 @@ class Supervised:
             station.hang_up()
         await _reaped(stations)
         for station in stations:
-            if station.end():
-                tidy(station.launch.names)
+            station.end()
         self._boxes.look(busy=busy, deep=True)
         self._boxes.tidy()
 
@@ -146,7 +144,7 @@ class Supervised:
         child.walls = station.launch.walls
         self._children[child] = station
         station.children += 1
-        if not self._watch and station.launch.marks:
+        if not self._watch and station.launch.wanted:
             self._watch = asyncio.get_running_loop().call_later(WATCH, self._look_round)
         up = False
         try:
@@ -228,7 +226,7 @@ class Supervised:
         self._watch = None
         self._boxes.look(busy=True)
         self._end_unkept(patient=True)
-        if any(station.launch.marks for station in self._children.values()):
+        if any(station.launch.wanted for station in self._children.values()):
             self._watch = asyncio.get_running_loop().call_later(WATCH, self._look_round)
 
     def _look_after(self, child: Started) -> None:
@@ -236,7 +234,11 @@ class Supervised:
         station = self._children.get(child)
         if station and child not in self._looked:
             self._looked.add(child)
-            if station.launch.marks:
+            for path in child.breaches:
+                self._boxes.tell_breach(path)
+            if child.is_keeper_lost:
+                self._boxes.take_away(station.launch)
+            if station.launch.wanted:
                 self._boxes.look(busy=True)
 
     def _retire(self, station: Station) -> None:

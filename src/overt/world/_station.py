@@ -113,17 +113,14 @@ class Station:
                 os.close(self._complaint)
         return not self._pid
 
-    def end(self) -> bool:
-        """Only when asking has not helped: the keepers see their controls close and do the rest. True if it had
-        to be killed."""
+    def end(self) -> None:
+        """Only when asking has not helped: the keepers see their controls close and do the rest."""
         self.hang_up()
-        if self.reaped():
-            return False
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-        self._pid = 0
-        os.close(self._complaint)
-        return True
+        if not self.reaped():
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+            os.close(self._complaint)
 
     def _hear(self) -> None:
         try:

@@ -31,7 +31,7 @@ def words(walls: Walls, *, program: str, root: bool) -> tuple[str, ...]:
         laid[path] = ("--ro-bind-try", path, path)
     for path in walls.write:
         laid[path] = ("--bind-try", path, path)
-    for path in between(walls.write, (*walls.protected, *walls.absent, *walls.hidden)):
+    for path in between(walls.write, (*walls.protected, *walls.hidden)):
         laid[path] = ("--bind-try", path, path)
     folders = [path for path in walls.hidden if os.path.isdir(path)]
     for path in walls.hidden:
@@ -40,7 +40,7 @@ def words(walls: Walls, *, program: str, root: bool) -> tuple[str, ...]:
         # What is open inside must be reachable.
         way = any(other.startswith(path + "/") for other in (*walls.read, *walls.write))
         laid[path] = ("--perms", "0711" if way else "0000", "--tmpfs", path)
-    for path in (*walls.protected, *walls.absent):
+    for path in walls.protected:
         laid[path] = ("--ro-bind-try", path, path)
     ordered = sorted(laid, key=lambda path: path.split("/"))
     return (
@@ -58,9 +58,9 @@ def words(walls: Walls, *, program: str, root: bool) -> tuple[str, ...]:
 
 
 def wanted(walls: Walls) -> tuple[str, ...]:
-    """The same mounts for `verified.py`: `w` can be written, `r` and `a` cannot, `h` hides; then what lies there."""
+    """The same mounts for `verified.py`: `w` can be written, `r` cannot, `h` hides; then what lies there."""
     flags = dict.fromkeys(walls.write, "w")
-    flags |= dict.fromkeys(between(walls.write, (*walls.protected, *walls.absent, *walls.hidden)), "w")
+    flags |= dict.fromkeys(between(walls.write, (*walls.protected, *walls.hidden)), "w")
     flags |= dict.fromkeys(walls.hidden, "h")
     flags |= dict.fromkeys(walls.protected, "r")
     found = []
@@ -70,7 +70,7 @@ def wanted(walls: Walls) -> tuple[str, ...]:
         except OSError:
             continue
         found.append(f"{flag}{there.st_dev}:{there.st_ino}:{path}")
-    return (*found, *(f"a0:0:{path}" for path in walls.absent))
+    return tuple(found)
 
 
 def _proc() -> Iterable[str]:

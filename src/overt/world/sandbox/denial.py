@@ -32,6 +32,8 @@ UNRESOLVED = re.compile(
 NETWORK = (
     "network access was blocked by the sandbox; if the command needs it, call bash again with the reason in `network`"
 )
+OF_GIT = re.compile(r"/\.git/(?:.*/)?(?:config(?:\.worktree|\.lock)?|commondir|hooks(?:/.*)?)$")
+GITS = "git's configuration and hooks can only be changed by the user; tell them what to run"
 
 
 def blocked(text: str, walls: Walls, *, cwd: str, failed: bool = True) -> str:
@@ -58,6 +60,8 @@ def _refused(line: str, found: re.Match[str], walls: Walls, cwd: str) -> str:
         path = os.path.normpath(os.path.join(cwd, spelled))
         if any(_within(path, hidden) for hidden in walls.hidden):
             return f"{spelled} is hidden by the sandbox: reading it was blocked"
+        if OF_GIT.search(path) and not _outside(path, walls):
+            return f"write to {spelled} was blocked by the sandbox: {GITS}"
         kept = next((each for each in (*walls.protected, *walls.absent) if _within(path, each)), "")
         if kept or any(_within(each, path) and each != path for each in (*walls.protected, *walls.absent)):
             return f"write to {spelled} was blocked by the sandbox: it is protected"

@@ -8,8 +8,12 @@ import fcntl
 import hashlib
 import os
 import stat
+import struct
 
 RENAME_EXCHANGE = 2
+MOST_LINKS = 40
+EVENT = struct.Struct("=iIII")
+EVENT_BUFFER_BYTES = 256 * 1024
 ABSENT, FOLDER = b"-", b"folder"
 
 
@@ -44,6 +48,21 @@ def has_writer(path: bytes) -> bool:
     finally:
         os.close(file)
     return False
+
+
+def read_reports(inotify: int) -> list[tuple[int, int, bytes]]:
+    """What inotify has reported since the last call: the number of the watch, the kind of event and the name."""
+    try:
+        data = os.read(inotify, EVENT_BUFFER_BYTES)
+    except BlockingIOError:
+        return []
+    reports = []
+    at = 0
+    while at < len(data):
+        watch, mask, _, length = EVENT.unpack_from(data, at)
+        reports.append((watch, mask, data[at + EVENT.size : at + EVENT.size + length].rstrip(b"\0")))
+        at += EVENT.size + length
+    return reports
 
 
 def name_blob(data: bytes) -> bytes:
@@ -82,15 +101,31 @@ def can_rename(old: bytes, new: bytes, flags: int) -> bool:
     return not (stat.S_ISDIR(target.st_mode) and os.listdir(new))
 
 
-def seen_by_process(name: bytes, pid: int) -> bytes:
-    """`/dev/stdout` and the like, as the process itself would see them."""
-    for short, number in ((b"/dev/stdin", 0), (b"/dev/stdout", 1), (b"/dev/stderr", 2)):
-        if name == short:
-            return os.readlink(b"/proc/%d/fd/%d" % (pid, number))
-    for prefix in (b"/proc/self/", b"/proc/thread-self/"):
-        if name.startswith(prefix):
-            name = b"/proc/%d/" % pid + name[len(prefix) :]
-    name = name.replace(b"/dev/fd/", b"/proc/%d/fd/" % pid, 1) if name.startswith(b"/dev/fd/") else name
-    if name.startswith(b"/proc/%d/fd/" % pid) and name.rpartition(b"/")[2].isdigit():
-        return os.readlink(name)
-    return name
+def resolve_for_process(path: bytes, pid: int, *, follow: bool) -> bytes:
+    """The real path of what an absolute path means to a process: `/proc/self` is the process, and links that the kernel
+    keeps for its descriptors and folders are followed. A name at the end that does not exist stays."""
+    steps = path.split(b"/")[::-1]
+    current, links = b"", 0
+    while steps:
+        step = steps.pop()
+        if step in (b"", b"."):
+            continue
+        if step == b"..":
+            current = current.rpartition(b"/")[0]
+            continue
+        if current == b"/proc" and step in (b"self", b"thread-self"):
+            step = b"%d" % pid
+        whole = current + b"/" + step
+        try:
+            target = os.readlink(whole) if follow or any(steps) else b""
+        except OSError:
+            target = b""
+        if not target or (current.startswith(b"/proc/") and not target.startswith(b"/")):
+            current = whole  # no link, or one to a pipe
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            raise FileNotFoundError(errno.ELOOP, "too many links", path)
+        current = b"" if target.startswith(b"/") else current
+        steps += target.split(b"/")[::-1]
+    return current or b"/"

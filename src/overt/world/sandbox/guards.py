@@ -12,21 +12,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from overt.lib.held import held_status
+from overt.world.sandbox.git_folders import modules, real_folders, worktrees
+from overt.world.sandbox.git_targets import configured_targets
 
 TOP = (".overt", "overt.toml", "overt.json", "overt.jsonc", ".envrc")
 OF_GIT = ("hooks", "config", "commondir", "config.worktree")
 """`commondir` sends git to another folder for its configuration."""
-YOUNG, SECOND = 100_000_000, 1_000_000_000
+YOUNG = 100_000_000
 _read: dict[str, tuple[int, list[str]]] = {}
-_empty: dict[str, tuple[int, int, int, int]] = {}
-MOST_MODULES = 200
 DEEPEST, MOST_FOLDERS = 3, 2000
 NOT_ENTERED = frozenset({".git", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".mypy_cache"})
 
 
 class Guards(Struct, frozen=True, kw_only=True):
-    """`absent`: nothing is there yet, or one of our own place-holders."""
+    """`protected` exist; `absent` do not, or are links, on which nothing can be mounted."""
 
     protected: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -55,17 +54,13 @@ def guards_of(gits: Iterable[str], roots: Sequence[str]) -> Guards:
 def _sorted_out(names: Iterable[str], roots: Sequence[str]) -> Guards:
     there: dict[str, None] = {}
     absent: dict[str, None] = {}
-    folders: dict[str, bool] = {}
     for path in names:
         real = _look(path)
-        if real is None:
-            folder = path.rpartition("/")[0]
-            if folder not in folders:
-                folders[folder] = os.path.isdir(folder)
-            if folders[folder]:
-                absent[path] = None
-        elif real == path or _below_any(real, roots):
-            there[real] = None
+        if real != path:
+            absent[path] = None
+            if real is None or path.endswith("/.git") or not _below_any(real, roots):
+                continue  # what is in a `.git` is named one by one
+        there[real] = None
     return Guards(protected=tuple(there), absent=tuple(absent))
 
 
@@ -73,14 +68,9 @@ def _names(root: str, roots: Sequence[str], *, inside: bool) -> Iterator[str]:
     for name in TOP:
         yield f"{root}/{name}"
     git = f"{root}/.git"
-    if inside:
-        try:
-            held = held_now(os.lstat(git), git)
-        except OSError:
-            held = True
-        if held:
-            yield git  # a second repository below the first would be the one that git finds
-            return
+    if inside and not os.path.lexists(git):
+        yield git  # a second repository below the first would be the one that git finds
+        return
     yield from _of_git(git, roots)
 
 
@@ -90,16 +80,30 @@ def _of_git(git: str, roots: Sequence[str]) -> Iterator[str]:
         found = os.lstat(git)
     except OSError:
         return
+    yield from targets_in_work_tree(git, roots)
     if stat.S_ISDIR(found.st_mode):
         yield from repository(git)
         return
+    yield git
     if stat.S_ISLNK(found.st_mode):
         target = os.path.realpath(git)
     else:
-        yield git
         target = os.path.realpath(os.path.join(os.path.dirname(git), _line(git).removeprefix("gitdir:").strip()))
     if "/.git/" not in target and _below_any(target, roots) and os.path.isdir(target):
         yield from repository(target)
+
+
+def targets_in_work_tree(git: str, roots: Sequence[str]) -> list[str]:
+    """What the settings of a repository name that lies below a root: hooks, included settings and the like."""
+    top = os.path.dirname(git)
+    folder = git
+    if not os.path.isdir(git):
+        own = os.path.join(top, _line(git).removeprefix("gitdir:").strip())
+        folder = worktree(top) or os.path.normpath(own)
+    targets = [
+        target for name in ("config", "config.worktree") for target in configured_targets(f"{folder}/{name}", top)
+    ]
+    return [path for path in targets if _below_any(path, roots) and not _below_any(top + "/", (path,))]
 
 
 def _below_any(path: str, roots: Iterable[str]) -> bool:
@@ -112,31 +116,10 @@ def _look(path: str) -> str | None:
         found = os.lstat(path)
     except OSError:
         return None
-    if held_now(found, path):
-        return None
     if not stat.S_ISLNK(found.st_mode):
         return path
     real = os.path.realpath(path)
     return real if os.path.lexists(real) else None
-
-
-def held_now(found: os.stat_result, path: str) -> bool:
-    """Whether a place-holder stands there, of which `found` was just learned. One that was empty is not opened again
-    while its time says that nothing has come into it since; nobody can set that time."""
-    mark = (found.st_dev, found.st_ino, found.st_mode, found.st_ctime_ns)
-    if _empty.get(path) == mark:
-        return True
-    asked = time.time_ns()
-    if not held_status(found, path):
-        return False
-    if stat.S_ISDIR(found.st_mode) and asked - found.st_ctime_ns > _tick(found.st_ctime_ns):
-        _empty[path] = mark
-    return True
-
-
-def _tick(changed: int) -> int:
-    """Within so many nanoseconds a second change may leave the same time; a clock of whole seconds shows itself."""
-    return YOUNG if changed % SECOND else 2 * SECOND
 
 
 def repository(git: str) -> Iterator[str]:
@@ -156,32 +139,6 @@ def repository(git: str) -> Iterator[str]:
         yield from (f"{folder}/{name}" for name in OF_GIT)
 
 
-def worktrees(git: str) -> list[str]:
-    """What git knows of linked worktrees: a folder for each."""
-    return [f"{git}/worktrees/{name}" for name in _folders(f"{git}/worktrees")]
-
-
-def modules(git: str) -> list[str] | None:
-    """The git folders of submodules, however deep; None when there are too many to look at each."""
-    found: list[str] = []
-    left = MOST_MODULES
-    waiting = [f"{git}/modules"]
-    while waiting:
-        folder = waiting.pop()
-        for name in _folders(folder):
-            left -= 1
-            if left < 0:
-                return None
-            inner = f"{folder}/{name}"
-            # One of them is enough: a program could take HEAD away, but not what is protected.
-            if any(os.path.lexists(f"{inner}/{each}") for each in ("HEAD", "config", "hooks", "commondir")):
-                found.append(inner)
-                waiting.append(f"{inner}/modules")
-            else:
-                waiting.append(inner)
-    return found
-
-
 def nested(roots: Iterable[str]) -> list[str]:
     """Every `.git` below the roots, as far as a bounded look goes; those of the roots themselves too."""
     found: list[str] = []
@@ -192,7 +149,7 @@ def nested(roots: Iterable[str]) -> list[str]:
         if os.path.lexists(f"{folder}/.git"):
             found.append(f"{folder}/.git")
         if depth < DEEPEST:
-            waiting += [(f"{folder}/{name}", depth + 1) for name in _folders(folder) if name not in NOT_ENTERED]
+            waiting += [(f"{folder}/{name}", depth + 1) for name in real_folders(folder) if name not in NOT_ENTERED]
     return found
 
 
@@ -218,21 +175,6 @@ def _inner(root: str) -> list[str]:
     except OSError:
         return []
     return folders
-
-
-def _folders(path: str) -> list[str]:
-    """Real folders in a real folder."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return []
-    try:
-        with os.scandir(fd) as found:
-            return sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return []
-    finally:
-        os.close(fd)
 
 
 def worktree(workspace: str) -> str:

@@ -1,24 +1,14 @@
-"""What boxes need on the host while they stand: place-holders at protected names, and a private folder.
-
-Several boxes can stand on the same ones, of several conversations even: each holds a shared lock on them, and
-who can lock one alone removes it.
-"""
+"""The private folder of boxes on the host. Several boxes share it, and each holds a shared lock on it: who can lock it
+alone removes it."""
 
 import errno
 import fcntl
 import os
 import stat
-import time
-from collections.abc import Iterable
-
-from overt.lib.held import FILE_MODE, FOLDER_MODE, is_held
 
 PREFIX = "overt-box-"
 DIGITS = frozenset("0123456789abcdef")
 LAYOUT = {"tmp": stat.S_ISDIR, "var": stat.S_ISDIR, "empty": stat.S_ISREG}
-FILES = {"commondir": b".\n", "config": b"", "config.worktree": b""}
-"""Names that git reads: a `commondir` that says "right here" and empty settings; it would refuse a folder there."""
-PATIENCE = 0.5
 
 
 def make_private(base: str) -> str:
@@ -74,75 +64,6 @@ def hold_private(path: str) -> int:
     return fd
 
 
-def hold(path: str) -> int:
-    """Put a place-holder up, or join those who hold it; -1 where something real is or nothing can be made."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        try:
-            _make(path)
-        except FileExistsError:
-            pass
-        except OSError:
-            return -1  # where we cannot make it, no program in the box can
-        if not is_held(path):
-            return -1
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            continue
-        if _shared(fd) and _same(fd, path):
-            return fd
-        os.close(fd)  # its last holder removes it, or somebody keeps us from it, but not for ever
-        time.sleep(0.005)
-    return -1
-
-
-def release(path: str, fd: int) -> None:
-    """Let go of a place-holder and remove it when nobody else holds it."""
-    try:
-        if _alone(fd) and _same(fd, path) and is_held(path):
-            if stat.S_ISDIR(os.fstat(fd).st_mode):
-                os.rmdir(path)
-            elif os.pread(fd, 16, 0) == FILES.get(os.path.basename(path)):
-                os.unlink(path)
-    except OSError:
-        pass  # filled by somebody outside: theirs now
-    finally:
-        os.close(fd)
-
-
-def tidy(names: Iterable[str]) -> None:
-    """After the one who had put them up was itself killed."""
-    for path in names:
-        if is_held(path):
-            try:
-                fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            except OSError:
-                continue
-            release(path, fd)
-
-
-def _make(path: str) -> None:
-    """With its mark from the first moment on, which takes a mask of nothing."""
-    content = FILES.get(os.path.basename(path))
-    if content is None:
-        os.mkdir(path, FOLDER_MODE)
-        return
-    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FILE_MODE)
-    try:
-        os.write(fd, content)
-    finally:
-        os.close(fd)
-
-
-def _shared(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def _alone(fd: int) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -151,14 +72,6 @@ def _alone(fd: int) -> bool:
             return False
         raise
     return True
-
-
-def _same(fd: int, path: str) -> bool:
-    try:
-        there, ours = os.lstat(path), os.fstat(fd)
-    except OSError:
-        return False
-    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def _removed(path: str) -> bool:

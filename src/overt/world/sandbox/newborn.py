@@ -2,27 +2,31 @@
 
 `git init` and `git clone` leave sample hooks and a few plain settings. Anything that git would run later, outside
 the box, makes the whole folder suspect: it is moved aside, where git does not find it and nothing is lost.
+
+This also runs inside the sandbox, and as the last program of one: it imports only the standard library and
+`overt.world.sandbox`.
 """
 
 import os
-import re
 import stat
+import sys
 
-from overt.lib.held import held_status
-from overt.world.sandbox.guards import modules, worktrees
+from overt.world.sandbox.git_folders import modules, worktrees
 
 SETTINGS = {
-    "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks",
-    "remote": "url fetch",
-    "branch": "remote merge",
+    "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol",
+    "remote": "url fetch tagopt prune promisor partialclonefilter",
+    "branch": "remote merge rebase",
     "user": "name email",
     "init": "defaultbranch",
-    "extensions": "objectformat refstorage",
+    "extensions": "objectformat refstorage partialclone",
+    "commit": "gpgsign",
+    "pull": "rebase ff",
+    "push": "default",
     "submodule": "active url",
 }
-SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\\n]|\\.)*")?\s*\]')
-SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=[^\n]*[^\\]|=?)")
-WORKTREE = re.compile(r"worktree\s*=\s*((?:\.\./)+[\w./-]+)")
+NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+PATH = NAME | frozenset("_./")
 LARGEST = 64 * 1024
 LINK = "a link to another repository"
 
@@ -32,8 +36,6 @@ def harmful(git: str) -> str:
     try:
         found = os.lstat(git)
     except OSError:
-        return ""
-    if held_status(found, git):
         return ""
     if not stat.S_ISDIR(found.st_mode):
         return "" if stat.S_ISREG(found.st_mode) and _own(git) else LINK
@@ -102,11 +104,10 @@ def _folder(git: str, *, within: str = "") -> str:
     for name in names:
         if not name.endswith(".sample"):
             return f"hooks/{name}"
-    if _content(f"{git}/commondir", 16, missing=".\n", held=True) != ".\n":
-        return "commondir"
-    if _content(f"{git}/config.worktree", 16, missing="", held=True) != "":
-        return "config.worktree"
-    return _setting(git, within)
+    for name in ("commondir", "config.worktree"):
+        if os.path.lexists(f"{git}/{name}"):
+            return name
+    return find_unusual_setting(f"{git}/config", git=git, within=within)
 
 
 def _real_folder(path: str, *, missing: bool) -> bool:
@@ -118,8 +119,8 @@ def _real_folder(path: str, *, missing: bool) -> bool:
         return False
 
 
-def _content(path: str, most: int, *, missing: str = "\0", held: bool = False) -> str:
-    """Of a regular file, no link; a NUL for what cannot be read. `held`: only a place-holder may be there."""
+def _content(path: str, most: int, *, missing: str = "\0") -> str:
+    """Of a regular file, no link; a NUL for what cannot be read."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -128,7 +129,7 @@ def _content(path: str, most: int, *, missing: str = "\0", held: bool = False) -
         return "\0"
     try:
         found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most or (held and not held_status(found, path)):
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
             return "\0"
         return os.read(fd, most).decode("utf-8", "surrogateescape")
     except OSError:
@@ -137,23 +138,55 @@ def _content(path: str, most: int, *, missing: str = "\0", held: bool = False) -
         os.close(fd)
 
 
-def _setting(git: str, within: str) -> str:
-    """The first setting that is not one of the plain ones."""
-    text = _content(f"{git}/config", LARGEST, missing="")
+def find_unusual_setting(path: str, *, git: str, within: str = "") -> str:
+    """Return the first setting in a file that is not one of the plain ones, or an empty string.
+
+    `git` is the folder that the settings are for; a submodule may be checked out below `within`.
+    """
+    text = _content(path, LARGEST, missing="")
     if "\0" in text:
         return "config"
     section = ""
     for line in filter(None, (line.strip() for line in text.splitlines())):
         if line[0] in "#;":
             continue
-        if found := SECTION.fullmatch(line):
-            section = found.group(1).lower()
+        if name := _parse_section(line):
+            section = name
             continue
-        if within and section == "core" and (found := WORKTREE.fullmatch(line)):
-            place = os.path.realpath(os.path.join(git, found.group(1)))
-            if place.startswith(within + "/"):
-                continue  # a submodule says where it is checked out
-        found = SETTING.fullmatch(line)
-        if not found or found.group(1).lower() not in SETTINGS.get(section, "").split():
-            return f"config: {section}.{found.group(1) if found else '?'}"
+        key, value = _parse_setting(line)
+        is_place = within and (section, key) == ("core", "worktree") and value[:3] == "../" and PATH.issuperset(value)
+        if is_place and os.path.realpath(os.path.join(git, value)).startswith(within + "/"):
+            continue  # a submodule says where it is checked out
+        if key.lower() not in SETTINGS.get(section, "").split():
+            return f"config: {section}.{key or '?'}"
     return ""
+
+
+def _parse_section(line: str) -> str:
+    """The name in `[name]` or `[name "part"]`, in small letters; empty for any other line."""
+    if not (line.startswith("[") and line.endswith("]")):
+        return ""
+    name, _, part = line[1:-1].strip().replace("\t", " ", 1).partition(" ")
+    plain = part.strip().replace("\\\\", "").replace('\\"', "")
+    is_quoted = not plain or (len(plain) > 1 and plain[0] == plain[-1] == '"' and not {'"', "\\"} & {*plain[1:-1]})
+    return name.lower() if name and (NAME | {"."}).issuperset(name) and is_quoted else ""
+
+
+def _parse_setting(line: str) -> tuple[str, str]:
+    """Key and value of a line; an empty key where the line is anything else."""
+    key, _, value = line.partition("=")
+    key = key.strip()
+    if not NAME.issuperset(key) or not key[:1].isalpha() or value.endswith("\\"):
+        return "", ""
+    return key, value.strip()
+
+
+def main() -> None:
+    """After Overt was killed together with what ran in a sandbox: move away what must not be there. Words: the folder
+    of the package, then names that did not exist when the sandbox was started."""
+    for path in sys.argv[2:]:
+        try:
+            if harmful(path) if path.endswith("/.git") else os.path.lexists(path):
+                set_aside(path)
+        except OSError:
+            pass  # nobody is there to be told

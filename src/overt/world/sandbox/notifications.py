@@ -20,6 +20,7 @@ RECEIVE, SEND, SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
 SYNCHRONOUS_WAKE_UP, CONTINUE = 1, 1
 NOTIFICATION = struct.Struct("=QIIiIQ6Q")
 RESPONSE = struct.Struct("=QqiI")
+OLDEST_KERNEL = (5, 5)
 PAGE_SIZE = 4096
 STRING_SIZE = 256
 LONGEST_STRING = 2 * PAGE_SIZE
@@ -31,6 +32,8 @@ def install_listener(numbers: Iterable[int], opening: Mapping[int, int]) -> int:
     `numbers` and `opening` as for `seccomp.notify_writes`. Raises OSError if the kernel refuses.
     """
     machine = os.uname().machine
+    if _kernel_version() < OLDEST_KERNEL:
+        raise OSError(errno.ENOSYS, "this kernel cannot let a call go on")
     if sys.platform != "linux" or machine not in SECCOMP:
         raise OSError(errno.ENOSYS, "no table of system calls for this machine")
     code = seccomp.notify_writes(numbers, opening)
@@ -42,6 +45,11 @@ def install_listener(numbers: Iterable[int], opening: Mapping[int, int]) -> int:
         if descriptor >= 0:
             return int(descriptor)
     raise OSError(ctypes.get_errno(), "no notifications of system calls")
+
+
+def _kernel_version() -> tuple[int, ...]:
+    numbers = os.uname().release.split("-")[0].split(".")[:2]
+    return tuple(int(number) for number in numbers if number.isdigit())
 
 
 class Listener:
@@ -67,10 +75,10 @@ class Listener:
         id, pid, _, number, _, _, *arguments = NOTIFICATION.unpack(self._received)
         return id, pid, number, arguments
 
-    def resume(self, id: int) -> None:
-        """Let a call go on as if nothing had happened."""
+    def answer(self, id: int, refusal: int) -> None:
+        """Let a call go on as if nothing had happened, or make it fail with an errno."""
         try:
-            fcntl.ioctl(self.descriptor, SEND, RESPONSE.pack(id, 0, 0, CONTINUE))
+            fcntl.ioctl(self.descriptor, SEND, RESPONSE.pack(id, 0, -refusal, 0 if refusal else CONTINUE))
         except OSError:
             pass  # the process was killed meanwhile
 

@@ -1,9 +1,10 @@
-"""Stands outside a box: enters control groups, puts place-holders up, starts the box and tidies after its end.
+"""Stands outside a box: enters control groups, starts the box and tidies after its end.
 
 A program of its own beside Overt, so that what was made on the host goes even when Overt is killed. It sees the
 end of the link too, and ends a box that does not do so by itself: who can stop the supervisor cannot reach us.
-Words: the package's folder, the limit on processes, the private folder, how many names to hold follow, those
-names, and the command line of the box.
+Where Overt was killed, nobody looks at what the last command left: `newborn.py` is started to do it.
+Words: the package's folder, the limit on processes, the private folder, how many names follow that must not exist
+at the end, those names, and the command line of the box.
 """
 
 import ctypes
@@ -14,7 +15,7 @@ import signal
 import sys
 import time
 
-from overt.world.sandbox.holding import hold, hold_private, release, remove_private
+from overt.world.sandbox.holding import hold_private, remove_private
 from overt.world.sandbox.limits import limit
 from overt.world.sandbox.tree import Reaped, destroy
 
@@ -22,6 +23,7 @@ PR_SET_CHILD_SUBREAPER = 36
 IGNORED = tuple(signal.Signals["SIG" + name] for name in "INT HUP TERM QUIT PIPE TSTP TTIN TTOU".split())
 KEYCTL = {"x86_64": 250, "aarch64": 219}
 JOIN_SESSION_KEYRING = 1
+LAST_LOOK = "import sys; sys.path[:0] = sys.argv[1:2]; from overt.world.sandbox.newborn import main; main()"
 PATIENCE = 1.0
 TRIES = 20
 GRACE = 0.8
@@ -33,7 +35,7 @@ def main() -> None:
         signal.signal(ignored, signal.SIG_IGN)
     os.closerange(3, 65536)
     os.chdir("/")
-    usual = os.umask(0)
+    parent = os.getppid()
     most, temp, count, *words = sys.argv[2:]
     names, command = words[: int(count)], words[int(count) :]
     libc = ctypes.CDLL(None)
@@ -42,18 +44,16 @@ def main() -> None:
         libc.syscall(number, JOIN_SESSION_KEYRING, None)  # the keys of the person's session stay outside
     groups = limit(int(most))
     private = hold_private(temp) if temp else -1
-    held = [(path, fd) for path in names if (fd := hold(path)) >= 0]
-    os.umask(usual)
     try:
         _run(command)
     finally:
-        for path, fd in held:
-            release(path, fd)
         for group in groups:
             group.leave()
         if private >= 0:
             os.close(private)
             _remove(temp)
+    if os.getppid() != parent and names:
+        os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", LAST_LOOK, sys.argv[1], *names])
 
 
 def _remove(temp: str) -> None:

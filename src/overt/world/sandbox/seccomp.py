@@ -28,9 +28,19 @@ uselib 134 -
 """
 """Refused whatever the arguments: name, number on x86_64, number on aarch64."""
 
+MODES = """
+chmod 90 - 1    fchmod 91 52 1   fchmodat 268 53 2   fchmodat2 452 452 2
+creat 85 - 1    mknod 133 - 1    mknodat 259 33 2
+"""
+"""Calls that set permission bits: name, numbers, and which argument has them. Setuid is refused: as root such a file
+would give its rights to every user of the machine."""
+OPENING = {0: ((2, 1), (257, 2)), 1: ((56, 2),)}
+"""`open` and `openat` by machine: number and which argument has the flags; the permission bits come after it."""
+
 JUDGED = """
 clone 56 220   clone3 435 435   unshare 272 97   prlimit64 302 261   ioctl 16 29
-socket 41 198  socketpair 53 199  connect 42 203
+socket 41 198  socketpair 53 199  connect 42 203 prctl 157 167
+openat2 437 437
 """
 """Refused for some of their arguments."""
 
@@ -42,12 +52,13 @@ NEW_NAMESPACES = 0x7E020000 | 0x80
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 SOCK_STREAM, SOCK_SEQPACKET, SOCK_KIND = 1, 5, 0xF
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
+S_ISUID, O_TMPFILE = 0o4000, 0o20000000
 
 LOAD, EQUAL, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
 ALLOW, KILL, ERRNO, NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 
-PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER = 38, 22, 2
+PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER = 4, 38, 22, 2
 
 
 def known(machine: str = "") -> bool:
@@ -76,8 +87,10 @@ def program(network: bool, *, machine: str = "") -> bytes:
         code += [_step(EQUAL, number, 0, 1), _step(RETURN, ERRNO | errno.EPERM)]
     if not network:
         code += [_step(EQUAL, judged["connect"], 0, 1), _step(RETURN, ERRNO | errno.EACCES)]
-    # Programs that meet ENOSYS fall back to `clone`, whose flags are not behind a pointer.
-    code += [_step(EQUAL, judged["clone3"], 0, 1), _step(RETURN, ERRNO | errno.ENOSYS)]
+    # Programs that meet ENOSYS fall back to `clone` and `openat`, whose flags and modes are not behind a pointer.
+    for name in ("clone3", "openat2"):
+        code += [_step(EQUAL, judged[name], 0, 1), _step(RETURN, ERRNO | errno.ENOSYS)]
+    code += _no_setuid(column)
     code += _when(judged["clone"], _bits(0, NEW_NAMESPACES & ~0xFF))
     code += _when(judged["unshare"], _bits(0, NEW_NAMESPACES))
     code += _when(judged["prlimit64"], [_step(LOAD, _word(0)), _step(EQUAL, 0, 1, 0), _refuse(errno.EPERM)])
@@ -91,14 +104,19 @@ def program(network: bool, *, machine: str = "") -> bytes:
 
 def notify_writes(numbers: Iterable[int], opening: Mapping[int, int]) -> bytes:
     """A filter that stops these calls until a listener has seen them, and each call in `opening` (number → index of
-    the argument with its flags) when it may create a file or write to one."""
-    architecture = MACHINES[os.uname().machine][1]
+    the argument with its flags) when it may create a file or write to one.
+
+    A program that hides its memory from the listener (`PR_SET_DUMPABLE`) is told that it worked: it did not.
+    """
+    column, architecture = MACHINES[os.uname().machine]
     code = [_step(LOAD, ARCHITECTURE), _step(EQUAL, architecture, 1, 0), _step(RETURN, ALLOW), _step(LOAD, NUMBER)]
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
     for number, argument in opening.items():
         code += _when(number, [_step(LOAD, _word(argument)), _step(ANY_BIT, writing, 0, 1), _step(RETURN, NOTIFY)])
     for number in numbers:
         code += [_step(EQUAL, number, 0, 1), _step(RETURN, NOTIFY)]
+    hide = [_step(LOAD, _word(0)), _step(EQUAL, PR_SET_DUMPABLE, 0, 1), _refuse(0)]
+    code += _when(_numbers(JUDGED, column)["prctl"], hide)
     return b"".join([*code, _step(RETURN, ALLOW)])
 
 
@@ -140,6 +158,18 @@ def _when(number: int, body: list[bytes]) -> list[bytes]:
 
 def _bits(argument: int, mask: int) -> list[bytes]:
     return [_step(LOAD, _word(argument)), _step(ANY_BIT, mask, 0, 1), _refuse(errno.EPERM)]
+
+
+def _no_setuid(column: int) -> list[bytes]:
+    words = MODES.split()
+    code = []
+    for numbers, argument in zip(zip(words[1::4], words[2::4], strict=True), words[3::4], strict=True):
+        if numbers[column] != "-":
+            code += _when(int(numbers[column]), _bits(int(argument), S_ISUID))
+    for number, flags in OPENING[column]:
+        creating = [_step(LOAD, _word(flags)), _step(ANY_BIT, os.O_CREAT | O_TMPFILE, 0, 3)]
+        code += _when(number, [*creating, *_bits(flags + 1, S_ISUID)])
+    return code
 
 
 def _among(argument: int, values: tuple[int, ...]) -> list[bytes]:

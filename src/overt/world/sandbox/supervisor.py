@@ -17,7 +17,8 @@ child to wait for). Lifetimes are descriptors: when Overt goes, in whatever way,
 read end-of-file, and the keepers kill what they keep. Strays of a killed keeper come to the supervisor, which
 is a subreaper too.
 
-On a control the keeper says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`; it is told `kill GRACE`. An order may
+On a control the keeper says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`, and `breach PATH` (in hexadecimal)
+before it ends a command that got around `name_guard.py`; it is told `kill GRACE`. An order may
 bring a fourth descriptor, a file in memory for the record of what the command changes (see `write_tracker.py`): it is
 written before the exit is said, and when `report` is asked for, which is answered with `report`.
 """
@@ -31,7 +32,9 @@ import socket
 import sys
 import time
 
+from overt.world.sandbox import landlock
 from overt.world.sandbox.limits import limit
+from overt.world.sandbox.name_guard import NameGuard
 from overt.world.sandbox.reading import start_reading
 from overt.world.sandbox.tree import Reaped, below, destroy, tell
 from overt.world.sandbox.write_calls import start_tracked
@@ -69,12 +72,12 @@ class Order:
         self.control, self.output, self.ledger = descriptors[:3]
         self.record = descriptors[3] if len(descriptors) > 3 else -1
 
-    def start(self) -> tuple[int, WriteTracker | None]:
-        if self.reading:
+    def start(self, guard: NameGuard | None) -> tuple[int, WriteTracker | None]:
+        if self.reading and (not guard or landlock.version()):
             return start_reading(lambda: start(self), self.places), None
-        if self.track:
-            roots = [os.fsencode(place) + b"/" for place in self.places]
-            return start_tracked(lambda: start(self), roots=roots, since=self.track)
+        if self.track or guard:
+            roots = [os.fsencode(place) + b"/" for place in self.places if self.track]
+            return start_tracked(lambda: start(self), roots=roots, since=self.track, guard=guard)
         return start(self), None
 
 
@@ -128,12 +131,12 @@ class Keeper:
         self.record = order.record
         self.tracker: WriteTracker | None = None
 
-    def run(self, order: Order) -> bool:
+    def run(self, order: Order, guard: NameGuard | None) -> bool:
         """Keep it until nothing of it is left; False when something could not be killed."""
         os.pwrite(order.ledger, b"\1", order.place)
         os.close(order.ledger)
         try:
-            root, self.tracker = order.start()
+            root, self.tracker = order.start(guard)
         except OSError as error:
             self.say(b"failed %d\n" % (error.errno or 0))
             return True
@@ -156,6 +159,9 @@ class Keeper:
             self.killed = len(below(os.getpid()))
             gone = destroy(within=WITHIN)
             self.ended(root)
+        if self.tracker:
+            self.tracker.count_reports()
+            self.report_breaches(self.tracker)
         code = -signal.SIGKILL if self.status is None else os.waitstatus_to_exitcode(self.status)
         self.write_record(is_final=True)
         self.say(b"exit %d %d\n" % (code, self.killed))
@@ -166,6 +172,15 @@ class Keeper:
             tracker.count_reports()
         elif not (ready[tracker.listener] & select.POLLIN and tracker.handle()):
             self.poller.unregister(tracker.listener)
+        if tracker.breaches:
+            self.report_breaches(tracker)
+            self.deadline = time.monotonic()
+
+    def report_breaches(self, tracker: WriteTracker) -> None:
+        """Something got around the refusals, and was moved away."""
+        for path in tracker.breaches:
+            self.say(b"breach %b\n" % path.hex().encode())
+        tracker.breaches.clear()
 
     def write_record(self, *, is_final: bool) -> None:
         if self.record >= 0:
@@ -241,8 +256,9 @@ class Supervisor:
     set while it waits for an order. Only who holds the lock on `turn` reads from the link. Who then sees nobody else
     waiting asks for a spare; with one there, an order wakes nobody but the keeper that takes it."""
 
-    def __init__(self, link: socket.socket) -> None:
+    def __init__(self, link: socket.socket, guard: NameGuard | None) -> None:
         self.link = link
+        self.guard = guard
         self.pid = os.getpid()
         self.keepers: dict[int, int] = {}
         self.heard, self.tell = os.pipe()
@@ -303,7 +319,7 @@ class Supervisor:
         wake = wake_on_child()
         while order := self.next_order(place):
             keeper = Keeper(order, wake)
-            gone = keeper.run(order)
+            gone = keeper.run(order, self.guard)
             keeper.control.close()
             keeper.close_tracker()
             os.close(order.output)  # not before it was told: the end of the output would only wake Overt once more
@@ -356,13 +372,13 @@ def take_link() -> socket.socket:
     return link
 
 
-def supervise(link: socket.socket, lacking: tuple[str, ...] = ()) -> None:
+def supervise(link: socket.socket, lacking: tuple[str, ...] = (), guard: NameGuard | None = None) -> None:
     """Say that we are up, and which walls are lacking; then take orders until the link ends."""
     try:
         link.sendall(b"up\0" + "\0".join(lacking).encode() + b"\n")
     except OSError:
         return  # Overt is gone already
-    Supervisor(link).run()
+    Supervisor(link, guard).run()
 
 
 def main() -> None:

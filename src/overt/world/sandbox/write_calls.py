@@ -4,13 +4,15 @@ This runs inside the sandbox: it imports only the standard library and `overt.wo
 """
 
 import _thread
+import errno
 import os
 from collections.abc import Callable, Sequence
 
 from overt.world.sandbox import seccomp
 from overt.world.sandbox.file_checks import ABSENT, FOLDER
+from overt.world.sandbox.name_guard import NameGuard
 from overt.world.sandbox.notifications import install_listener
-from overt.world.sandbox.write_tracker import CURRENT_FOLDER, SAME, UNKNOWN, Handler, WriteTracker
+from overt.world.sandbox.write_tracker import CURRENT_FOLDER, UNKNOWN, Handler, WriteTracker
 
 AT_SYMLINK_NOFOLLOW = 0x100
 
@@ -31,17 +33,17 @@ CALLS_BY_NAME: dict[str, tuple[int, int, Handler]] = {
     "rmdir": (84, -1, lambda it, pid, a: it.note_change(pid, CURRENT_FOLDER, a[0], ABSENT)),
     "unlink": (87, -1, lambda it, pid, a: it.note_change(pid, CURRENT_FOLDER, a[0], ABSENT)),
     "unlinkat": (263, 35, lambda it, pid, a: it.note_change(pid, a[0], a[1], ABSENT)),
-    "link": (86, -1, lambda it, pid, a: it.note_change(pid, CURRENT_FOLDER, a[1], UNKNOWN)),
-    "linkat": (265, 37, lambda it, pid, a: it.note_change(pid, a[2], a[3], UNKNOWN)),
+    "link": (86, -1, lambda it, pid, a: it.note_link(pid, (CURRENT_FOLDER, a[0]), (CURRENT_FOLDER, a[1]))),
+    "linkat": (265, 37, lambda it, pid, a: it.note_link(pid, (a[0], a[1]), (a[2], a[3]), a[4])),
     "symlink": (88, -1, lambda it, pid, a: it.note_change(pid, CURRENT_FOLDER, a[1], UNKNOWN)),
     "symlinkat": (266, 36, lambda it, pid, a: it.note_change(pid, a[1], a[2], UNKNOWN)),
-    "chmod": (90, -1, lambda it, pid, a: it.note_change(pid, CURRENT_FOLDER, a[0], SAME, follow=True)),
-    "fchmod": (91, 52, lambda it, pid, a: it.note_descriptor_change(pid, a[0])),
-    "fchmodat": (268, 53, lambda it, pid, a: it.note_change(pid, a[0], a[1], SAME, follow=True)),
+    "chmod": (90, -1, lambda it, pid, a: it.note_mode(pid, CURRENT_FOLDER, a[0], a[1])),
+    "fchmod": (91, 52, lambda it, pid, a: it.note_descriptor_mode(pid, a[0], a[1])),
+    "fchmodat": (268, 53, lambda it, pid, a: it.note_mode(pid, a[0], a[1], a[2])),
     "fchmodat2": (
         452,
         452,
-        lambda it, pid, a: it.note_change(pid, a[0], a[1], SAME, follow=not a[3] & AT_SYMLINK_NOFOLLOW),
+        lambda it, pid, a: it.note_mode(pid, a[0], a[1], a[2], follow=not a[3] & AT_SYMLINK_NOFOLLOW),
     ),
     "rename": (82, -1, lambda it, pid, a: it.note_rename(pid, (CURRENT_FOLDER, a[0]), (CURRENT_FOLDER, a[1]))),
     "renameat": (264, 38, lambda it, pid, a: it.note_rename(pid, (a[0], a[1]), (a[2], a[3]))),
@@ -66,8 +68,30 @@ if seccomp.known():
                 NOTIFIED_CALLS.append(_number)
 
 
-def start_tracked(start: Callable[[], int], *, roots: Sequence[bytes], since: int) -> tuple[int, WriteTracker | None]:
+def can_guard() -> bool:
+    """True if the kernel lets us see calls and refuse them: tried in a thread of its own, which ends with the trial."""
+    listeners, _ = _run_below_filter(lambda: 0)
+    for listener in listeners:
+        os.close(listener)
+    return bool(listeners)
+
+
+def start_tracked(
+    start: Callable[[], int], *, roots: Sequence[bytes], since: int, guard: NameGuard | None
+) -> tuple[int, WriteTracker | None]:
     """Call `start` from a thread with the filter; without a tracker where the kernel or a debugger prevents it."""
+    listeners, outcome = _run_below_filter(start, required=guard is not None)
+    guard = guard or NameGuard((), ())
+    tracker = WriteTracker(listeners[0], CALLS, guard, roots=roots, since=since) if listeners else None
+    if isinstance(outcome, OSError):
+        if tracker:
+            tracker.close()
+        raise outcome
+    return outcome, tracker
+
+
+def _run_below_filter(start: Callable[[], int], *, required: bool = False) -> tuple[list[int], int | OSError]:
+    """Call `start` from a thread that has the filter, if the kernel takes it; with `required`, only then."""
     outcome: list[int | OSError] = []
     listeners: list[int] = []
     done = _thread.allocate_lock()
@@ -78,7 +102,8 @@ def start_tracked(start: Callable[[], int], *, roots: Sequence[bytes], since: in
             try:
                 listeners.append(install_listener(NOTIFIED_CALLS, OPEN_CALLS))
             except OSError:
-                pass
+                if required:
+                    raise
             outcome.append(start())
         except OSError as error:
             outcome.append(error)
@@ -87,12 +112,7 @@ def start_tracked(start: Callable[[], int], *, roots: Sequence[bytes], since: in
 
     try:
         _thread.start_new_thread(run, ())
-    except RuntimeError:
-        return start(), None
+    except RuntimeError as error:
+        return [], OSError(errno.EAGAIN, str(error)) if required else start()
     done.acquire()
-    tracker = WriteTracker(listeners[0], CALLS, roots=roots, since=since) if listeners else None
-    if isinstance(outcome[0], OSError):
-        if tracker:
-            tracker.close()
-        raise outcome[0]
-    return outcome[0], tracker
+    return listeners, outcome[0]

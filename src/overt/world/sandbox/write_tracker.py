@@ -15,40 +15,41 @@ it is closed after writing: once more than the command opened it means another w
 whether anyone still has it open. What happened between the last snapshot and the command's first call shows in the
 change time (ctime), which no program can set; then the content is compared.
 
-This runs inside the sandbox: it imports only the standard library and `overt.world.sandbox`. Nothing in this module
-decides whether a call is allowed.
+Every call goes on as it is, except those that `name_guard.py` refuses: they fail with EROFS.
+
+This runs inside the sandbox: it imports only the standard library and `overt.world.sandbox`.
 """
 
 import ctypes
 import errno
 import os
-import stat
 import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 from overt.world.sandbox.file_checks import (
     ABSENT,
+    FOLDER,
     RENAME_EXCHANGE,
     can_open,
     can_rename,
     has_writer,
     is_exclusive,
-    name_blob,
-    open_file,
+    read_reports,
     read_signature,
-    seen_by_process,
+    resolve_for_process,
 )
+from overt.world.sandbox.name_guard import SET_ID, NameGuard, RefusedError, move_aside
 from overt.world.sandbox.notifications import Listener, ProcessMemory
+from overt.world.sandbox.path_record import PathRecord, is_behind_link, read_start
 
-CLOSE_WRITE, MOVED_TO, OVERFLOW, ONLY_DIRECTORY = 0x8, 0x80, 0x4000, 0x01000000
-EVENT = struct.Struct("=iIII")
-EVENT_BUFFER_BYTES = 256 * 1024
+CLOSE_WRITE, MOVED_TO, CREATED, OVERFLOW = 0x8, 0x80, 0x100, 0x4000
+ONLY_DIRECTORY, ADD_TO_MASK = 0x01000000, 0x20000000
 
+AT_SYMLINK_FOLLOW = 0x400
 CURRENT_FOLDER = 0xFFFFFF9C
 """The current folder of a process (AT_FDCWD)."""
 OPEN_HOW = struct.Struct("=QQQ")
-MAX_HASHED_BYTES = 10 * 1024 * 1024
 UNKNOWN, SAME = b"?", b"="
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 OPEN_DELAY_S = 0.05
@@ -56,34 +57,26 @@ OPEN_DELAY_S = 0.05
 MAX_PATHS = 200_000
 """A record of more paths than this is given up as incomplete."""
 NEVER_WATCHED = (b"/dev", b"/tmp", b"/var/tmp")
-
-
-class PathRecord:
-    """What is known of one path. `opens` and `closes` count since the command last had it closed."""
-
-    __slots__ = ("closes", "expected", "is_new", "is_shared", "last_open", "moves", "opens", "renames", "start")
-
-    def __init__(self, start: bytes, signature: bytes) -> None:
-        self.start = start
-        """At the first call: `-` absent, `=` as in the snapshot, `?` not known, else its SHA-1 as a git blob."""
-        self.expected = {signature}
-        """Signatures that the path may have if only the command changed it."""
-        self.is_new = False
-        """The command has just changed it in a way whose outcome is not known yet."""
-        self.is_shared = False
-        self.opens = self.closes = 0
-        self.renames = self.moves = 0
-        """How often the command renamed something to this path, and how often inotify reported that."""
-        self.last_open = 0.0
+WATCHED = CLOSE_WRITE | MOVED_TO | ONLY_DIRECTORY | ADD_TO_MASK
+IN_FLIGHT_S = 2.0
+"""A protected name that appears within this time after a call went on is taken for the command's doing."""
 
 
 class WriteTracker:
     """The record of one command. `calls` says how to note each system call by its number, `since` is the time of the
-    snapshot before the command in nanoseconds; only paths below `roots` are recorded."""
+    snapshot before the command in nanoseconds; only paths below `roots` are recorded. `guard` refuses calls."""
 
-    def __init__(self, listener: int, calls: "Mapping[int, Handler]", *, roots: Sequence[bytes], since: int) -> None:
+    def __init__(
+        self, listener: int, calls: "Mapping[int, Handler]", guard: NameGuard, *, roots: Sequence[bytes], since: int
+    ) -> None:
         self._listener = Listener(listener)
         self._calls = calls
+        self._guard = guard
+        self.breaches: list[bytes] = []
+        """Protected names that appeared in spite of every refusal, and were moved away."""
+        self._last_resumed = 0.0
+        self._foreign: set[bytes] = set()
+        """Protected names that somebody else created."""
         self._roots = tuple(roots)
         self._since = since
         self._paths: dict[bytes, PathRecord] = {}
@@ -102,6 +95,10 @@ class WriteTracker:
         self._inotify = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self._inotify < 0:
             self._give_up(b"no inotify instance")
+        for folder in self._guard.folders:
+            watch = self._libc.inotify_add_watch(self._inotify, folder, CREATED | WATCHED)
+            if watch >= 0:
+                self._folders[watch] = folder
 
     @property
     def listener(self) -> int:
@@ -121,14 +118,19 @@ class WriteTracker:
         if call is None:
             return True
         id, pid, number, arguments = call
+        refusal = 0
         try:
             self.count_reports()
             self._calls[number](self, pid, arguments)
+        except RefusedError as error:
+            refusal = error.errno or errno.EPERM
         except PermissionError as error:
             self._give_up(b"a call could not be read: " + str(error).encode("utf-8", "replace"))
+            refusal = errno.EACCES if self._guard.roots else 0
         except (OSError, ValueError, OverflowError, struct.error):
             pass  # the call names nothing that exists, so it fails, or its process is gone
-        self._listener.resume(id)
+        self._last_resumed = self._last_resumed if refusal else time.monotonic()
+        self._listener.answer(id, refusal)
         return True
 
     def record(self, *, is_final: bool) -> bytes:
@@ -162,6 +164,7 @@ class WriteTracker:
         if not flags & WRITING or flags & os.O_TMPFILE == os.O_TMPFILE:
             return  # `linkat` gives a name to a file without one
         path = self._real_path(pid, folder, address, follow=not flags & os.O_NOFOLLOW and not is_exclusive(flags))
+        self._guard.require_open(path, flags)
         if not can_open(path, flags):
             return
         known = self._touch(path)
@@ -178,6 +181,12 @@ class WriteTracker:
     def note_change(self, pid: int, folder: int, address: int, outcome: bytes, *, follow: bool = False) -> None:
         """A call that changes a name or a file at once, without opening it; `outcome` is the signature after it."""
         path = self._real_path(pid, folder, address, follow=follow)
+        if outcome == ABSENT:
+            self._guard.require_removal(path)
+        elif follow and outcome == UNKNOWN:  # truncate
+            self._guard.require_open(path, os.O_WRONLY)
+        elif outcome != SAME:
+            self._guard.require_creation(path, is_folder=outcome == FOLDER)
         known = self._touch(path)
         if known and outcome == UNKNOWN:
             self._expect_any(path, known)
@@ -188,12 +197,28 @@ class WriteTracker:
         known.is_new = True
         self._new_paths.add(path)
 
-    def note_descriptor_change(self, pid: int, number: int) -> None:
-        self._touch(os.readlink(b"/proc/%d/fd/%d" % (pid, number)))
+    def note_descriptor_mode(self, pid: int, number: int, mode: int) -> None:
+        path = os.readlink(b"/proc/%d/fd/%d" % (pid, number))
+        self._guard.require_mode(path, mode)
+        self._touch(path)
+
+    def note_link(self, pid: int, source: tuple[int, int], target: tuple[int, int], flags: int = 0) -> None:
+        if self._memory.read_string(pid, source[1]):
+            old = self._real_path(pid, *source, follow=bool(flags & AT_SYMLINK_FOLLOW))
+        else:
+            old = os.readlink(b"/proc/%d/fd/%d" % (pid, source[0] & 0xFFFFFFFF))
+        self._guard.require_link(old, self._real_path(pid, *target, follow=False))
+        self.note_change(pid, *target, UNKNOWN)
+
+    def note_mode(self, pid: int, folder: int, address: int, mode: int, *, follow: bool = True) -> None:
+        if mode & SET_ID:
+            self._guard.require_mode(self._real_path(pid, folder, address, follow=follow), mode)
+        self.note_change(pid, folder, address, SAME, follow=follow)
 
     def note_rename(self, pid: int, source: tuple[int, int], target: tuple[int, int], flags: int = 0) -> None:
         old = self._real_path(pid, *source, follow=False)
         new = self._real_path(pid, *target, follow=False)
+        self._guard.require_rename(old, new, flags)
         if old == new or not can_rename(old, new, flags):
             return
         self._move(old, new)
@@ -248,7 +273,8 @@ class WriteTracker:
         if len(self._paths) >= MAX_PATHS:
             self._give_up(b"it changed more than %d paths" % MAX_PATHS)
             return None
-        known = self._paths[path] = PathRecord(self._state_at_start(path), read_signature(path))
+        since = 0 if os.path.dirname(path) in self._replaced_folders else self._since
+        known = self._paths[path] = PathRecord(read_start(path, since=since), read_signature(path))
         known.is_shared = known.start != ABSENT and has_writer(path)
         self._own_folders.add(os.path.dirname(path))
         return known
@@ -266,46 +292,32 @@ class WriteTracker:
             known.is_new = False
             known.expected = {read_signature(path)}
         elif (signature := read_signature(path)) not in known.expected and not (
-            ABSENT in known.expected and _is_behind_link(path)
+            ABSENT in known.expected and is_behind_link(path)
         ):
             known.is_shared = True
             known.expected = {signature}
         known.is_shared |= is_final and has_writer(path)
-
-    def _state_at_start(self, path: bytes) -> bytes:
-        try:
-            status = os.lstat(path)
-        except FileNotFoundError:
-            return ABSENT
-        except OSError:
-            return b"?"
-        is_old = status.st_ctime_ns < self._since and os.path.dirname(path) not in self._replaced_folders
-        if is_old or stat.S_ISDIR(status.st_mode):
-            return b"="
-        try:
-            if stat.S_ISLNK(status.st_mode):
-                return name_blob(os.readlink(path))
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_HASHED_BYTES:
-                return b"?"
-            with open(path, "rb", buffering=0, opener=open_file) as file:
-                return name_blob(file.read(MAX_HASHED_BYTES + 1))
-        except OSError:
-            return b"?"
 
     def _real_path(self, pid: int, folder: int, address: int, *, follow: bool) -> bytes:
         """The path that a call names, without links on the way."""
         name = self._memory.read_string(pid, address)
         if not name.startswith(b"/"):
             base = b"cwd" if folder & 0xFFFFFFFF == CURRENT_FOLDER else b"fd/%d" % (folder & 0xFFFFFFFF)
-            name = os.readlink(b"/proc/%d/%b" % (pid, base)) + b"/" + name
+            name = os.readlink(b"/proc/%d/%b" % (pid, base)) + b"/" + name.removeprefix(b"./")
         elif name.startswith((b"/dev/std", b"/dev/fd", b"/proc/")):
-            name = seen_by_process(name, pid)
+            name = resolve_for_process(name, pid, follow=follow)
         parent, _, last = name.rstrip(b"/").rpartition(b"/")
         if last in (b"", b".", b".."):
-            return os.path.realpath(name)
-        path = self._watch(parent or b"/").rstrip(b"/") + b"/" + last
+            return resolve_for_process(name, pid, follow=True)
+        try:
+            real = self._watch(parent or b"/")
+        except FileNotFoundError:
+            real = b""
+        if real != parent:  # a link on the way may mean something else to the process than to us
+            real = self._watch(resolve_for_process(parent or b"/", pid, follow=True))
+        path = real.rstrip(b"/") + b"/" + last
         if follow and os.path.islink(path):
-            path = os.path.realpath(path)
+            path = resolve_for_process(path, pid, follow=True)
             self._watch(os.path.dirname(path))
         return path
 
@@ -313,12 +325,14 @@ class WriteTracker:
         """Watch a folder and return its real path; FileNotFoundError when it does not exist."""
         if folder in NEVER_WATCHED:
             return folder
-        watch = self._libc.inotify_add_watch(self._inotify, folder, CLOSE_WRITE | MOVED_TO | ONLY_DIRECTORY)
+        watch = self._libc.inotify_add_watch(self._inotify, folder, WATCHED)
         if watch < 0:
-            if (number := ctypes.get_errno()) in (errno.ENOSPC, errno.ENOMEM, errno.EBADF):
+            if (number := ctypes.get_errno()) in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG):
+                raise FileNotFoundError(number, os.strerror(number))
+            real = os.path.realpath(folder)
+            if number != errno.EACCES or real.startswith(self._roots):
                 self._give_up(b"inotify: " + os.strerror(number).encode())
-                return os.path.realpath(folder)
-            raise FileNotFoundError(number, os.strerror(number))
+            return real
         if watch not in self._folders or watch in self._moving:
             self._moving.discard(watch)
             self._folders[watch] = os.path.realpath(folder)
@@ -339,21 +353,22 @@ class WriteTracker:
         while self._new_paths:
             path = self._new_paths.pop()
             self._settle(path, self._paths[path])
+        if self._inotify < 0:
+            self.look_at_names()
         while self._inotify >= 0:
-            try:
-                data = os.read(self._inotify, EVENT_BUFFER_BYTES)
-            except BlockingIOError:
+            reports = read_reports(self._inotify)
+            if not reports:
                 return
             closed: set[bytes] = set()
-            at = 0
-            while at < len(data):
-                watch, mask, _, length = EVENT.unpack_from(data, at)
-                name = data[at + EVENT.size : at + EVENT.size + length].rstrip(b"\0")
-                at += EVENT.size + length
+            for watch, mask, name in reports:
                 path = self._folders.get(watch, b"") + b"/" + name
                 if mask & OVERFLOW:
                     self._give_up(b"inotify lost events")
-                elif known := self._paths.get(path):
+                    self.look_at_names()
+                    continue
+                if mask & (CREATED | MOVED_TO):
+                    self._look_at(path, was_moved=bool(mask & MOVED_TO))
+                if mask & (CLOSE_WRITE | MOVED_TO) and (known := self._paths.get(path)):
                     known.closes += mask & CLOSE_WRITE == CLOSE_WRITE
                     known.moves += mask & MOVED_TO == MOVED_TO
                     known.is_shared |= known.moves > known.renames
@@ -361,15 +376,25 @@ class WriteTracker:
             for path in closed:
                 self._settle(path, self._paths[path])
 
+    def look_at_names(self) -> None:
+        """Move away every protected name that exists although its creation is refused. A link may be the person's."""
+        for name in self._guard.names:
+            if not os.path.islink(name):
+                self._look_at(name, was_moved=False)
+
+    def _look_at(self, path: bytes, *, was_moved: bool) -> None:
+        """What appears while no call of the command can be under way is somebody else's."""
+        if path in self._foreign or not self._guard.is_breach(path, was_moved=was_moved):
+            return
+        if time.monotonic() - self._last_resumed > IN_FLIGHT_S:
+            self._foreign.add(path)
+        else:
+            move_aside(path)
+            self.breaches.append(path)
+
     def _give_up(self, reason: bytes) -> None:
         """Nothing is certain any more: undo asks about every file."""
         self._gap = self._gap or reason
-
-
-def _is_behind_link(path: bytes) -> bool:
-    """True if a link took the place of the folder, so that the path itself is gone."""
-    parent = os.path.dirname(path)
-    return os.path.realpath(parent) != parent
 
 
 Handler = Callable[[WriteTracker, int, Sequence[int]], None]
