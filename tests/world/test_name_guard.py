@@ -56,6 +56,8 @@ os.symlink(here, "sub/way"); os.symlink("../overt.toml", "sub/dangling"); os.sym
 os.symlink("/proc/self/cwd", "sub/cwd"); os.symlink("/proc/thread-self/root" + here, "sub/root")
 for way in ("way", "fd", "cwd", "root"):
     attempt(f"through the link {way}")(lambda: put(f"sub/{way}/overt.toml"))
+os.symlink("/proc/self/cwd/..", "sub/up")
+attempt("above the current folder")(lambda: (os.chdir("sub"), put(here + "/sub/up/overt.toml")))
 attempt("dangling link")(lambda: put("sub/dangling"))
 attempt("proc cwd")(lambda: put("/proc/self/cwd/overt.toml"))
 attempt("proc fd")(lambda: put(f"/proc/self/fd/{root}/overt.toml"))
@@ -165,7 +167,7 @@ def test_every_way_to_create_an_absent_name_is_refused(user: str) -> None:
         outcomes = attempt_all(stage, NAMES)
 
         assert {name: outcome for name, outcome in outcomes.items() if outcome not in REFUSALS} == {}
-        assert (len(outcomes), listing(stage.workspace)) == (35, {".git", "sub", "ready"})
+        assert (len(outcomes), listing(stage.workspace)) == (36, {".git", "sub", "ready"})
 
 
 @USERS
@@ -256,6 +258,7 @@ def test_a_hostile_repository_never_shows_up_in_a_folder_that_is_none(user: str,
             end(process, signal.SIGKILL)
 
         assert (any(ran), gone(stage.left), ask_for_status(stage)) == (False, [], False)
+        assert listing(stage.workspace) == {"evil", "flicker.py", "up"}
 
 
 def test_what_got_around_the_refusals_is_moved_away_after_overt_was_killed() -> None:
