@@ -63,14 +63,25 @@ def test_a_rule_is_revoked_by_its_number_or_as_it_reads(place: Place, wanted: st
 
 def test_a_verdict_is_explained_in_every_mode_with_its_rule_and_origin(place: Place) -> None:
     (place.work / "overt.toml").write_text("[permissions]\ndeny = ['bash(curl *)']\nask = ['read(secret/**)']\n")
-    (found,) = rows(place, "check", "ls; rm -rf build")
-    assert (found["tool"], found["about"], found["hazard"]) == ("bash", ["ls; rm -rf build"], "dangerous")
+    (found,) = rows(place, "check", "ls; rm -rf ~/notes")
+    assert (found["tool"], found["about"], found["hazard"]) == ("bash", ["ls; rm -rf ~/notes"], "dangerous")
     assert any("rm" in cause["words"] and cause["why"] for cause in found["hazards"])
     assert [(each["mode"], each["verdict"], each["alone"]) for each in found["verdicts"]] == [
         ("review", "ask", "ask"),
         ("auto", "ask", "ask"),
         ("plan", "deny", "deny"),
         ("yolo", "ask", "ask"),
+    ]
+    assert found["reach"] == "final" and "outside the workspace" in found["because"][0]
+    assert found["remedy"] == "Allow it with `--allowedTools 'bash(rm *)'` or start a chat."
+    (place.work / "notes.txt").write_text("x")
+    (found,) = rows(place, "check", "rm notes.txt")
+    assert (found["reach"], found["because"], found["remedy"]) == ("recoverable", ["/undo brings this back"], "")
+    assert [(each["mode"], each["verdict"], each["alone"]) for each in found["verdicts"]] == [
+        ("review", "ask", "ask"),
+        ("auto", "allow", "ask"),
+        ("plan", "deny", "deny"),
+        ("yolo", "allow", "ask"),
     ]
     (found,) = rows(place, "check", "make test")
     assert [(each["mode"], each["verdict"], each["alone"]) for each in found["verdicts"]] == [
@@ -188,14 +199,14 @@ def test_a_table_is_printed_without_json(place: Place) -> None:
 
 
 def test_the_log_tells_the_last_decisions_and_who_made_them(place: Place) -> None:
-    work(place, "pwd", "rm -rf x")
+    work(place, "pwd", "rm -rf ~/x")
     made = rows(place, "log")
     assert [(each["tool"], each["what"], each["verdict"], each["rule"], each["by"]) for each in made] == [
         ("bash", "pwd", "allow", "harmless", "mode"),
-        ("bash", "rm -rf x", "deny", "dangerous", "guard"),
+        ("bash", "rm -rf ~/x", "deny", "final", "guard"),
     ]
     (last,) = place.run("permissions", "log", "-n", "1").out.splitlines()
-    assert last[20:].strip().startswith("deny   bash rm -rf x  [dangerous, guard, guard]")
+    assert last[20:].strip().startswith("deny   bash rm -rf ~/x  [final, guard, guard]")
     assert place.run("permissions", "log", "-C", str(place.home)).out == ""
 
 

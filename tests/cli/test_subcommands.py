@@ -77,8 +77,8 @@ def test_config_shows_every_value_with_the_file_and_line_that_set_it(place: Plac
 def test_config_speaks_of_the_project_of_another_folder(place: Place) -> None:
     (place.work / "inner/deeper").mkdir(parents=True)
     (place.work / "inner/overt.toml").write_text("[agent]\nmax_steps = 3\n")
-    assert "agent.max_steps             3" in place.run("config", "-C", "inner/deeper").out
-    assert "agent.max_steps             0" in place.run("config").out
+    assert "agent.max_steps               3" in place.run("config", "-C", "inner/deeper").out
+    assert "agent.max_steps               0" in place.run("config").out
 
 
 def test_models_marks_the_one_that_would_be_used(place: Place) -> None:

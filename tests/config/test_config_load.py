@@ -252,7 +252,7 @@ def test_jsonc_in_the_manner_of_other_agents_loads_with_exact_lines(tmp_path: Pa
     assert config.permissions.rules == (
         Rule(action="deny", tool="bash", pattern="rm *", origin=f"{place}:7"),
         Rule(action="ask", tool="edit", origin=f"{place}:8"),
-        Rule(action="allow", tool="bash", pattern="git *", origin=f"{place}:6"),
+        Rule(action="allow", tool="bash", pattern="git *", origin=f"{place}:6", of_project=True),
     )
     entry = ProviderEntry(name="one", base_url="http://127.0.0.1:1/v1", models=("m",), api_key_env="ONE_KEY")
     assert config.providers == (entry,)

@@ -95,9 +95,9 @@ def test_the_agents_own_rule_stands_over_the_same_one_of_the_baseline_and_else_i
         Rule(action="ask", tool="task", origin="overt.json:3"),
         Rule(action="ask", tool="mcp", origin="overt.json:3"),
         Rule(action="ask", tool="edit", origin="overt.json:6"),
-        Rule(action="allow", tool="bash", pattern="ls *", origin="overt.json:2"),
-        Rule(action="allow", tool="bash", pattern="git *", origin="overt.json:5"),
-        Rule(action="allow", tool="bash", pattern="npm test", origin="overt.json:5"),
+        Rule(action="allow", tool="bash", pattern="ls *", origin="overt.json:2", of_project=True),
+        Rule(action="allow", tool="bash", pattern="git *", origin="overt.json:5", of_project=True),
+        Rule(action="allow", tool="bash", pattern="npm test", origin="overt.json:5", of_project=True),
     )
 
 

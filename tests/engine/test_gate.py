@@ -9,14 +9,14 @@ from tests.fakes.played import call
 
 from overt.core.effects import Effect, EndedJob, JobOutput, JobState, Ran
 from overt.core.events import Event, PermissionAsked, PermissionDecided
-from overt.core.ports import BOXED, Answer, Journal, Loan, Looked, Profile, SandboxState
+from overt.core.ports import BOXED, Answer, Change, Journal, Loan, Looked, Loss, Profile, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.engine.attempt import attempt
 from overt.engine.gate import Admission, Gate, Terms
 from overt.repair.mend import mend
-from overt.safety.policy import Sight, judge, subject_of
+from overt.safety.policy import Sight, World, judge, subject_of
 from overt.tools.registry import tools_for
 from overt.world.sandbox.denial import NETWORK
 
@@ -53,6 +53,9 @@ class Hands:
     def __init__(self, state: SandboxState, links: int = 1) -> None:
         self.state = state
         self.links = links
+        self.losses: tuple[Loss, ...] = ()
+        self.surveyed: list[Change] = []
+        self.required: list[str] = []
         self.ran: list[tuple[str, Profile]] = []
 
     def lend(
@@ -69,8 +72,15 @@ class Hands:
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
         return tuple(Looked(spelled=path, real=path, links=self.links) for path in paths)
 
-    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
-        return tuple(f"{path}: a file" for path in paths)
+    def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
+        return tuple(f"Would {verb} {path}" for path in paths)
+
+    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+        self.surveyed += changes
+        return tuple(Survey(losses=self.losses, undone=not self.losses) for _ in changes)
+
+    def require_undo(self, call_id: str) -> None:
+        self.required.append(call_id)
 
     def ended_jobs(self) -> tuple[EndedJob, ...]:
         return ()
@@ -150,22 +160,104 @@ def test_who_wants_no_sandbox_is_taken_at_their_word() -> None:
     assert Made(Hands(BARE), terms=Terms(rules=(), bare=True)).take("bash", command="make").refusal == ""
 
 
+LANDLOCK = SandboxState(kind="landlock", missing=("protected files inside the workspace",))
+LOST = (Loss(path=".env", why="ignored by git"),)
+
+
 @pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
-@pytest.mark.parametrize("state", [BOX, BARE])
-def test_what_is_dangerous_is_refused_without_a_person_and_asked_with_one(mode: Mode, state: SandboxState) -> None:
-    alone = Made(Hands(state), mode=mode).take("bash", command="rm -rf build")
-    assert "only a person can allow this" in alone.refusal
+@pytest.mark.parametrize("state", [BOX, BARE, LANDLOCK])
+def test_a_final_command_is_denied_without_a_person_and_asked_with_one(mode: Mode, state: SandboxState) -> None:
+    hands = Hands(state)
+    hands.losses = LOST
+    refusal = Made(hands, mode=mode).take("bash", command="rm .env").refusal
+    assert "This needs approval, and the run is non-interactive." in refusal
+    assert "--allowedTools 'bash(rm *)'" in refusal
+    assert (".env (ignored by git)" in refusal) == (state is BOX)
     person = Person("always")
-    made = Made(Hands(state), mode=mode, person=person, there=["build"])
-    made.take("bash", command="rm -rf build")
+    made = Made(hands, mode=mode, person=person, there=[".env"])
+    made.take("bash", command="rm .env")
     (question,) = person.questions[:1]
     assert (question.dangerous, question.always, made.remembered) == (True, "", [])
+    assert question.affects == ("Would delete .env",)
+
+
+@pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
+def test_a_recoverable_command_runs_without_a_person_and_needs_its_snapshot(mode: Mode) -> None:
+    hands = Hands(BOX)
+    admission = Made(hands, mode=mode).take("bash", command="rm a.txt")
+    assert (admission.refusal, admission.aftermath) == ("", "/undo brings this back")
+    assert hands.surveyed == [Change(scope="paths", paths=("a.txt",), follows=False)]
+    assert hands.required == [admission.mended.call.id]
+
+
+def test_a_recoverable_command_asks_only_in_review() -> None:
+    asked: dict[str, list[str]] = {}
+    for mode in ("review", "auto", "yolo"):
+        person = Person("once")
+        Made(Hands(BOX), mode=mode, person=person).take("bash", command="rm -rf build")
+        asked[mode] = [question.why for question in person.questions]
+    assert asked == {"review": ["rm -rf build (deletes files); /undo brings this back"], "auto": [], "yolo": []}
+
+
+def test_the_policy_always_makes_every_dangerous_command_final() -> None:
+    terms = Terms(rules=(), dangerous_policy="always")
+    assert Made(Hands(BOX), mode="yolo", terms=terms).take("bash", command="rm a.txt").refusal
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "opened"),
+    [
+        ("rm *", "rm .env", True),
+        ("rm:*", "rm -rf .env", True),
+        ("", "rm .env", False),
+        ("*", "rm .env", False),
+        ("git *", "git push --force", False),
+        ("git push *", "git push --force", False),
+        ("git push --force *", "git push --force origin main", True),
+        ("git push --force *", "git push --force && rm .env", False),
+        ("git *", "git clean -fdx", False),
+        ("git clean *", "git clean -fdx", True),
+        ("rm *", "sudo rm .env", False),
+        ("sudo *", "sudo rm .env", False),
+        ("sudo rm *", "sudo rm .env", False),
+        ("rm *", "$(echo rm) .env", False),
+        ("echo *", "echo x > .env", False),
+    ],
+)
+def test_a_rule_of_the_user_opens_only_what_it_names(rule: str, command: str, opened: bool) -> None:
+    hands = Hands(BOX)
+    hands.losses = LOST
+    terms = Terms(rules=(Rule(action="allow", tool="bash", pattern=rule, origin="--allowedTools"),), network=True)
+    refusal = Made(hands, mode="auto", terms=terms, there=[".env"]).take("bash", command=command).refusal
+    assert (refusal == "") == opened
+
+
+@pytest.mark.parametrize("rule", [{"of_project": True}, {"origin": "always"}])
+def test_neither_a_project_nor_a_stored_answer_opens_what_is_final(rule: dict[str, object]) -> None:
+    hands = Hands(BOX)
+    hands.losses = LOST
+    rules = (Rule(action="allow", tool="bash", pattern="rm:*", **rule),)  # type: ignore[arg-type]
+    assert Made(hands, mode="yolo", terms=Terms(rules=rules)).take("bash", command="rm .env").refusal
+
+
+@pytest.mark.parametrize("mode", ["review", "auto"])
+def test_a_sandbox_that_lacks_walls_approves_nothing(mode: Mode) -> None:
+    assert "no sandbox with all walls" in Made(Hands(LANDLOCK), mode=mode).take("bash", command="make").refusal
+    person = Person("once")
+    Made(Hands(LANDLOCK), mode=mode, person=person).take("bash", command="make")
+    assert len(person.questions) == 1
+
+
+def test_what_a_rule_asks_about_is_denied_without_a_person() -> None:
+    rules = (Rule(action="ask", tool="bash", pattern="make *", origin="overt.toml:1"),)
+    refusal = Made(Hands(BOX), mode="yolo", terms=Terms(rules=rules)).take("bash", command="make x").refusal
+    assert "asked by the rule bash(make *)" in refusal
 
 
 @pytest.mark.parametrize("fallback", ["allow", None])
 @pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
-def test_no_configuration_lets_a_dangerous_command_pass(fallback: Action | None, mode: Mode) -> None:
-    rules = (Rule(action="allow", tool="bash"), Rule(action="allow", tool="bash", pattern="rm *"))
+def test_no_fallback_and_no_bare_rule_lets_a_final_command_pass(fallback: Action | None, mode: Mode) -> None:
+    rules = (Rule(action="allow", tool="bash"), Rule(action="allow", tool="bash", pattern="*"))
     terms = Terms(rules=rules, fallback=fallback, bare=True)
     assert Made(Hands(BARE), mode=mode, terms=terms).take("bash", command="rm x").refusal
 
@@ -243,7 +335,7 @@ def test_nothing_is_offered_where_nobody_can_be_asked() -> None:
 def test_a_file_with_a_second_name_is_asked_about(mode: Mode) -> None:
     sight = Sight(root="/w", exists=lambda path: True, look=Hands(BOX, links=2).look)
     subject = subject_of("write", ("a",), sight)
-    verdict = judge(subject, TOOLS["write"].effects, rules=(), mode=mode, boxed=True)
+    verdict = judge(subject, TOOLS["write"].effects, rules=(), mode=mode, world=World(boxed=True))
     assert (verdict.action, verdict.rule, verdict.dangerous) == ("ask", "hard link", False)
 
 
@@ -285,7 +377,9 @@ def test_a_read_only_sandbox_holds_for_the_file_tools_too(mode: Mode) -> None:
 def test_no_rule_opens_a_protected_name_to_the_file_tools(path: str) -> None:
     sight = Sight(root="/w", exists=lambda path: True)
     rules = (Rule(action="allow", tool="edit"),)
-    verdict = judge(subject_of("write", (path,), sight), TOOLS["write"].effects, rules=rules, mode="yolo", boxed=True)
+    verdict = judge(
+        subject_of("write", (path,), sight), TOOLS["write"].effects, rules=rules, mode="yolo", world=World(boxed=True)
+    )
     assert (verdict.action, verdict.rule, verdict.origin) == ("deny", "protected", "guard")
 
 

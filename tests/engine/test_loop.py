@@ -246,13 +246,14 @@ def test_an_edit_that_cannot_work_is_answered_without_asking(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
-def test_a_dangerous_command_is_denied_where_nobody_can_be_asked(tmp_path: Path, mode: Mode) -> None:
+def test_a_final_command_is_denied_where_nobody_can_be_asked(tmp_path: Path, mode: Mode) -> None:
+    (tmp_path / ".gitignore").write_text("keep\n")
     (tmp_path / "keep").write_text("x")
     bench = Bench(tmp_path, [says("", call("bash", command="rm keep")), says("ok")], mode=mode)
     bench.play(bench.prompt())
     assert (tmp_path / "keep").exists()
     (decided,) = bench.of(PermissionDecided)
-    assert (decided.verdict, decided.rule, decided.by) == ("deny", "dangerous", "guard")
+    assert (decided.verdict, decided.rule, decided.by) == ("deny", "final", "guard")
 
 
 def test_plan_mode_keeps_the_tools_and_refuses_to_write(tmp_path: Path) -> None:

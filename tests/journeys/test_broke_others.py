@@ -48,6 +48,7 @@ COMMANDS = [
 @pytest.fixture
 def repository(place: Place) -> Place:
     (place.work / "precious.txt").write_text("precious\n")
+    (place.work / ".gitignore").write_text("precious.txt\n")  # so that undo would not bring it back
     (place.work / "evil.sh").write_text("#!/bin/sh\nrm -f precious.txt\n")
     (place.work / "evil.sh").chmod(0o755)
     for name, text in HOSTILE.items():

@@ -15,12 +15,14 @@ LOOK = call("bash", command="cat precious.txt")
 
 @pytest.fixture
 def precious(place: Place) -> Place:
+    """A file that git ignores, so that undo would not bring it back."""
     (place.work / "precious.txt").write_text("precious\n")
+    (place.work / ".gitignore").write_text("precious.txt\n")
     return place
 
 
 def files(place: Place) -> list[str]:
-    return sorted(path.name for path in place.work.iterdir())
+    return sorted(path.name for path in place.work.iterdir() if not path.name.startswith("."))
 
 
 def verdicts(place: Place) -> list[tuple[str, str, str]]:
@@ -83,12 +85,41 @@ def test_plan_mode_refuses_in_words_and_lets_look(precious: Place) -> None:
     assert "plan mode changes nothing" in done.err
 
 
-@pytest.mark.parametrize("flags", [(), ("--yolo",), ("--allowedTools", "Bash(rm *)"), ("--permission-mode", "auto")])
-def test_what_is_dangerous_is_denied_where_nobody_can_be_asked(precious: Place, flags: tuple[str, ...]) -> None:
-    with ModelServer([calls(REMOVE), Turn(text="I could not.")]) as server:
+@pytest.mark.parametrize("flags", [(), ("--yolo",), ("--allowedTools", "Bash"), ("--permission-mode", "auto")])
+def test_what_is_final_is_denied_where_nobody_can_be_asked(precious: Place, flags: tuple[str, ...]) -> None:
+    with ModelServer([calls(REMOVE), calls(LOOK), calls(REMOVE), Turn(text="I could not.")]) as server:
         done = precious.run("run", "go", *flags, server=server)
     assert (done.code, done.out, files(precious)) == (3, "I could not.\n", ["precious.txt"])
-    assert "nobody to ask" in results(server)[0] and "nobody to ask" in done.err
+    assert results(server)[0] == (
+        "[overt] Denied (final, guard): rm precious.txt (deletes files): undo would not bring back precious.txt "
+        "(ignored by git). This needs approval, and the run is non-interactive. Allow it with "
+        "`--allowedTools 'bash(rm *)'` or start a chat."
+    )
+    assert done.err.splitlines()[-1] == "2 of 3 calls were denied. They run with: --allowedTools 'bash(rm *)'"
+
+
+@pytest.mark.parametrize("rule", ["Bash(rm *)", "bash(rm:*)"])
+def test_a_rule_that_names_it_opens_what_is_final(precious: Place, rule: str) -> None:
+    with ModelServer([calls(REMOVE), Turn(text="gone")]) as server:
+        done = precious.run("run", "go", "--allowedTools", rule, server=server)
+    assert (done.code, files(precious)) == (0, []), done.err
+
+
+def test_a_trusted_project_opens_nothing_final(precious: Place) -> None:
+    text = "[permissions]\nallow = ['bash(rm *)']\ndangerous_policy = 'always'\n"
+    (precious.work / "overt.toml").write_text(text)
+    assert precious.run("trust").code == 0
+    with ModelServer([calls(REMOVE), Turn(text="no")]) as server:
+        assert precious.run("run", "go", "--yolo", server=server).code == 3
+    assert "precious.txt" in files(precious)
+    settings = precious.home / ".config" / "overt" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("[permissions]\ndangerous_policy = 'always'\n")
+    (precious.work / "overt.toml").write_text(text.replace("always", "reach"))
+    assert precious.run("trust").code == 0
+    with ModelServer([calls(call("bash", command="rm overt.toml")), Turn(text="no")]) as server:
+        done = precious.run("run", "go", "--yolo", server=server)
+    assert done.code == 3 and "a project can only make it stricter" in done.err
 
 
 def test_a_denial_that_was_not_the_last_word_is_no_failure(precious: Place) -> None:
@@ -230,13 +261,13 @@ def test_no_carries_its_reason_to_the_model(precious: Place) -> None:
     assert files(precious) == ["precious.txt"]
 
 
-def test_what_is_dangerous_is_asked_every_time_without_always(precious: Place) -> None:
+def test_what_is_final_is_asked_every_time_without_always(precious: Place) -> None:
     turns = [calls(REMOVE), Turn(text="gone")]
     with ModelServer(turns) as server, precious.chat("--yolo", server=server) as terminal:
         terminal.expect(PROMPT)
         terminal.line("remove it")
         asked = terminal.expect("Allow? ")
-        assert "dangerous: rm" in asked and "lways" not in asked
+        assert "undo would not bring back precious.txt" in asked and "lways" not in asked
         terminal.line("a")
         terminal.expect("Allow? ")
         terminal.line("y")

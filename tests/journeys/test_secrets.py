@@ -84,7 +84,7 @@ def script() -> list[Turn]:
             call(f"tool_{VALUES[1]}"),
             FakeCall(name="read", arguments=f'{{"path": "{VALUES[3]}"'),
         ),
-        calls(*told[3:], call("bash", command=f"rm -f x; echo {VALUES[3]}", description=f"because of {VALUES[4]}")),
+        calls(*told[3:], call("bash", command=f"rm -f ~/x; echo {VALUES[3]}", description=f"because of {VALUES[4]}")),
         Turn(text=f"In the end {ALL}", chunk=5),
     ]
 
@@ -138,7 +138,7 @@ def test_no_secret_is_on_the_screen_or_in_its_title(trusted: Place) -> None:
         terminal.expect(PROMPT)
         terminal.line("go")
         asked = terminal.expect("Allow? ", 40)
-        assert f"rm -f x; echo {HIDDEN}" in asked and f"because of {HIDDEN}" in asked
+        assert f"rm -f ~/x; echo {HIDDEN}" in asked and f"because of {HIDDEN}" in asked
         terminal.line("y")
         terminal.expect("In the end")
         terminal.expect(PROMPT)

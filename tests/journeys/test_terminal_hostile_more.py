@@ -146,19 +146,19 @@ def test_a_question_longer_than_the_screen_says_so_and_begins_again_beside_its_k
 
 
 def test_dangerous_commands_are_asked_about_in_yolo_too_and_shift_tab_never_leads_there(here: Place) -> None:
-    (here.work / "build").mkdir()
-    script = [calls(call("bash", command="rm -rf build")), Turn(text=END), Turn(text=END)]
+    (here.home / "build").mkdir()
+    script = [calls(call("bash", command="rm -rf ~/build")), Turn(text=END), Turn(text=END)]
     with ModelServer(script) as server, chat(here, "--yolo", server=server) as terminal:
         terminal.see("fake-model")
         terminal.say("go")
         seen(terminal)
         terminal.type("\x1b")
         terminal.see(END)
-        terminal.say("!rm -rf build")
+        terminal.say("!rm -rf ~/build")
         seen(terminal)
         terminal.type("\x1b")
         terminal.see("You said no")
-        assert (here.work / "build").exists()
+        assert (here.home / "build").exists()
         modes = []
         for _ in range(7):
             terminal.type("\x1b[Z")

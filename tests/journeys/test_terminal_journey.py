@@ -29,7 +29,7 @@ def total(xs):
 2. Test it.
 """
 EDIT = FakeCall(name="edit", arguments={"path": "calc.py", "old_string": "return 0", "new_string": "return sum(xs)"})
-REMOVE = FakeCall(name="bash", arguments={"command": "rm -rf build"})
+REMOVE = FakeCall(name="bash", arguments={"command": "rm orders.db"})
 SCRIPT = [
     Turn(text=ANSWER, chunk=9, delay=0.002),
     Turn(calls=(FakeCall(name="read", arguments={"path": "calc.py"}),)),
@@ -53,6 +53,8 @@ SCRIPT = [
 def test_a_day_in_the_terminal(place: Place, name: str, size: tuple[int, int], delay: float) -> None:
     (place.work / "calc.py").write_text("def total(xs):\n    return 0\n")
     (place.work / "shop").mkdir()
+    (place.work / "orders.db").write_bytes(bytes(2048))
+    (place.work / ".gitignore").write_text("orders.db\n")
     (place.work / "shop" / "cart.py").write_text("items = []\n")
     place.distrust()
     here = {"PYTHONPATH": str(Path(__file__).parent.parent.parent)} if delay else {}

@@ -37,7 +37,7 @@ def test_a_dangerous_command_is_asked_about_whoever_types_it(place: Place) -> No
         terminal.expect(PROMPT)
         terminal.line("!rm precious.txt")
         asked = terminal.expect("Allow? ")
-        assert "precious.txt: a file of 9 bytes" in asked and "lways" not in asked
+        assert "It would delete precious.txt (9 bytes)" in asked and "lways" not in asked
         terminal.line("n")
         terminal.expect("Reason")
         terminal.line("")

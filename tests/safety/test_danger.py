@@ -18,6 +18,13 @@ def lines(name: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
 
 
+def is_caught(row: dict[str, str]) -> bool:
+    """Scripts and inline code count as caught when they ask in review mode: the sandbox contains them."""
+    reading = read_command(row["cmd"])
+    contained = row["class"] in ASKS_IN_REVIEW or any(cause.kind == "code" for cause in reading.causes)
+    return reading.hazard == "dangerous" or (reading.hazard == "ordinary" and contained)
+
+
 def hazard(command: str, *new: str) -> str:
     return read_command(command, lambda path: path not in new).hazard
 
@@ -29,11 +36,8 @@ def test_of_the_listed_commands_nearly_all_dangerous_ones_are_caught_and_few_har
     rows = [row for row in lines(name) if row["class"] != "opaque"]
     dangerous = [row for row in rows if row["danger"]]
     harmless = [row for row in rows if not row["danger"]]
-    missed = [
-        row["cmd"]
-        for row in dangerous
-        if hazard(row["cmd"]) not in ({"dangerous", "ordinary"} if row["class"] in ASKS_IN_REVIEW else {"dangerous"})
-    ]
+    missed = [row["cmd"] for row in dangerous if not is_caught(row)]
+    assert [row["cmd"] for row in dangerous if hazard(row["cmd"]) == "harmless"] == []
     asked = [row["cmd"] for row in harmless if hazard(row["cmd"]) != "harmless"]
     assert len(missed) <= len(dangerous) * 0.01, missed
     assert len(asked) <= len(harmless) * 0.03, asked
@@ -312,8 +316,8 @@ def test_a_short_program_that_only_reads_is_harmless(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", [command for command in READS if "import" in command])
-def test_it_is_dangerous_where_a_file_could_stand_in_for_a_module_it_loads(command: str) -> None:
-    assert read_command(command, lambda path: path in ("json.py", "sys", "os.py")).hazard == "dangerous"
+def test_it_is_asked_about_where_a_file_could_stand_in_for_a_module_it_loads(command: str) -> None:
+    assert read_command(command, lambda path: path in ("json.py", "sys", "os.py")).hazard == "ordinary"
 
 
 @pytest.mark.parametrize(
@@ -332,8 +336,8 @@ def test_it_is_dangerous_where_a_file_could_stand_in_for_a_module_it_loads(comma
         "import functools; functools.partial(1)", "import operator", "import csv; csv.writer(open('a', 'w'))",
     ],
 )  # fmt: skip
-def test_python_that_may_do_more_than_read_is_dangerous(code: str) -> None:
-    assert read_command(f"python3 -c {shlex.quote(code)}", lambda path: False).hazard == "dangerous"
+def test_python_that_may_do_more_than_read_is_asked_about(code: str) -> None:
+    assert read_command(f"python3 -c {shlex.quote(code)}", lambda path: False).hazard == "ordinary"
 
 
 @pytest.mark.parametrize(
@@ -350,8 +354,8 @@ def test_python_that_may_do_more_than_read_is_dangerous(code: str) -> None:
         "node -e 'console.log = x; console.log(1)'", "node -e 'fs.promises.rm(1)'",
     ],
 )  # fmt: skip
-def test_perl_and_javascript_that_may_do_more_than_read_are_dangerous(command: str) -> None:
-    assert read_command(command, lambda path: False).hazard == "dangerous"
+def test_perl_and_javascript_that_may_do_more_than_read_are_asked_about(command: str) -> None:
+    assert read_command(command, lambda path: False).hazard == "ordinary"
 
 
 @pytest.mark.parametrize(

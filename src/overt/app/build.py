@@ -230,8 +230,7 @@ class Builder:
         environment, project = self._setting.environment, self._setting.roots.project
         permissions, sandbox = self._setting.config.permissions, self._setting.config.sandbox
         always = load_always(environment, project)
-        if always.warning:
-            self._notices.append(always.warning)
+        self._notices += filter(None, [always.warning])
         mode = permissions.mode
         if resumed and resumed.mode and self._setting.config.origin("permissions.mode") == "default":
             mode = resumed.mode  # type: ignore[assignment]
@@ -240,6 +239,7 @@ class Builder:
                 rules=(*permissions.rules, *always.rules),
                 fallback=permissions.fallback,
                 dont_ask=permissions.dont_ask,
+                dangerous_policy=permissions.dangerous_policy,
                 bare=sandbox.mode == "none",
                 write=sandbox.write,
                 network=sandbox.network,

@@ -84,7 +84,7 @@ class Conversation:
         self.marks = list(standing.marks)
         self.usage = Usage()
         self.denials: list[Denial] = []
-        self.last_denied = False
+        self.last_denied, self.call_count = False, 0
         self.inbox, self.mailbox, self.cache = Inbox(), Mailbox(), Metered()
         self._scrub = Scrub(redactor or Redactor(), standing.history.messages)
         self.notices = [self._scrub.clean(notice) for notice in standing.notices]
@@ -391,9 +391,10 @@ class Conversation:
                 self._recorded_mode = mode
             case ToolStarted(call=call):
                 self._started[call.id] = call
-            case PermissionDecided(verdict="deny", call_id=call_id, reason=reason, rule=rule) if rule != "sandbox":
+                self.call_count += 1
+            case PermissionDecided(verdict="deny", call_id=call_id, reason=reason) if event.rule != "sandbox":
                 if denied := self._started.get(call_id):  # a command the person typed is no call
-                    self.denials.append(Denial(call=denied, reason=reason))
+                    self.denials.append(Denial(call=denied, reason=reason, allowed_by=event.allowed_by))
             case ToolFinished(code=code):
                 self.last_denied = code == "denied"
             case _:

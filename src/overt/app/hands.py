@@ -14,7 +14,7 @@ from overt.core.errors import ToolError
 from overt.core.events import Event, TodoSet
 from overt.core.history import History
 from overt.core.late import late
-from overt.core.ports import BOXED, Journal, Loan, Looked, Profile, SandboxState
+from overt.core.ports import BOXED, Change, Journal, Loan, Looked, Profile, SandboxState, Survey
 from overt.core.settings import Rule
 from overt.core.views import Todo
 from overt.lib.redact import Redactor
@@ -28,6 +28,7 @@ from overt.world.git_watch import GitWatch
 from overt.world.impact import weigh
 from overt.world.jobs import Jobs
 from overt.world.keeping import make_keeper
+from overt.world.losses import UndoCover
 from overt.world.programs import NoPrograms, Programs, Supervised
 from overt.world.readable import Readable
 from overt.world.sandbox.profile import Place, cache_folders, own_code, writable
@@ -183,8 +184,25 @@ class WorldHands:
         found = (look(self._workspace, path) for path in paths)
         return tuple(Looked(spelled=sight.spelled, real=sight.real, links=sight.links) for sight in found)
 
-    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
-        return tuple(weigh(os.path.join(self._workspace.root, path), path) for path in paths[:WEIGHED])
+    def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
+        lines = (weigh(os.path.join(self._workspace.root, path), path, verb) for path in paths[:WEIGHED])
+        return tuple(line for line in lines if line)
+
+    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+        taken = await self.keeper.before()
+        cover = UndoCover(
+            root=self._workspace.root,
+            home=self._workspace.home,
+            write=self._workspace.write,
+            taken=None if isinstance(taken, str) else taken,
+            why_not=taken if isinstance(taken, str) else "",
+            shadow=self.keeper.shadow,
+            git=self.find_git(),
+        )
+        return await asyncio.to_thread(lambda: tuple(cover.survey(change) for change in changes))
+
+    def require_undo(self, call_id: str) -> None:
+        self.keeper.require_snapshot(call_id)
 
     def guess(self) -> SandboxState:
         return self._spawner.guess(self._usual)

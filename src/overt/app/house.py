@@ -72,5 +72,8 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class Denial(Struct, frozen=True, kw_only=True):
+    """A call that was denied; `allowed_by` are flags or settings that would have allowed it."""
+
     call: Call
     reason: str
+    allowed_by: tuple[str, ...] = ()

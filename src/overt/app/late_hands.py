@@ -12,7 +12,7 @@ from overt.core.events import Event
 from overt.core.foreign import our_tool
 from overt.core.history import History
 from overt.core.late import late
-from overt.core.ports import BOXED, Loan, Looked, Profile, SandboxState
+from overt.core.ports import BOXED, Change, Loan, Looked, Profile, SandboxState, Survey
 from overt.lib.background import log_failure
 from overt.lib.log import LOG
 from overt.lib.redact import Redactor
@@ -79,9 +79,16 @@ class LateHands:
         found: tuple[Looked, ...] = self._real().look(paths)
         return found
 
-    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
-        found: tuple[str, ...] = self._real().weigh(paths)
+    def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
+        found: tuple[str, ...] = self._real().weigh(paths, verb)
         return found
+
+    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+        surveys: tuple[Survey, ...] = await self._real().survey(changes)
+        return surveys
+
+    def require_undo(self, call_id: str) -> None:
+        self._real().require_undo(call_id)
 
     def guess(self) -> SandboxState:
         """Before anything has run it follows from the settings, without the hands."""

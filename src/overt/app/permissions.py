@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
+from overt.app.event_loop import run_async
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.config.always import load_always, remove_always
@@ -16,10 +17,14 @@ from overt.core.effects import Effect
 from overt.core.errors import ConfigError, SessionError
 from overt.core.events import Event, PermissionDecided, ToolStarted
 from overt.core.foreign import our_tool
+from overt.core.history import History
+from overt.core.late import late
 from overt.core.messages import Call
+from overt.core.ports import Change, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.danger import read_command
-from overt.safety.policy import Sight, judge, subject_of
+from overt.safety.policy import Sight, World, judge, subject_of
+from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject, opens_network, speaks_of
 from overt.sessions.entries import Entry
 from overt.sessions.index import paths
@@ -67,11 +72,18 @@ class Ruled(Struct, frozen=True, kw_only=True):
 
 
 class Explained(Struct, frozen=True, kw_only=True):
-    """What a call would meet: how it was read and what each mode says. `commands` are what rules are matched with."""
+    """What a call would meet: how it was read and what each mode says. `commands` are what rules are matched with.
+
+    `reach` of a dangerous command is `recoverable` or `final`, and `because` says why; `remedy` is what allows a final
+    one where nobody can be asked.
+    """
 
     tool: str
     about: tuple[str, ...]
     hazard: str
+    reach: str
+    because: tuple[str, ...]
+    remedy: str
     opaque: bool
     network: bool
     hazards: tuple[Hazardous, ...]
@@ -119,10 +131,12 @@ def explain(directory: str, text: str, *, mode: str = "") -> Explained:
     rules = (*permissions.rules, *_always(setting))
     closed = subject.reading.network and not setting.config.sandbox.network and not opens_network(rules, subject)
 
+    worlds = (World(boxed=True, reach=_judge_reach(setting, subject)[1]), World())
+
     def ruled(mode: Mode) -> Ruled:
         boxed, alone = (
-            judge(subject, effects, rules=rules, mode=mode, fallback=permissions.fallback, boxed=stands)
-            for stands in (True, False)
+            judge(subject, effects, rules=rules, mode=mode, fallback=permissions.fallback, world=world)
+            for world in worlds
         )
         if closed and boxed.action != "deny" and (boxed.action == "allow" or boxed.by == "mode"):
             boxed = replace(boxed, action="ask", rule="network", origin="sandbox", why="it needs the network")
@@ -136,16 +150,41 @@ def explain(directory: str, text: str, *, mode: str = "") -> Explained:
         )
 
     reading = subject.reading
+    final = judge(subject, effects, rules=(), mode="yolo", world=worlds[0])
     return Explained(
         tool=tool,
         about=subject.values,
         hazard=reading.hazard if tool == "bash" else "",
+        reach=("final" if reach.finals else "recoverable") if reach else "",
+        because=tuple(each.text() for each in reach.finals) or ((reach.note,) if reach.note else ()) if reach else (),
+        remedy=final.remedy,
         opaque=reading.opaque,
         network=reading.network,
         hazards=tuple(Hazardous(words=cause.words, why=cause.why) for cause in reading.causes),
         commands=reading.commands,
         verdicts=tuple(ruled(each) for each in MODES if mode in ("", each)),
     )
+
+
+def _judge_reach(setting: Setting, subject: Subject) -> tuple[SandboxState, Reach | None]:
+    """As a run would find it now: a dangerous command is held against what undo covers."""
+    sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
+    reading, policy = subject.reading, setting.config.permissions.dangerous_policy
+    if reading.hazard != "dangerous":
+        return sandbox, None
+    changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
+    surveys = dict(zip(changes, run_async(_survey(setting, tuple(changes.values()))), strict=True)) if changes else {}
+    network = setting.config.sandbox.network
+    return sandbox, judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=network)
+
+
+async def _survey(setting: Setting, changes: tuple[Change, ...]) -> tuple[Survey, ...]:
+    hands = late("hands")(setting, history=History)
+    try:
+        surveys: tuple[Survey, ...] = await hands.survey(changes)
+        return surveys
+    finally:
+        await hands.close()
 
 
 def _call(text: str) -> tuple[str, str]:

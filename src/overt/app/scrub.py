@@ -108,7 +108,8 @@ def scrubbed(event: Event, clean: Clean) -> Event:
                 affects=_all(affects, clean),
             )
         case PermissionDecided(rule=rule, reason=reason, remembered=remembered):
-            return _with(event, rule=clean(rule), reason=clean(reason), remembered=clean(remembered))
+            ways = _all(event.allowed_by, clean)
+            return _with(event, rule=clean(rule), reason=clean(reason), remembered=clean(remembered), allowed_by=ways)
         case ToolFinished(result=result, view=view):
             return _with(event, result=_result(result, clean), view=_view(view, clean))
         case TodoSet(items=items):

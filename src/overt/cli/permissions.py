@@ -109,9 +109,13 @@ def _check(found: Explained, *, as_json: bool) -> None:
     print(visible(f"{found.tool}: {', '.join(found.about)}"))
     if found.hazard:
         more = [word for word, true in (("cannot be read whole", found.opaque), ("network", found.network)) if true]
-        print(f"  {', '.join([found.hazard, *more])}")
+        print(f"  {', '.join([found.hazard, *((found.reach,) if found.reach else ()), *more])}")
     for cause in found.hazards:
         print(visible(f"    {cause.words}: {cause.why}"))
+    for reason in found.because:
+        print(visible(f"  {found.reach}: {reason}"))
+    if found.remedy:
+        print(visible(f"  without a person: {found.remedy}"))
     if found.commands:
         print(visible(f"  rules are matched with: {' | '.join(found.commands)}"))
     for ruled in found.verdicts:

@@ -272,6 +272,7 @@ CHECKS: dict[str, Check] = {
     "agent.max_steps": STEPS,
     "permissions.mode": _choice("review", "auto", "plan", "yolo", also=MODES),
     "permissions.fallback": _choice(*ACTIONS),
+    "permissions.dangerous_policy": _choice("reach", "always"),
     "permissions.dangerous": Check("a list of names of programs", _programs),
     "sandbox.mode": _choice(*SANDBOXES),
     "sandbox.network": FLAG,

@@ -55,6 +55,9 @@ DESCRIPTIONS: dict[str, str] = {
     "permissions.ask": "Rules for calls that always ask.",
     "permissions.deny": "Rules for calls that never run.",
     "permissions.dangerous": "Names of further programs that count as dangerous and ask in every mode.",
+    "permissions.dangerous_policy": (
+        "Which dangerous commands ask in every mode: `reach` those whose change cannot be taken back, `always` all."
+    ),
     "sandbox.mode": "The sandbox for commands; `auto` takes the strongest this machine offers, `none` switches it off.",
     "sandbox.network": "Let every command in the sandbox use the network, as `--network` does for one run or chat.",
     "sandbox.write": "Let commands in the sandbox write to the workspace.",

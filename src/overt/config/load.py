@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.config.paths import Environment
 from overt.config.regular import hollow
@@ -62,6 +63,7 @@ JOINED = frozenset(
 
 STRICTNESS = {
     "permissions.fallback": ("deny", "ask", "allow"),
+    "permissions.dangerous_policy": ("always", "reach"),
     "offline": (True, False),
     "sandbox.network": (False, True),
     "sandbox.write": (False, True),
@@ -72,6 +74,7 @@ STRICTNESS = {
 
 UNSET = {
     "permissions.fallback": "ask",
+    "permissions.dangerous_policy": "reach",
     "offline": False,
     "sandbox.network": False,
     "sandbox.write": True,
@@ -96,6 +99,9 @@ ALWAYS_LOOSE = frozenset(
         *("logs.level", "logs.max_size", "logs.keep"),  # they fill the disk, or hide what went wrong
     }
 )
+USER_ONLY = frozenset({"permissions.dangerous_policy"})
+"""What a project can only make stricter, trusted or not."""
+
 LOWER_ONLY = frozenset(
     {"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens", "limits.budget_usd"}
 )
@@ -129,7 +135,7 @@ def load(environment: Environment, *, project: str, trusted: bool, flags: Sequen
         merged.file(path, shown(path, home=environment.home), base=environment.config_dir, home=environment.home)
     for path in own:
         name = shown(path, project, environment.home)
-        merged.file(path, name, base=project, home=environment.home, trusted=trusted)
+        merged.file(path, name, base=project, home=environment.home, trusted=trusted, of_project=True)
     if extra:
         base = os.path.dirname(extra)
         merged.file(extra, shown(extra, project, environment.home), base=base, home=environment.home)
@@ -174,15 +180,19 @@ class _Merged:
         self.warnings: list[str] = []
         self.dont_ask = False
 
-    def file(self, path: str, name: str, *, base: str, home: str, trusted: bool = True) -> None:
+    def file(
+        self, path: str, name: str, *, base: str, home: str, trusted: bool = True, of_project: bool = False
+    ) -> None:
         settings, warnings = late("config.files")(path, name)
         self.warnings.extend(warnings)
         ignored: list[Setting] = []
         for setting in settings:
             if not trusted and self.loosens(setting):
                 ignored.append(setting)
+            elif of_project and setting.key in USER_ONLY and self.loosens(setting):
+                self.warnings.append(f"{setting.origin}: `{setting.key}` ignored; a project can only make it stricter")
             else:
-                self.put(_resolved(setting, base, home))
+                self.put(_resolved(_mark_rules(setting) if of_project else setting, base, home))
         if ignored:
             keys = ", ".join(f"`{key}`" for key in dict.fromkeys(_family(each.key) for each in ignored))
             self.warnings.append(
@@ -233,6 +243,14 @@ class _Merged:
         return False
 
 
+def _mark_rules(setting: Setting) -> Setting:
+    """Say of the rules of a project's file where they are from."""
+    if not setting.key.endswith("permissions.allow"):
+        return setting
+    value = tuple(replace(rule, of_project=True) for rule in setting.value)
+    return Setting(key=setting.key, value=value, origin=setting.origin)
+
+
 def _family(key: str) -> str:
     return "providers" if key.startswith("providers.") else key
 
@@ -280,6 +298,7 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
             mode="review" if mode == "dontAsk" else mode,
             dont_ask=merged.dont_ask,
             dangerous=tuple(dict.fromkeys(get("permissions.dangerous", ()))),
+            dangerous_policy=get("permissions.dangerous_policy", "reach"),
         ),
         sandbox=Sandbox(
             **{name: get(f"sandbox.{name}", getattr(Sandbox(), name)) for name in Sandbox.__struct_fields__}

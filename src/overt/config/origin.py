@@ -36,6 +36,7 @@ DEFAULTS: dict[str, Any] = {
     "permissions.ask": (),
     "permissions.deny": (),
     "permissions.dangerous": (),
+    "permissions.dangerous_policy": "reach",
     "agent.permissions.allow": (),
     "agent.permissions.ask": (),
     "agent.permissions.deny": (),

@@ -8,6 +8,7 @@ from overt.core.settings import (
     Action,
     Cache,
     Compaction,
+    DangerousPolicy,
     Interface,
     Limits,
     Logs,
@@ -47,6 +48,7 @@ class Permissions(Struct, frozen=True, kw_only=True):
     mode: Mode = "review"
     dont_ask: bool = False
     dangerous: tuple[str, ...] = ()
+    dangerous_policy: DangerousPolicy = "reach"
 
 
 class ToolSettings(Struct, frozen=True, kw_only=True):

@@ -108,7 +108,10 @@ class ToolStarted(Event, frozen=True, kw_only=True):
 
 
 class PermissionDecided(Event, frozen=True, kw_only=True):
-    """`rule` is the text of the rule that decided and `origin` the place that set it."""
+    """`rule` is the text of the rule that decided and `origin` the place that set it.
+
+    `allowed_by` are flags or settings that would have allowed a call which was denied because nobody could be asked.
+    """
 
     call_id: str
     verdict: Literal["allow", "deny"]
@@ -117,6 +120,7 @@ class PermissionDecided(Event, frozen=True, kw_only=True):
     by: Literal["rule", "mode", "person", "guard"]
     reason: str = ""
     remembered: str = ""
+    allowed_by: tuple[str, ...] = ()
 
 
 class SnapshotTaken(Event, frozen=True, kw_only=True):

@@ -129,6 +129,11 @@ class SandboxState(Struct, frozen=True, kw_only=True):
     def boxed(self) -> bool:
         return self.kind != "none"
 
+    @property
+    def walled(self) -> bool:
+        """True if every wall stands, so that a command may be approved on its strength."""
+        return self.boxed and not self.missing
+
 
 class Looked(Struct, frozen=True, kw_only=True):
     """A path as it was spelled and where it really lies, both below the workspace where they can be."""
@@ -136,6 +141,34 @@ class Looked(Struct, frozen=True, kw_only=True):
     spelled: str
     real: str
     links: int = 1
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What a command would change. `paths` are counted from the workspace, globs among them.
+
+    `scope` says what of them: the `paths` themselves, folders with all that is in them; what lies `below` them, git's
+    own files apart; of that what is `unignored`; files that git has `tracked`; or `everything` in the workspace.
+    `follows`: a link at a path is followed.
+    """
+
+    scope: Literal["paths", "below", "unignored", "tracked", "everything"]
+    paths: tuple[str, ...] = ()
+    follows: bool = True
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """A file or folder that undo would not bring back, and why not."""
+
+    path: str
+    why: str
+
+
+class Survey(Struct, frozen=True, kw_only=True):
+    """What of a change could not be taken back, whether undo brings anything back, and what can be rebuilt."""
+
+    losses: tuple[Loss, ...] = ()
+    undone: bool = False
+    rebuilt: tuple[str, ...] = ()
 
 
 class Hands(Protocol):
@@ -153,8 +186,16 @@ class Hands(Protocol):
 
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]: ...
 
-    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """What stands at each path now, in a few words, for a person who is asked about it."""
+    def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
+        """What a command would `delete`, `move` or `change` at each path, for a person who is asked about it."""
+        ...
+
+    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+        """Find out what undo would bring back of each change; the workspace is recorded for this."""
+        ...
+
+    def require_undo(self, call_id: str) -> None:
+        """Let the command of this call run only with a snapshot before it."""
         ...
 
     def ended_jobs(self) -> tuple[EndedJob, ...]:

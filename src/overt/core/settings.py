@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 Mode = Literal["review", "auto", "plan", "yolo"]
 Action = Literal["allow", "ask", "deny"]
+DangerousPolicy = Literal["reach", "always"]
 SandboxMode = Literal["auto", "bubblewrap", "landlock", "none"]
 Calls = Literal["native", "schema", "text"]
 """How a model calls tools: through its server, as one JSON object a reply, or written out in its text."""
@@ -115,7 +116,8 @@ class ProviderEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """`tool` or `tool(pattern)`; `origin` is the file and line, or the flag, that set it.
+    """`tool` or `tool(pattern)`; `origin` is the file and line, or the flag, that set it. `of_project`: a project's
+    configuration did, which cannot allow what is final.
 
     `network`: commands that the rule allows may use the network. `exact`: the pattern is one command, letter for
     letter, as an answer with *always* may store it.
@@ -127,6 +129,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     origin: str = "default"
     network: bool = False
     exact: bool = False
+    of_project: bool = False
 
     def text(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool

@@ -13,31 +13,29 @@ from overt.core.history import DENIED
 from overt.core.ids import new_id
 from overt.core.late import late
 from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
-from overt.core.settings import Action, Mode, Rule
+from overt.core.settings import Action, DangerousPolicy, Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Diffs, Output, Plain, View
 from overt.engine.attempt import attempt
 from overt.lib.catalogue import say
 from overt.repair.mend import Mended
-from overt.safety.policy import Sight, Verdict, harmless, judge, subject_of
+from overt.safety.policy import Sight, Verdict, World, harmless, judge, subject_of
+from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import ALWAYS, Subject, lasting, opens_network
 
-NOBODY = "there is nobody to ask; allow it with --allowedTools or run it in a terminal"
-NO_BOX = (
-    "there is nobody to ask and no sandbox; allow it with --allowedTools or --permission-mode, install bubblewrap, "
-    'or set sandbox.mode = "none" to do without one'
+NON_INTERACTIVE = "This needs approval, and the run is non-interactive."
+NO_SANDBOX = (
+    "There is no sandbox with all walls to contain it. Allow it with `--allowedTools`, install bubblewrap, "
+    'or set `sandbox.mode = "none"` to run commands without a sandbox.'
 )
-NO_NETWORK = (
-    "this command needs the network, which the sandbox keeps closed, and the run is non-interactive. The user can "
-    'allow it with `--network`, with `allow = [{{ rule = "{rule}", network = true }}]` under [permissions] in the '
-    "user configuration, or in a chat"
+OPEN_NETWORK = (
+    'The user can allow it with `--network`, with `allow = [{{ rule = "{rule}", network = true }}]` under [permissions] '
+    "in the user configuration, or in a chat."
 )
 UNWANTED = "sandbox.mode is none"
 CLAIMED_PATH = re.compile(r"(?:write to )?(?P<path>\S.*) (?:was blocked|is hidden) by the sandbox(?:: .*)?")
-OUTPUT_END = 2048
 LONGEST_REASON = 200
 """Characters of the model's reason for the network that a person is shown."""
-NEEDS_A_PERSON = "only a person can allow this, and there is nobody to ask; run it in a terminal"
 
 
 class Admission:
@@ -51,15 +49,19 @@ class Admission:
         self.failure: ToolError | None = None
         self.box = Profile()
         self.note = ""
+        self.aftermath = ""
+        """What the model reads after the result of a recoverable command."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
     """`fallback` holds where no rule speaks (None: the mode decides); `dont_ask` denies whatever would be asked.
 
     `bare`: a person has said that no sandbox is wanted. `write` and `network` are what every box lets through.
+    `dangerous_policy` says which dangerous commands are final.
     """
 
     rules: tuple[Rule, ...]
+    dangerous_policy: DangerousPolicy = "reach"
     fallback: Action | None = None
     dont_ask: bool = False
     bare: bool = False
@@ -112,25 +114,25 @@ class Gate:
         standing = await self._hands.standing() if runs else expected
         if standing.kind != expected.kind:
             yield Noticed(agent=agent, text=told_of_sandbox(standing), level="warning")
+        effective = mode or (self.mode if self._terms.write else "plan")
+        reach = await self._judge_reach(admission, SandboxState() if mode else standing, effective)
         verdict = judge(
             admission.subject,
             tool.effects,
             rules=self._terms.rules,
-            mode=mode or (self.mode if self._terms.write else "plan"),
+            mode=effective,
             fallback=self._terms.fallback,
-            boxed=standing.boxed,
+            world=World(boxed=standing.boxed if effective == "plan" else standing.walled, reach=reach),
         )
         if verdict.rule == "plan" and not self._terms.write:
             why = f"the sandbox is read-only, so {tool.name} was refused"
             verdict = replace(verdict, rule="read-only", origin="sandbox", why=why)
         network = mode is None and standing.boxed and self._lacks_network(admission)
         if network and (verdict.action == "allow" or (verdict.action == "ask" and verdict.by == "mode")):
-            verdict = Verdict(action="ask", rule="network", origin="sandbox", by="guard")
+            verdict = _without_network(admission)
         answer = Answer(choice="once" if verdict.action == "allow" else "deny")
         by = verdict.by
-        if verdict.rule == "network" and (self.asker is None or self._terms.dont_ask):
-            answer = Answer(choice="deny", reason=NO_NETWORK.format(rule=_suggested(admission)))
-        elif verdict.action == "ask" and (self.asker is None or self._terms.dont_ask):
+        if verdict.action == "ask" and (self.asker is None or self._terms.dont_ask):
             answer = self._unanswered(verdict, standing)
         elif verdict.action == "ask" and self.asker is not None:
             try:
@@ -147,6 +149,10 @@ class Gate:
             yield Noticed(agent=agent, text=problem, level="warning")
         if answer.choice == "deny":
             admission.refusal = _refusal(verdict, answer, by)
+        elif reach and not reach.finals:
+            admission.aftermath = reach.note
+            if reach.undone and by != "person":
+                self._hands.require_undo(admission.mended.call.id)
         admission.box = self._box(admission, network=network and by == "person")
         yield PermissionDecided(
             agent=agent,
@@ -157,6 +163,7 @@ class Gate:
             by=by,
             reason=answer.reason or verdict.why,
             remembered=remembered,
+            allowed_by=verdict.allowed_by if answer.choice == "deny" and by != "person" else (),
         )
 
     async def widen(self, admission: Admission, blocked: str, tell: Callable[[Event], None], agent: str) -> bool:
@@ -220,29 +227,33 @@ class Gate:
         return found
 
     def blocked(self, admission: Admission, outcome: Outcome) -> str:
-        """What the sandbox refused: as it was named, or the network where a command failed for the lack of it.
-
-        In a pipe the last program decides about the exit code, so the end of the output is looked at as well.
-        """
+        """What the sandbox refused: as it was named, or the network where a command that needs it did without."""
         box, view, subject = admission.box, outcome.view, admission.subject
         if outcome.blocked or box.network or box.outside or not isinstance(view, Output):
             return outcome.blocked
-        known = subject.reading.network
-        piped = self.changes(admission) and any("|" in value for value in subject.values)
-        if not (known or piped) or not self._hands.guess().boxed:
+        if not subject.reading.network or not self._hands.guess().boxed:
             return ""
-        offline = late("denial.offline").search(outcome.text[-OUTPUT_END:])
-        return late("denial.network") if (known and view.code) or offline else ""
+        return late("denial.network") if view.code or late("denial.offline").search(outcome.text) else ""
+
+    async def _judge_reach(self, admission: Admission, sandbox: SandboxState, mode: Mode) -> Reach | None:
+        """How far a dangerous command reaches; None for every other call, and where the mode refuses it anyway."""
+        reading = admission.subject.reading
+        if reading.hazard != "dangerous" or mode == "plan":
+            return None
+        policy = self._terms.dangerous_policy
+        changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
+        surveys = dict(zip(changes, await self._hands.survey(tuple(changes.values())), strict=True)) if changes else {}
+        return judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=self._has_network(admission))
 
     def _unanswered(self, verdict: Verdict, standing: SandboxState) -> Answer:
-        """Nobody can be asked: inside a sandbox that stands, or where none is wanted, the work goes on."""
-        if verdict.dangerous:
-            return Answer(choice="deny", reason=NEEDS_A_PERSON)
-        if self._terms.dont_ask:
-            return Answer(choice="deny", reason=NOBODY)
-        if standing.boxed or self._terms.bare:
+        """Nobody can be asked: what the mode asks about runs in a sandbox with all walls, or where none is wanted."""
+        if verdict.remedy:
+            return Answer(choice="deny", reason=f"{NON_INTERACTIVE} {verdict.remedy}")
+        if self._terms.dont_ask or verdict.by != "mode":
+            return Answer(choice="deny", reason=f"{NON_INTERACTIVE} Allow it with `--allowedTools` or start a chat.")
+        if standing.walled or self._terms.bare:
             return Answer(choice="once")
-        return Answer(choice="deny", reason=NO_BOX)
+        return Answer(choice="deny", reason=f"{NON_INTERACTIVE} {NO_SANDBOX}")
 
     def _lacks_network(self, admission: Admission) -> bool:
         """True if a command needs the network and neither the settings nor a rule open it."""
@@ -291,7 +302,9 @@ class Gate:
     ) -> PermissionAsked:
         described = getattr(admission.mended.args, "description", "")
         reading = admission.subject.reading
-        touched = tuple(dict.fromkeys(path for cause in reading.causes for path in cause.touches))
+        affects = dict.fromkeys(
+            line for cause in reading.causes for line in self._hands.weigh(cause.touches, cause.verb)
+        )
         rules = () if verdict.dangerous or verdict.by == "rule" else self._always(admission, network=network)
         return PermissionAsked(
             agent=agent,
@@ -302,7 +315,7 @@ class Gate:
             view=view,
             always=", ".join(rule.text() for rule in rules),
             dangerous=verdict.dangerous,
-            affects=self._hands.weigh(touched),
+            affects=tuple(affects),
             hazards=reading.words,
             described=described,
             network=network,
@@ -352,8 +365,21 @@ def _where(box: Profile, wider: Profile) -> str:
     return "with the network" if wider.network != box.network else "and let it write"
 
 
+def _without_network(admission: Admission) -> Verdict:
+    """The command needs the network, which the sandbox keeps closed."""
+    return Verdict(
+        action="ask",
+        rule="network",
+        origin="sandbox",
+        by="guard",
+        why="It needs the network, which is closed in the sandbox",
+        remedy=OPEN_NETWORK.format(rule=_suggested(admission)),
+        allowed_by=("--network",),
+    )
+
+
 def _refusal(verdict: Verdict, answer: Answer, by: str) -> str:
     if by == "person":
         return f"{DENIED}{f': {answer.reason}' if answer.reason else '.'}"
     reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)
-    return f"Denied ({verdict.rule}, {verdict.origin}): {'; '.join(reasons)}"
+    return f"Denied ({verdict.rule}, {verdict.origin}): {'. '.join(reasons)}"

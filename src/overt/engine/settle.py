@@ -123,6 +123,7 @@ async def _run_tool(agent: Agent, admission: Admission, emit: Emit) -> list[Even
             )
         else:
             outcome = _noted(outcome, f"[{blocked}]", admission.note and f"[overt] {admission.note}")
+    outcome = _noted(outcome, admission.aftermath and f"[overt] {admission.aftermath}")
     repairs = [Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
     ms = round((monotonic() - started) * 1000)
     return [*repairs, *journal.facts, _finished(agent, call_id, outcome, journal.seen, ms)]

@@ -53,7 +53,7 @@ def _settled(name: str, value: Word) -> bool:
 def variable(call: Call, name: str, value: Word) -> None:
     """One assignment, wherever it stands."""
     if RISKY.fullmatch(name) and not _settled(name, value):
-        call.dangerous(f"changes {name}, which decides what runs")
+        call.dangerous(f"changes {name}, which decides what runs", kind="environment")
     elif HOLDS_COMMAND.fullmatch(name):
         text = value.text.strip()
         if value.computed:
@@ -62,11 +62,11 @@ def variable(call: Call, name: str, value: Word) -> None:
             if re.match(r"ssh(?:\s|$)", text) and not re.search(r"(?i)command", text):
                 call.ordinary(f"sets {name}")
             else:
-                call.dangerous(f"sets {name}, which some programs run")
+                call.dangerous(f"sets {name}, which some programs run", kind="environment")
                 call.script(value)
     elif BUILDS.fullmatch(name):
         if LOADS.search(value.text):
-            call.dangerous(f"changes {name}, which decides what runs")
+            call.dangerous(f"changes {name}, which decides what runs", kind="environment")
         else:
             call.ordinary(f"sets {name}")
     if EVALUATED.search(value.text) and not value.hole:
@@ -99,7 +99,7 @@ def unset(call: Call) -> None:
     call.harmless()
     for word in call.args:
         if RISKY.fullmatch(word.text):
-            call.dangerous(f"changes {word.text}, which decides what runs")
+            call.dangerous(f"changes {word.text}, which decides what runs", kind="environment")
         if EVALUATED.search(word.text) and not word.hole:
             call.unreadable("evaluates a quoted substitution")
 
@@ -111,7 +111,7 @@ def evaluating(call: Call) -> None:
         call.unreadable("evaluates a quoted substitution")
     for word in call.args:
         if RISKY.fullmatch(word.text):
-            call.dangerous(f"changes {word.text}, which decides what runs")
+            call.dangerous(f"changes {word.text}, which decides what runs", kind="environment")
 
 
 def printf(call: Call) -> None:
@@ -124,7 +124,7 @@ def printf(call: Call) -> None:
 
 def mapfile(call: Call) -> None:
     if any(word.text.startswith("-C") for word in call.args):
-        call.dangerous("runs a callback")
+        call.dangerous("runs a callback", kind="code")
     else:
         evaluating(call)
 
@@ -141,41 +141,41 @@ def alias(call: Call) -> None:
     for word in call.args:
         _, equals, value = word.text.partition("=")
         if equals:
-            call.dangerous("changes what a name runs")
+            call.dangerous("changes what a name runs", kind="environment")
             call.script(Word(text=value, plain=value, hole=word.hole, computed=word.computed))
 
 
 def hash_(call: Call) -> None:
     if call.options("-p").has("-p"):
-        call.dangerous("changes what a name runs")
+        call.dangerous("changes what a name runs", kind="environment")
     else:
         call.harmless()
 
 
 def enable(call: Call) -> None:
     if call.options("-f").has("-f", "-n", "-d"):
-        call.dangerous("changes what a name runs")
+        call.dangerous("changes what a name runs", kind="environment")
     else:
         call.harmless()
 
 
 def shopt(call: Call) -> None:
     if any(word.text in ("expand_aliases", "extdebug") for word in call.args) and call.options().has("-s"):
-        call.dangerous("changes what a name runs")
+        call.dangerous("changes what a name runs", kind="environment")
     else:
         call.harmless()
 
 
 def completion(call: Call) -> None:
     if any(re.match(r"-\w*[CFPSXx]", word.text) for word in call.args):
-        call.dangerous("runs a callback")
+        call.dangerous("runs a callback", kind="code")
     else:
         evaluating(call)
 
 
 def bind(call: Call) -> None:
     if call.args and not call.options("-m -q").has("-l", "-p", "-P", "-v", "-V", "-s", "-S", "-X", "-q"):
-        call.dangerous("changes what a key runs")
+        call.dangerous("changes what a key runs", kind="environment")
     else:
         call.harmless()
 
@@ -207,7 +207,7 @@ def less(call: Call) -> None:
     if any(re.match(r"\+.*[!|vs:]", word.text) for word in call.args) or given.has(
         "-k", "--lesskey-file", "--lesskey-src"
     ):
-        call.dangerous("may run a command")
+        call.dangerous("may run a command", kind="code")
     else:
         call.harmless()
 

@@ -4,13 +4,28 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from overt.safety._items import NO_FEED, Feed
-from overt.safety._options import Options, Shape, options
+from overt.safety._options import Options, options
 from overt.safety._words import Word, literal
-from overt.safety.danger import Hazard
+from overt.safety.danger import Hazard, Kind, Verb
 
 BLAND = frozenset("touch mkdir mkfifo mktemp cd type hash enable shopt bind command".split())
 """Programs without an option that does harm."""
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What a simple command changes; see `Cause`. `touches` are words, which may be computed."""
+
+    kind: Kind = "system"
+    verb: Verb = "change"
+    touches: Sequence[Word] = ()
+    key: tuple[str, ...] = ()
+
+
+NO_CHANGE = Change()
+UNREADABLE = Change(kind="code")
 
 
 class Bench(Protocol):
@@ -20,7 +35,7 @@ class Bench(Protocol):
     sends: bool
 
     def note(
-        self, hazard: Hazard, words: str, why: str, *, touches: tuple[str, ...] = (), opaque: bool = False
+        self, hazard: Hazard, words: str, why: str, change: Change = NO_CHANGE, *, opaque: bool = False
     ) -> None: ...
     def command(self, words: Sequence[Word], feed: Feed, *, depth: int) -> None: ...
     def script(self, text: str, *, depth: int, feed: Feed = NO_FEED, given: Sequence[Word] | None = None) -> None: ...
@@ -28,7 +43,6 @@ class Bench(Protocol):
     def exists(self, path: str) -> bool: ...
     def enter(self, folder: Word | None) -> None: ...
     def set_variable(self, name: str, value: Word) -> None: ...
-    def shaped(self, call: "Call", shape: Shape, args: Sequence[Word]) -> None: ...
 
 
 class Call:
@@ -39,6 +53,8 @@ class Call:
         self.args = tuple(words[1:])
         self.feed = feed
         self.depth = depth
+        self.key: tuple[str, ...] = (self.name,)
+        """The words that a rule must hold to allow what is dangerous in it."""
 
     @property
     def shown(self) -> str:
@@ -56,12 +72,22 @@ class Call:
     def ordinary(self, why: str = "") -> None:
         self.bench.note("ordinary", self.shown, why)
 
-    def dangerous(self, why: str, touches: Sequence[Word] = (), *, opaque: bool = False) -> None:
-        paths = tuple(word.text for word in touches if word.literal)
-        self.bench.note("dangerous", self.shown, why, touches=paths, opaque=opaque)
+    def inline(self, why: str) -> None:
+        """Code that the command itself holds: contained by the sandbox like a script."""
+        self.bench.note("ordinary", self.shown, why, UNREADABLE)
+
+    def dangerous(
+        self, why: str, touches: Sequence[Word] | None = None, *, kind: Kind | None = None, key: tuple[str, ...] = ()
+    ) -> None:
+        """What it touches is given where it changes files; else the reason says what kind of change it is."""
+        usual: Kind = getattr(why, "kind", "system" if touches is None else "files")
+        change = Change(
+            kind=kind or usual, verb=getattr(why, "verb", "change"), touches=touches or (), key=key or self.key
+        )
+        self.bench.note("dangerous", self.shown, why, change)
 
     def unreadable(self, why: str) -> None:
-        self.dangerous(why, opaque=True)
+        self.bench.note("dangerous", self.shown, why, UNREADABLE, opaque=True)
 
     def run(self, words: Sequence[Word], feed: Feed = NO_FEED) -> None:
         self.bench.command(words, feed, depth=self.depth + 1)
@@ -87,7 +113,7 @@ class Call:
     def send(self, why: str) -> None:
         """The command sends data that its words do not show."""
         self.bench.sends = True
-        self.dangerous(why)
+        self.dangerous(why, kind="published")
 
     def file(self, text: str) -> Word:
         return literal(text)

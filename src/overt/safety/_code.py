@@ -11,6 +11,9 @@ from overt.safety._call import Call, base_name
 from overt.safety._options import options
 from overt.safety._verbs import DESTROYING, verbs
 from overt.safety._words import Word, literal
+from overt.safety.danger import Reason
+
+DELETES = Reason("deletes files", "files", "delete")
 
 # ── interpreters ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -144,12 +147,12 @@ def interpreter(call: Call, kind: Interpreter) -> None:
         word = call.args[at]
         text = word.text.partition("=")[0]
         if word.wild:
-            return call.unreadable("runs code given as an argument")
+            return call.inline("runs code given as an argument")
         if not text.startswith("-") or text in ("-", "--"):
             break
         clustered = text[1:2] != "-" and not single
         if code & ({f"-{letter}" for letter in text[1:]} if clustered else {text}):
-            return call.unreadable("runs code given as an argument")
+            return call.inline("runs code given as an argument")
         if text in kind.checks.split():
             return call.harmless()
         if kind is INTERPRETERS["python"] and (glued := re.fullmatch(r"-[A-Za-ln-z]*m(.*)", word.text)):
@@ -162,7 +165,7 @@ def interpreter(call: Call, kind: Interpreter) -> None:
             next(rest, None)
     operands = call.options(kind.takes).operands
     if operands and operands[0].text in kind.words.split():
-        return call.unreadable("runs code given as an argument")
+        return call.inline("runs code given as an argument")
     if operands and operands[0].text != "-" and not operands[0].text.startswith(("/dev/", "/proc/")):
         script = operands[0]
         if script.stream or (script.computed and script.leads):
@@ -171,8 +174,10 @@ def interpreter(call: Call, kind: Interpreter) -> None:
         if verbs(operands[1:2]) & DESTROYING or (texts[:1] == ["migrate"] and "zero" in texts):
             return call.dangerous("is told to delete, stop or reset something")
         if script.text == "setup.py" and {"upload", "register"} & set(texts):
-            return call.dangerous("publishes something")
+            return call.dangerous("publishes something", kind="published")
         return call.ordinary("runs a script")
+    if call.feed.text:
+        return call.inline("runs code of a here-document")
     if call.feed.kind != "none" or operands:
         return call.unreadable("runs what it is sent")
     return call.ordinary("starts an interpreter")
@@ -198,11 +203,11 @@ def _module(call: Call, args: tuple[Word, ...]) -> None:
         shadowed = any(call.bench.exists(word.text.partition(".")[0] + end) for word in rest for end in (".py", ""))
         call.harmless() if rest and not shadowed else call.ordinary("runs a module")
     elif module in ("venv", "virtualenv") and any(word.text == "--clear" for word in rest):
-        call.dangerous("deletes files", [word for word in rest if not word.text.startswith("-")])
+        call.dangerous(DELETES, [word for word in rest if not word.text.startswith("-")])
     elif module in READING_MODULES or (module in ARCHIVE_MODULES and rest and rest[0].text in LISTING):
         call.harmless()
     elif args[0].leads or module in CODE_MODULES:
-        call.unreadable("runs code given as an argument")
+        call.inline("runs code given as an argument")
     elif module in ("rm", "install") or module in INTERPRETERS:
         call.ordinary("runs a module")
     else:
@@ -248,7 +253,7 @@ def sql(call: Call) -> None:
     statements = [*given.values(*code.replace("-cmd", "--cmd").split())]
     statements += given.operands[1:] if lite else ()
     if given.has("-o", "--output", "-L", "--log-file", "--tee", "--pager", "--init-command", "--init"):
-        call.dangerous("writes files or runs programs")
+        call.dangerous("writes files or runs programs", kind="code")
     if call.feed.kind == "text":
         statements.append(literal(call.feed.text))
     elif call.feed.kind == "stream":
@@ -263,7 +268,7 @@ def sql(call: Call) -> None:
         return call.harmless()
     text = "\n".join(re.sub(r"'(?:[^']|'')*'|--[^\n]*", "''", word.plain) for word in statements)
     if SQL_WRITES.search(text) or not all(SQL_READS.match(part) for part in text.split(";")):
-        return call.dangerous("changes a database")
+        return call.dangerous("changes a database", given.operands[:1] if lite else None)
     return call.harmless()
 
 
@@ -283,7 +288,7 @@ def _mongo_reads(text: str) -> bool:
 
 def dc(call: Call) -> None:
     if any("!" in word.text for word in call.args) or call.feed.kind == "stream":
-        call.dangerous("runs a command from its script")
+        call.dangerous("runs a command from its script", kind="code")
     else:
         call.harmless()
 
@@ -296,7 +301,7 @@ def make(call: Call) -> None:
     if given.has("--eval", "-E", exact=False) or any(
         word.text.startswith(("SHELL=", ".SHELLFLAGS=", "MAKEFLAGS=")) for word in call.args
     ):
-        call.dangerous("runs a recipe given as an argument")
+        call.dangerous("runs a recipe given as an argument", kind="code")
     elif any(word.text in ("-", "/dev/stdin") or word.stream or word.computed for word in files):
         call.unreadable("runs a makefile that cannot be read here")
     elif given.holds("-n", "--dry-run", "--just-print", "--recon") or given.has("-q", "--question", "-v"):

@@ -3,10 +3,14 @@
 import re
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from overt.safety._call import Call, base_name
 from overt.safety._options import Options
+from overt.safety._shapes import judge_shape
 from overt.safety._tools import SHAPES as TOOLS
 from overt.safety._words import Word, literal
+from overt.safety.danger import Reason
 
 
 def tee(call: Call) -> None:
@@ -55,10 +59,14 @@ def dd(call: Call) -> None:
     if any(word.leads for word in call.args):
         call.unreadable("writes where a computed word says")
     elif any(word.text not in ("of=/dev/null", "of=/dev/stdout") for word in targets):
-        call.dangerous("writes raw data", [literal(word.text[3:]) for word in targets if word.literal])
+        call.dangerous("writes raw data", [replace(word, text=word.text[3:], plain=word.plain[3:]) for word in targets])
     else:
         call.harmless()
 
+
+DELETES = Reason("deletes files", "files", "delete")
+EXTRACTS = Reason("extracts over files", "unpack")
+PATCHES = Reason("applies changes to files", "worktree")
 
 TAR_RUNS = (
     "--to-command --checkpoint-action --use-compress-program --rsh-command --info-script --new-volume-script -I -F"
@@ -76,20 +84,20 @@ def tar(call: Call) -> None:
             args[:1] = [literal(letters), literal("-f")]
     given = Call(call.bench, [call.words[0], *args], call.feed, call.depth).options(TAR_TAKES)
     if given.has(*TAR_RUNS.split(), exact=False):
-        return call.dangerous("runs a program of its own")
+        return call.dangerous("runs a program of its own", kind="code")
     if args and args[0].hole and args[0].leads:
         return call.unreadable("may be told anything by a computed word")
     for word in given.values("--index-file", "--volno-file", exact=False):
         call.write(word)
     if given.has("--remove-files", "--delete", "--recursive-unlink", "--unlink-first", exact=False):
-        return call.dangerous("deletes files")
+        return call.dangerous(DELETES, [])
     archive = next(given.values("-f", "--file", exact=False), None)
     if given.has("-x", "--extract", "--get", exact=False):
         if given.has("-O", "--to-stdout"):
             return call.harmless()
         if given.has("-k", "--keep-old-files", "--skip-old-files"):
             return call.ordinary("extracts files")
-        return call.dangerous("extracts over files")
+        return call.dangerous(EXTRACTS, [*given.values("-C", "--directory", exact=False)] or [literal(".")])
     if given.has("-t", "--list", "-d", "--diff", "--compare"):
         return call.harmless()
     if given.has("-r", "-u", "-A", "--append", "--update", "--catenate", "--concatenate"):
@@ -132,7 +140,7 @@ def unzip(call: Call) -> None:
     elif given.has("-n") or (folder and folder.literal and not given.has("-o") and not call.bench.exists(folder.text)):
         call.ordinary("extracts files")
     else:
-        call.dangerous("extracts over files")
+        call.dangerous(EXTRACTS, [folder or literal(".")])
 
 
 def rsync(call: Call) -> None:
@@ -142,11 +150,16 @@ def rsync(call: Call) -> None:
     if given.has("-e", "--rsh", "--rsync-path", exact=False) and any(
         re.search(r"[\s/]", word.text) or word.hole for word in given.values("-e", "--rsh", "--rsync-path", exact=False)
     ):
-        call.dangerous("runs a program of its own")
+        call.dangerous("runs a program of its own", kind="code")
     elif given.holds("-n", "--dry-run") or given.has("--list-only") or len(given.operands) < 2:
         call.harmless()
     else:
-        call.dangerous("overwrites or deletes files", given.operands[-1:])
+        deletes = given.has("--delete", "--del", "--remove-source-files", exact=False)
+        call.dangerous(
+            "overwrites or deletes files",
+            given.operands if deletes else given.operands[-1:],
+            kind="files" if deletes else "unpack",
+        )
     if any(":" in word.text for word in given.operands):
         call.online()
 
@@ -158,7 +171,8 @@ def patch(call: Call) -> None:
     if given.holds("--dry-run") or given.has("-C", "--check"):
         call.harmless()
     else:
-        call.dangerous("applies changes to files", given.operands[:1])
+        folder = [*given.values("-d", "--directory", exact=False)]
+        call.dangerous(PATCHES, [*given.operands[:1], *folder])
 
 
 TWO_OPERANDS = {
@@ -221,7 +235,7 @@ def _method(call: Call, given: Options, *names: str) -> None:
     for word in given.values(*names):
         method = word.text.upper()
         if method == "DELETE" or word.hole:
-            call.dangerous("deletes something elsewhere")
+            call.dangerous("deletes something elsewhere", kind="published")
         elif method not in ("GET", "HEAD", "OPTIONS"):
             call.ordinary("changes something elsewhere")
 
@@ -246,7 +260,7 @@ def wget(call: Call) -> None:
     _method(call, given, "--method")
     call.harmless()
     if given.has("-e", "--execute", "--use-askpass", "-i", "--input-file", "--config", exact=False):
-        call.dangerous("is told more by a file or a command")
+        call.dangerous("is told more by a file or a command", kind="code")
     if given.has("--post-file", "--body-file"):
         call.send("sends a file elsewhere")
     elif any(word.computed for word in given.values("--post-data", "--body-data")):
@@ -262,7 +276,7 @@ def wget(call: Call) -> None:
     if documents or given.has("--spider"):
         return
     if given.has("-r", "-m", "-N", "-c", "-k", "-K", "--recursive", "--mirror", "--timestamping", "--continue"):
-        call.dangerous("overwrites files")
+        call.dangerous("overwrites files", [literal(".")], kind="unpack")
     for word in given.operands:
         call.ordinary("downloads a file")
         call.write(_remote_name(word), append=True)
@@ -276,7 +290,7 @@ def httpie(call: Call) -> None:
     for word in given.values("-o", "--output"):
         call.write(word)
     if method == "DELETE":
-        call.dangerous("deletes something elsewhere")
+        call.dangerous("deletes something elsewhere", kind="published")
     elif (
         given.has("-d", "--download")
         or method not in ("GET", "HEAD", "OPTIONS")
@@ -291,7 +305,7 @@ def gh(call: Call) -> None:
     """`gh api` asks unless it is told a method or given fields; GraphQL is always sent as a field."""
     given = call.options(f"{TOOLS['gh'].takes} --field --raw-field --input --preview -p")
     if [word.text for word in given.operands[:1]] != ["api"]:
-        return call.bench.shaped(call, TOOLS["gh"], call.args)
+        return judge_shape(call, TOOLS["gh"], call.args)
     call.online()
     fields = [*given.values("-f", "-F", "--field", "--raw-field")]
     methods = {word.text.upper() for word in given.values("-X", "--method")}
@@ -300,7 +314,7 @@ def gh(call: Call) -> None:
     else:
         changes = not methods <= {"GET", "HEAD"} if methods else bool(fields)
     if changes or given.has("--input"):
-        return call.dangerous("changes data through the interface")
+        return call.dangerous("changes data through the interface", kind="published")
     return call.harmless()
 
 

@@ -8,36 +8,44 @@ from msgspec.structs import replace
 from overt.safety._call import Call
 from overt.safety._options import Shape, options
 from overt.safety._runners import command_start
-from overt.safety._words import Word
+from overt.safety._shapes import judge_shape
+from overt.safety._words import Word, literal
+from overt.safety.danger import Reason
 
 GLOBAL_TAKES = frozenset(
     "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source".split()
 )
 
-REWRITES = "rewrites history"
-DISCARDS = "throws away work that was not committed"
-REFS = "deletes or moves branches, tags or remotes"
-RUNS = "runs a program of its own"
-CONFIG = "changes settings that decide what git runs"
-OTHERS = "changes what others have"
+REWRITES = Reason("rewrites commits", "worktree")
+DISCARDS = Reason("throws away work that was not committed", "worktree")
+CHANGES = Reason("changes or deletes files", "files")
+DELETES = Reason("deletes files that git does not know", "untracked", "delete")
+REFS = Reason("deletes or moves branches or tags", "worktree")
+HISTORY = Reason("rewrites history beyond the reflog", "history")
+REMOTES = Reason("changes remotes or other repositories", "history")
+RUNS = Reason("runs a program of its own", "code")
+CONFIG = Reason("changes settings that decide what git runs", "history")
+OTHERS = Reason("changes what others have", "published")
 
 SHAPE = Shape(
     bad={
-        DISCARDS: """reset --hard|--merge|--keep; clean !-n|--dry-run; restore !--staged|-S; restore --worktree|-W;
-            restore -W; checkout -f|--force|-B|-p|--patch|--ours|--theirs|-m|--merge|--pathspec-from-file; switch -f
-            |--force|-C|--force-create|--discard-changes|-m|--merge|--orphan; checkout --orphan; rm !-n|--dry-run; mv
-            !-n|--dry-run; stash drop|clear; apply !--check|--stat|--numstat|--summary; apply --apply; checkout-index;
-            read-tree; update-index; merge --abort|--quit; cherry-pick --abort|--quit; revert --abort|--quit;
-            am --abort|--skip|--quit; sparse-checkout set|add|reapply|disable|init; submodule deinit|absorbgitdirs
-            |set-url; worktree remove|move|repair; worktree add -B|-f|--force; worktree prune !-n|--dry-run;
-            bisect reset; rerere clear|forget; merge-file !-p|--stdout; notes remove|prune;
-            lfs prune|uninstall; pull --force|-f""",
-        REWRITES: """commit --amend; rebase; filter-branch; filter-repo; replace; reset --soft|--mixed *; fast-import;
-            pull --rebase|-r; commit --fixup --amend; gc --prune|--aggressive; prune !-n|--dry-run; reflog expire
-            |delete|drop; prune-packed; update-ref; symbolic-ref * *; symbolic-ref -d|--delete; pack-refs;
-            repack -a|-A|-d; maintenance unregister; history""",
-        REFS: """branch -d|-D|-m|-M|-C|-f|--delete|--move|--force; tag -d|-f|--delete|--force; remote remove|rm|rename
-            |set-url|set-head|set-branches; remote prune !-n|--dry-run; fetch --force|-f""",
+        DISCARDS: """reset --hard|--merge|--keep; restore !--staged|-S; restore --worktree|-W; restore -W;
+            checkout -f|--force|-B|-p|--patch|--ours|--theirs|-m|--merge|--pathspec-from-file; switch -f
+            |--force|-C|--force-create|--discard-changes|-m|--merge|--orphan; checkout --orphan; stash drop|clear;
+            apply !--check|--stat|--numstat|--summary; apply --apply; checkout-index; read-tree; update-index;
+            merge --abort|--quit; cherry-pick --abort|--quit; revert --abort|--quit; am --abort|--skip|--quit;
+            sparse-checkout set|add|reapply|disable|init; bisect reset; rerere clear|forget; merge-file !-p|--stdout;
+            notes remove|prune; pull --force|-f""",
+        CHANGES: "rm !-n|--dry-run; mv !-n|--dry-run",
+        DELETES: "clean !-n|--dry-run",
+        REWRITES: """commit --amend; rebase; reset --soft|--mixed *; pull --rebase|-r; commit --fixup --amend""",
+        HISTORY: """filter-branch; filter-repo; replace; fast-import; gc --prune|--aggressive; prune !-n|--dry-run;
+            reflog expire|delete|drop; prune-packed; update-ref; symbolic-ref * *; symbolic-ref -d|--delete; pack-refs;
+            repack -a|-A|-d; maintenance unregister; history; lfs prune|uninstall""",
+        REFS: """branch -d|-D|-m|-M|-C|-f|--delete|--move|--force; tag -d|-f|--delete|--force""",
+        REMOTES: """remote remove|rm|rename|set-url|set-head|set-branches; remote prune !-n|--dry-run; fetch --force|-f;
+            submodule deinit|absorbgitdirs|set-url; worktree remove|move|repair; worktree add -B|-f|--force;
+            worktree prune !-n|--dry-run""",
         OTHERS: """push --force|-f|--force-with-lease|--force-if-includes|--delete|-d|--mirror|--prune !-n|--dry-run;
             send-email; imap-send; svn; p4; cvsexportcommit; push --force|-f|--delete|-d|--mirror --receive-pack""",
         RUNS: """difftool; mergetool; instaweb; daemon; gui; citool; gitk; credential; credential-cache;
@@ -111,6 +119,7 @@ def git(call: Call) -> None:
     name = rest[0].text
     if rest[0].hole:
         return call.unreadable("runs a subcommand that is computed")
+    call.key = ("git", name)
     if any(word.text.startswith(("ext::", "fd::")) for word in rest):
         return call.dangerous(RUNS)
     shape = COUNTED if name in COUNTING else NAMED if name in NAMING else SHAPE
@@ -138,12 +147,25 @@ def git(call: Call) -> None:
     if name == "restore" and any(re.fullmatch(r"-[a-zA-Z]*W[a-zA-Z]*", word.text) for word in rest):
         call.dangerous(DISCARDS)  # -SW: for others -S takes a value
     if name == "fetch" and any(FORCED.match(word.text) for word in given.operands[1:]):
-        return call.dangerous(REFS)
+        return call.dangerous(REMOTES, key=("git", "fetch", "--force"))
     if name == "push" and any(word.text.startswith(("+", ":")) for word in given.operands[1:]):
-        return call.dangerous(OTHERS)
+        refspec = next(word.text for word in given.operands[1:] if word.text.startswith(("+", ":")))
+        return call.dangerous(OTHERS, key=("git", "push", refspec))
+    if name in ("rm", "mv") and not given.holds("-n", "--dry-run"):
+        kept = name == "rm" and given.has("--cached")  # the files stay
+        return call.dangerous(DISCARDS if kept else CHANGES, None if kept else given.operands[1:])
+    if name == "clean" and not given.holds("-n", "--dry-run"):
+        folders = given.operands[1:] or [literal(".")]
+        also_ignored = given.has("-x", "-X")
+        return call.dangerous(DELETES, folders, kind="unpack" if also_ignored or _twice_forced(rest) else "untracked")
     if name in ("clone", "fetch", "pull", "ls-remote") and _on_this_machine(given.operands[1:]):
         shape = replace(shape, net="")
-    return call.bench.shaped(call, shape, rest)
+    return judge_shape(call, shape, rest)
+
+
+def _twice_forced(rest: tuple[Word, ...]) -> bool:
+    """`-ff` deletes repositories that lie in the work tree."""
+    return sum(word.text.count("f") for word in rest if re.fullmatch(r"-[a-zA-Z]+", word.text)) > 1
 
 
 def _on_this_machine(words: Sequence[Word]) -> bool:
@@ -220,7 +242,7 @@ def _checkout(call: Call, rest: tuple[Word, ...]) -> None:
         len(paths) > 1
         or any(word.text in (".", "*") or word.glob or word.hole or call.bench.exists(word.text) for word in paths)
     ):
-        return call.dangerous(DISCARDS, paths[-1:])
+        return call.dangerous(DISCARDS, paths)
     return None
 
 

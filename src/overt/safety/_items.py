@@ -10,16 +10,17 @@ from overt.safety._words import Word
 
 class Feed(Struct, frozen=True, kw_only=True):
     """Standard input: the program's own, a stream of bytes unknown here, or a text written out. `names`: the stream
-    lists names of what is there."""
+    lists names of what is there, which lie in `places` where that is known.
+    A stream with a `text` is a here-document in which pieces are computed."""
 
     kind: Literal["none", "stream", "text"] = "none"
     text: str = ""
     names: bool = False
+    places: tuple[str, ...] = ()
 
 
 NO_FEED = Feed()
 STREAM = Feed(kind="stream")
-LISTED = Feed(kind="stream", names=True)
 
 
 class Redirect(Struct, frozen=True, kw_only=True):

@@ -5,18 +5,15 @@ import re
 from collections.abc import Callable, Sequence
 
 from overt.lib.protected import protected_name
-from overt.safety import _builtins, _code, _files, _products, _runners, _scripts
-from overt.safety._call import Call, shown
+from overt.safety import _builtins, _code, _each, _files, _products, _runners, _scripts
+from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Change, shown
 from overt.safety._git import git
 from overt.safety._items import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
-from overt.safety._options import DRY, Options, Shape, in_value, options, uses
-from overt.safety._packages import SHAPES as PACKAGE_SHAPES
-from overt.safety._programs import DANGEROUS, READERS
-from overt.safety._programs import SHAPES as SYSTEM_SHAPES
-from overt.safety._tools import SAME
-from overt.safety._tools import SHAPES as TOOL_SHAPES
+from overt.safety._listing import NOT_IGNORED
+from overt.safety._options import in_value
+from overt.safety._programs import READERS
+from overt.safety._shapes import ALWAYS, DISKS, SHAPES, judge_shape, judge_stranger, touched
 from overt.safety._variables import Known, add_value, given_words
-from overt.safety._verbs import CHANGING, CLOUD, DESTROYING, DESTROYING_OPTIONS, PUBLISHING, READING, SECRETS, verbs
 from overt.safety._words import Word
 from overt.safety._wrappers import SUBCOMMANDS, WRAPPERS
 from overt.safety.danger import Cause, Hazard, Reading
@@ -33,23 +30,9 @@ HANDLERS: dict[str, Callable[[Call], None]] = {
     **_products.HANDLERS,
     **_scripts.HANDLERS,
     **_runners.HANDLERS,
+    **_each.HANDLERS,
     "git": git,
 }
-SHAPES = {**SYSTEM_SHAPES, **PACKAGE_SHAPES, **TOOL_SHAPES}
-SHAPES |= {name: SHAPES[like] for names, like in SAME.items() for name in names.split()}
-ALWAYS = {name: why for why, names in DANGEROUS.items() for name in names.split()}
-TELLING = ALWAYS.keys() - set("install split format restore dump view init batch at ex ed ne mg eject trash".split())
-"""Names that mean danger even as an argument of a program that nobody knows: it may be a wrapper."""
-
-NAMED_FIRST = frozenset("chmod chown chgrp lchown".split())
-"""The first operand is a mode or an owner, the others are files."""
-VALUES = {
-    "truncate": "-s -r -o --size --reference",
-    "install": "-m -o -g -S --mode --owner --group --suffix",
-    "chown": "--from",
-}
-"""Options whose value is the next word and no file that is changed."""
-
 KNOWN = frozenset((*HANDLERS, *SHAPES, *ALWAYS, *READERS, *WRAPPERS, *SUBCOMMANDS))
 SYSTEM_FOLDERS = frozenset("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin".split())
 SYSTEM_PATHS = re.compile(r"/(?:dev|proc|sys|etc|boot|usr|bin|sbin|lib\w*|root)(?:/|$)")
@@ -65,9 +48,12 @@ def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> R
         judge.script(command.replace("\\\n", ""), depth=0)
     if not command.strip():
         judge.note("ordinary", "", "")
+    causes = [*judge.causes.values()]
+    if judge.causes_left_out:
+        causes.append(Cause(words=command[:80], why="holds too many commands to tell them apart", kind="code"))
     return Reading(
         hazard=LEVELS[judge.level],
-        causes=tuple(judge.causes.values()),
+        causes=tuple(causes),
         commands=tuple(judge.commands),
         opaque=judge.opaque,
         network=judge.network,
@@ -87,7 +73,7 @@ class Judge:
         self.commands: dict[str, None] = {}
         self.writes: dict[str, None] = {}
         self.notable: dict[str, None] = {}
-        self.opaque = self.network = self.redirects = self.sends = False
+        self.opaque = self.network = self.redirects = self.sends = self.causes_left_out = False
         self._functions: set[str] = set()
         self._known: Known = {}
         self._here: frozenset[str] | None = frozenset({""})
@@ -95,14 +81,57 @@ class Judge:
 
     # ── what judges say ──────────────────────────────────────────────────────────────────────────────────
 
-    def note(
-        self, hazard: Hazard, words: str, why: str, *, touches: tuple[str, ...] = (), opaque: bool = False
-    ) -> None:
+    def note(self, hazard: Hazard, words: str, why: str, change: Change = NO_CHANGE, *, opaque: bool = False) -> None:
         self.level = max(self.level, LEVELS.index(hazard))
         self.opaque |= opaque
-        if hazard != "harmless" and why and len(self.causes) < MOST_CAUSES:
-            cause = Cause(words=words, why=why, touches=touches, dangerous=hazard == "dangerous")
-            self.causes.setdefault((words, why), cause)
+        if hazard == "harmless" or not why:
+            return
+        dangerous = hazard == "dangerous"
+        if len(self.causes) >= MOST_CAUSES:
+            self.causes_left_out |= dangerous
+            return
+        paths, unknown = self._places(change.touches)
+        cause = Cause(
+            words=words,
+            why=str(why),
+            kind=change.kind,
+            verb=change.verb,
+            touches=paths,
+            unknown=unknown or (change.kind == "files" and dangerous and not change.touches),
+            key=change.key,
+            dangerous=dangerous,
+        )
+        self.causes.setdefault((words, why), cause)
+
+    def _places(self, words: Sequence[Word]) -> tuple[tuple[str, ...], bool]:
+        """Where these paths lie, counted from the workspace, and whether there may be others.
+
+        Of a name with an unknown piece in it, the folder that it certainly lies in counts.
+        """
+        paths: dict[str, None] = {}
+        unknown = False
+        for word in words:
+            text = word.text
+            if word.places:
+                inside, more = self._places([Word(text=path, glob=True) for path in word.places])
+                paths.update(dict.fromkeys(inside))
+                unknown |= more
+                continue
+            if word.hole:
+                folder = posixpath.commonprefix([text, word.plain]).rpartition("/")[0]
+                if not folder or word.made or word.glob or ".." in text:
+                    unknown = True
+                    continue
+                text = folder
+            if text == NOT_IGNORED:
+                paths[text] = None
+            elif text.startswith(("/", "~")):
+                paths[text if text.startswith("~") else posixpath.normpath(text)] = None
+            elif self._here is None:
+                unknown = True
+            else:
+                paths.update(dict.fromkeys(sorted(_place(folder, text) for folder in self._here)))
+        return tuple(paths), unknown
 
     def exists(self, path: str) -> bool:
         return self._here is None or any(self._exists(_place(folder, path)) for folder in self._here)
@@ -121,7 +150,8 @@ class Judge:
         if NOWHERE.fullmatch(word.text):
             return
         if word.hole or word.glob or not word.text:
-            self.note("dangerous", shown, "writes to a file whose name is computed", opaque=True)
+            why = "writes to a file whose name is computed"
+            self.note("dangerous", shown, why, Change(kind="files", touches=(word,)), opaque=True)
             return
         places = sorted(_place(folder, word.text) for folder in self._here) if self._here is not None else [word.text]
         self.writes.update(dict.fromkeys(places))
@@ -137,7 +167,9 @@ class Judge:
             why = "changes a settings file" if name.startswith(".") and name not in (".", "..") else ""
         elif self._here is None or word.text.startswith("~") or any(self._exists(place) for place in places):
             why = "overwrites an existing file"
-        self.note("dangerous" if why else "ordinary", shown, why or "writes a file", touches=tuple(places))
+        self.note(
+            "dangerous" if why else "ordinary", shown, why or "writes a file", Change(kind="files", touches=(word,))
+        )
 
     def set_variable(self, name: str, value: Word) -> None:
         """As a wrapper does for what it runs; what the text itself sets was found when it was parsed."""
@@ -151,7 +183,7 @@ class Judge:
 
     def script(self, text: str, *, depth: int, feed: Feed = NO_FEED, given: Sequence[Word] | None = None) -> None:
         if depth > DEEPEST:
-            self.note("dangerous", text[:80], "is nested too deeply to be read", opaque=True)
+            self.note("dangerous", text[:80], "is nested too deeply to be read", UNREADABLE, opaque=True)
             return
         parsed = parse(text, self._known if given is None else self._known | given_words(given), feed)
         outer, self._known = self._known, parsed.known
@@ -170,7 +202,7 @@ class Judge:
                 case Leave():
                     self._here, self._anywhere = stack.pop()
                 case Doubt():
-                    self.note("dangerous", item.words or text[:80], item.why, opaque=True)
+                    self.note("dangerous", item.words or text[:80], item.why, UNREADABLE, opaque=True)
         self._known = outer
         if depth:
             self._here, self._anywhere = before
@@ -180,7 +212,7 @@ class Judge:
             return
         self._here = self._anywhere = None  # it runs wherever it is called
         if name in KNOWN and not (name in READERS and name not in HANDLERS):  # what it does is read like the rest
-            self.note("dangerous", f"{name}()", "changes what a name runs")
+            self.note("dangerous", f"{name}()", "changes what a name runs", Change(kind="environment"))
 
     def _simple(self, item: Simple, depth: int) -> None:
         if item.joined != "&&":
@@ -204,10 +236,10 @@ class Judge:
             or (operator == ">&" and re.fullmatch(r"\d+|-|\d+-", target.text))
         ):
             if target is not None and re.match(r"/dev/(?:tcp|udp)/", target.text):
-                self.note("dangerous", text, "opens a connection")
+                self.note("dangerous", text, "opens a connection", Change(kind="published"))
                 self.network = True
             elif target is None and operator not in (">&-", "<&-", ""):
-                self.note("dangerous", text, "could not be read as shell", opaque=True)
+                self.note("dangerous", text, "could not be read as shell", UNREADABLE, opaque=True)
             return
         if target.stream:
             return
@@ -218,7 +250,7 @@ class Judge:
 
     def command(self, words: Sequence[Word], feed: Feed, *, depth: int) -> None:
         if depth > DEEPEST:
-            self.note("dangerous", shown(words)[:80], "is nested too deeply to be read", opaque=True)
+            self.note("dangerous", shown(words)[:80], "is nested too deeply to be read", UNREADABLE, opaque=True)
             return
         while words and (found := ASSIGNMENT.match(words[0].text)) and not words[0].leads:  # as in `sudo A=1 make`
             value = words[0].text[found.end() :]
@@ -250,7 +282,7 @@ class Judge:
         if name not in READERS and any(word.patched and not _in_value(name, word) for word in words[1:]):
             call.unreadable("is given an option that is partly computed")
         if name in self._also:
-            return call.dangerous("is on your list of dangerous programs")
+            return call.dangerous("is on your list of dangerous programs", kind="listed")
         if not folder and name in self._functions:
             return call.harmless()
         return self._known_or_not(call)
@@ -268,77 +300,12 @@ class Judge:
         if wrap := WRAPPERS.get(name):
             return _runners.wrapped(call, wrap)
         if shape := SHAPES.get(name):
-            return self.shaped(call, shape, call.args)
-        if why := ALWAYS.get(name) or ("changes disks or file systems" if name.startswith(("mkfs.", "fsck.")) else ""):
-            return call.dangerous(why, _touched(call))
+            return judge_shape(call, shape, call.args)
+        if why := ALWAYS.get(name) or (DISKS if name.startswith(("mkfs.", "fsck.")) else None):
+            return call.dangerous(why, touched(call))
         if interpreter := _code.interpreter_named(name):
             return _code.interpreter(call, interpreter)
-        return call.harmless() if name in READERS else self._stranger(call)
-
-    def shaped(self, call: Call, shape: Shape, args: Sequence[Word]) -> None:
-        takes = frozenset(f"{shape.takes} {shape.writes}".split())
-        given = options(args, takes, single=shape.single)
-        if (shape.net == "*" and given.operands) or any(use.fits(given, exact=True) for use in uses(shape.net)):
-            call.online()
-        written = [*given.values(*shape.writes.split(), exact=False)] if shape.writes else []
-        for word in written:
-            if word.text in {operand.text for operand in given.operands}:
-                call.dangerous("replaces the file it reads", [word])
-            elif word.text != "-":
-                call.write(word)
-        if given.has("--help") or any(use.fits(given, exact=True) for use in uses(shape.dry)):
-            return call.harmless()
-        for why, text in shape.bad.items():
-            if any(use.fits(given, exact=False) for use in uses(text)):
-                return call.dangerous(why, [word for word in given.operands[1:] if word.literal])
-        if shape.bad and any(word.wild for word in given.loose):
-            return call.unreadable("may be told anything by a computed word")
-        if any(use.fits(given, exact=False) for use in uses(shape.ordinary)):
-            return call.ordinary("changes something")
-        fine = any(use.fits(given, exact=True) for use in uses(shape.fine))
-        if given.loose and (shape.bad or shape.writes) and (fine or shape.rest == "harmless"):
-            return call.unreadable("may be told anything by a computed word")
-        return call.harmless() if fine else self._rest(call, shape, given)
-
-    def _rest(self, call: Call, shape: Shape, given: Options) -> None:
-        if shape.rest == "dangerous":
-            call.dangerous("changes the system or services", given.operands)
-        elif shape.rest == "harmless":
-            call.harmless()
-        else:
-            told = verbs(given.operands[: shape.verbs or (2 if shape.net == "*" else 1)])
-            if told & DESTROYING:
-                call.dangerous("is told to delete, stop or reset something", given.operands[1:])
-            elif told & PUBLISHING:
-                call.dangerous("publishes something")
-            call.ordinary("is not known to be harmless")
-            _products.overwrites(call)
-
-    def _stranger(self, call: Call) -> None:
-        """A program that stands in no table: what its words say, in whatever program."""
-        given = options(call.args)
-        told = verbs(given.operands[: 2 if call.name == "aws" else 3])
-        if call.name in CLOUD:
-            call.online()
-            if given.has(*DRY):
-                return call.harmless()
-        if _products.copied_elsewhere(call, given.operands):
-            return None
-        spoken = call.name in CLOUD or bool(given.operands and SUBCOMMAND.fullmatch(given.operands[0].text))
-        if spoken and told & DESTROYING:
-            return call.dangerous("is told to delete, stop or reset something", given.operands[1:])
-        if (spoken and told & PUBLISHING and not given.has(*DRY)) or given.has("--prod"):
-            return call.dangerous("publishes something")
-        if given.has(*DESTROYING_OPTIONS):
-            return call.dangerous("is told to delete or overwrite something", given.operands)
-        if any(_hidden_command(word) for word in call.args):
-            return call.dangerous("may run a dangerous program")
-        if call.name in CLOUD and told & READING:
-            return call.dangerous("prints a secret") if told & SECRETS else call.harmless()
-        if call.name in CLOUD and told & CHANGING:
-            return call.dangerous("changes something elsewhere")
-        _products.overwrites(call)
-        return call.ordinary("is not known to be harmless")
+        return call.harmless() if name in READERS else judge_stranger(call)
 
 
 SHELLS = frozenset(name for name, handler in _runners.HANDLERS.items() if handler is _runners.shell)
@@ -377,24 +344,3 @@ def _asks_for_help(call: Call) -> bool:
     text = call.args[0].text
     known = call.name in ALWAYS or call.name in HANDLERS or call.name in WRAPPERS
     return not known and text in ("-v", "-h", "version", "help")
-
-
-def _touched(call: Call) -> list[Word]:
-    """The paths among the arguments of a program that changes what they name: neither modes, owners nor sizes."""
-    given = options(call.args, frozenset(VALUES.get(call.name, "").split()))
-    said = given.has("--reference") or (call.name == "chmod" and any(map(_takes_rights, call.args)))
-    places = given.operands[1:] if call.name in NAMED_FIRST and not said else given.operands
-    return [word for word in places if call.name != "chattr" or not word.text.startswith(("+", "="))]
-
-
-def _takes_rights(word: Word) -> bool:
-    """`chmod -x file`: a mode that looks like an option."""
-    return re.fullmatch(r"-[rwxXstugo0-7,=+-]+", word.text) is not None
-
-
-def _hidden_command(word: Word) -> bool:
-    text = word.text.strip()
-    if posixpath.basename(text) in TELLING:
-        return True
-    first = re.split(r"[\s;&|]+", text, maxsplit=1)
-    return len(first) > 1 and posixpath.basename(first[0]) in TELLING

@@ -1,6 +1,8 @@
 """Which command texts print names and numbers of things that are there, so that no word of theirs is an option."""
 
 import re
+import shlex
+from collections.abc import Sequence
 
 from overt.safety._quoting import after_bracket, after_quote
 
@@ -41,6 +43,9 @@ TAME = re.compile(
 REFERENCES = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|[0-9@*])")
 
 
+NOT_IGNORED = ":not-ignored"
+"""Stands among places for all files of the workspace that git does not ignore."""
+
 FIRST = frozenset(
     """git docker podman kubectl which command pgrep pidof pwd nproc seq date basename dirname realpath readlink ls find
         fd hostname whoami id uname rg grep""".split()
@@ -56,6 +61,35 @@ def lists_names(command: str) -> bool:
     if not FIRST.intersection(command.split(maxsplit=1)[:1]):
         return False
     return LISTING.fullmatch(command) is not None and MADE_UP.search(f" {command.strip()}") is None
+
+
+def listed_places(command: str) -> tuple[str, ...]:
+    """Where the names lie that such a command prints: paths and globs, or nothing where that is not certain."""
+    try:
+        words = shlex.split(command.partition("|")[0])
+    except ValueError:
+        return ()
+    program, *args = words or [""]
+    if any(mark in word for word in words for mark in "$`") or not args:
+        return ()
+    if program in ("git", "rg", "fd", "fdfind"):
+        flags = {"-u", "-uu", "-uuu", "-I", "-H", "-i", "--no-ignore", "--hidden", "--ignored", "--unrestricted"}
+        return () if flags.intersection(args) else (NOT_IGNORED,)
+    operands = [word for word in args if not word.startswith("-")]
+    if program == "ls":
+        return tuple(f"{folder}/*" for folder in operands or ["."])
+    if program == "grep":
+        return tuple(operands[1:])
+    return found_places(args) if program == "find" else ()
+
+
+def found_places(args: Sequence[str]) -> tuple[str, ...]:
+    """What `find` may name: a name in any folder below its roots where one is given, else all that lies there."""
+    start = next((at for at, word in enumerate(args) if word[:1] in ("-", "(", "!")), len(args))
+    roots, tests = args[:start] or ["."], list(args[start:])
+    plain = not {"-o", "-or", "!", "-not", ","}.intersection(tests) and tests.count("-name") == 1
+    name = next(iter(tests[tests.index("-name") + 1 :]), "") if plain else ""
+    return tuple(f"{root}/**/{name}" if name and "/" not in name else root for root in roots)
 
 
 def substituted_names(word: str) -> bool:

@@ -8,6 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from overt.safety._words import Word
+from overt.safety.danger import Reason
 
 DRY = ("--dry-run", "--dryrun")
 SAYING = (("-n", *DRY), ("-s", "--simulate", "--just-print", "--recon"))
@@ -122,6 +123,19 @@ class Use(Struct, frozen=True, kw_only=True):
                 return False
         return self._optioned(given, exact=exact)
 
+    def words_of(self, given: Options) -> tuple[str, ...]:
+        """The operands and options by which it fits: what a rule must name to allow it."""
+        words = [
+            given.operands[place].text
+            for place, alternatives in enumerate(self.words)
+            if place < len(given.operands) and not alternatives & {"*", "$"}
+        ]
+        names = [
+            next((name for name, _ in given.given if any(each.startswith(name) for each in group)), group[0])
+            for group in self.needs
+        ]
+        return (*words, *names)
+
     def _optioned(self, given: Options, *, exact: bool) -> bool:
         needed = all(given.holds(*names) if exact else given.has(*names, exact=False) for names in self.needs)
         return needed and not (self.lacks and given.holds(*self.lacks))
@@ -148,7 +162,7 @@ class Shape(Struct, frozen=True, kw_only=True):
 
     `takes`: options whose value is the next word. `writes`: options whose value is a file it writes.
     `net`: uses that need the network. `single`: long options begin with one dash. `verbs`: how many operands are
-    looked over for words like `delete` where nothing else fits.
+    looked over for words like `delete` where nothing else fits. `reason`: why, where `rest` is dangerous.
     """
 
     bad: dict[str, str] = {}
@@ -161,3 +175,4 @@ class Shape(Struct, frozen=True, kw_only=True):
     net: str = ""
     single: bool = False
     verbs: int = 0
+    reason: Reason = Reason("changes the system or services")

@@ -1,12 +1,15 @@
 """The table of package managers; see `_programs` for how to add one."""
 
 from overt.safety._options import Shape
+from overt.safety.danger import Reason
 
-CACHE = "clears a cache"
-REMOVES = "removes installed software"
-DELETES = "deletes data"
-PUBLISHES = "publishes or withdraws a release"
-SETTINGS = "changes settings that decide what runs"
+CACHE = Reason("clears a cache", "rebuild")
+REMOVES = Reason("removes packages of the project", "rebuild")
+UNINSTALLS = Reason("removes installed software")
+BUILT = Reason("deletes what was built", "rebuild")
+DELETES = Reason("deletes data")
+PUBLISHES = Reason("publishes or withdraws a release", "published")
+SETTINGS = Reason("changes settings that decide what runs")
 
 SHAPES: dict[str, Shape] = {
     "pip": Shape(
@@ -105,7 +108,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "cargo": Shape(
         bad={
-            DELETES: "clean",
+            BUILT: "clean",
             REMOVES: "uninstall|remove|rm",
             PUBLISHES: "publish !--dry-run; yank|owner|login|logout",
             SETTINGS: "--config",
@@ -121,7 +124,7 @@ SHAPES: dict[str, Shape] = {
         net="install|update|toolchain|component|target|self|check",
     ),
     "go": Shape(
-        bad={DELETES: "clean", SETTINGS: "env -w|-u", "runs a program of its own": "* --toolexec|--exec|--vettool"},
+        bad={BUILT: "clean", SETTINGS: "env -w|-u", "runs a program of its own": "* --toolexec|--exec|--vettool"},
         fine="""version|list|doc|help|vet; env; mod graph|why|verify; tool $; tool nm|objdump|dist; fmt -n; build -n;
             test --list; mod download --json""",
         net="get|install; mod download|tidy|vendor; work sync",
@@ -169,7 +172,8 @@ SHAPES: dict[str, Shape] = {
     "apt": Shape(
         dry="-s|--simulate|--dry-run|--just-print|--no-act|--recon",
         bad={
-            REMOVES: "remove|purge|autoremove|autopurge|clean|autoclean|full-upgrade|dist-upgrade|upgrade|edit-sources",
+            UNINSTALLS: """remove|purge|autoremove|autopurge|clean|autoclean|full-upgrade|dist-upgrade|upgrade
+                |edit-sources""",
             SETTINGS: "-o|--option|-c|--config-file",
         },
         fine="""list|show|search|policy|depends|rdepends|changelog|madison|pkgnames|stats|dump|showpkg|showsrc; -s
@@ -179,7 +183,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "dpkg": Shape(
         dry="--dry-run|--no-act|--simulate",
-        bad={REMOVES: "-r|-P|--remove|--purge|--clear-selections|--set-selections"},
+        bad={UNINSTALLS: "-r|-P|--remove|--purge|--clear-selections|--set-selections"},
         fine="""-l|-L|-s|-S|-p|-I|-c|-C|-V|--list|--listfiles|--status|--search|--info|--contents|--print-architecture
             |--get-selections|--audit|--verify|--compare-versions""",
     ),
@@ -187,37 +191,37 @@ SHAPES: dict[str, Shape] = {
     "rpm": Shape(
         dry="--test",
         bad={
-            REMOVES: "-e|--erase|--rebuilddb|--initdb; --import",
+            UNINSTALLS: "-e|--erase|--rebuilddb|--initdb; --import",
             "runs a program of its own": "--pipe|--eval|-E|-D|--define|--load|--macros|--rcfile",
         },
         fine="-q|--query|-V|--verify|--checksig|-K",
     ),
     "dnf": Shape(
         dry="--assumeno",
-        bad={REMOVES: "remove|erase|autoremove|clean|upgrade|update|distro-sync|downgrade|history"},
+        bad={UNINSTALLS: "remove|erase|autoremove|clean|upgrade|update|distro-sync|downgrade|history"},
         fine="list|info|search|provides|repolist|check-update|repoquery|deplist|check",
         net="install|update|upgrade|search|makecache",
     ),
     "pacman": Shape(
-        bad={REMOVES: "-R|--remove|-c|--clean|-u|--sysupgrade|-D"},
+        bad={UNINSTALLS: "-R|--remove|-c|--clean|-u|--sysupgrade|-D"},
         fine="-Q|--query|-F|--files; -S -s|-i|-l|--search|--info",
         net="-S|--sync",
     ),
     "apk": Shape(
-        bad={REMOVES: "del|upgrade|fix|cache"},
+        bad={UNINSTALLS: "del|upgrade|fix|cache"},
         fine="info|list|search|policy|version|stats|audit",
         net="add|update|upgrade|fetch|search",
     ),
     "zypper": Shape(
         dry="* -D|--dry-run",
-        bad={REMOVES: "remove|rm|clean|cc|dup|update|up|dist-upgrade|rr|removerepo"},
+        bad={UNINSTALLS: "remove|rm|clean|cc|dup|update|up|dist-upgrade|rr|removerepo"},
         fine="search|se|info|if|lr|repos|lu|list-updates|packages|pa|what-provides",
         net="install|in|refresh|ref",
     ),
     "brew": Shape(
         dry="* -n|--dry-run",
         bad={
-            REMOVES: """uninstall|remove|rm|cleanup|autoremove|untap|unlink|upgrade|pin; services stop|restart|kill
+            UNINSTALLS: """uninstall|remove|rm|cleanup|autoremove|untap|unlink|upgrade|pin; services stop|restart|kill
                 |run|start; link --overwrite"""
         },
         fine="""list|ls|info|search|deps|uses|outdated|config|doctor|leaves|desc|home|cat|log|commands|help|options
@@ -225,17 +229,17 @@ SHAPES: dict[str, Shape] = {
         net="install|update|upgrade|fetch|tap|search|reinstall",
     ),
     "snap": Shape(
-        bad={REMOVES: "remove|disable|stop|restart|revert|refresh|set|unset|run"},
+        bad={UNINSTALLS: "remove|disable|stop|restart|revert|refresh|set|unset|run"},
         fine="list|info|find|version|changes|services|connections|get|interfaces",
         net="install|refresh|download|find",
     ),
     "flatpak": Shape(
-        bad={REMOVES: "uninstall|remove|repair|kill|override|update"},
+        bad={UNINSTALLS: "uninstall|remove|repair|kill|override|update"},
         fine="list|info|search|history|remotes|ps|remote-ls|documents",
         net="install|update|search",
     ),
     "nix-env": Shape(
-        bad={REMOVES: "-e|--uninstall|--rollback|--delete-generations|-u|--upgrade"},
+        bad={UNINSTALLS: "-e|--uninstall|--rollback|--delete-generations|-u|--upgrade"},
         fine="-q|--query; --list-generations",
         net="-i|--install",
     ),

@@ -98,7 +98,7 @@ def exiftool(call: Call) -> None:
         in ("-tagsfromfile", "-overwrite_original", "-delete_original", "-geotag", "-restore_original", "-w")
         for text in texts
     ):
-        call.dangerous("changes metadata in files")
+        call.dangerous("changes metadata in files", call.options().operands)
     elif any(text.lower() in ("-config", "-if", "-execute", "-@") or text.startswith("-p") for text in texts):
         call.ordinary("is told more by a file or an expression")
     else:
@@ -118,7 +118,7 @@ def ldd(call: Call) -> None:
 def ffmpeg(call: Call) -> None:
     texts = [word.text for word in call.args]
     if "-y" in texts:
-        call.dangerous("overwrites files")
+        call.dangerous("overwrites files", [literal(texts[-1])])
     elif texts[-1:] in (["-"], ["/dev/null"]) or "-i" not in texts:
         call.harmless()
     else:
@@ -136,7 +136,7 @@ def copied_elsewhere(call: Call, operands: Sequence[Word]) -> bool:
     if target.text == "-":
         call.harmless()
     elif re.match(r"(?:s3|gs|https?)://", target.text) or target.hole:
-        call.dangerous("changes something elsewhere")
+        call.dangerous("changes something elsewhere", kind="published")
     elif target.text.endswith("/") or target.text == ".":
         call.write(literal(f"{target.text.rstrip('/')}/{operands[-2].text.rpartition('/')[2]}"))
     else:

@@ -5,37 +5,54 @@ is ordinary. `_runners` and the handlers know programs that run others or need m
 """
 
 from overt.safety._options import Shape
+from overt.safety.danger import Reason
 
-DANGEROUS: dict[str, str] = {
-    "deletes files": """del-cli rm rmdir unlink shred srm wipe scrub rimraf deltree trash trash-put trash-empty trash-rm
+DANGEROUS: dict[Reason, str] = {
+    Reason(
+        "deletes files", "files", "delete"
+    ): """del-cli rm rmdir unlink shred srm wipe scrub rimraf deltree trash trash-put trash-empty trash-rm
         rmtrash safe-rm gomi saferm bleachbit tmpreaper tmpwatch del erase rd""",
-    "moves or renames files": "mv rename rename.ul detox prename perl-rename file-rename mmv qmv imv vidir ",
-    "changes modes or owners": """chmod chown chgrp chattr setfacl chcon chacl setcap restorecon setfattr icacls
+    Reason(
+        "moves or renames files", "files", "move"
+    ): "mv rename rename.ul detox prename perl-rename file-rename mmv qmv imv vidir ",
+    Reason(
+        "changes modes or owners", "files"
+    ): """chmod chown chgrp chattr setfacl chcon chacl setcap restorecon setfattr icacls
         takeown lchown fixfiles setfiles xattr SetFile chflags""",
-    "overwrites files": """truncate sponge install split csplit ddrescue dcfldd dc3dd sd rpl fastmod dos2unix unix2dos
+    Reason(
+        "overwrites files", "files"
+    ): """truncate sponge install split csplit ddrescue dcfldd dc3dd sd rpl fastmod dos2unix unix2dos
         mac2unix ginstall exiv2 mogrify jpegoptim optipng""",
-    "changes disks or file systems": """mke2fs mkfs mkswap mkdosfs mkntfs mkisofs fdisk sfdisk cfdisk gdisk sgdisk
+    Reason(
+        "changes disks or file systems"
+    ): """mke2fs mkfs mkswap mkdosfs mkntfs mkisofs fdisk sfdisk cfdisk gdisk sgdisk
         cgdisk parted gparted partprobe wipefs blkdiscard badblocks hdparm cryptsetup mdadm lvremove vgremove pvremove
         lvcreate lvresize lvextend lvreduce vgcreate pvcreate zpool fsck e2fsck xfs_repair ntfsfix tune2fs resize2fs
         xfs_growfs debugfs swapon swapoff umount fusermount eject dmsetup fstrim nvme newfs newfs_hfs diskutil hdiutil
         losetup format sgdisk flashrom dump restore""",
-    "stops processes": "killall pkill xkill skill snice killall5 slay",
-    "stops or restarts the machine": "shutdown reboot halt poweroff init telinit kexec rtcwake pm-suspend pm-hibernate",
-    "changes accounts": """useradd userdel usermod adduser deluser groupadd groupdel groupmod addgroup delgroup
+    Reason("stops processes", "process"): "killall pkill xkill skill snice killall5 slay",
+    Reason(
+        "stops or restarts the machine"
+    ): "shutdown reboot halt poweroff init telinit kexec rtcwake pm-suspend pm-hibernate",
+    Reason("changes accounts"): """useradd userdel usermod adduser deluser groupadd groupdel groupmod addgroup delgroup
         gpasswd passwd chpasswd chsh chfn vipw vigr newusers chage visudo sudoedit pwconv grpconv dscl dseditgroup""",
-    "runs commands later": "at batch atrm anacron incrontab fcron",
-    "changes network or firewall": """ufw firewall-cmd ebtables arptables ifup ifdown iwconfig dhclient tc brctl
+    Reason("runs commands later"): "at batch atrm anacron incrontab fcron",
+    Reason("changes network or firewall"): """ufw firewall-cmd ebtables arptables ifup ifdown iwconfig dhclient tc brctl
         vconfig openvpn wg-quick pfctl networksetup""",
-    "changes the system": """insmod rmmod modprobe depmod setenforce update-grub grub-install grub-mkconfig
+    Reason("changes the system"): """insmod rmmod modprobe depmod setenforce update-grub grub-install grub-mkconfig
         update-initramfs dpkg-reconfigure update-alternatives alternatives update-rc.d chkconfig ldconfig pivot_root
         switch_root nvram csrutil spctl setsebool aa-enforce aa-disable auditctl bless kextload kextunload
         systemd-tmpfiles systemd-sysusers logrotate authconfig""",
-    "edits files": """ed red ex vi vim nvim view rvim gvim vimdiff emacs emacsclient nano pico joe jed micro helix hx
+    Reason(
+        "edits files", "files"
+    ): """ed red ex vi vim nvim view rvim gvim vimdiff emacs emacsclient nano pico joe jed micro helix hx
         kak mcedit ne tilde qemacs xemacs mg""",
-    "copies over files, here or elsewhere": "scp sftp rcp ftp lftp ncftp tftp unison ",
-    "runs code that cannot be read": "gdb lldb expect osascript wscript cscript mshta rundll32 regsvr32 cmd cmd.exe",
-    "mines or attacks": "xmrig hydra sqlmap msfconsole msfvenom responder",
-    "drops databases": "dropdb dropuser pg_dropcluster mysqladmin pg_resetwal pg_restore mongorestore",
+    Reason("copies over files, here or elsewhere", "published"): "scp sftp rcp ftp lftp ncftp tftp unison ",
+    Reason(
+        "runs code that cannot be read", "code"
+    ): "gdb lldb expect osascript wscript cscript mshta rundll32 regsvr32 cmd cmd.exe",
+    Reason("mines or attacks"): "xmrig hydra sqlmap msfconsole msfvenom responder",
+    Reason("drops databases"): "dropdb dropuser pg_dropcluster mysqladmin pg_resetwal pg_restore mongorestore",
 }
 """Whatever the arguments. Names that begin with `mkfs.` or `fsck.` count too."""
 
@@ -64,7 +81,9 @@ READERS = frozenset(
 )
 """Whatever the arguments: they change nothing."""
 
-RUNS = "runs a program of its own"
+RUNS = Reason("runs a program of its own", "code")
+IN_PLACE = Reason("edits files in place", "files")
+STOPS = Reason("stops processes", "process")
 
 WRITING_READERS = {
     name: Shape(rest="harmless", writes=writes)
@@ -86,8 +105,8 @@ WRITING_READERS = {
 SHAPES: dict[str, Shape] = {
     # readers that some option turns into something else
     **WRITING_READERS,
-    "enca": Shape(bad={"edits files in place": "-x|-C|-c|--convert-to|--external-converter-program"}, rest="harmless"),
-    "jsonlint": Shape(bad={"edits the file in place": "-i|--in-place"}, rest="harmless"),
+    "enca": Shape(bad={IN_PLACE: "-x|-C|-c|--convert-to|--external-converter-program"}, rest="harmless"),
+    "jsonlint": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
     "jobs": Shape(bad={RUNS: "-x"}, rest="harmless"),
     "ptx": Shape(
         bad={"may write its second file": "-G|--traditional"}, rest="harmless", takes="-W -w -g -M -b -i -o -S"
@@ -127,8 +146,8 @@ SHAPES: dict[str, Shape] = {
     ),
     "info": Shape(rest="harmless", takes="-o --output -f -n", writes="-o --output"),
     "file": Shape(bad={"writes a compiled magic file": "-C|--compile"}, rest="harmless", takes="-m -f -F -P"),
-    "yq": Shape(bad={"edits the file in place": "-i|--inplace|--in-place; -y -i"}, rest="harmless", takes="-o -p -I"),
-    "mlr": Shape(bad={"edits files in place": "-I"}, ordinary="tee; split; put; filter", rest="harmless"),
+    "yq": Shape(bad={IN_PLACE: "-i|--inplace|--in-place; -y -i"}, rest="harmless", takes="-o -p -I"),
+    "mlr": Shape(bad={IN_PLACE: "-I"}, ordinary="tee; split; put; filter", rest="harmless"),
     "dmesg": Shape(
         bad={"clears or changes the kernel's log": "-C|-c|-D|-E|-n|--clear|--read-clear|--console-off|--console-level"},
         rest="harmless",
@@ -145,7 +164,7 @@ SHAPES: dict[str, Shape] = {
     "ss": Shape(
         bad={"closes connections": "-K|--kill"}, rest="harmless", takes="-f -A -F -N --filter", writes="-D --diag"
     ),
-    "fuser": Shape(bad={"stops processes": "-k|--kill"}, rest="harmless", takes="-n -s"),
+    "fuser": Shape(bad={STOPS: "-k|--kill"}, rest="harmless", takes="-n -s"),
     "arp": Shape(bad={"changes the address table": "-d|-s|-f|--delete|--set"}, rest="harmless", takes="-i -H"),
     "lsof": Shape(rest="harmless"),
     "hostname": Shape(bad={"changes the host's name": "*; -F|--file|-b"}, rest="harmless"),
@@ -226,7 +245,9 @@ SHAPES: dict[str, Shape] = {
     "tmutil": Shape(fine="listbackups|status|destinationinfo|latestbackup", rest="dangerous"),
     "crontab": Shape(fine="-l", rest="dangerous", takes="-u"),
     "mount": Shape(fine="$ !-a|--all|-o|--bind|--move|-t; -l $; -t $; -l -t $", rest="dangerous", takes="-t -o"),
-    "kill": Shape(fine="-l|-L|--list|--table; -0 !-1|-2|-3|-4|-5|-6|-7|-8|-9|-s|-n|--signal", rest="dangerous"),
+    "kill": Shape(
+        fine="-l|-L|--list|--table; -0 !-1|-2|-3|-4|-5|-6|-7|-8|-9|-s|-n|--signal", rest="dangerous", reason=STOPS
+    ),
     "zfs": Shape(fine="list|get|version|diff", rest="dangerous"),
     "btrfs": Shape(fine="* show|list|df|usage|get|stats|status; version", rest="dangerous"),
     "lvs": Shape(rest="harmless"),
@@ -293,13 +314,13 @@ SHAPES: dict[str, Shape] = {
     "setxattr": Shape(rest="dangerous"),
     "ipcrm": Shape(rest="dangerous"),
     "ipcs": Shape(rest="harmless"),
-    "crudini": Shape(fine="--get", bad={"edits the file in place": "--set|--del|--merge"}),
-    "dasel": Shape(bad={"edits the file in place": "put|delete"}, rest="harmless", takes="-f -r -s"),
-    "tomlq": Shape(bad={"edits the file in place": "-i|--in-place"}, rest="harmless"),
-    "xq": Shape(bad={"edits the file in place": "-i|--in-place"}, rest="harmless"),
-    "xmlstarlet": Shape(bad={"edits the file in place": "ed -L|--inplace; edit -L|--inplace; fo -O"}, rest="harmless"),
+    "crudini": Shape(fine="--get", bad={IN_PLACE: "--set|--del|--merge"}),
+    "dasel": Shape(bad={IN_PLACE: "put|delete"}, rest="harmless", takes="-f -r -s"),
+    "tomlq": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
+    "xq": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
+    "xmlstarlet": Shape(bad={IN_PLACE: "ed -L|--inplace; edit -L|--inplace; fo -O"}, rest="harmless"),
     "tidy": Shape(
-        bad={"edits the file in place": "-m|--m|--modify"},
+        bad={IN_PLACE: "-m|--m|--modify"},
         rest="harmless",
         takes="-o --output-file --o -config --config -w",
         writes="-o --o --output --output-file -f --f --file",
@@ -324,7 +345,7 @@ SHAPES: dict[str, Shape] = {
     "ranlib": Shape(rest="ordinary"),
     "patchelf": Shape(
         bad={
-            "edits the file in place": """--set-rpath|--set-interpreter|--add-needed|--remove-needed
+            IN_PLACE: """--set-rpath|--set-interpreter|--add-needed|--remove-needed
                 |--replace-needed|--remove-rpath|--set-soname"""
         },
         rest="harmless",
@@ -371,6 +392,6 @@ SHAPES: dict[str, Shape] = {
     ),
     "sgdisk": Shape(fine="-p|--print|-v|--verify", rest="dangerous"),
     "trash-list": Shape(rest="harmless"),
-    "unix2dos": Shape(fine="-i|--info", rest="dangerous"),
-    "dos2unix": Shape(fine="-i|--info", rest="dangerous"),
+    "unix2dos": Shape(fine="-i|--info", rest="dangerous", reason=IN_PLACE),
+    "dos2unix": Shape(fine="-i|--info", rest="dangerous", reason=IN_PLACE),
 }

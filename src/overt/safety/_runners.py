@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.safety._call import Call, base_name, shown
+from overt.safety._call import Call, shown
 from overt.safety._options import options
 from overt.safety._words import NAMED, UNKNOWN, Word, literal
 from overt.safety._wrappers import HOST_MOUNTS, SUB_TAKES, SUBCOMMANDS, WRAPPERS, Wrap
@@ -92,7 +92,7 @@ def screen(call: Call) -> None:
     if texts[:1] in (["-ls"], ["-list"]):
         call.harmless()
     elif "-X" in texts or "-wipe" in texts:
-        call.dangerous("stops sessions or types into them")
+        call.dangerous("stops sessions or types into them", kind="process")
     else:
         wrapped(call, WRAPPERS["screen"])
 
@@ -129,99 +129,6 @@ def env(call: Call) -> None:
         call.run(args[place:], call.feed)
 
 
-def xargs(call: Call) -> None:
-    takes = frozenset(
-        "-I -n -P -L -s -d -a -E -J -R -S --replace --max-args --max-procs --delimiter --arg-file".split()
-    )
-    start = command_start(call.args, takes, 0)
-    given = options(call.args[:start], takes)
-    rest = call.args[start:]
-    call.harmless()
-    if not rest:
-        return
-    marks = [value.text or "{}" for value in given.values("-I", "-J", "--replace", "-i")]
-    replaced = bool(marks)
-    listed = call.feed.names and not given.has("-a", "--arg-file")
-    rest = tuple(_with_unknown(word, marks, made=not listed) for word in rest)
-    if rest[0].hole or (not replaced and len(rest) == 1 and base_name(rest[0].text) in TAKES_ANYTHING):
-        call.unreadable("runs what it reads")
-    elif replaced:
-        call.run(rest)
-    else:
-        several = not any(value.text == "1" for value in given.values("-n", "-L", "--max-args"))
-        call.run((*rest, replace(NAMED if listed else UNKNOWN, splits=several)))
-
-
-TAKES_ANYTHING = frozenset(
-    """env find git sh bash dash zsh ksh fish busybox sudo nice nohup timeout command exec eval time xargs docker
-        kubectl ssh python python3 perl ruby node tar sed awk npx make rsync""".split()
-)
-"""Given no more than what a stream says, these may do anything."""
-
-
-def _with_unknown(word: Word, marks: Sequence[str], *, made: bool) -> Word:
-    if not any(mark in word.text for mark in marks):
-        return word
-    leads = word.text.startswith(tuple(marks))
-    crafted = made and (leads or (word.text[0] == "-" and "=" not in word.text))
-    plain = word.plain
-    for mark in marks:
-        plain = plain.replace(mark, "1")
-    return Word(
-        text=word.text, plain=plain, hole=True, leads=leads, computed=True, made=not leads or made, crafted=crafted
-    )
-
-
-FIND_VALUES = frozenset(
-    """-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype -size -newer -anewer -cnewer
-        -mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid -gid -maxdepth -mindepth -printf -samefile
-        -inum -links -fstype -lname -ilname -used -context -regextype -D -O""".split()
-)
-
-
-def find(call: Call) -> None:
-    call.harmless()
-    place, started = 0, False
-    args = call.args
-    while place < len(args):
-        word = args[place]
-        text = word.text
-        if word.crafted or (word.glob and text[0] == "-") or (word.leads and started and text != "{}"):
-            call.unreadable("may be told to delete by a computed word")
-        if text in ("-exec", "-execdir", "-ok", "-okdir"):
-            end = next((at for at in range(place, len(args)) if args[at].text in (";", "+")), len(args))
-            _each(call, args[place + 1 : end], several=end < len(args) and args[end].text == "+")
-            place = end
-        elif text == "-delete":
-            call.dangerous("deletes files", args[:1] if not started else ())
-        elif text in ("-fprint", "-fprint0", "-fls", "-fprintf"):
-            call.write(args[place + 1] if place + 1 < len(args) else UNKNOWN)
-            place += 2 if text == "-fprintf" else 1
-        elif text == "-files0-from" or text.startswith("-newer") or text in FIND_VALUES:
-            place += 1
-        started |= text.startswith(("-", "(", "!"))
-        place += 1
-
-
-def _each(call: Call, words: Sequence[Word], *, several: bool) -> None:
-    """A command run for each file found, or for several: the name stands where `{}` does."""
-    words = [replace(_with_unknown(word, ["{}"], made=False), splits=several and word.text == "{}") for word in words]
-    if not words or words[0].hole:
-        call.unreadable("runs the files it finds")
-    else:
-        call.run(words, call.feed)
-
-
-def fd(call: Call) -> None:
-    texts = [word.text for word in call.args]
-    place = next((at for at, text in enumerate(texts) if text in ("-x", "-X", "--exec", "--exec-batch")), None)
-    call.harmless()
-    if place is not None:
-        _each(call, [*call.args[place + 1 :], literal("{}")], several=texts[place] in ("-X", "--exec-batch"))
-    elif any(text.startswith(("--exec", "-x", "-X")) for text in texts):
-        call.unreadable("runs a program for each file")
-
-
 SHELL_TAKES = frozenset("-o +o -O +O --rcfile --init-file".split())
 
 
@@ -234,7 +141,7 @@ def shell(call: Call) -> None:
             place += 1
             break
         if text in ("--rcfile", "--init-file"):
-            call.dangerous("runs a start file")
+            call.dangerous("runs a start file", kind="code")
         if text[0] == "-" and text[1] != "-":
             code |= "c" in text
             stdin |= "s" in text
@@ -301,7 +208,7 @@ def ssh(call: Call) -> None:
     if any(
         re.search(r"(?i)command|localforward.*/", value.text) or value.computed for value in given.values("-o", "-F")
     ):
-        call.dangerous("runs a program of its own")
+        call.dangerous("runs a program of its own", kind="code")
     if call.args[start:]:
         call.script(_joined(call.args[start:]))
     elif call.feed.kind != "none":
@@ -320,7 +227,7 @@ def parallel(call: Call) -> None:
         call.unreadable("runs what it reads")
         return
     if options(call.args[:start], takes).has("-S", "--sshlogin", "--onall", "--nonall"):
-        call.dangerous("runs on other machines")
+        call.dangerous("runs on other machines", kind="published")
     call.harmless()
     text = _joined(rest[:cut])
     places = PLACES.sub('"$1"', text.text)
@@ -378,12 +285,6 @@ HANDLERS: dict[str, Callable[[Call], None]] = {
     "env": env,
     "screen": screen,
     "script": script,
-    "xargs": xargs,
-    "gxargs": xargs,
-    "find": find,
-    "gfind": find,
-    "fd": fd,
-    "fdfind": fd,
     "eval": eval_,
     "source": source,
     ".": source,

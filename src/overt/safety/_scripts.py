@@ -1,11 +1,12 @@
 """Scripts of sed and awk, read for what they write and run."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from overt.safety._call import Call
 from overt.safety._items import STREAM
-from overt.safety._words import literal
+from overt.safety._options import Options
+from overt.safety._words import Word, literal
 
 OUTPUTS = ("/dev/stdout", "/dev/stderr", "/dev/null", "-", "/dev/tty")
 
@@ -28,7 +29,7 @@ Effects = list[str | None]
 def sed(call: Call) -> None:
     given = call.options("-e -f -l --expression --file --line-length")
     if given.has("-i", "-I", "--in-place", exact=False):
-        return call.dangerous("edits files in place", given.operands[1:])
+        return call.dangerous("edits files in place", _edited(given))
     scripts = [*given.values("-e", "--expression", exact=False)]
     from_file = [*given.values("-f", "--file", exact=False)]
     if not scripts and not from_file:
@@ -43,10 +44,16 @@ def sed(call: Call) -> None:
         call.unreadable("has a script that could not be read")
     for name in written:
         if name is None:
-            call.dangerous("runs a command from its script")
+            call.dangerous("runs a command from its script", kind="code")
         else:
             call.write(literal(name))
     return None
+
+
+def _edited(given: Options) -> Sequence[Word]:
+    """The files: all operands, without the script where no option holds it."""
+    has_script = given.has("-e", "--expression", "-f", "--file", exact=False)
+    return given.operands if has_script else given.operands[1:]
 
 
 class _Sed:
@@ -177,9 +184,9 @@ AWK_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?[^\]\n]*\])*/")
 def awk(call: Call) -> None:
     given = call.options("-F -v -f -e -i -l -E --assign --field-separator --file --source --include --load --exec")
     if given.has("-i", "-l", "--include", "--load", "-E", "--exec", exact=False):
-        return call.dangerous("loads code that may write files")
+        return call.dangerous("loads code that may write files", kind="code")
     if given.has("-o", "--pretty-print", "-p", "--profile", "-d", "--dump-variables"):
-        return call.dangerous("writes files")
+        return call.dangerous("writes files", kind="code")
     files = [*given.values("-f", "--file", exact=False)]
     scripts = [*given.values("-e", "--source", exact=False)]
     if not files and not scripts:
@@ -216,11 +223,11 @@ def _awk_script(call: Call, text: str) -> None:
             value = token not in ("return", "print", "printf", "in", "case", "do", "else")
             printing = depth if token in ("print", "printf") else printing
             if token == "system":
-                return call.dangerous("runs a command from its script")
+                return call.dangerous("runs a command from its script", kind="code")
         elif token in ("|", "|&", "@"):
             piped = AWK_TO.match(text, at) if printing >= 0 else AWK_FROM.match(text, at)
             if token != "|" or not piped or (printing < 0 and not (before[2][:1] == '"' and before[1] in AWK_BEGINS)):
-                return call.dangerous("runs a command from its script")
+                return call.dangerous("runs a command from its script", kind="code")
             call.bench.script(piped[1] if printing >= 0 else before[2][1:-1], depth=call.depth + 1, feed=STREAM)
             if "\\" in (piped[1] if printing >= 0 else before[2]):
                 call.unreadable("runs a command from its script")

@@ -1,11 +1,14 @@
 """The table of developers' programs that a `Shape` can judge; see `_programs` for how to add one."""
 
 from overt.safety._options import Shape
+from overt.safety.danger import Reason
 
-CACHE = "clears a cache"
-PUBLISHES = "publishes or withdraws a release"
-RUNS = "runs a program of its own"
-DELETES = "deletes data"
+CACHE = Reason("clears a cache", "rebuild")
+PUBLISHES = Reason("publishes or withdraws a release", "published")
+RUNS = Reason("runs a program of its own", "code")
+IN_PLACE = Reason("edits files in place", "files")
+BUILT = Reason("deletes what was built", "rebuild")
+DELETES = Reason("deletes data")
 
 SHAPES: dict[str, Shape] = {
     # containers and clusters
@@ -166,9 +169,9 @@ SHAPES: dict[str, Shape] = {
         fine="--help; --system-information; -N",
         takes="-E -S -B -G -D -C -T -A --build --target",
     ),
-    "ninja": Shape(bad={"deletes what was built": "-t"}, fine="-n; -v -n", takes="-t -C -f -j"),
+    "ninja": Shape(bad={BUILT: "-t"}, fine="-n; -v -n", takes="-t -C -f -j"),
     "bazel": Shape(
-        bad={"deletes what was built": "clean|shutdown"},
+        bad={BUILT: "clean|shutdown"},
         fine="query|cquery|aquery|info|version|help",
         net="build|test|run|fetch|sync",
     ),
@@ -181,7 +184,7 @@ SHAPES: dict[str, Shape] = {
     "isort": Shape(fine="--check|--check-only|-c|--diff"),
     "prettier": Shape(fine="--check|-c|-l|--list-different !--write|-w"),
     "gofmt": Shape(
-        bad={"rewrites the code in place": "-w -r", RUNS: "--cpuprofile"},
+        bad={IN_PLACE: "-w -r", RUNS: "--cpuprofile"},
         ordinary="-w",
         rest="harmless",
         takes="-r --local",
@@ -194,23 +197,21 @@ SHAPES: dict[str, Shape] = {
         fine="-V|--version; --print; --explain; --help; -W help; -C help",
         takes="-o -C -L -l --print --explain --edition",
     ),
-    "jscodeshift": Shape(dry="-d|--dry", rest="dangerous"),
-    "comby": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
-    "ast-grep": Shape(
-        bad={"edits files in place": "-U|--update-all; * --rewrite -U"}, rest="harmless", takes="-p -l -r"
-    ),
-    "pyupgrade": Shape(rest="dangerous"),
-    "2to3": Shape(bad={"edits files in place": "-w|--write"}, rest="harmless"),
-    "autoflake": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
-    "yapf": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
-    "cmake-format": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
-    "codespell": Shape(bad={"edits files in place": "-w|--write-changes"}, rest="harmless", takes="-S -L -I -x"),
-    "typos": Shape(bad={"edits files in place": "-w|--write-changes"}, rest="harmless"),
+    "jscodeshift": Shape(dry="-d|--dry", rest="dangerous", reason=IN_PLACE),
+    "comby": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
+    "ast-grep": Shape(bad={IN_PLACE: "-U|--update-all; * --rewrite -U"}, rest="harmless", takes="-p -l -r"),
+    "pyupgrade": Shape(rest="dangerous", reason=IN_PLACE),
+    "2to3": Shape(bad={IN_PLACE: "-w|--write"}, rest="harmless"),
+    "autoflake": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
+    "yapf": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
+    "cmake-format": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
+    "codespell": Shape(bad={IN_PLACE: "-w|--write-changes"}, rest="harmless", takes="-S -L -I -x"),
+    "typos": Shape(bad={IN_PLACE: "-w|--write-changes"}, rest="harmless"),
     "markdownlint": Shape(ordinary="-f|--fix", rest="harmless"),
     "stylua": Shape(fine="--check"),
     "swiftformat": Shape(fine="--lint|--dryrun"),
     "dart": Shape(fine="--version; format --output -o; pub deps|outdated; analyze; info"),
-    "rubocop": Shape(bad={"edits files in place": "-a|-A|--autocorrect|--autocorrect-all|-x"}, rest="ordinary"),
+    "rubocop": Shape(bad={IN_PLACE: "-a|-A|--autocorrect|--autocorrect-all|-x"}, rest="ordinary"),
     "biome": Shape(ordinary="* --write|--fix|--apply", fine="check|lint|format|explain|version|rage"),
     "twine": Shape(bad={PUBLISHES: "upload|register"}, fine="check"),
     "hatch": Shape(
@@ -244,9 +245,9 @@ SHAPES: dict[str, Shape] = {
     "pydoc": Shape(ordinary="-w|-p|-n|-b", rest="harmless"),
     "stylelint": Shape(ordinary="--fix", writes="-o --output-file"),
     "rustfmt": Shape(fine="--check"),
-    "clang-format": Shape(bad={"edits files in place": "-i|--i"}, rest="harmless", single=True),
-    "autopep8": Shape(bad={"edits files in place": "-i|--in-place"}, rest="harmless"),
-    "shfmt": Shape(bad={"edits files in place": "-w|--write"}, rest="harmless", takes="-i -ln"),
+    "clang-format": Shape(bad={IN_PLACE: "-i|--i"}, rest="harmless", single=True),
+    "autopep8": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
+    "shfmt": Shape(bad={IN_PLACE: "-w|--write"}, rest="harmless", takes="-i -ln"),
     "mix": Shape(bad={"runs code given as an argument": "run -e|--eval; eval"}, fine="help|deps; hex info"),
     "tsc": Shape(fine="--noEmit --version; --showConfig; --listFilesOnly; -v"),
     "javap": Shape(rest="harmless"),

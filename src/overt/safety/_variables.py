@@ -22,6 +22,9 @@ UNSETTLING = frozenset("eval source . trap".split())
 TRANSFORMS = frozenset("nulic")
 """Flags of `declare` under which a variable does not hold what it was given."""
 
+TEMPORARY = re.compile(r"""["]?(?:\$\(|`)\s*mktemp(?:\s+(?:-d|-q|-dq|-qd|--directory|/tmp/[\w.-]+))*\s*(?:\)|`)["]?""")
+"""A new name in the folder for temporary files."""
+
 OPTION = re.compile(r"-(?!\d+$)")
 DEFAULTED = re.compile(r"\$\{\w+(?:\[[^\]]*\])?:?[-=+]")
 
@@ -198,6 +201,8 @@ def _assignment(node: Any, found: _Found) -> None:
         add_value(known, _text(name), (words[0].text,))
     elif value is not None and value.type == "array":
         _several(found, bare, [child for child in value.children if child.is_named])
+    elif value is not None and plain and TEMPORARY.fullmatch(_text(value)):
+        add_value(known, bare, ("/tmp/made-by-mktemp",))
     elif value is not None and plain and tame(_text(value)):
         found.composed.setdefault(bare, set()).update(references(_text(value)))
     else:

@@ -24,7 +24,7 @@ SECRETS = frozenset("token secret secrets password credentials".split())
 DESTROYING = frozenset(
     """delete del destroy remove rm rmi rb rmdir purge prune drop uninstall wipe erase terminate kill unlink shred
         reset nuke truncate flush flushall deregister revoke disable cancel rollback undeploy teardown decommission
-        clean-all format evict fresh drain overwrite unpublish obliterate cleanup trash discard stop stopall halt
+        clean-all evict fresh drain overwrite unpublish obliterate cleanup trash discard stop stopall halt
         shutdown poweroff downgrade deallocate unset""".split()
 )
 PUBLISHING = frozenset("publish deploy upload unpublish yank promote".split())

@@ -37,7 +37,7 @@ class Word(Struct, frozen=True, kw_only=True):
     `computed`: an unknown piece is made by this very text. `splits`: it may become several words.
     `stream`: it names the output of another command. `patched`: an option with an unknown piece in its name.
     `made`: the text itself decides what an unknown piece becomes, in ways not followed; `crafted`: so that it may
-    become an option.
+    become an option. `places`: paths and globs among which an unknown word is.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Word(Struct, frozen=True, kw_only=True):
     patched: bool = False
     made: bool = False
     crafted: bool = False
+    places: tuple[str, ...] = ()
 
     @property
     def wild(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a shell command may do: the verdict's types, and the door to the reader, which loads with the first command."""
+"""What a shell command may do: the types of the answer, and the door to the reader, loaded with the first command."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -8,14 +8,56 @@ from msgspec import Struct
 from overt.core.late import late
 
 Hazard = Literal["harmless", "ordinary", "dangerous"]
+Kind = Literal[
+    "files",
+    "unpack",
+    "untracked",
+    "worktree",
+    "rebuild",
+    "process",
+    "environment",
+    "code",
+    "history",
+    "published",
+    "listed",
+    "system",
+]
+"""What a dangerous command changes, from which its reach follows (see `reach`).
+
+`files` what it names (a folder: all that is in it) · `unpack` files below a folder, by names it does not show ·
+`untracked` files that git does not know · `worktree` tracked files, branches and stashes · `rebuild` what a tool makes
+again · `process` · `environment` which code the rest of the command runs · `code` anything: it cannot be read ·
+`history` commits beyond the reflog · `published` what others have · `listed` a program on the user's list · `system`.
+"""
+Verb = Literal["delete", "move", "change"]
+
+
+class Reason(str):
+    """Why a command is dangerous, for people, with the kind of change it is."""
+
+    kind: Kind
+    verb: Verb
+
+    def __new__(cls, text: str, kind: Kind = "system", verb: Verb = "change") -> "Reason":
+        reason = super().__new__(cls, text)
+        reason.kind, reason.verb = kind, verb
+        return reason
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """Why a command is more than harmless: its words, what they do, and what they would touch where it is known."""
+    """Why a command is more than harmless: its words, what they do, and what they would touch.
+
+    `touches` are paths counted from the workspace, globs among them; `unknown`: it touches more than can be named.
+    `key` are the words that a rule must hold to allow this; without any, no rule can.
+    """
 
     words: str
     why: str
+    kind: Kind = "system"
+    verb: Verb = "change"
     touches: tuple[str, ...] = ()
+    unknown: bool = False
+    key: tuple[str, ...] = ()
     dangerous: bool = True
 
 
@@ -41,7 +83,11 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(cause.words for cause in self.causes if cause.dangerous))
+        return tuple(dict.fromkeys(cause.words for cause in self.dangers))
+
+    @property
+    def dangers(self) -> tuple[Cause, ...]:
+        return tuple(cause for cause in self.causes if cause.dangerous)
 
 
 def assume(path: str) -> bool:

@@ -1,6 +1,7 @@
 """The verdict on one call: guards, then rules (deny over ask over allow), then what the mode says."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from typing import Literal
 
@@ -8,15 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.effects import WRITING, Effect
-from overt.core.ports import Looked
+from overt.core.ports import Looked, SandboxState
 from overt.core.settings import Action, Mode, Rule
 from overt.lib.protected import protected_name
 from overt.safety.danger import read_command
-from overt.safety.rules import Subject, matching, normal, operands
+from overt.safety.reach import FinalCause, Reach, judge_reach
+from overt.safety.rules import ALWAYS, Subject, matching, normal, opens, operands
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """`rule` and `origin` say who decided; `dangerous` limits the answers to once or deny."""
+    """`rule` and `origin` say who decided; `dangerous` (the command is final) limits the answers to once or deny.
+
+    `remedy` says what would allow it where nobody can be asked, and `allowed_by` names it.
+    """
 
     action: Action
     rule: str
@@ -24,6 +29,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     by: Literal["rule", "mode", "person", "guard"]
     why: str = ""
     dangerous: bool = False
+    remedy: str = ""
+    allowed_by: tuple[str, ...] = ()
 
 
 BY_MODE: dict[Mode, dict[str, Action]] = {
@@ -83,6 +90,17 @@ def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
     return not effects & WRITING or (subject.tool == "bash" and subject.reading.hazard == "harmless")
 
 
+class World(Struct, frozen=True, kw_only=True):
+    """Where a command would run. `boxed`: a sandbox stands, so that it cannot reach beyond the workspace. `reach` is
+    that of a dangerous command; without it the command counts as final."""
+
+    boxed: bool = False
+    reach: Reach | None = None
+
+
+NO_WALLS = World()
+
+
 def judge(
     subject: Subject,
     effects: frozenset[Effect],
@@ -90,9 +108,8 @@ def judge(
     rules: Iterable[Rule],
     mode: Mode,
     fallback: Action | None = None,
-    boxed: bool = False,
+    world: World = NO_WALLS,
 ) -> Verdict:
-    """`boxed`: a sandbox stands, so that a command cannot reach beyond the workspace."""
     rules = tuple(rules)
     if rule := matching(rules, subject, "deny"):
         return _by(rule, "deny", f"denied by the rule {rule.text()}")
@@ -100,13 +117,13 @@ def judge(
         return Verdict(
             action="deny", rule="protected", origin="guard", by="guard", why=f"file tools do not change {kept}"
         )
-    kind = _class_of(subject, effects, boxed=boxed)
+    kind = _class_of(subject, effects, boxed=world.boxed)
     easy = harmless(subject, effects)
     dangerous = subject.reading.hazard == "dangerous"
     if mode == "plan" and not easy and (dangerous or BY_MODE[mode][kind] == "deny"):
         return Verdict(action="deny", rule="plan", origin="mode", by="mode", why=_plan_refuses(subject, kind))
-    if dangerous:
-        return _dangerous(subject)
+    if dangerous and (finals := _finals(subject, world.reach, rules)):
+        return _final(subject, finals)
     if rule := matching(rules, subject, "ask"):
         return _by(rule, "ask", f"asked by the rule {rule.text()}")
     if rule := matching(rules, subject, "allow"):
@@ -118,7 +135,8 @@ def judge(
         return Verdict(action="ask", rule="hard link", origin="guard", by="guard", why=why)
     if fallback is not None and (mode != "plan" or fallback != "allow"):
         return Verdict(action=fallback, rule="fallback", origin="permissions.fallback", by="rule", why="no rule speaks")
-    return Verdict(action=BY_MODE[mode][kind], rule=mode, origin="mode", by="mode", why=f"{mode} mode")
+    why = _explain_recoverable(subject, world.reach) if dangerous and world.reach else f"{mode} mode"
+    return Verdict(action=BY_MODE[mode][kind], rule=mode, origin="mode", by="mode", why=why)
 
 
 def _protected(path: str) -> str:
@@ -134,10 +152,39 @@ def _class_of(subject: Subject, effects: frozenset[Effect], *, boxed: bool) -> s
     return "edit" if "write" in effects else "other"
 
 
-def _dangerous(subject: Subject) -> Verdict:
-    causes = [cause for cause in subject.reading.causes if cause.dangerous]
-    told = "; ".join(dict.fromkeys(f"{cause.words} ({cause.why})" if cause.why else cause.words for cause in causes))
-    return Verdict(action="ask", rule="dangerous", origin="guard", by="guard", why=f"dangerous: {told}", dangerous=True)
+def _finals(subject: Subject, reach: Reach | None, rules: tuple[Rule, ...]) -> list[FinalCause]:
+    """What of a command is final and opened by no rule of the user."""
+    if reach is None:
+        reach = judge_reach(subject.reading, sandbox=SandboxState(), surveys={})
+    return [final for final in reach.finals if not any(opens(rule, final.cause) for rule in rules)]
+
+
+def _final(subject: Subject, finals: list[FinalCause]) -> Verdict:
+    why = "; ".join(dict.fromkeys(final.text() for final in finals))
+    keys = [final.cause.key for final in finals]
+    flags = tuple(f"--allowedTools {shlex.quote(_rule(key))}" for key in dict.fromkeys(keys)) if all(keys) else ()
+    remedy = f"Allow it with `{' '.join(flags)}` or start a chat." if flags else "Start a chat to approve it."
+    if any(final.cause.unknown or final.cause.kind == "code" for final in finals):
+        remedy += " Or write out the files it changes, so that it can be seen whether undo covers them."
+    return Verdict(
+        action="ask",
+        rule="final",
+        origin="guard",
+        by="guard",
+        why=why,
+        dangerous=True,
+        remedy=remedy,
+        allowed_by=flags,
+    )
+
+
+def _rule(key: tuple[str, ...]) -> str:
+    return f"bash({' '.join(key)} *)"
+
+
+def _explain_recoverable(subject: Subject, reach: Reach) -> str:
+    causes = dict.fromkeys(f"{cause.words} ({cause.why})" for cause in subject.reading.dangers)
+    return "; ".join((*causes, *((reach.note,) if reach.note else ())))
 
 
 def _plan_refuses(subject: Subject, kind: str) -> str:

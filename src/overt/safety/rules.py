@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from overt.core.foreign import our_tool
 from overt.core.settings import Rule
 from overt.lib.protected import folded
-from overt.safety.danger import Reading
+from overt.safety.danger import Cause, Reading
 
 ALWAYS = "always"
 PREFIX = ":*"
@@ -94,6 +94,22 @@ def speaks_of(rule: Rule, subject: Subject) -> bool:
     if subject.tool == "bash":
         return _speaks_of_command(rule, subject)
     return _speaks_of_paths(rule, subject.values)
+
+
+def opens(rule: Rule, cause: Cause) -> bool:
+    """True if a rule of the user allows this part of a command although it is final.
+
+    The pattern must hold the words that make it final: `bash(git *)` does not open `git push --force`. Neither a rule
+    of a project nor an answer with `always` opens anything.
+    """
+    if rule.action != "allow" or our_tool(rule.tool) != "bash" or rule.origin == ALWAYS or rule.of_project:
+        return False
+    words = rule.pattern.removesuffix(PREFIX).split()
+    return (
+        bool(cause.key)
+        and set(cause.key) <= set(words)
+        and _command_pattern(rule.pattern).fullmatch(cause.words) is not None
+    )
 
 
 def _speaks_of_paths(rule: Rule, paths: tuple[str, ...]) -> bool:

@@ -10,7 +10,6 @@ from typing import Any
 
 from overt.core.late import late
 from overt.safety._items import (
-    LISTED,
     NO_FEED,
     STREAM,
     Assignment,
@@ -24,7 +23,7 @@ from overt.safety._items import (
     Redirect,
     Simple,
 )
-from overt.safety._listing import lists_names
+from overt.safety._listing import listed_places, lists_names
 from overt.safety._variables import Known, assigned, settled, worlds
 from overt.safety._words import Scanned, Word, here_text, scan, substitutions
 
@@ -190,7 +189,8 @@ class _Walk:
                 feed = self.stream(node.start_byte, child)
 
     def stream(self, start: int, last: Any) -> Feed:
-        return LISTED if lists_names(self.raw(start, last.end_byte)) else STREAM
+        text = self.raw(start, last.end_byte)
+        return Feed(kind="stream", names=True, places=listed_places(text)) if lists_names(text) else STREAM
 
     def function(self, node: Any, depth: int) -> None:
         name = node.child_by_field_name("name")
@@ -363,7 +363,7 @@ class _Walk:
             return redirects, [], Feed(kind="text", text=text)
         found = here_text(text)
         self.scanned(found, node)
-        return redirects, [], STREAM if "$" in text or "`" in text else Feed(kind="text", text=text)
+        return redirects, [], Feed(kind="stream" if "$" in text or "`" in text else "text", text=text)
 
     def ends_well(self, marker: str, text: str, end: Any, *, dash: bool) -> bool:
         """The shell ends the text at the first line that is the marker alone; so must the grammar."""

@@ -1,24 +1,35 @@
-"""What stands at a path, in a few words, for a person who is asked whether it may be changed."""
+"""What a command would do to a path, in one sentence, for a person who is asked about it."""
 
 import os
 import stat
 
+from overt.lib.catalogue import say
+
 MOST = 2000
 
 
-def weigh(path: str, name: str) -> str:
-    """`name` is how the path was written. A folder is counted without following links, and not beyond a bound."""
+def weigh(path: str, name: str, verb: str) -> str:
+    """What a command would `delete`, `move` or `change`, in one sentence; empty if there is nothing to say.
+
+    `name` is how the path was written. A folder is counted without following links, and not beyond a bound.
+    """
     try:
         found = os.lstat(path)
     except (OSError, ValueError):
-        return f"{name}: not there yet" if not _globs(name) else name
+        if _globs(name):
+            return say(f"impact.{verb}", what=name)
+        return say("impact.absent", what=name) if verb == "delete" else ""
+    return say(f"impact.{verb}", what=_describe(path, name, found))
+
+
+def _describe(path: str, name: str, found: os.stat_result) -> str:
     if stat.S_ISLNK(found.st_mode):
-        return f"{name}: a link to {os.readlink(path)}"
+        return f"{name} → {os.readlink(path)}"
     if not stat.S_ISDIR(found.st_mode):
-        return f"{name}: a file of {_size(found.st_size)}"
+        return f"{name} ({_size(found.st_size)})"
     count, size = _contents(path)
-    more = "more than " if count >= MOST else ""
-    return f"{name}: a folder with {more}{count} {'file' if count == 1 else 'files'}, {more}{_size(size)}"
+    more = "> " if count >= MOST else ""
+    return say("impact.folder", name=name.rstrip("/"), count=f"{more}{count}", size=f"{more}{_size(size)}")
 
 
 def _contents(path: str) -> tuple[int, int]:

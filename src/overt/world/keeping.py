@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
-from overt.core.errors import OvertError
+from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, Level, Noticed, TreeTaken
 from overt.core.ports import Tracking
 from overt.core.settings import UndoSettings
@@ -86,6 +86,8 @@ class Keeper:
         self._roots = tuple(roots)
         self.maintenance: Maintenance | None = None
         self.disabled = False
+        self._required: set[str] = set()
+        """Calls that run only with a snapshot before them."""
         self._abandoned = ""
         """Why the first snapshot was abandoned, if it was."""
 
@@ -142,6 +144,12 @@ class Keeper:
     async def around(self, call_id: str) -> AsyncIterator[CommandWatch]:
         """A command that may write runs inside of this, whatever becomes of it."""
         before = await self.before()
+        if isinstance(before, str) and call_id in self._required:
+            raise ToolError(
+                f"Not run: it was allowed because undo would bring it back, and undo has no snapshot ({before}). "
+                "Try again, or change the files with edit or patch.",
+                code="denied",
+            )
         since = before.began_ns if isinstance(before, Taken) else time.time_ns()
         watch = CommandWatch(call_id, before, Tracking(roots=self._roots, since=since) if self._roots else None)
         if isinstance(before, Taken):  # should nobody live to see the end of it
@@ -150,6 +158,10 @@ class Keeper:
             yield watch
         finally:
             self.after(watch)
+
+    def require_snapshot(self, call_id: str) -> None:
+        """Let the command of this call run only if there is a snapshot before it."""
+        self._required.add(call_id)
 
     async def quiet(self) -> None:
         """Until the commands before have been looked at; a change now would be taken for theirs."""

@@ -41,6 +41,7 @@ AT_ONCE = {"core.bigFileThreshold": "1"}
 CLOCK_STEP_NS = 20_000_000
 """File systems stamp files by a clock that may be this far behind."""
 MANY = 200
+NEWLY_COVERED = "not covered until now"
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
@@ -171,6 +172,14 @@ class Shadow:
         names = self._git.run(*words, feed=feed, none_is_error=False).split(b"\0")[:-1]
         return {show_name(os.fsdecode(name.removeprefix(b"./"))) for name in names}
 
+    def list_ignored(self, below: str) -> tuple[str, ...]:
+        """What the ignore rules keep out of the snapshots below a path; a folder stands for all that is in it."""
+        if below and show_name(below) in self.ignored_paths([show_name(below)]):
+            return (show_name(below),)
+        words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        names = self._git.run(*words, *(("--", below) if below else ())).split(b"\0")[:-1]
+        return tuple(show_name(path) for name in names if not self._is_own((path := os.fsdecode(name)).rstrip("/")))
+
     def lacks(self, names: Sequence[str]) -> bool:
         return bool(missing_states(self._git, names))
 
@@ -208,7 +217,7 @@ class Shadow:
         shown = tuple(dict.fromkeys(show_name(os.fsdecode(name)) for name in young))
         manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
         self._name(tree, manifest, State(young=shown, unfit=tuple(sorted(uncovered))))
-        uncovered |= dict.fromkeys(sorted(newly), "not covered until now")
+        uncovered |= dict.fromkeys(sorted(newly), NEWLY_COVERED)
         return Taken(name=self._last.name, began_ns=began_ns, unfit=uncovered)
 
     def _young_changed(self) -> list[bytes]:

@@ -49,14 +49,14 @@ def test_a_command_is_shown_behind_an_edge_with_all_that_is_known() -> None:
     question = asked(
         "make test\nmake install",
         why="to see it · not known",
-        affects=("build (folder, 3 files)",),
+        affects=("would delete build/ (3 files)",),
         dangerous=True,
     )
     assert lines(Approval(question).opening(80)) == [
         "? bash wants to run:",
         "  │ make test",
         "  │ make install",
-        "Would change build (folder, 3 files)",
+        "It would delete build/ (3 files)",
         "Why you are asked: to see it · not known",
         "This can destroy or publish something. It is asked every time.",
     ]
@@ -130,7 +130,7 @@ def test_no_text_reaches_the_margin_or_drives_the_terminal(text: str, width: int
         "  │",
         "  ┆ ",
         "Characters that",
-        "Would change",
+        "It",
         "Why you are asked",
         "    ",
         "“Always”",

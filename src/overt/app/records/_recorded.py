@@ -26,7 +26,7 @@ from overt.core.events import (
 from overt.core.fragments import HARNESS, STEERED
 from overt.core.history import INTERRUPTED, History
 from overt.core.messages import Document, Image, Message, Part, Reasoning, Text
-from overt.core.ports import BOXED, Journal, Loan, Looked, Profile, SandboxState, Wire
+from overt.core.ports import BOXED, Change, Journal, Loan, Looked, Profile, SandboxState, Survey, Wire
 from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.settings import Calls
 from overt.core.tool import Outcome, Tool
@@ -231,12 +231,18 @@ class RecordedHands:
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
         return ()
 
-    def weigh(self, paths: Sequence[str]) -> tuple[str, ...]:
+    def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
         return ()
 
     def ended_jobs(self) -> tuple[EndedJob, ...]:
         """What was announced then stands in the record among the messages."""
         return ()
+
+    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+        return tuple(Survey() for _ in changes)
+
+    def require_undo(self, call_id: str) -> None:
+        """Nothing runs."""
 
     def guess(self) -> SandboxState:
         return SandboxState()

@@ -1,8 +1,11 @@
-"""The last line of a run without a chat: what it changed, what it took, and how to take it back."""
+"""The last lines of a run without a chat: what it changed and how to take it back, and what was denied."""
+
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from overt.app.compacted import short
+from overt.app.house import Denial
 from overt.core.events import Event, ToolFinished, TreeTaken
 from overt.core.views import Diffs
 from overt.lib.catalogue import say
@@ -18,14 +21,13 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     removed: int = 0
     steps: int = 0
     tokens: int = 0
-    denied: int = 0
     session: str = ""
     undoable: bool = False
 
     @property
     def eventful(self) -> bool:
         """True if there is something a person should know although nobody watches."""
-        return bool(self.files or self.command_files or self.denied)
+        return bool(self.files or self.command_files)
 
 
 class ChangeCounter:
@@ -56,8 +58,6 @@ def closing_line(run: RunSummary) -> str:
         parts.append(say("closing.changed", files=_count("file", len(run.files)), added=run.added, removed=run.removed))
     if run.command_files:
         parts.append(say("closing.by_commands", files=_count("file", run.command_files)))
-    if run.denied:
-        parts.append(say("closing.denied", calls=_count("call", run.denied)))
     parts.append(_count("step", run.steps))
     parts.append(say("closing.tokens", tokens=short(run.tokens)))
     if run.session:
@@ -65,6 +65,15 @@ def closing_line(run: RunSummary) -> str:
     if run.undoable and (run.files or run.command_files):
         parts.append(say("closing.undo"))
     return " · ".join(parts)
+
+
+def denied_line(denials: Sequence[Denial], calls: int) -> str:
+    """How many calls were denied and what would have allowed them; empty if none was."""
+    if not denials:
+        return ""
+    ways = tuple(dict.fromkeys(way for denial in denials for way in denial.allowed_by))
+    counted = say("denied.count", denied=len(denials), calls=calls)
+    return f"{counted} {say('denied.ways', ways=' '.join(ways)) if ways else say('denied.chat')}"
 
 
 def _count(what: str, number: int) -> str:

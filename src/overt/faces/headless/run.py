@@ -28,7 +28,7 @@ from overt.core.late import late
 from overt.core.messages import Text
 from overt.faces.attached import ALONG, attached
 from overt.faces.headless.claude import init, result, shaped
-from overt.faces.headless.closing import ChangeCounter, RunSummary, closing_line
+from overt.faces.headless.closing import ChangeCounter, RunSummary, closing_line, denied_line
 from overt.faces.headless.narrate import Narrator
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -60,6 +60,8 @@ async def _run(options: Options, prompt: str) -> int:
             _warn(line)
     if options.output == "text":
         _close(_summarize(conversation, end, changes))
+    if denied := denied_line(conversation.denials, conversation.call_count):
+        _warn(denied)
     code = EXIT["denied"] if end.reason == "done" and conversation.last_denied else EXIT[end.reason]
     return EXIT["error"] if unsaved and code not in SIGNAL_CODES else code
 
@@ -96,14 +98,13 @@ def _summarize(conversation: Conversation, end: TurnEnded, changes: ChangeCounte
         removed=changes.removed,
         steps=end.steps,
         tokens=end.usage.input + end.usage.output,
-        denied=len(conversation.denials),
         session=conversation.id if conversation.path else "",
         undoable=bool(conversation.path) and isinstance(hands, LateHands) and hands.undo_enabled,
     )
 
 
 def _close(run: RunSummary) -> None:
-    """Print the closing line. A script that expects an empty stderr gets one if nothing was changed or denied."""
+    """Print the closing line. A script that expects an empty stderr gets one if nothing was changed."""
     if run.eventful or sys.stderr.isatty():
         _warn(closing_line(run))
 

@@ -1,0 +1,246 @@
+"""Find what undo would not bring back if a command changed certain paths.
+
+Snapshots leave out what `.gitignore` names, large files, repositories inside of this one, and protected names. Of what
+is ignored, some folders can be rebuilt by the tool that made them: losing those is no loss.
+"""
+
+import glob
+import os
+import stat
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from overt.core.errors import OvertError
+from overt.core.ports import Change, Loss, Survey
+from overt.lib.encoding import read_name, show_name
+from overt.lib.protected import protected_name
+from overt.world._contain import lies_below
+from overt.world.git_process import NO_PROGRAMS, GitPlaces, start_git
+from overt.world.git_state import find_repository
+from overt.world.shadow import NEWLY_COVERED, Shadow, Taken
+
+PRIVATE = ("/tmp", "/var/tmp")
+"""A sandbox with all walls has folders of its own there."""
+NOT_IGNORED = ":not-ignored"
+REBUILT = frozenset(
+    """node_modules bower_components __pycache__ .venv .tox .nox .eggs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+    .parcel-cache .turbo .next .nuxt .svelte-kit .gradle .dart_tool .stack-work .zig-cache zig-cache elm-stuff
+    .nyc_output .ccache""".split()
+)
+"""Folders that the tools which made them make again."""
+REBUILT_IF_IGNORED = frozenset("target dist build out obj coverage htmlcov venv .coverage .DS_Store".split())
+REBUILT_ENDINGS = tuple(".pyc .pyo .o .obj .a .so .dylib .class .egg-info .tsbuildinfo .gcda .gcno .swp".split())
+MOST_MATCHES = 5000
+MOST_LOSSES = 20
+GIT_TIMEOUT_S = 10.0
+OUTSIDE = "outside the workspace"
+
+
+class UndoCover(Struct, frozen=True, kw_only=True):
+    """What undo covers now: the snapshot, or why there is none. `write` are writable folders beside the workspace."""
+
+    root: str
+    home: str
+    write: tuple[str, ...] = ()
+    taken: Taken | None = None
+    why_not: str = ""
+    shadow: Shadow | None = None
+    git: str = ""
+
+    def survey(self, change: Change) -> Survey:
+        """Blocking, for a thread."""
+        return _Search(self).run(change)
+
+
+class _Search:
+    def __init__(self, cover: UndoCover) -> None:
+        self._cover = cover
+        self._losses: dict[str, str] = {}
+        self._rebuilt: dict[str, None] = {}
+        self._undone = False
+
+    def run(self, change: Change) -> Survey:
+        paths = [path for path in change.paths if path != NOT_IGNORED]
+        if change.scope == "everything":
+            self._everything()
+        elif change.scope == "tracked":
+            self._tracked(tuple(self._expand(paths)))
+        if NOT_IGNORED in change.paths:
+            self._below("", ignored=False)
+        for path in self._expand(paths) if change.scope != "tracked" else ():
+            self._path(path, change)
+        losses = [Loss(path=path, why=why) for path, why in self._losses.items()][:MOST_LOSSES]
+        return Survey(losses=tuple(losses), undone=self._undone, rebuilt=tuple(self._rebuilt))
+
+    def _expand(self, paths: Iterable[str]) -> Iterator[str]:
+        """Absolute paths; globs also as what they match now."""
+        for path in paths:
+            if path == "~" or path.startswith("~/"):
+                path = self._cover.home + path[1:]
+            elif path.startswith("~"):
+                yield f"/home/{path[1:]}"  # of another user, so outside whatever it is
+                continue
+            whole = os.path.normpath(os.path.join(self._cover.root, path))
+            if not path.startswith("/") and lies_below(whole, self._cover.root) is None:
+                self._lose(whole, OUTSIDE)  # even where that is the folder for temporary files
+                continue
+            if not any(mark in path for mark in "*?["):
+                yield whole
+                continue
+            if os.path.lexists(whole):
+                yield whole
+            hidden = "**" in path  # `find` looks at hidden names, the shell does not
+            matches = glob.iglob(whole, recursive=True, include_hidden=hidden)
+            for count, match in enumerate(matches):
+                if count == MOST_MATCHES:
+                    self._everything()
+                    return
+                yield match
+            fixed = whole[: min(whole.index(mark) for mark in "*?[" if mark in whole)]
+            if not self._is_writable(os.path.dirname(fixed)):
+                yield os.path.dirname(fixed)  # it cannot be told what it matches there later
+
+    def _is_writable(self, path: str) -> bool:
+        real = os.path.realpath(path)
+        return any(lies_below(real, folder) is not None for folder in (self._cover.root, *self._cover.write, *PRIVATE))
+
+    def _path(self, path: str, change: Change) -> None:
+        spot = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        spots = [spot]
+        if os.path.islink(spot) and change.follows:
+            spots.append(os.path.realpath(spot))
+        for place in spots:
+            below = lies_below(place, self._cover.root)
+            private = PRIVATE if lies_below(place, self._cover.home) is None else ()
+            if below is not None:
+                self._inside(below, place, change)
+            elif any(lies_below(place, folder) is not None for folder in self._cover.write):
+                if os.path.lexists(place):
+                    self._lose(place, OUTSIDE)
+            elif not any(lies_below(place, folder) is not None for folder in private):
+                self._lose(place, OUTSIDE)
+
+    def _inside(self, below: str, place: str, change: Change) -> None:
+        if protected := protected_name(below, home="elsewhere") if below else "":
+            self._lose(below, protected)
+            return
+        found = _look(place)
+        if found is None:
+            return  # nothing is there to be lost
+        if (
+            change.follows
+            and stat.S_ISREG(found.st_mode)
+            and found.st_nlink > 1
+            and not _is_rebuilt(below, ignored=True)
+        ):
+            self._lose(below, "the file has another name elsewhere")
+        if change.scope == "paths" and stat.S_ISDIR(found.st_mode) and os.path.lexists(os.path.join(place, ".git")):
+            self._lose(os.path.join(below, ".git"), "git's own files")
+        self._below(below, ignored=change.scope != "unignored")
+
+    def _everything(self) -> None:
+        cover = self._cover
+        if os.path.lexists(os.path.join(cover.root, ".git")):
+            self._lose(".git", "git's own files")
+        for folder in cover.write:
+            self._lose(folder, OUTSIDE)
+        self._below("", ignored=True)
+
+    def _tracked(self, paths: Sequence[str]) -> None:
+        """Work that was not committed, in files that git has and undo does not cover; only at `paths`, if any."""
+        cover = self._cover
+        for path in paths:
+            if not self._is_writable(os.path.dirname(path)):
+                self._lose(path, OUTSIDE)
+        if cover.taken is None or cover.shadow is None:
+            self._lose("work that was not committed", cover.why_not)
+            return
+        self._undone = True
+        try:
+            changed = self._changed_in_git()
+            ignored = cover.shadow.ignored_paths(changed) if changed else set()
+        except OvertError as error:
+            self._lose("work that was not committed", error.message)
+            return
+        uncovered = _uncovered(cover.taken) | dict.fromkeys(ignored, "ignored by git")
+        for name in changed:
+            whole = os.path.join(cover.root, read_name(name))
+            if name in uncovered and (not paths or any(lies_below(whole, path) is not None for path in paths)):
+                self._lose(name, uncovered[name])
+
+    def _changed_in_git(self) -> Sequence[str]:
+        """Tracked files that differ from the index, counted from the workspace."""
+        cover = self._cover
+        repository = find_repository(cover.root)
+        if repository is None or not cover.git:
+            return ()
+        places = GitPlaces(
+            git_dir=repository.git_dir,
+            cwd=cover.root,
+            read=(repository.git_dir, repository.common_dir, repository.work_tree),
+            work_tree=repository.work_tree,
+        )
+        words = ("diff-files", "-z", "--name-only", "--relative", *NO_PROGRAMS)
+        child = start_git(cover.git, words, places)
+        try:
+            out, err = child.communicate(timeout=GIT_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+            raise OvertError(f"git took longer than {GIT_TIMEOUT_S:g} s") from None
+        if child.returncode:
+            raise OvertError(f"git: {err.decode('utf-8', 'replace').strip()[-200:]}")
+        return [show_name(os.fsdecode(name)) for name in out.split(b"\0")[:-1]]
+
+    def _below(self, below: str, *, ignored: bool) -> None:
+        """Judge a file, or all that lies in a folder, by what the snapshot left out."""
+        cover = self._cover
+        if below and _is_rebuilt(below, ignored=False):
+            self._rebuilt[below] = None
+            return
+        if cover.taken is None or cover.shadow is None:
+            self._lose(below or ".", cover.why_not)
+            return
+        self._undone = True
+        left_out = _uncovered(cover.taken)
+        if ignored:
+            try:
+                left_out |= dict.fromkeys(cover.shadow.list_ignored(below), "ignored by git")
+            except OvertError as error:
+                self._lose(below or ".", error.message)
+                return
+        else:
+            left_out = {path: why for path, why in left_out.items() if not path.endswith("/")}
+        for path, why in left_out.items():
+            bare = path.rstrip("/")
+            if below and lies_below(bare, below) is None and lies_below(below, bare) is None:
+                continue
+            if _is_rebuilt(bare, ignored=why == "ignored by git"):
+                self._rebuilt[path] = None
+            else:
+                self._lose(path, why)
+        if below and below in (path.rstrip("/") for path in self._rebuilt):
+            self._undone = False
+
+    def _lose(self, path: str, why: str) -> None:
+        self._losses.setdefault(path, why)
+
+
+def _uncovered(taken: Taken) -> dict[str, str]:
+    return {path: why for path, why in taken.unfit.items() if why != NEWLY_COVERED}
+
+
+def _is_rebuilt(path: str, *, ignored: bool) -> bool:
+    parts = path.split("/")
+    if not REBUILT.isdisjoint(parts):
+        return True
+    return ignored and (not REBUILT_IF_IGNORED.isdisjoint(parts) or parts[-1].endswith(REBUILT_ENDINGS))
+
+
+def _look(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (OSError, ValueError):
+        return None
