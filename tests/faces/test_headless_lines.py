@@ -74,11 +74,11 @@ FILES = frozenset({"a", "b"})
             "2 files changed (+3 -1) · 12 steps · 45k tokens · session ab12 · undo: `overt undo`",
         ),
         (
-            RunSummary(command_files=1, denied=2, steps=3, tokens=1_000, session="ab12", undoable=True),
-            "1 file changed by commands · 2 calls denied · 3 steps · 1.0k tokens · session ab12 · undo: `overt undo`",
+            RunSummary(command_files=1, steps=3, tokens=1_000, session="ab12", undoable=True),
+            "1 file changed by commands · 3 steps · 1.0k tokens · session ab12 · undo: `overt undo`",
         ),
         (RunSummary(files=FILES, steps=1, tokens=1), "2 files changed (+0 -0) · 1 step · 1 tokens"),
-        (RunSummary(denied=1, steps=1, tokens=5, undoable=True), "1 call denied · 1 step · 5 tokens"),
+        (RunSummary(steps=1, tokens=5, undoable=True), "1 step · 5 tokens"),
     ],
 )
 def test_the_closing_line_says_only_what_there_is_to_say(run: RunSummary, line: str) -> None:
@@ -88,6 +88,6 @@ def test_the_closing_line_says_only_what_there_is_to_say(run: RunSummary, line: 
 def test_the_closing_line_speaks_the_language_of_the_person() -> None:
     set_language("zh")
     try:
-        assert closing_line(RunSummary(steps=2, tokens=5, denied=1)) == "拒绝 1 次调用 · 2 步 · 5 token"
+        assert closing_line(RunSummary(steps=2, tokens=5)) == "2 步 · 5 token"
     finally:
         set_language("en")

@@ -53,18 +53,15 @@ def read(command: str, cover: UndoCover) -> tuple[Subject, Reach | None]:
 def describe(command: str, cover: UndoCover) -> list[str]:
     """The cells of a row: how far the command reaches, the verdict of each mode, and what becomes of it alone."""
     subject, reach = read(command, cover)
-    world = World(boxed=True, reach=reach, closed_network=True)
+    world = World(boxed=True, reach=reach)
     verdicts = [judge(subject, frozenset({"run"}), rules=(), mode=mode, world=world) for mode in MODES]
     kind: str = subject.reading.hazard
+    actions: list[str] = [verdict.action for verdict in verdicts]
     if reach:
         kind = "final" if reach.finals else "recoverable"
-    elif verdicts[-1].needs_network:
-        kind = "network"
-    return [kind, *(verdict.action for verdict in verdicts), alone(verdicts[1])]
-
-
-def alone(verdict: Verdict) -> str:
-    return "refused" if verdict.action == "ask" else "runs"
+    if subject.reading.network and kind != "final":
+        kind, actions = "network", ["ask" if action == "allow" else action for action in actions]
+    return [kind, *actions, "refused" if actions[1] == "ask" else "runs"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])

@@ -131,7 +131,8 @@ def explain(directory: str, text: str, *, mode: str = "") -> Explained:
     rules = (*permissions.rules, *_always(setting))
     closed = subject.reading.network and not setting.config.sandbox.network and not opens_network(rules, subject)
 
-    worlds = (World(boxed=True, reach=_judge_reach(setting, subject)[1]), World())
+    reach = _judge_reach(setting, subject)
+    worlds = (World(boxed=True, reach=reach), World())
 
     def ruled(mode: Mode) -> Ruled:
         boxed, alone = (
@@ -156,7 +157,7 @@ def explain(directory: str, text: str, *, mode: str = "") -> Explained:
         about=subject.values,
         hazard=reading.hazard if tool == "bash" else "",
         reach=("final" if reach.finals else "recoverable") if reach else "",
-        because=tuple(each.text() for each in reach.finals) or ((reach.note,) if reach.note else ()) if reach else (),
+        because=_reasons(reach) if reach else (),
         remedy=final.remedy,
         opaque=reading.opaque,
         network=reading.network,
@@ -166,7 +167,11 @@ def explain(directory: str, text: str, *, mode: str = "") -> Explained:
     )
 
 
-def _judge_reach(setting: Setting, subject: Subject) -> tuple[SandboxState, Reach | None]:
+def _reasons(reach: Reach) -> tuple[str, ...]:
+    return tuple(final.text() for final in reach.finals) or tuple(filter(None, (reach.note,)))
+
+
+def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
     """As a run would find it now: a dangerous command is held against what undo covers."""
     sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
     reading, policy = subject.reading, setting.config.permissions.dangerous_policy

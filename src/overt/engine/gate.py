@@ -29,8 +29,8 @@ NO_SANDBOX = (
     'or set `sandbox.mode = "none"` to run commands without a sandbox.'
 )
 OPEN_NETWORK = (
-    'The user can allow it with `--network`, with `allow = [{{ rule = "{rule}", network = true }}]` under [permissions] '
-    "in the user configuration, or in a chat."
+    'The user can allow it with `--network`, with `allow = [{{ rule = "{rule}", network = true }}]` under '
+    "[permissions] in the user configuration, or in a chat."
 )
 UNWANTED = "sandbox.mode is none"
 CLAIMED_PATH = re.compile(r"(?:write to )?(?P<path>\S.*) (?:was blocked|is hidden) by the sandbox(?:: .*)?")
@@ -243,7 +243,9 @@ class Gate:
         policy = self._terms.dangerous_policy
         changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
         surveys = dict(zip(changes, await self._hands.survey(tuple(changes.values())), strict=True)) if changes else {}
-        return judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=self._has_network(admission))
+        return judge_reach(
+            reading, sandbox=sandbox, surveys=surveys, policy=policy, network=self._has_network(admission)
+        )
 
     def _unanswered(self, verdict: Verdict, standing: SandboxState) -> Answer:
         """Nobody can be asked: what the mode asks about runs in a sandbox with all walls, or where none is wanted."""

@@ -14,7 +14,7 @@ from overt.core.settings import Action, Mode, Rule
 from overt.lib.protected import protected_name
 from overt.safety.danger import read_command
 from overt.safety.reach import FinalCause, Reach, judge_reach
-from overt.safety.rules import ALWAYS, Subject, matching, normal, opens, operands
+from overt.safety.rules import Subject, matching, normal, opens, operands
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
