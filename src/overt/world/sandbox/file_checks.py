@@ -3,6 +3,7 @@
 This runs inside the sandbox: it imports only the standard library.
 """
 
+import ctypes
 import errno
 import fcntl
 import hashlib
@@ -14,6 +15,7 @@ RENAME_EXCHANGE = 2
 MOST_LINKS = 40
 EVENT = struct.Struct("=iIII")
 EVENT_BUFFER_BYTES = 256 * 1024
+_idle_inotify: list[int] = []
 ABSENT, FOLDER = b"-", b"folder"
 
 
@@ -48,6 +50,24 @@ def has_writer(path: bytes) -> bool:
     finally:
         os.close(file)
     return False
+
+
+def take_inotify(libc: ctypes.CDLL) -> int:
+    """An inotify instance, -1 where there is none. Closing one that watches folders takes the kernel milliseconds, so
+    the last one is used again."""
+    if not _idle_inotify:
+        return int(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+    while read_reports(_idle_inotify[0]):
+        pass  # what happened between two commands
+    return _idle_inotify.pop()
+
+
+def give_inotify_back(inotify: int, *, is_reusable: bool) -> None:
+    """`is_reusable`: it watches nothing but what the next command watches, too."""
+    if inotify >= 0 and is_reusable and not _idle_inotify:
+        _idle_inotify.append(inotify)
+    elif inotify >= 0:
+        os.close(inotify)
 
 
 def read_reports(inotify: int) -> list[tuple[int, int, bytes]]:

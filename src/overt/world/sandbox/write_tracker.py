@@ -15,9 +15,8 @@ it is closed after writing: once more than the command opened it means another w
 whether anyone still has it open. What happened between the last snapshot and the command's first call shows in the
 change time (ctime), which no program can set; then the content is compared.
 
-Every call goes on as it is, except those that `name_guard.py` refuses: they fail with EROFS.
-
-This runs inside the sandbox: it imports only the standard library and `overt.world.sandbox`.
+Every call goes on as it is, except those that `name_guard.py` refuses. This runs inside the sandbox: it imports only
+the standard library and `overt.world.sandbox`.
 """
 
 import ctypes
@@ -33,11 +32,13 @@ from overt.world.sandbox.file_checks import (
     RENAME_EXCHANGE,
     can_open,
     can_rename,
+    give_inotify_back,
     has_writer,
     is_exclusive,
     read_reports,
     read_signature,
     resolve_for_process,
+    take_inotify,
 )
 from overt.world.sandbox.name_guard import SET_ID, NameGuard, RefusedError, move_aside
 from overt.world.sandbox.notifications import Listener, ProcessMemory
@@ -75,8 +76,7 @@ class WriteTracker:
         self.breaches: list[bytes] = []
         """Protected names that appeared in spite of every refusal, and were moved away."""
         self._last_resumed = 0.0
-        self._foreign: set[bytes] = set()
-        """Protected names that somebody else created."""
+        self._foreign: set[bytes] = set()  # protected names that somebody else created
         self._roots = tuple(roots)
         self._since = since
         self._paths: dict[bytes, PathRecord] = {}
@@ -92,13 +92,14 @@ class WriteTracker:
         self._replaced_folders: set[bytes] = set()
         """Folders that somebody may have put in place of others since the snapshot."""
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._inotify = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._inotify = take_inotify(self._libc)
         if self._inotify < 0:
             self._give_up(b"no inotify instance")
         for folder in self._guard.folders:
             watch = self._libc.inotify_add_watch(self._inotify, folder, CREATED | WATCHED)
             if watch >= 0:
                 self._folders[watch] = folder
+                self._check_replaced(folder)
 
     @property
     def listener(self) -> int:
@@ -155,8 +156,7 @@ class WriteTracker:
     def close(self) -> None:
         self._listener.close()
         self._memory.close()
-        if self._inotify >= 0:
-            os.close(self._inotify)
+        give_inotify_back(self._inotify, is_reusable=len(self._folders) == len(self._guard.folders))
 
     # ── system calls ─────────────────────────────────────────────────────────────────────────────────────
 
