@@ -24,6 +24,7 @@ from tests.journeys.journey_kit import (
 from overt.app.build import Builder, open_conversation
 from overt.app.options import Options
 from overt.core.events import RequestSent
+from overt.world.git_summary import GitSummary
 
 CHANGED = "[overt] {} is now: "
 GIT = "[overt] Git when this session began"
@@ -309,13 +310,24 @@ def test_a_run_without_a_chat_is_told_git_after_its_first_request(repository: Pl
     assert_each_extends_the_one_before(server)
 
 
-def test_git_is_left_out_where_a_call_may_have_changed_files_before_it_was_read(repository: Place) -> None:
-    assert repository.run("trust").code == 0
-    turns = [calls(call("write", path="mine.txt", content="x\n")), Turn(text="ok", delay=0.1)]
-    with ModelServer(turns) as server:
-        assert repository.run("run", "go", server=server).code == 0
-    assert (repository.work / "mine.txt").exists()
-    assert not any("mine.txt" in text for text in said(server))
+@pytest.mark.parametrize(("tool", "joins"), [("grep", True), ("Read", True), ("write", False), ("Bash", False)])
+def test_git_is_left_out_where_a_call_may_have_changed_files_before_it_was_read(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tool: str, joins: bool
+) -> None:
+    async def main() -> None:
+        conversation = await open_conversation(Options(directory=str(place.work), interactive=True, name="x"))
+        house = cast(Builder, conversation._house)
+        reading = house._updates._git = asyncio.get_running_loop().create_future()
+        house.warm(tool)
+        reading.set_result(GitSummary(changes=("?? mine.txt",), change_count=1, commits=()))
+        joined = house._updates.collect(conversation.history)
+        await conversation.close()
+        assert bool(joined) == joins
+
+    with ModelServer([]) as server:
+        for name, value in place.environment(server).items():
+            monkeypatch.setenv(name, value)
+        asyncio.run(main())
 
 
 def test_the_state_of_git_drives_no_terminal_and_tells_no_key(
