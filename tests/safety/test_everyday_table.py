@@ -9,7 +9,7 @@ from tests.world.keeping_kit import GIT, shadow
 
 from overt.core.ports import SandboxState
 from overt.core.settings import Mode
-from overt.safety.policy import Sight, Verdict, World, judge, subject_of
+from overt.safety.policy import Sight, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject
 from overt.world.losses import UndoCover

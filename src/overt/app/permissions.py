@@ -173,14 +173,14 @@ def _reasons(reach: Reach) -> tuple[str, ...]:
 
 def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
     """As a run would find it now: a dangerous command is held against what undo covers."""
-    sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
     reading, policy = subject.reading, setting.config.permissions.dangerous_policy
     if reading.hazard != "dangerous":
-        return sandbox, None
+        return None
+    sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
     changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
     surveys = dict(zip(changes, run_async(_survey(setting, tuple(changes.values()))), strict=True)) if changes else {}
     network = setting.config.sandbox.network
-    return sandbox, judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=network)
+    return judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=network)
 
 
 async def _survey(setting: Setting, changes: tuple[Change, ...]) -> tuple[Survey, ...]:
