@@ -68,8 +68,8 @@ async def spoken(conversation: Conversation, text: str) -> list[Event]:
     play = conversation.command(text[1:]) if text.startswith("!") else conversation.prompt(text)
     async with aclosing(play) as events:
         found = [event async for event in events]
-    if conversation._titling:
-        await asyncio.wait([conversation._titling])
+    if task := conversation._titling._task:
+        await asyncio.wait([task])
     return found
 
 

@@ -32,7 +32,6 @@ from overt.core.events import (
     Repaired,
     Replied,
     TextStreamed,
-    TitleSet,
     ToolFinished,
     ToolStarted,
     TurnEnded,
@@ -122,8 +121,7 @@ class Bench:
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
         raise NotImplementedError
 
-    async def title(self, prompt: str) -> TitleSet | None:
-        return None
+    async def title(self, prompt: str, record: Callable[[Event], None]) -> None: ...
 
     def otherwise(self, error: ProviderError) -> Switch | None:
         return None

@@ -232,7 +232,7 @@ def test_exception_in_the_title_request_is_logged_and_nothing_else_happens(place
             chat.type("\x04")
             assert chat.wait() == 0
     assert "title: a background task failed" in log(place) and HIDDEN in log(place)
-    assert "in titled" in log(place)
+    assert "in ask_title" in log(place)
     assert crashes(place) == []
     assert_no_secret(place)
 

@@ -20,14 +20,15 @@ from overt.app.purse import SessionPurse
 from overt.app.record import Naming, open_record
 from overt.app.secrets import make_redactor
 from overt.app.setting import Setting, read_setting
-from overt.app.small import titled
+from overt.app.small import AGENT as TITLE_AGENT
+from overt.app.small import ask_title
 from overt.app.window import WindowSeeker, budget_of, window_of
 from overt.config.always import add_always, load_always
 from overt.context.assemble import Assembler, fingerprint
 from overt.context.budget import Budget
 from overt.core.effects import Effect
 from overt.core.errors import OvertError, ProviderError
-from overt.core.events import Compacted, Event, Noticed, PrefixSet, Replied, RequestSent, TitleSet
+from overt.core.events import Compacted, Event, Noticed, PrefixSet, Replied, RequestSent
 from overt.core.foreign import our_tool
 from overt.core.history import History
 from overt.core.late import late
@@ -77,7 +78,7 @@ class Builder:
         self._providers: list[Provider] = []
         self._small: Found | None = None
         self._used: dict[str, Found] = {}
-        self._sent: RequestSent | None = None
+        self._sent: dict[str, RequestSent] = {}
         self._budgeted: tuple[Found, Budget] | None = None
         self._seeker = WindowSeeker(setting.environment.variables, tell=self.troubles.append, then=self._resized)
         self._books: Any = None
@@ -262,23 +263,23 @@ class Builder:
             found = replace(found, entry=replace(found.entry, effort=effort))
         return self._led(found, self._known_manner(found))
 
-    async def title(self, prompt: str) -> TitleSet | None:
+    async def title(self, prompt: str, record: Callable[[Event], None]) -> None:
         """By `small_model`; without one by the model in use, unless it works on this machine and has enough to do."""
         wanted = self._setting.config.small_model
         if self._options.name or not self._options.interactive or self._found is None:
-            return None
-        if not wanted and is_local(self._found.entry):
-            return None
+            return
+        if not self._setting.config.ui.titles or (not wanted and is_local(self._found.entry)):
+            return
         try:
             found = await self._find(wanted) if wanted else self._found
             provider = make(found.entry, found.key, found.model, self._setting.environment.variables)
         except OvertError as error:
             self.troubles.append(Noticed(text=self.redact(f"small_model: {error.message}"), level="warning"))
-            return None
+            return
         try:
             self._small = found
             # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
-            return await titled(provider, _known(found), self.redact(prompt))
+            await ask_title(provider, _known(found), self.redact(prompt), record)
         finally:
             provider.close()
 
@@ -322,24 +323,23 @@ class Builder:
     def _exists(self, path: str) -> bool:
         return os.path.lexists(os.path.join(self._setting.roots.workspace, path))
 
-    def book(self, event: RequestSent | Replied | Compacted | TitleSet, *, turn: int, step: int) -> None:
+    def book(self, event: RequestSent | Replied | Compacted, *, turn: int, step: int) -> None:
         """Whoever books is loaded with the first reply, when nothing waits for it any more."""
         if isinstance(event, RequestSent):
-            self._sent = event
+            self._sent[event.agent] = event
             self._updates.request_sent()
             return
-        if isinstance(event, Replied) and self._budgeted:
+        if isinstance(event, Replied) and self._budgeted and event.agent == "main":
             self._seeker.seek(*self._budgeted)
         if self._books is None and self._conversation:
             places = self._setting
             self._books = late("books")(
                 places.environment.data_dir, places.roots.project, self._conversation.id, self.troubles.append
             )
-        if isinstance(event, TitleSet):
-            sent, found = None, self._small
-        else:  # a turn goes on with the model it began with, whichever was chosen since
-            sent, self._sent = self._sent, None
-            found = self._used.get(sent.params.model) if sent else None
+        # A turn goes on with the model it began with, whichever was chosen since.
+        sent = self._sent.pop(event.agent, None)
+        used = self._used.get(sent.params.model) if sent else None
+        found = self._small if event.agent == TITLE_AGENT else used
         if self._books and found:
             self._books.enter(event, sent=sent, found=found, turn=turn, step=step)
 

@@ -19,7 +19,7 @@ from overt.app.metered import Metered
 from overt.app.partial import Partial
 from overt.app.recent import RECENT
 from overt.app.scrub import Scrub
-from overt.app.small import start_title
+from overt.app.small import Titling
 from overt.app.turn_failure import failed_end, failure_of
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import (
@@ -38,7 +38,6 @@ from overt.core.events import (
     Replied,
     RequestSent,
     TextStreamed,
-    TitleSet,
     ToolFinished,
     ToolProgressed,
     ToolStarted,
@@ -101,7 +100,7 @@ class Conversation:
         self._begun = self._stopped = False
         self._partial = Partial(lambda text: log.append(PartialSaved(text=text), turn=self.turn, step=self.step))
         self._told: list[Message] = []
-        self._titling: asyncio.Task[None] | None = None
+        self._titling = Titling(house, self._happened)
         self._started: dict[str, Call] = {}
 
     # ── what faces call ──────────────────────────────────────────────────────────────────────────────────
@@ -202,9 +201,7 @@ class Conversation:
         """End and record a turn that still runs, then close the session. Return the entries that were not saved."""
         if self.interrupt(reason) and self._pump is not None:
             await asyncio.wait([self._pump], timeout=CLOSE_WITHIN)
-        if self._titling is not None:
-            self._titling.cancel()
-            await asyncio.wait([self._titling])
+        await self._titling.close()
         await self._house.finish()
         return self._log.close()
 
@@ -259,7 +256,7 @@ class Conversation:
             for event in (*announce_ended_jobs(self.agent, steered=False), *spoke):
                 self._happened(event)
         if self.turn == 1 and spoken.origin == USER:
-            self._titling = start_title(self._house, spoken.text(), self._happened)
+            self._titling.want(spoken.text())
 
     async def _consume_turn(self) -> TurnEnded:
         while True:
@@ -346,17 +343,21 @@ class Conversation:
 
     def _take(self, event: Event) -> None:
         RECENT.add(event)
-        if type(event) in TYPE_OF:
-            if isinstance(event, UserSpoke) and not event.steered:
-                note(self.marks, mark(self.history, self.turn, event))
-            self._log.append(event, turn=self.turn, step=self.step + isinstance(event, RequestSent))
-            self.history = fold(self.history, event)
-            self._tell_troubles()
-        self.cache.feed(event)
-        self._follow(event)
-        if isinstance(event, RequestSent | Replied | Compacted | TitleSet):
+        if event.agent != self.agent.path:  # beside the conversation, as for a title: recorded and counted, no more
+            self._log.append(event, turn=self.turn, step=0)
+            self.usage += event.usage if isinstance(event, Replied) else Usage()
+        else:
+            if type(event) in TYPE_OF:
+                if isinstance(event, UserSpoke) and not event.steered:
+                    note(self.marks, mark(self.history, self.turn, event))
+                self._log.append(event, turn=self.turn, step=self.step + isinstance(event, RequestSent))
+                self.history = fold(self.history, event)
+                self._tell_troubles()
+            self.cache.feed(event)
+            self._follow(event)
+            self._tell(event)
+        if isinstance(event, RequestSent | Replied | Compacted):
             self._house.book(event, turn=self.turn, step=self.step)
-        self._tell(event)
 
     def _tell(self, event: Event) -> None:
         """What happens between two turns is told at the start of the next."""
@@ -370,6 +371,7 @@ class Conversation:
             self._tell(self._house.troubles.popleft())
 
     def _follow(self, event: Event) -> None:
+        self._titling.see(event)
         match event:
             case RequestSent():
                 self.step += 1
@@ -378,8 +380,6 @@ class Conversation:
                 self._partial.add(text)
             case CallStreamed(name=name):
                 self._house.warm(name)
-            case TitleSet(usage=usage):
-                self.usage = self.usage + usage
             case Compacted(usage=usage):
                 self._partial.begin()
                 self.agent.assembler.forget()

@@ -5,7 +5,7 @@ from time import time
 
 from overt.context.cache import CacheMeter
 from overt.context.cost import cost, savings
-from overt.core.events import Compacted, Noticed, Replied, RequestSent, TitleSet
+from overt.core.events import Compacted, Noticed, Replied, RequestSent
 from overt.core.settings import Price
 from overt.core.usage import Usage
 from overt.lib.catalogue import say
@@ -28,7 +28,7 @@ class Books:
 
     def enter(
         self,
-        event: Replied | Compacted | TitleSet,
+        event: Replied | Compacted,
         *,
         sent: RequestSent | None,
         found: Found,
@@ -71,9 +71,9 @@ class Books:
             text = say("ledger.missed", path=self._ledger.path, why=trouble)
             self._tell(Noticed(text=text, level="warning"))
 
-    def _possible(self, event: Replied | Compacted | TitleSet, sent: RequestSent | None) -> int:
+    def _possible(self, event: Replied | Compacted, sent: RequestSent | None) -> int:
         """What a cache could have held of the request, in tokens."""
-        if sent is None or isinstance(event, TitleSet):
+        if sent is None:
             return 0
         meter = self._meters.setdefault(event.agent, CacheMeter())
         meter.feed(sent)
@@ -86,11 +86,7 @@ def price_of(found: Found) -> Price | None:
     return found.about.price or (FREE if is_local(found.entry) else None)
 
 
-def _purpose(event: Replied | Compacted | TitleSet, sent: RequestSent | None) -> Purpose | None:
-    match event:
-        case TitleSet(model=model):
-            return "title" if model else None
-        case Compacted():
-            return "summary" if sent and sent.purpose == "summary" else None
-        case _:  # a summary that was of no use has its price all the same
-            return sent.purpose if sent else None
+def _purpose(event: Replied | Compacted, sent: RequestSent | None) -> Purpose | None:
+    if isinstance(event, Compacted):
+        return "summary" if sent and sent.purpose == "summary" else None
+    return sent.purpose if sent else None  # a summary that was of no use has its price all the same

@@ -60,6 +60,8 @@ class Scrub:
 
     def events(self, event: Event) -> list[Event]:
         """What to record and show for it: mostly one event, none while all of its text waits."""
+        if event.agent != "main":  # it is not what streams here
+            return [scrubbed(event, self.clean)]
         match event:
             case TextStreamed(text=text):
                 passed = self._text.feed(text)

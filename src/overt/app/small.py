@@ -1,4 +1,8 @@
-"""Small things that a small model does beside the conversation: today the title of a session."""
+"""The title of a session, asked of a small model beside the conversation.
+
+The request, its reply and whatever goes wrong are entries of the session under an agent of their own, so that every
+request can be made again and counted, this one as well.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -6,66 +10,132 @@ from contextlib import aclosing
 from time import monotonic
 
 from overt.app.house import House
-from overt.context.assemble import Assembler
+from overt.context.assemble import Assembled, Assembler, fingerprint
 from overt.core.errors import OvertError
-from overt.core.events import Event, TitleSet
-from overt.core.fragments import HARNESS, USER, Fragment
-from overt.core.messages import Text, said
+from overt.core.events import (
+    CallStreamed,
+    Event,
+    Noticed,
+    PrefixSet,
+    ReasoningStreamed,
+    Replied,
+    RequestSent,
+    TextStreamed,
+    TitleSet,
+)
+from overt.core.fragments import HARNESS, USER, Fragment, Origin
+from overt.core.messages import Message, Text, said
 from overt.core.ports import Provider, Wire
-from overt.core.requests import Params, Prefix, Reply, Request
+from overt.core.requests import Finish, Params, Prefix, Reply, RetryDelta, WaitDelta
 from overt.core.settings import ModelFacts
+from overt.core.usage import Usage
 from overt.lib.background import log_failure
 from overt.lib.log import LOG
 
+AGENT = "title"
 INSTRUCTION = "Give the task below a title of at most six words, in its own language. Reply with the title alone."
 MOST_ASKED, MOST_TITLE, MOST_TOKENS = 2000, 80, 400
 WITHIN = 60.0
 
+Record = Callable[[Event], None]
 
-def title_request(wire: Wire, model: str, prompt: str) -> Request:
-    """What asks for a title; the same again for whoever wants to see it later."""
+
+def title_request(wire: Wire, model: str, prompt: str) -> Assembled:
+    """The request for the title of a session that begins with this prompt."""
     system = Fragment(key="title", text=INSTRUCTION, origin=HARNESS)
     params = Params(model=model, max_tokens=MOST_TOKENS)
     asked = said(prompt[:MOST_ASKED], origin=USER)
-    return Assembler(wire).assemble(Prefix(system=(system,), tools=()), (asked,), params).request
+    return Assembler(wire).assemble(Prefix(system=(system,), tools=()), (asked,), params)
 
 
-def start_title(house: House, prompt: str, record: Callable[[Event], None]) -> "asyncio.Task[None]":
-    """Ask for a title in the background. A failure is logged; the session goes on without a title."""
+class Titling:
+    """Asks for a title in the background, but not before the first reply has begun: nothing delays that request.
 
-    async def work() -> None:
-        if title := await house.title(prompt):
-            record(title)
+    A failure is logged; the session goes on without a title.
+    """
 
-    task = asyncio.create_task(work())
-    task.add_done_callback(log_failure("title"))
-    return task
+    def __init__(self, house: House, record: Record) -> None:
+        self._house = house
+        self._record = record
+        self._prompt = ""
+        self._task: asyncio.Task[None] | None = None
+
+    def want(self, prompt: str) -> None:
+        self._prompt = prompt
+
+    def see(self, event: Event) -> None:
+        if self._prompt and isinstance(event, ReasoningStreamed | TextStreamed | CallStreamed | Replied):
+            prompt, self._prompt = self._prompt, ""
+            self._task = asyncio.create_task(self._house.title(prompt, self._record))
+            self._task.add_done_callback(log_failure("title"))
+
+    async def close(self) -> None:
+        """The answer is not waited for."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
 
-async def titled(provider: Provider, about: ModelFacts, prompt: str) -> TitleSet | None:
-    """A title for a session that begins with this prompt; None when the model gives none, whatever the reason."""
-    started = monotonic()
-    request = title_request(provider.wire, about.name, prompt)
-    reply: Reply | None = None
+async def ask_title(provider: Provider, about: ModelFacts, prompt: str, record: Record) -> None:
+    """Ask for a title and record the request, what it cost and the title. A failure is recorded and logged."""
+    made = title_request(provider.wire, about.name, prompt)
+    _record_request(provider, about, made, record)
+    started, begun, reply = monotonic(), False, None
+
+    def record_reply(finish: Finish, usage: Usage, model: str = "") -> None:
+        message = Message(role="assistant", parts=(), origin=Origin(kind="model", where=provider.name))
+        ms = round((monotonic() - started) * 1000)
+        record(Replied(agent=AGENT, message=message, finish=finish, usage=usage, model=model, ms=ms))
+
     try:
-        async with asyncio.timeout(WITHIN), aclosing(provider.stream(request)) as deltas:
+        async with asyncio.timeout(WITHIN), aclosing(provider.stream(made.request)) as deltas:
             async for delta in deltas:
+                begun = begun or not isinstance(delta, RetryDelta | WaitDelta)
                 reply = delta if isinstance(delta, Reply) else reply
+    except asyncio.CancelledError:
+        record_reply("interrupted", Usage())
+        raise
     except (OvertError, TimeoutError) as error:
-        LOG.warning("title", f"the request for a title failed: {error or type(error).__name__}")
-        return None
-    text = "".join(part.text for part in reply.parts if isinstance(part, Text)) if reply else ""
-    title = " ".join(text.split()).strip("\"'“”`*#. ")[:MOST_TITLE]
-    if not title or reply is None:
-        return None
-    return TitleSet(
-        title=title,
-        model=about.name,
-        usage=reply.usage,
-        provider=provider.name,
-        wire=provider.wire.name,
-        about=about,
-        digest=request.digest,
-        length=request.length,
-        ms=round((monotonic() - started) * 1000),
+        if begun or isinstance(error, TimeoutError):  # tokens that nobody has counted may have been spent
+            record_reply("interrupted", Usage())
+        why = f"the request for a title failed: {error or type(error).__name__}"
+        record(Noticed(agent=AGENT, text=why, level="warning"))
+        LOG.warning("title", why)
+        return
+    if reply is None:
+        return
+    record_reply(reply.finish, reply.usage, reply.model)
+    text = "".join(part.text for part in reply.parts if isinstance(part, Text))
+    if title := " ".join(text.split()).strip("\"'“”`*#. ")[:MOST_TITLE]:
+        record(TitleSet(title=title, model=about.name, provider=provider.name))
+
+
+def _record_request(provider: Provider, about: ModelFacts, made: Assembled, record: Record) -> None:
+    """The prefix and the message stand in the entries, so that the same bytes can be made from them."""
+    request, wire = made.request, provider.wire
+    record(
+        PrefixSet(
+            agent=AGENT,
+            prefix=request.prefix,
+            provider=provider.name,
+            model=about.name,
+            wire=wire.name,
+            encoder=wire.version,
+            fingerprint=fingerprint(wire, request.prefix, request.params),
+            about=about,
+        )
+    )
+    record(
+        RequestSent(
+            agent=AGENT,
+            digest=request.digest,
+            length=request.length,
+            stable=made.stable,
+            stable_length=made.stable_length,
+            params=request.params,
+            messages=len(request.messages),
+            encoder=wire.version,
+            purpose="title",
+            also=request.messages,
+        )
     )

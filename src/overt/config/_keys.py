@@ -308,6 +308,7 @@ CHECKS: dict[str, Check] = {
     "ui.mouse": FLAG,
     "ui.editor": Check("a command in one line", _line),
     "ui.history": FLAG,
+    "ui.titles": FLAG,
     "undo.enabled": FLAG,
     "undo.max_size": Check(SIZE_FORM, read_store_size),
     "undo.max_age": Check(AGE_FORM, read_age),

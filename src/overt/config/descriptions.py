@@ -107,6 +107,7 @@ DESCRIPTIONS: dict[str, str] = {
     "ui.links": "Print file names as links that the terminal can open.",
     "ui.editor": "The command that edits a prompt; empty takes `$VISUAL` or `$EDITOR`.",
     "ui.history": "Keep prompts for the history of later sessions.",
+    "ui.titles": "Ask `small_model`, or else the model in use, for the title of a new session of the chat.",
     "logs.level": "The least severe messages that go to the log.",
     "logs.max_size": "Size at which a new log file is begun.",
     "logs.keep": "How many log files are kept, the current one included.",

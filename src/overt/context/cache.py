@@ -25,6 +25,7 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int
     input: int = 0
     cached: int = 0
+    output: int = 0
     possible: int = 0
     ideal: int = 0
     summary: bool = False
@@ -46,6 +47,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     requests: int = 0
     input: int = 0
     cached: int = 0
+    output: int = 0
     possible: int = 0
     ideal: int = 0
     kept: float | None = None
@@ -104,6 +106,7 @@ class CacheMeter:
             number=self._number,
             input=usage.input,
             cached=usage.cached,
+            output=usage.output,
             possible=possible,
             ideal=max(possible, input_before) if resets and self._before else possible,
             summary=not main,
@@ -135,6 +138,7 @@ def totals(steps: Iterable[Step]) -> Totals:
         requests=len(steps),
         input=sum(step.input for step in steps),
         cached=cached,
+        output=sum(step.output for step in steps),
         possible=sum(step.possible for step in steps),
         ideal=ideal,
         kept=_ratio(sum(step.cached for step in kept), sum(step.possible for step in kept)),

@@ -65,7 +65,7 @@ class RequestSent(Event, frozen=True, kw_only=True):
     """`digest` and `length` are of the exact body; `stable` is the running hash without the closing bytes.
 
     `shared` is how many of its bytes the request before had in the same place: what a cache could hold. `also` are
-    messages that went out behind the history and are no part of it, as for a `summary`.
+    messages that went out behind the history and are no part of it, as for a `summary` or a `title`.
     """
 
     digest: str
@@ -77,7 +77,7 @@ class RequestSent(Event, frozen=True, kw_only=True):
     encoder: int
     forced: bool = False
     shared: int = 0
-    purpose: Literal["step", "summary"] = "step"
+    purpose: Literal["step", "summary", "title"] = "step"
     also: tuple[Message, ...] = ()
 
 
@@ -209,10 +209,10 @@ class ModelSet(Event, frozen=True, kw_only=True):
 
 
 class TitleSet(Event, frozen=True, kw_only=True):
-    """What a list of sessions calls this one; `usage` is what asking the model for it cost.
+    """What a list of sessions calls this one. Without a `model` a person gave the name.
 
-    With `wire` and `about` the request can be made again from the first prompt; `digest` and `length` are of its body.
-    Without a `model` a person gave the name.
+    In older sessions the request for it has no entries of its own: `usage` is what it cost, and with `wire` and
+    `about` it can be made again from the first prompt; `digest` and `length` are of its body.
     """
 
     title: str

@@ -203,7 +203,8 @@ class Interface(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the terminal chat looks and behaves. `auto` is decided by what the terminal is and can.
 
     `notify_after`: a turn that took so many seconds tells of its end. `status` is a template, empty for the usual
-    line; `editor` a command, empty for `$VISUAL` or `$EDITOR`. `history`: prompts are kept across sessions.
+    line; `editor` a command, empty for `$VISUAL` or `$EDITOR`. `history`: prompts are kept across sessions. `titles`:
+    a small model is asked for the title of a new session.
     """
 
     theme: Literal["auto", "dark", "light"] = "auto"
@@ -216,6 +217,7 @@ class Interface(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     links: Literal["auto", "on", "off"] = "auto"
     editor: str = ""
     history: bool = True
+    titles: bool = True
 
 
 SOURCES = ("system", "global", "project", "instructions", "memory", "skills", "environment", "append")

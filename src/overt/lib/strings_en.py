@@ -136,6 +136,7 @@ ENGLISH: dict[str, str] = {
     "context.request": "Request {number} (turn {turn}, step {step}{purpose}) of {session}: {model}, {length} bytes",
     "context.next": "The next request as things stand: {model}, {length} bytes",
     "context.summary": ", a summary",
+    "context.title": ", the title of the session",
     "context.reset": "It begins anew: {cause}",
     "context.heads": "#|key|tokens|share|cached|origin|about",
     "context.cached.yes": "yes",
@@ -148,8 +149,8 @@ ENGLISH: dict[str, str] = {
     "context.earlier": "{count} earlier messages; `/context all` shows each",
     "context.list_heads": "#|turn|bytes|tokens|cached|possible|ratio|what",
     "context.totals": (
-        "{requests} requests, {input} tokens sent, {cached} from the cache of {possible} possible; "
-        "{kept} of the possible without resets, {reached} with them (resets: {resets})"
+        "{requests} requests, {input} tokens sent and {output} received, {cached} from the cache of {possible} "
+        "possible; {kept} of the possible without resets, {reached} with them (resets: {resets})"
     ),
     "context.differs": "cannot be made again: {why}",
     "context.unanswered": "no reply",

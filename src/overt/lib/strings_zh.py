@@ -136,6 +136,7 @@ CHINESE: dict[str, str] = {
     "context.request": "会话 {session} 的请求 {number}（第 {turn} 轮，第 {step} 步{purpose}）：{model}，{length} 字节",
     "context.next": "按目前情况的下一个请求：{model}，{length} 字节",
     "context.summary": "，摘要",
+    "context.title": "，会话标题",
     "context.reset": "从头开始：{cause}",
     "context.heads": "#|键|token|占比|缓存|来源|内容",
     "context.cached.yes": "是",
@@ -148,7 +149,7 @@ CHINESE: dict[str, str] = {
     "context.earlier": "更早的 {count} 条消息；`/context all` 逐条显示",
     "context.list_heads": "#|轮次|字节|token|缓存|可能|比率|说明",
     "context.totals": (
-        "{requests} 个请求，发送 {input} 个 token，{possible} 个可能中有 {cached} 个来自缓存；"
+        "{requests} 个请求，发送 {input} 个、接收 {output} 个 token，{possible} 个可能中有 {cached} 个来自缓存；"
         "不计重置为可能值的 {kept}，计入 {resets} 次重置为 {reached}"
     ),
     "context.differs": "无法重建：{why}",

@@ -106,7 +106,8 @@ def find_unfinished_turns(entries: Sequence[Entry[Event]], *, is_written: bool) 
     """Return the turns that were begun and have no end. The last turn of a session being written may still run."""
     turns: dict[int, list[str]] = {}
     for entry in entries:
-        turns.setdefault(entry.turn, []).append(entry.type)
+        if entry.agent == "main":
+            turns.setdefault(entry.turn, []).append(entry.type)
     running = max(turns, default=0) if is_written else 0
     return tuple(
         UnfinishedTurn(turn=turn, entries=len(types), last=types[-1])

@@ -94,6 +94,7 @@ class _Telling:
         self._price: Price | None = None
         self._model = ""
         self._sent = self._aside = False
+        self._aside_prices: dict[str, Price | None] = {}
         self._calls: dict[str, tuple[int, int, int]] = {}
 
     def take(self, entry: Entry[Event]) -> None:
@@ -127,6 +128,13 @@ class _Telling:
                 self._put(replace(self._turn(entry.turn), reason=reason))
             case _:
                 pass
+
+    def take_aside(self, entry: Entry[Event]) -> None:
+        """Another agent, as the one that finds a title: its turn pays for it."""
+        if isinstance(entry.data, PrefixSet):
+            self._aside_prices[entry.agent] = entry.data.about.price if entry.data.about else None
+        elif isinstance(entry.data, Replied | Compacted):
+            self._spend(entry.turn, entry.data.usage, self._aside_prices.get(entry.agent))
 
     def _turn(self, number: int) -> Told:
         return self.turns.get(number) or Told(number=number, model=self._model)
@@ -173,12 +181,17 @@ class _Telling:
 
 
 def turns(entries: Iterable[Entry[Event]], costing: Costing, *, agent: str = "main") -> tuple[Told, ...]:
-    """The turns of one agent in which something was said or asked."""
+    """The turns of one agent in which something was said or asked, with what other agents cost meanwhile.
+
+    A `/compact` is one as well: nothing is said in it, but its summary was paid for.
+    """
     telling = _Telling(costing)
     for entry in entries:
         if entry.agent == agent:
             telling.take(entry)
-    return tuple(told for told in telling.turns.values() if told.prompt or told.steps)
+        else:
+            telling.take_aside(entry)
+    return tuple(told for told in telling.turns.values() if told.prompt or told.steps or told.usage != Usage())
 
 
 def compare(left: Sequence[Told], right: Sequence[Told]) -> Difference:

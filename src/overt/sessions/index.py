@@ -164,7 +164,7 @@ def summary(path: str) -> Summary:
         created=created_of(path),
         changed=facts.st_mtime,
         turns=max((e.turn for e in (*head, *tail)), default=0),
-        model=next((name for e in reversed((*head, *tail)) if (name := _model(e.data))), ""),
+        model=next((name for e in reversed((*head, *tail)) if e.agent == "main" and (name := _model(e.data))), ""),
         size=facts.st_size,
         parent=opened.parent,
     )

@@ -71,8 +71,8 @@ class Recorder:
                                     follow(conversation, event)
                         if between:
                             await between(conversation)
-                    if conversation._titling:
-                        await asyncio.wait([conversation._titling])
+                    if task := conversation._titling._task:
+                        await asyncio.wait([task])
             finally:
                 await conversation.close()
             return conversation.path
@@ -146,12 +146,35 @@ def test_the_request_for_a_title_is_made_again_from_the_prompt_without_its_secre
     found = run(entries)
     assert sorted(check.why for check in found.checks) == ["", "it asked for a title"]
     assert found.unlike == ()
-    (title,) = [entry for entry in entries if isinstance(entry.data, TitleSet)]
+    (sent,) = [entry for entry in entries if isinstance(entry.data, RequestSent) and entry.agent == "title"]
     wrong = tuple(
-        replace(entry, data=replace(entry.data, digest="00")) if isinstance(entry.data, TitleSet) else entry
+        replace(entry, data=replace(entry.data, digest="00")) if isinstance(entry.data, RequestSent) else entry
         for entry in entries
+        if entry.agent == "title"
     )
-    assert [unlike.seq for unlike in run(wrong).unlike] == [title.seq]
+    assert [unlike.seq for unlike in run(wrong).unlike] == [sent.seq]
+
+
+def test_the_title_request_of_an_older_session_is_made_again_from_its_first_prompt(record: Recorder) -> None:
+    config = record.folder / "home/.config/overt"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('small_model = "fake-model"\n')
+    options = Options(directory=str(record.work), interactive=True)
+    entries = record([Turn(text="done"), Turn(text="A title")], "hello", options=options)
+    opening, sent = (
+        next(entry.data for entry in entries if entry.agent == "title" and isinstance(entry.data, kind))
+        for kind in (PrefixSet, RequestSent)
+    )
+    assert isinstance(opening, PrefixSet) and isinstance(sent, RequestSent)
+    request = {"wire": opening.wire, "about": opening.about, "digest": sent.digest, "length": sent.length}
+    older = tuple(
+        replace(entry, data=replace(entry.data, **request)) if isinstance(entry.data, TitleSet) else entry
+        for entry in entries
+        if entry.agent == "main"
+    )
+    found = run(older)
+    assert sorted(check.why for check in found.checks) == ["", "it asked for a title"]
+    assert found.unlike == ()
 
 
 def test_other_words_of_the_loop_are_found_although_the_entries_agree(record: Recorder) -> None:

@@ -61,6 +61,7 @@ def requests(rows: Sequence[Listed], found: Totals, width: int) -> list[str]:
             requests=found.requests,
             input=found.input,
             cached=found.cached,
+            output=found.output,
             possible=found.possible,
             kept=kept,
             reached=reached,
@@ -121,11 +122,11 @@ def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, 
 
 
 def _heading(view: View) -> list[str]:
-    if view.number:
-        purpose = say("context.summary") if view.purpose == "summary" else ""
+    if view.number or view.purpose != "step":
+        purpose = _purpose(view.purpose)
         first = say(
             "context.request",
-            number=view.number,
+            number=view.number or "–",
             turn=view.turn,
             step=view.step,
             purpose=purpose,
@@ -171,7 +172,7 @@ def _spoken(spans: Iterable[Span]) -> list[Span]:
 
 def _request(row: Listed) -> list[str]:
     step = row.step
-    told = [say("context.summary").strip("，, ")] if row.purpose == "summary" else []
+    told = [purpose.strip("，, ")] if (purpose := _purpose(row.purpose)) else []
     told += row.resets
     if step and step.missed and not step.resets:
         told.append(step.missed)
@@ -181,7 +182,12 @@ def _request(row: Listed) -> list[str]:
         told.append(say("context.unanswered"))
     counted = [step.input, step.cached, step.possible] if step else ["", "", ""]
     ratio = _percent(step.ratio) if step else ""
-    return [str(row.number), f"{row.turn}.{row.at}", str(row.length), *map(str, counted), ratio, "; ".join(told)]
+    number, place = (str(row.number), f"{row.turn}.{row.at}") if row.number else ("–", str(row.turn))
+    return [number, place, str(row.length), *map(str, counted), ratio, "; ".join(told)]
+
+
+def _purpose(purpose: str) -> str:
+    return "" if purpose == "step" else say(f"context.{purpose}")
 
 
 def _percent(ratio: float | None) -> str:

@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.app.options import Options
 from overt.app.records.rebuild import Rebuilt, rebuild, wire_of
 from overt.app.setting import Setting, read_setting
-from overt.context.cache import CacheMeter, Step, Totals
+from overt.context.cache import CacheMeter, Step, Totals, totals
 from overt.context.provenance import Span, held, measured, trace
 from overt.core.errors import SessionError, UsageError
 from overt.core.events import Event, RequestSent
@@ -35,7 +36,10 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 
 class Listed(Struct, frozen=True, kw_only=True):
-    """One request in the list of all. `step` is None as long as no reply has told what it took."""
+    """One request in the list of all. `step` is None as long as no reply has told what it took.
+
+    `number` is 0 for a request beside the conversation: it has the name of its purpose instead.
+    """
 
     number: int
     turn: int
@@ -127,6 +131,7 @@ def chosen(opened: Opened, wanted: Wanted, told: str) -> Rebuilt:
     for made in rebuild(opened.entries):
         last = made
         found = made if wanted(made) else found
+    found = found or next((made for made in rebuild_aside(opened.entries) if wanted(made)), None)
     if found is not None:
         return found
     if last is None:
@@ -143,7 +148,9 @@ def requests_between(opened: Opened, one: int, other: int) -> tuple[Rebuilt, ...
 
 
 def reference_of(text: str, flag: str) -> Wanted:
-    """`5`: the fifth request; `3.2`: the second step of turn 3."""
+    """`5`: the fifth request; `3.2`: the second step of turn 3; `title`: the one for the title of the session."""
+    if text == "title":
+        return lambda made: made.sent.purpose == text
     turn, dot, step = text.partition(".")
     first, second = _number(turn), _number(step) if dot else 0
     if first is None or second is None:
@@ -156,7 +163,9 @@ def reference_of(text: str, flag: str) -> Wanted:
 def turn_of(turn: str, step: str) -> Wanted:
     """The last request of a turn, or the one of a step of it; without a turn the last of the session."""
     wanted = [_counted("--turn", turn), _counted("--step", step)]
-    return lambda made: all(asked in (None, has) for asked, has in zip(wanted, (made.turn, made.step), strict=True))
+    return lambda made: (
+        made.number > 0 and all(asked in (None, has) for asked, has in zip(wanted, (made.turn, made.step), strict=True))
+    )
 
 
 def _counted(flag: str, text: str) -> int | None:
@@ -174,7 +183,7 @@ def _number(text: str) -> int | None:
 
 
 def view(opened: Opened, made: Rebuilt) -> View:
-    steps = {step.number: step for step in metered(opened.entries).steps}
+    steps = {step.number: step for step in metered(opened.entries).steps} if made.number else {}
     usage = made.reply.usage if made.reply else Usage()
     step = steps.get(made.number)
     if step and not usage.input:
@@ -215,40 +224,56 @@ def _all_there_was(step: Step, sent: RequestSent) -> bool:
 
 
 def listing(opened: Opened) -> tuple[tuple[Listed, ...], Totals]:
-    meter = metered(opened.entries)
-    steps = {step.number: step for step in meter.steps}
-    rows = tuple(
-        Listed(
-            number=made.number,
-            turn=made.turn,
-            at=made.step,
-            length=made.sent.length,
-            purpose=made.sent.purpose,
-            model=made.opening.model,
-            shared=made.sent.shared,
-            resets=made.resets,
-            step=steps.get(made.number),
-            differs=made.differs,
-        )
-        for made in rebuild(opened.entries)
-    )
-    return rows, meter.totals()
+    """Every request in the order in which they were sent, those beside the conversation included, and their sums."""
+    rows: list[tuple[int, Listed]] = []
+    steps: list[Step] = []
+    for agent in dict.fromkeys(("main", *_aside(opened.entries))):
+        meter = metered(opened.entries, agent=agent)
+        answered = {step.number: step for step in meter.steps}
+        steps += meter.steps
+        for made in rebuild(opened.entries, agent=agent):
+            row = Listed(
+                number=made.number if agent == "main" else 0,
+                turn=made.turn,
+                at=made.step,
+                length=made.sent.length,
+                purpose=made.sent.purpose,
+                model=made.opening.model,
+                shared=made.sent.shared,
+                resets=made.resets,
+                step=answered.get(made.number),
+                differs=made.differs,
+            )
+            rows.append((made.seq, row))
+    return tuple(row for _, row in sorted(rows, key=lambda pair: pair[0])), totals(steps)
 
 
-def metered(entries: Iterable[Entry[Event]]) -> CacheMeter:
+def rebuild_aside(entries: tuple[Entry[Event], ...]) -> Iterator[Rebuilt]:
+    """Requests beside the conversation, as for a title; they have no number among its requests."""
+    for agent in _aside(entries):
+        for made in rebuild(entries, agent=agent):
+            yield replace(made, number=0)
+
+
+def _aside(entries: Iterable[Entry[Event]]) -> list[str]:
+    return [agent for agent in dict.fromkeys(entry.agent for entry in entries) if agent != "main"]
+
+
+def metered(entries: Iterable[Entry[Event]], *, agent: str = "main") -> CacheMeter:
     meter = CacheMeter()
-    for event in _main(entries):
+    for event in _of_agent(entries, agent):
         meter.feed(event)
     return meter
 
 
-def _main(entries: Iterable[Entry[Event]]) -> Iterator[Event]:
-    """What happened to the main agent, from its first prefix on, as `rebuild` counts it."""
+def _of_agent(entries: Iterable[Entry[Event]], agent: str) -> Iterator[Event]:
+    """What happened to an agent, from its first prefix on, as `rebuild` counts it."""
     begun = False
     for entry in entries:
-        begun = begun or entry.type == "prefix"
-        if entry.agent == "main" and (begun or not isinstance(entry.data, RequestSent)):
-            yield entry.data
+        if entry.agent == agent:
+            begun = begun or entry.type == "prefix"
+            if begun or not isinstance(entry.data, RequestSent):
+                yield entry.data
 
 
 def columns(descriptor: int) -> int:

@@ -165,6 +165,8 @@ class _Telling:
             self.close()
             self._turn, self._started = entry.turn, time
         match entry.data:
+            case Replied(usage=usage, message=message) if agent and not message.parts:
+                self.usage += usage  # asked for a title
             case Replied() as reply:
                 self._reply(reply, time)
             case ToolStarted(call=call, headline=headline):

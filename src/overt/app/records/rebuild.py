@@ -82,7 +82,7 @@ class _Making:
             case RequestSent() as sent:
                 done, self.waiting = self.waiting, self._made(entry, sent)
             case Replied(message=message) as reply if message.origin.kind == "model":
-                if self.waiting and self.waiting.reply is None and self.waiting.sent.purpose == "step":
+                if self.waiting and self.waiting.reply is None and self.waiting.sent.purpose != "summary":
                     self.waiting = replace(self.waiting, reply=reply)
             case _:
                 pass

@@ -110,8 +110,8 @@ class _Driving:
     def _beside(self, entry: Entry[Event]) -> None:
         """Requests that the loop has no part in."""
         match entry.data:
-            case RequestSent(purpose="summary") as sent:
-                self._settle(entry, sent, "it asked for a summary")
+            case RequestSent(purpose="summary" | "title" as purpose) as sent:
+                self._settle(entry, sent, f"it asked for a {purpose}")
             case TitleSet(digest=digest) as title if digest:
                 self._title(entry, title)
             case _:
@@ -187,7 +187,7 @@ class _Driving:
     def _title(self, entry: Entry[Event], title: TitleSet) -> None:
         spoken = (each.data for each in self._entries if isinstance(each.data, UserSpoke))
         prompt = next((event.message.text() for event in spoken if event.message.origin == USER), "")
-        made = title_request(late(f"wire.{title.wire}")(title.about), title.model, prompt)
+        made = title_request(late(f"wire.{title.wire}")(title.about), title.model, prompt).request
         same = (made.digest, made.length) == (title.digest, title.length)
         what = f"the request for a title was {title.length} bytes, and its prompt gives {made.length}"
         if not same:
