@@ -249,6 +249,18 @@ def test_pruning_alone_is_enough_where_it_pays(tmp_path: Path) -> None:
     assert first.parts[0].text.startswith("[overt] This result was taken out to make room: it had ")  # type: ignore[union-attr]
 
 
+def test_pruning_that_leaves_more_than_two_fifths_of_the_window_is_not_enough(tmp_path: Path) -> None:
+    bench = Small(tmp_path, window=12_000, files=6, price=None)
+    bench.asked = 100
+    for number in range(4):
+        bench.go(f"{number}: " + "word " * 1_200)
+    bench.asked = 0
+    bench.go("now read")
+    made = bench.of(Compacted)
+    assert bench.summaries() and all(event.summary for event in made)
+    assert all(event.after <= 0.4 * bench.budget.window for event in made)
+
+
 def test_pins_and_all_prompts_survive_three_compactions(tmp_path: Path) -> None:
     bench = Small(tmp_path, files=4)
     bench.go("first: never use tabs")
