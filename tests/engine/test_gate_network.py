@@ -1,7 +1,6 @@
 """The network at the gate: who opens it, for what, and that nothing that needs it runs before."""
 
 import asyncio
-from typing import Any
 
 import pytest
 from tests.engine.test_gate import BARE, BOX, TOOLS, Hands, Made, Person
@@ -10,8 +9,6 @@ from tests.fakes.played import call
 from overt.core.events import PermissionDecided
 from overt.core.ports import Profile
 from overt.core.settings import Mode, Rule
-from overt.core.tool import Outcome
-from overt.core.views import Output
 from overt.engine.gate import Terms
 from overt.repair.mend import mend
 from overt.world.sandbox.denial import NETWORK
@@ -102,10 +99,10 @@ def test_without_a_person_it_is_denied_before_it_runs_with_ways_to_allow_it(
     assert made.hands.ran == []
     program = arguments["command"].split()[0]
     assert refusal == (
-        "Denied (network, sandbox): this command needs the network, which the sandbox keeps closed, and the run is "
-        "non-interactive. The user can allow it with `--network`, with "
+        "Denied (network, sandbox): This needs approval, and the run is non-interactive. It needs the network, which "
+        "the sandbox keeps closed. The user can allow it with `--network`, with "
         f'`allow = [{{ rule = "bash({program} *)", network = true }}]` under [permissions] in the user configuration, '
-        "or in a chat"
+        "or in a chat."
     )
 
 
@@ -158,19 +155,3 @@ def test_a_rerun_after_a_denial_has_the_walls_of_a_fresh_approved_run(choice: st
     assert [rule.shown() for rule in again.remembered] == (
         ["bash(npm view lodash version) with the network"] if choice == "always" else []
     )
-
-
-@pytest.mark.parametrize(
-    ("command", "text", "code", "blocked"),
-    [
-        ("cargo build 2>&1 | tail -3", "error: Could not resolve host: index.crates.io", 0, NETWORK),
-        ("make | tail", "fine", 0, ""),
-        ("cat log.txt | tail", "error: Could not resolve host: index.crates.io", 0, ""),
-        ("make", "error: Could not resolve host: index.crates.io", 0, ""),
-    ],
-)
-def test_a_lack_of_network_is_seen_at_the_end_of_a_pipe(command: str, text: str, code: int, blocked: str) -> None:
-    made = Made(Hands(BOX), mode="auto")
-    admission = made.gate.receive(mend(call("bash", command=command), TOOLS))
-    outcome: Any = Outcome(text=text, view=Output(command=command, text=text, code=code))
-    assert made.gate.blocked(admission, outcome) == blocked

@@ -16,7 +16,7 @@ from overt.world.losses import UndoCover
 
 PAGE = Path(__file__).parents[2] / "docs" / "safety.md"
 FILES = ("README.md", "src/app.py", "run.sh", "package.json", "requirements.txt", "tool.py", "fix.patch", "release.tgz")
-IGNORED = ("node_modules/x/index.js", "build/app.o", ".env")
+IGNORED = ("node_modules/x/index.js", "node_modules/.bin/eslint", "build/app.o", ".env")
 MODES: tuple[Mode, ...] = ("review", "auto", "plan", "yolo")
 BOX = SandboxState(kind="bubblewrap")
 ROWS = [

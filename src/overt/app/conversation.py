@@ -83,7 +83,7 @@ class Conversation:
         self.marks = list(standing.marks)
         self.usage = Usage()
         self.denials: list[Denial] = []
-        self.last_denied, self.call_count = False, 0
+        self.last_denied = False
         self.inbox, self.mailbox, self.cache = Inbox(), Mailbox(), Metered()
         self._scrub = Scrub(redactor or Redactor(), standing.history.messages)
         self.notices = [self._scrub.clean(notice) for notice in standing.notices]
@@ -101,7 +101,7 @@ class Conversation:
         self._partial = Partial(lambda text: log.append(PartialSaved(text=text), turn=self.turn, step=self.step))
         self._told: list[Message] = []
         self._titling = Titling(house, self._happened)
-        self._started: dict[str, Call] = {}
+        self.calls: dict[str, Call] = {}
 
     # ── what faces call ──────────────────────────────────────────────────────────────────────────────────
 
@@ -390,10 +390,9 @@ class Conversation:
             case ModeSet(mode=mode):
                 self._recorded_mode = mode
             case ToolStarted(call=call):
-                self._started[call.id] = call
-                self.call_count += 1
+                self.calls[call.id] = call
             case PermissionDecided(verdict="deny", call_id=call_id, reason=reason) if event.rule != "sandbox":
-                if denied := self._started.get(call_id):  # a command the person typed is no call
+                if denied := self.calls.get(call_id):  # a command the person typed is no call
                     self.denials.append(Denial(call=denied, reason=reason, allowed_by=event.allowed_by))
             case ToolFinished(code=code):
                 self.last_denied = code == "denied"

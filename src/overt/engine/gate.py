@@ -29,6 +29,7 @@ NO_SANDBOX = (
     'or set `sandbox.mode = "none"` to run commands without a sandbox.'
 )
 OPEN_NETWORK = (
+    "It needs the network, which the sandbox keeps closed. "
     'The user can allow it with `--network`, with `allow = [{{ rule = "{rule}", network = true }}]` under '
     "[permissions] in the user configuration, or in a chat."
 )
@@ -374,7 +375,6 @@ def _without_network(admission: Admission) -> Verdict:
         rule="network",
         origin="sandbox",
         by="guard",
-        why="It needs the network, which is closed in the sandbox",
         remedy=OPEN_NETWORK.format(rule=_suggested(admission)),
         allowed_by=("--network",),
     )

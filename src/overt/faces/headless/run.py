@@ -60,7 +60,7 @@ async def _run(options: Options, prompt: str) -> int:
             _warn(line)
     if options.output == "text":
         _close(_summarize(conversation, end, changes))
-    if denied := denied_line(conversation.denials, conversation.call_count):
+    if denied := denied_line(conversation.denials, len(conversation.calls)):
         _warn(denied)
     code = EXIT["denied"] if end.reason == "done" and conversation.last_denied else EXIT[end.reason]
     return EXIT["error"] if unsaved and code not in SIGNAL_CODES else code
