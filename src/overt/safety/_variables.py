@@ -25,13 +25,20 @@ TRANSFORMS = frozenset("nulic")
 TEMPORARY = re.compile(r"""["]?(?:\$\(|`)\s*mktemp(?:\s+(?:-d|-q|-dq|-qd|--directory|/tmp/[\w.-]+))*\s*(?:\)|`)["]?""")
 """A new name in the folder for temporary files."""
 
+PLAIN_NAME = re.compile(r"\w[\w.+-]*")
 OPTION = re.compile(r"-(?!\d+$)")
 DEFAULTED = re.compile(r"\$\{\w+(?:\[[^\]]*\])?:?[-=+]")
 
 
 def settled(known: Known) -> dict[str, str | None]:
-    """Only variables with one value have one."""
-    return {name: values[0] if values and len(values) == 1 else None for name, values in known.items()}
+    """Only variables with one value have one; those with several plain names hold one of them."""
+    return {name: _settle(values) for name, values in known.items()}
+
+
+def _settle(values: tuple[str, ...] | None) -> str | None:
+    if not values or len(values) == 1:
+        return values[0] if values else None
+    return NAMES if all(PLAIN_NAME.fullmatch(value) for value in values) else None
 
 
 def worlds(known: Known, values: Values, source: str) -> list[Values]:
