@@ -184,8 +184,8 @@ WRAPPINGS = (
 def wrap(command: str, rng: random.Random) -> str:
     for _ in range(rng.randint(1, 3)):
         chosen = rng.choice(WRAPPINGS)
-        if "EOF" in command:
-            chosen = "bash -c {q}"
+        if "EOF" in command or (chosen.endswith("; $x") and not command.replace(" ", "").replace("-", "").isalnum()):
+            chosen = "bash -c {q}"  # a variable is only cut into words
         command = chosen.format(command, q=shlex.quote(command))
     return command
 

@@ -200,7 +200,6 @@ TABLE: dict[str, str] = {
     "transport.proxied": "overt.providers._proxied:Proxied",
     "unreached": "overt.providers._unreached",
     "cli.auth": "overt.cli.auth:run",
-    "safety.only_reads": "overt.safety._oneliners:only_reads",
     "safety.read": "overt.safety._judge:read",
     "seatbelt": "overt.world.sandbox.seatbelt:argv",
     "version": "overt:__version__",

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.late import late
 from overt.safety._call import Call, base_name
 from overt.safety._options import options
 from overt.safety._verbs import DESTROYING, verbs
@@ -104,40 +103,7 @@ def interpreter_named(name: str) -> Interpreter | None:
     return INTERPRETERS.get(SAME_INTERPRETER.get(name, name)) or INTERPRETERS.get(SAME_INTERPRETER.get(stem, stem))
 
 
-def _reads(call: Call, kind: Interpreter) -> bool:
-    """Whether a short program given as an argument, or sent, is seen to do no more than read and print."""
-    language = next((name for name in ("python", "perl", "node") if INTERPRETERS[name] is kind), "")
-    switch = SWITCHES.get(language)
-    if switch is None:
-        return False
-    args = list(call.args)
-    while args and args[0].text.startswith("-") and args[0].text not in ("-", "--"):
-        found = switch.fullmatch(args[0].text)
-        if not found or args[0].hole:
-            return False
-        if found["code"]:
-            code, rest = args[1:2], args[2:]
-            if not code or code[0].hole:
-                return False
-            return bool(late("safety.only_reads")(language, code[0].text, rest, call.bench.exists))
-        args = args[1:]
-    sent = call.feed.kind == "text" and language == "python" and [word.text for word in args] in ([], ["-"])
-    return sent and bool(late("safety.only_reads")(language, call.feed.text, (), call.bench.exists))
-
-
-SWITCHES = {
-    "python": re.compile(r"-[IsESBuqO]*(?P<code>c)?"),
-    "perl": re.compile(
-        r"-(?:(?:[nplaw]|0[0-7]*|l[0-7]+)*(?P<code>[eE])?|F[^(]*|C\w*"
-        r"|M(?:strict|warnings|utf8|List::Util\S*|POSIX\S*|Data::Dumper|Time::Local|JSON::PP))"
-    ),
-    "node": re.compile(r"(?P<code>-e|-p|-pe|--eval|--print)"),
-}
-
-
 def interpreter(call: Call, kind: Interpreter) -> None:
-    if _reads(call, kind):
-        return call.harmless()
     if kind is INTERPRETERS["perl"] and len(call.args) == 1 and re.match(r"-V(?::[\w.*]+)?$", call.args[0].text):
         return call.harmless()
     single = any(len(option) > 2 and option[1] != "-" for option in kind.code.split())

@@ -243,6 +243,4 @@ SHAPES: dict[str, Shape] = {
         fine="-q|--query; --list-generations",
         net="-i|--install",
     ),
-    "nix-collect-garbage": Shape(rest="dangerous"),
-    "npm-check-updates": Shape(),
 }

@@ -44,87 +44,6 @@ def overwrites(call: Call) -> None:
             call.write(word)
 
 
-CONVERTERS: dict[str, tuple[str, int]] = {
-    # options with a value · operands before the one that is written
-    "convert": ("", 1),
-    "magick": ("", 1),
-    "gm": ("", 2),
-    "pdftotext": ("-f -l -r -x -y -W -H -enc -eol -opw -upw", 1),
-    "pdftohtml": ("-f -l -enc -opw -upw", 1),
-    "pdftops": ("-f -l -r", 1),
-    "pdfunite": ("", 1),
-    "pdfseparate": ("-f -l", 1),
-    "ps2pdf": ("", 1),
-    "pdf2ps": ("", 1),
-    "ps2ascii": ("", 1),
-    "qpdf": ("--password --pages", 1),
-    "wkhtmltopdf": ("-T -B -L -R -s -O", 1),
-    "wkhtmltoimage": ("", 1),
-    "sox": ("-r -b -c -e -t", 1),
-    "lame": ("-b -V -q", 1),
-    "lessc": ("", 1),
-    "sass": ("-I --load-path --style", 1),
-    "sassc": ("-t -I", 1),
-    "objcopy": ("-O -I -F -B -j -R -N -K -L --output-target --input-target --only-section --remove-section", 1),
-    "csv2json": ("", 1),
-    "unifdef": ("-I", 99),
-    "msgfmt": ("-D -o", 99),
-}
-STREAMS = frozenset("pdftotext ps2ascii lessc sass sassc unifdef".split())
-"""Those that print when no second name is given."""
-
-
-def converter(call: Call) -> None:
-    takes, before = CONVERTERS[call.name]
-    single = call.name in ("convert", "magick", "gm", "pdftotext")
-    takes = " ".join(f"-{name}" if single and len(name) > 2 and name[1] != "-" else name for name in takes.split())
-    operands = call.options(takes, single=single).operands
-    printed = call.name in STREAMS and len(operands) <= before
-    if printed or (operands and re.fullmatch(r"-|\w+:-|/dev/null|null:|info:", operands[-1].text)):
-        call.harmless()
-    else:
-        call.ordinary("makes files")
-    if len(operands) > before and operands[-1].text != "-":
-        call.write(operands[-1])
-    elif call.name in ("objcopy", "qpdf") and operands:
-        call.dangerous("replaces the file", operands[:1])
-    overwrites(call)
-
-
-def exiftool(call: Call) -> None:
-    texts = [word.text for word in call.args]
-    if any(re.match(r"-[\w:+-]*[+<-]?=|-\w+<", text) for text in texts) or any(
-        text.lower()
-        in ("-tagsfromfile", "-overwrite_original", "-delete_original", "-geotag", "-restore_original", "-w")
-        for text in texts
-    ):
-        call.dangerous("changes metadata in files", call.options().operands)
-    elif any(text.lower() in ("-config", "-if", "-execute", "-@") or text.startswith("-p") for text in texts):
-        call.ordinary("is told more by a file or an expression")
-    else:
-        call.harmless()
-
-
-def ldd(call: Call) -> None:
-    """It may run the program it is asked about."""
-    if all(
-        re.match(r"/(?:usr/)?(?:local/)?(?:s?bin|lib\w*)/|\$\(which ", word.text) for word in call.options().operands
-    ):
-        call.harmless()
-    else:
-        call.ordinary("may run the program it looks at")
-
-
-def ffmpeg(call: Call) -> None:
-    texts = [word.text for word in call.args]
-    if "-y" in texts:
-        call.dangerous("overwrites files", [literal(texts[-1])])
-    elif texts[-1:] in (["-"], ["/dev/null"]) or "-i" not in texts:
-        call.harmless()
-    else:
-        call.ordinary("makes files")
-
-
 def copied_elsewhere(call: Call, operands: Sequence[Word]) -> bool:
     """`aws s3 cp`, `gsutil cp`: from here to there, from there to a file here or to the screen."""
     texts = [word.text for word in operands]
@@ -144,9 +63,23 @@ def copied_elsewhere(call: Call, operands: Sequence[Word]) -> bool:
     return True
 
 
-HANDLERS: dict[str, Callable[[Call], None]] = {
-    **dict.fromkeys(CONVERTERS, converter),
-    "exiftool": exiftool,
-    "ldd": ldd,
-    "ffmpeg": ffmpeg,
-}
+CONVERTERS = frozenset("convert magick pdftotext ps2pdf sass objcopy ffmpeg exiftool".split())
+"""They write their last operand, over what is there."""
+
+
+def converter(call: Call) -> None:
+    operands = [word for word in call.args if not word.text.startswith("-")]
+    assigns = any(re.match(r"-[\w:+-]*=", word.text) for word in call.args)
+    texts = [word.text for word in call.args]
+    if not operands or texts[-1] in ("-", "/dev/null") or (call.name == "exiftool" and not assigns):
+        return call.harmless()
+    call.ordinary("makes files")
+    if call.name == "exiftool" or (call.name == "objcopy" and len(operands) == 1):
+        return call.dangerous("replaces the file", operands)
+    if len(operands) > 1 and (call.name != "ffmpeg" or "-y" in texts):
+        replaced = call.name == "ffmpeg"
+        return call.dangerous("overwrites files", operands[-1:]) if replaced else call.write(operands[-1])
+    return overwrites(call)
+
+
+HANDLERS: dict[str, Callable[[Call], None]] = dict.fromkeys(CONVERTERS, converter)

@@ -105,16 +105,9 @@ WRITING_READERS = {
 SHAPES: dict[str, Shape] = {
     # readers that some option turns into something else
     **WRITING_READERS,
-    "enca": Shape(bad={IN_PLACE: "-x|-C|-c|--convert-to|--external-converter-program"}, rest="harmless"),
     "jsonlint": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
     "jobs": Shape(bad={RUNS: "-x"}, rest="harmless"),
-    "ptx": Shape(
-        bad={"may write its second file": "-G|--traditional"}, rest="harmless", takes="-W -w -g -M -b -i -o -S"
-    ),
     "ffprobe": Shape(rest="harmless", writes="-o", single=True),
-    "vd": Shape(rest="ordinary"),
-    "watchgnupg": Shape(rest="ordinary"),
-    "lstopo": Shape(bad={"writes a file": "*"}, rest="harmless"),
     "sort": Shape(
         bad={RUNS: "--compress-program; --files0-from"},
         rest="harmless",
@@ -125,7 +118,6 @@ SHAPES: dict[str, Shape] = {
         rest="harmless", takes="-i -n -o --output --head-count --input-range --random-source", writes="-o --output"
     ),
     "base64": Shape(rest="harmless", takes="-w -b -i --wrap", writes="-o --output"),
-    "sdiff": Shape(rest="harmless", takes="-o --output -w", writes="-o --output"),
     "iconv": Shape(rest="harmless", takes="-f -t -o --output", writes="-o --output"),
     "tree": Shape(rest="harmless", takes="-L -P -I -o -H -T --filelimit --charset", writes="-o"),
     "xmllint": Shape(rest="harmless", takes="-o --output --xpath --schema", writes="-o --output"),
@@ -135,19 +127,14 @@ SHAPES: dict[str, Shape] = {
         rest="harmless",
         takes="-e -f -g -t -T -A -B -C -m -M -E -j -d -r --regexp --glob --type --max-count --context --sort --pre",
     ),
-    "ugrep": Shape(bad={RUNS: "--filter; --pager; --view; --save-config"}, rest="harmless"),
     "ag": Shape(bad={RUNS: "--pager"}, rest="harmless", takes="-A -B -C -G -m -p"),
-    "ack": Shape(bad={RUNS: "--pager; --ackrc"}, rest="harmless", takes="-A -B -C -m"),
     "bat": Shape(bad={RUNS: "--pager; cache"}, rest="harmless", takes="-l -H -r --language --paging --style -p"),
-    "batcat": Shape(bad={RUNS: "--pager; cache"}, rest="harmless", takes="-l -H -r --language"),
-    "delta": Shape(bad={RUNS: "--pager; --config"}, rest="harmless"),
     "man": Shape(
         bad={RUNS: "-P; --pager; -H; --html; -C; --config-file; -T; -X; -Z"}, rest="harmless", takes="-P -S -s -L -M"
     ),
     "info": Shape(rest="harmless", takes="-o --output -f -n", writes="-o --output"),
     "file": Shape(bad={"writes a compiled magic file": "-C|--compile"}, rest="harmless", takes="-m -f -F -P"),
     "yq": Shape(bad={IN_PLACE: "-i|--inplace|--in-place; -y -i"}, rest="harmless", takes="-o -p -I"),
-    "mlr": Shape(bad={IN_PLACE: "-I"}, ordinary="tee; split; put; filter", rest="harmless"),
     "dmesg": Shape(
         bad={"clears or changes the kernel's log": "-C|-c|-D|-E|-n|--clear|--read-clear|--console-off|--console-level"},
         rest="harmless",
@@ -166,9 +153,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "fuser": Shape(bad={STOPS: "-k|--kill"}, rest="harmless", takes="-n -s"),
     "arp": Shape(bad={"changes the address table": "-d|-s|-f|--delete|--set"}, rest="harmless", takes="-i -H"),
-    "lsof": Shape(rest="harmless"),
     "hostname": Shape(bad={"changes the host's name": "*; -F|--file|-b"}, rest="harmless"),
-    "domainname": Shape(bad={"changes the domain's name": "*"}, rest="harmless"),
     "route": Shape(bad={"changes routes": "add|del|delete|change|flush"}, rest="harmless"),
     "ifconfig": Shape(bad={"changes an interface": "* *"}, rest="harmless"),
     "ip": Shape(
@@ -181,19 +166,9 @@ SHAPES: dict[str, Shape] = {
         single=True,
     ),
     "iptables": Shape(bad={"changes the firewall": "!-L|-S|--list|--list-rules"}, rest="harmless", takes="-t --table"),
-    "ip6tables": Shape(bad={"changes the firewall": "!-L|-S|--list|--list-rules"}, rest="harmless", takes="-t --table"),
-    "nft": Shape(
-        bad={"changes the firewall": "-f|--file; add|delete|flush|insert|replace|create|destroy|reset|rename"},
-        fine="list|monitor|describe",
-        rest="dangerous",
-    ),
-    "ipset": Shape(fine="list|test|save", rest="dangerous"),
     "nmcli": Shape(
         bad={"changes the network": "* up|down|add|delete|modify|connect|disconnect|off|on|set|reload; * * on|off"},
         rest="harmless",
-    ),
-    "ethtool": Shape(
-        bad={"changes an interface": "-s|-K|-A|-C|-G|-L|-r|-p|-E|-f|--change|--reset|--flash"}, rest="harmless"
     ),
     **dict.fromkeys(
         "dig drill host nslookup whois ping ping6 traceroute traceroute6 tracepath mtr".split(),
@@ -223,7 +198,6 @@ SHAPES: dict[str, Shape] = {
     "hwclock": Shape(fine="-r|--show|--get; $", rest="dangerous"),
     "timedatectl": Shape(fine="$; status|show|list-timezones|show-timesync|timesync-status", rest="dangerous"),
     "hostnamectl": Shape(fine="$; status|show|hostname $", rest="dangerous"),
-    "localectl": Shape(fine="$; status|list-locales|list-keymaps", rest="dangerous"),
     "loginctl": Shape(
         fine="$; list-sessions|list-users|list-seats|session-status|user-status|show-session|show-user|show-seat",
         rest="dangerous",
@@ -236,29 +210,13 @@ SHAPES: dict[str, Shape] = {
         takes="-t -p -n -o -H -M --type --property --lines --output --state",
     ),
     "service": Shape(fine="* status; --status-all", rest="dangerous"),
-    "rc-service": Shape(fine="* status", rest="dangerous"),
-    "supervisorctl": Shape(fine="status|avail|tail|version", rest="dangerous"),
     "launchctl": Shape(fine="list|print|blame|version|help", rest="dangerous"),
-    "initctl": Shape(fine="list|status|version", rest="dangerous"),
-    "defaults": Shape(fine="read|read-type|domains|find|help", rest="dangerous"),
-    "scutil": Shape(fine="--get; --dns; --proxy; --nwi", rest="dangerous"),
-    "tmutil": Shape(fine="listbackups|status|destinationinfo|latestbackup", rest="dangerous"),
     "crontab": Shape(fine="-l", rest="dangerous", takes="-u"),
     "mount": Shape(fine="$ !-a|--all|-o|--bind|--move|-t; -l $; -t $; -l -t $", rest="dangerous", takes="-t -o"),
     "kill": Shape(
         fine="-l|-L|--list|--table; -0 !-1|-2|-3|-4|-5|-6|-7|-8|-9|-s|-n|--signal", rest="dangerous", reason=STOPS
     ),
-    "zfs": Shape(fine="list|get|version|diff", rest="dangerous"),
-    "btrfs": Shape(fine="* show|list|df|usage|get|stats|status; version", rest="dangerous"),
-    "lvs": Shape(rest="harmless"),
-    "vgs": Shape(rest="harmless"),
-    "pvs": Shape(rest="harmless"),
-    "smartctl": Shape(fine="-a|-i|-H|-A|-l|-x|-c|--all|--info|--health|--scan", rest="dangerous"),
     "umask": Shape(fine="$; -S $", rest="ordinary"),
-    "fallocate": Shape(
-        bad={"changes what a file holds": "-p|-c|-z|-d|-i|-x|--punch-hole|--collapse-range|--zero-range|--dig-holes"},
-        takes="-l -o --length --offset",
-    ),
     "history": Shape(bad={"changes the history": "-c|-d|-w|-a|-n|-r|-s"}, rest="harmless"),
     "fc": Shape(fine="-l", rest="dangerous"),
     "nsupdate": Shape(rest="dangerous", net="*"),
@@ -285,11 +243,8 @@ SHAPES: dict[str, Shape] = {
         writes="--out --keyout --writerand --CAserial --sigfile-out --key_out --cert_out",
         single=True,
     ),
-    "logger": Shape(rest="ordinary"),
     "mkdir": Shape(takes="-m --mode -Z"),
     "mkfifo": Shape(takes="-m"),
-    "mknod": Shape(rest="dangerous"),
-    "lsattr": Shape(rest="harmless"),
     "tmux": Shape(
         bad={
             "stops sessions or types into them": """kill-server|kill-session|kill-window|kill-pane|send-keys|send
@@ -301,24 +256,11 @@ SHAPES: dict[str, Shape] = {
     "ar": Shape(fine="t|tv|p", rest="dangerous"),
     "unrar": Shape(fine="l|lb|lt|v|vb|t|p", rest="dangerous"),
     "7z": Shape(bad={"extracts over files or changes an archive": "x|e|d|u|rn"}, fine="l|t|h|i"),
-    "7za": Shape(bad={"extracts over files or changes an archive": "x|e|d|u|rn"}, fine="l|t|h|i"),
     "cpio": Shape(fine="-t|--list; -o|--create", rest="dangerous", takes="-F -O"),
-    "ncdu": Shape(rest="dangerous"),
-    "mc": Shape(rest="dangerous"),
-    "ranger": Shape(rest="dangerous"),
-    "pax": Shape(fine="$", rest="dangerous"),
-    "gio": Shape(fine="list|info|cat|tree|mime|help", rest="dangerous"),
-    "xdg-open": Shape(rest="ordinary"),
     "open": Shape(rest="ordinary"),
-    "getfacl": Shape(rest="harmless"),
-    "setxattr": Shape(rest="dangerous"),
     "ipcrm": Shape(rest="dangerous"),
     "ipcs": Shape(rest="harmless"),
     "crudini": Shape(fine="--get", bad={IN_PLACE: "--set|--del|--merge"}),
-    "dasel": Shape(bad={IN_PLACE: "put|delete"}, rest="harmless", takes="-f -r -s"),
-    "tomlq": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
-    "xq": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
-    "xmlstarlet": Shape(bad={IN_PLACE: "ed -L|--inplace; edit -L|--inplace; fo -O"}, rest="harmless"),
     "tidy": Shape(
         bad={IN_PLACE: "-m|--m|--modify"},
         rest="harmless",
@@ -339,24 +281,8 @@ SHAPES: dict[str, Shape] = {
         takes="-f -o -L --languages --exclude --options",
         writes="-f -o",
     ),
-    "cscope": Shape(fine="-d -L", takes="-f", rest="ordinary"),
     "age": Shape(fine="-d|--decrypt", takes="-r -R -i -o --recipient --identity --output", writes="-o --output"),
     "strip": Shape(bad={"replaces the file": "* !-o|-V"}, takes="-o -K -N -R -O -I -F", writes="-o"),
-    "ranlib": Shape(rest="ordinary"),
-    "patchelf": Shape(
-        bad={
-            IN_PLACE: """--set-rpath|--set-interpreter|--add-needed|--remove-needed
-                |--replace-needed|--remove-rpath|--set-soname"""
-        },
-        rest="harmless",
-    ),
-    "install_name_tool": Shape(rest="dangerous"),
-    "codesign": Shape(fine="-d|-v|--display|--verify", rest="dangerous"),
-    "lipo": Shape(fine="-info; --info; -archs; --archs", writes="--output", single=True),
-    "locate": Shape(rest="harmless"),
-    "updatedb": Shape(rest="ordinary"),
-    "fdupes": Shape(bad={"deletes files": "-d|--delete|-N|--noprompt"}, rest="harmless"),
-    "jdupes": Shape(bad={"deletes files": "-d|--delete|-L|-B|--linkhard"}, rest="harmless"),
     "rclone": Shape(
         bad={
             "deletes or overwrites files": """sync|delete|purge|move|moveto|rmdir|rmdirs|cleanup|dedupe|copy|copyto
@@ -365,33 +291,5 @@ SHAPES: dict[str, Shape] = {
         fine="ls|lsl|lsd|lsf|lsjson|size|check|about|version|listremotes|tree|cat",
         net="*",
     ),
-    "dtrx": Shape(fine="-l", rest="dangerous"),
-    "atool": Shape(fine="-l", rest="dangerous"),
     "restic": Shape(fine="snapshots|ls|find|stats|check|diff|version|list|cat", rest="dangerous", net="*"),
-    "borg": Shape(fine="list|info|check|diff|version", rest="dangerous"),
-    "swapon": Shape(fine="-s|--show|--summary", rest="dangerous"),
-    "sensors": Shape(bad={"changes sensor limits": "-s|--set"}, rest="harmless"),
-    "readlink": Shape(rest="harmless"),
-    "chronyc": Shape(fine="tracking|sources|sourcestats|activity", rest="dangerous"),
-    "fsck": Shape(fine="-N", rest="dangerous"),
-    "update-alternatives": Shape(fine="--list|--display|--query|--get-selections", rest="dangerous"),
-    "hdparm": Shape(fine="-I|-i|-g|-C", rest="dangerous"),
-    "losetup": Shape(fine="-a|-l|--list|--all; $", rest="dangerous"),
-    "parted": Shape(fine="-l|--list", rest="dangerous"),
-    "fdisk": Shape(fine="-l|--list", rest="dangerous"),
-    "sfdisk": Shape(fine="-l|--list|-d|--dump", rest="dangerous"),
-    "diskutil": Shape(fine="list|info|activity", rest="dangerous"),
-    "zpool": Shape(fine="list|status|get|history|iostat", rest="dangerous"),
-    "chage": Shape(fine="-l|--list", rest="dangerous"),
-    "nvme": Shape(fine="list|smart-log|id-ctrl|id-ns", rest="dangerous"),
-    "ufw": Shape(fine="status|version|app list", rest="dangerous"),
-    "firewall-cmd": Shape(fine="--state; --list-all; --list-ports; --get-zones; --list-services", rest="dangerous"),
-    "pg_restore": Shape(fine="-l|--list", rest="dangerous"),
-    "mysqladmin": Shape(
-        fine="status|version|ping|processlist|variables|extended-status", rest="dangerous", takes="-u -h -P"
-    ),
-    "sgdisk": Shape(fine="-p|--print|-v|--verify", rest="dangerous"),
-    "trash-list": Shape(rest="harmless"),
-    "unix2dos": Shape(fine="-i|--info", rest="dangerous", reason=IN_PLACE),
-    "dos2unix": Shape(fine="-i|--info", rest="dangerous", reason=IN_PLACE),
 }

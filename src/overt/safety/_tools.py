@@ -11,6 +11,16 @@ BUILT = Reason("deletes what was built", "rebuild")
 DELETES = Reason("deletes data")
 
 SHAPES: dict[str, Shape] = {
+    "gcc": Shape(
+        bad={"runs a program of its own": "--wrapper|--specs|--fplugin|--load"},
+        fine="""-E !-o|--o; --fsyntax-only !-o; --M !-o|--MF|--MD; --MM !-o|--MF; --dumpversion; --dumpmachine;
+            --dumpspecs; --print-search-dirs; --print-file-name;
+            --print-targets; --print-prog-name; --print-libgcc-file-name;
+            --print-sysroot; --print-multi-lib; --print-multiarch; --print-supported-cpus; --version; -v $; -#""",
+        takes="-o -x -I -D -U -L -l --include --isystem --MF --MT --std",
+        single=True,
+    ),
+    "pydoc": Shape(ordinary="-w|-p|-n|-b", rest="harmless"),
     # containers and clusters
     "docker": Shape(
         bad={
@@ -64,15 +74,6 @@ SHAPES: dict[str, Shape] = {
         takes="-n --namespace --kube-context -f --values --set",
         net="*",
     ),
-    "gcc": Shape(
-        bad={"runs a program of its own": "--wrapper|--specs|--fplugin|--load"},
-        fine="""-E !-o|--o; --fsyntax-only !-o; --M !-o|--MF|--MD; --MM !-o|--MF; --dumpversion; --dumpmachine;
-            --dumpspecs; --print-search-dirs; --print-file-name;
-            --print-targets; --print-prog-name; --print-libgcc-file-name;
-            --print-sysroot; --print-multi-lib; --print-multiarch; --print-supported-cpus; --version; -v $; -#""",
-        takes="-o -x -I -D -U -L -l --include --isystem --MF --MT --std",
-        single=True,
-    ),
     "terraform": Shape(
         bad={
             "changes infrastructure": """apply|destroy|taint|untaint|import|force-unlock|push|refresh; state rm|mv
@@ -93,21 +94,6 @@ SHAPES: dict[str, Shape] = {
     "ansible": Shape(fine="--list-hosts; --version", dry="-C|--check", rest="dangerous", net="*"),
     "ansible-playbook": Shape(
         fine="--list-hosts; --list-tasks; --list-tags; --syntax-check", dry="-C|--check", rest="dangerous", net="*"
-    ),
-    "vagrant": Shape(
-        bad={
-            "stops or deletes machines": """destroy|halt|suspend|reload|ssh; box remove|prune; snapshot delete
-                |restore; plugin"""
-        },
-        fine="status|global-status|version|validate|port|ssh-config; box list; snapshot list",
-    ),
-    "virsh": Shape(
-        fine="list|dominfo|domstate|dumpxml|net-list|pool-list|vol-list|version|nodeinfo|capabilities|help",
-        rest="dangerous",
-    ),
-    "lxc": Shape(
-        bad={"stops or deletes containers": "delete|stop|restart|exec|file|move|rename|restore"},
-        fine="list|info|config show|image list|version",
     ),
     "gh": Shape(
         bad={
@@ -150,10 +136,6 @@ SHAPES: dict[str, Shape] = {
         rest="dangerous",
         takes="-h -p -a -n -u --user --pass",
     ),
-    "etcdctl": Shape(fine="get|member list|endpoint|version|watch", rest="dangerous"),
-    "consul": Shape(fine="members|info|version|monitor|catalog|validate; kv get", rest="dangerous"),
-    "vault": Shape(fine="status|read|list|version; kv get|list", rest="dangerous"),
-    "mongodump": Shape(rest="ordinary"),
     "pg_dump": Shape(rest="harmless", takes="-f --file -U -h -p -d -t -n", writes="-f --file"),
     "mysqldump": Shape(rest="harmless", takes="-r --result-file -u -h -P", writes="-r --result-file"),
     # building, testing, checking: only what differs from ordinary
@@ -163,11 +145,6 @@ SHAPES: dict[str, Shape] = {
         fine="--collect-only; --co; --fixtures; --markers; -V",
         takes="-k -m -p -c -n -W -o --rootdir",
         writes="--junitxml --junit-xml --log-file --debug --report-log --resultlog --html --csv --json-report-file",
-    ),
-    "cmake": Shape(
-        bad={"deletes, moves or runs": "-E"},
-        fine="--help; --system-information; -N",
-        takes="-E -S -B -G -D -C -T -A --build --target",
     ),
     "ninja": Shape(bad={BUILT: "-t"}, fine="-n; -v -n", takes="-t -C -f -j"),
     "bazel": Shape(
@@ -190,42 +167,15 @@ SHAPES: dict[str, Shape] = {
         takes="-r --local",
         single=True,
     ),
-    "gofumpt": Shape(ordinary="-w", rest="harmless", takes="-lang -modpath"),
-    "goimports": Shape(ordinary="-w", rest="harmless", takes="-local -srcdir"),
     "rustc": Shape(
         bad={RUNS: "-C linker"},
         fine="-V|--version; --print; --explain; --help; -W help; -C help",
         takes="-o -C -L -l --print --explain --edition",
     ),
     "jscodeshift": Shape(dry="-d|--dry", rest="dangerous", reason=IN_PLACE),
-    "comby": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
-    "ast-grep": Shape(bad={IN_PLACE: "-U|--update-all; * --rewrite -U"}, rest="harmless", takes="-p -l -r"),
-    "pyupgrade": Shape(rest="dangerous", reason=IN_PLACE),
-    "2to3": Shape(bad={IN_PLACE: "-w|--write"}, rest="harmless"),
-    "autoflake": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
-    "yapf": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
-    "cmake-format": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
-    "codespell": Shape(bad={IN_PLACE: "-w|--write-changes"}, rest="harmless", takes="-S -L -I -x"),
-    "typos": Shape(bad={IN_PLACE: "-w|--write-changes"}, rest="harmless"),
-    "markdownlint": Shape(ordinary="-f|--fix", rest="harmless"),
-    "stylua": Shape(fine="--check"),
-    "swiftformat": Shape(fine="--lint|--dryrun"),
-    "dart": Shape(fine="--version; format --output -o; pub deps|outdated; analyze; info"),
-    "rubocop": Shape(bad={IN_PLACE: "-a|-A|--autocorrect|--autocorrect-all|-x"}, rest="ordinary"),
-    "biome": Shape(ordinary="* --write|--fix|--apply", fine="check|lint|format|explain|version|rage"),
-    "twine": Shape(bad={PUBLISHES: "upload|register"}, fine="check"),
-    "hatch": Shape(
-        bad={PUBLISHES: "publish", DELETES: "clean; env remove|prune"},
-        fine="version $; env show|find; status; project metadata",
-    ),
-    "flit": Shape(bad={PUBLISHES: "publish"}),
     "goreleaser": Shape(bad={PUBLISHES: "release !--snapshot|--skip"}, fine="check|healthcheck"),
     "semantic-release": Shape(dry="-d|--dry-run", rest="dangerous"),
-    "release-it": Shape(dry="--dry-run", rest="dangerous"),
-    "np": Shape(rest="dangerous"),
     "gh-pages": Shape(rest="dangerous", net="*"),
-    "lerna": Shape(bad={PUBLISHES: "publish|version"}, fine="ls|list|la|ll|changed|diff|info"),
-    "changeset": Shape(bad={PUBLISHES: "publish"}, fine="status"),
     "vercel": Shape(
         bad={PUBLISHES: "--prod; deploy|promote|rollback|remove|rm|redeploy"},
         fine="list|ls|inspect|logs|whoami|projects ls|teams ls|domains ls|env ls",
@@ -242,28 +192,14 @@ SHAPES: dict[str, Shape] = {
     "kustomize": Shape(fine="build|version", bad={"changes files": "edit"}, writes="-o --output"),
     "eslint": Shape(ordinary="--fix", fine="--print-config; --env-info; --fix-dry-run", writes="-o --output-file"),
     "ctest": Shape(fine="-N|--show-only"),
-    "pydoc": Shape(ordinary="-w|-p|-n|-b", rest="harmless"),
-    "stylelint": Shape(ordinary="--fix", writes="-o --output-file"),
     "rustfmt": Shape(fine="--check"),
     "clang-format": Shape(bad={IN_PLACE: "-i|--i"}, rest="harmless", single=True),
-    "autopep8": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
-    "shfmt": Shape(bad={IN_PLACE: "-w|--write"}, rest="harmless", takes="-i -ln"),
-    "mix": Shape(bad={"runs code given as an argument": "run -e|--eval; eval"}, fine="help|deps; hex info"),
     "tsc": Shape(fine="--noEmit --version; --showConfig; --listFilesOnly; -v"),
-    "javap": Shape(rest="harmless"),
-    "jps": Shape(rest="harmless"),
-    "pre-commit": Shape(
-        bad={"changes hooks": "install|uninstall|clean|gc|autoupdate|install-hooks"},
-        fine="validate-config|validate-manifest|sample-config",
-    ),
-    "husky": Shape(rest="dangerous"),
     "direnv": Shape(
         bad={"lets a folder change the environment": "allow|permit|grant|edit|reload|revoke|deny|disallow"},
         fine="status|version|show_dump",
     ),
-    "code": Shape(fine="--list-extensions; --status; -v", rest="ordinary"),
     "ollama": Shape(bad={DELETES: "rm|stop"}, fine="list|ls|ps|show", net="pull|push"),
-    "git-lfs": Shape(bad={DELETES: "prune|uninstall"}, fine="ls-files|status|env|version"),
     "svn": Shape(
         bad={
             "throws work away": """delete|del|remove|rm|revert|move|mv|ren|cleanup|switch|merge|update|up|commit|ci
@@ -282,22 +218,6 @@ SHAPES: dict[str, Shape] = {
         net="pull|push|clone|incoming|outgoing",
     ),
     "fossil": Shape(fine="status|timeline|diff|info|ls|finfo", rest="dangerous"),
-    "bzr": Shape(fine="status|log|diff|info|ls", rest="dangerous"),
-    "jj": Shape(
-        bad={
-            "rewrites history or work": """abandon|restore|squash|rebase|undo|describe|edit|split; op restore|undo
-                |abandon; git push"""
-        },
-        fine="log|status|st|diff|show|help|version; op log; config list|get; bookmark list; file list|show",
-    ),
-    "rails": Shape(
-        bad={
-            DELETES: """db:drop|db:reset|db:rollback|db:purge|db:schema:load|db:migrate:reset|db:setup|db:truncate_all
-                |db:seed:replant|destroy|d|runner|r|console|c|dbconsole"""
-        },
-        fine="routes|about|stats|notes|version|-T|db:version|db:migrate:status",
-    ),
-    "alembic": Shape(bad={"changes the database": "downgrade|stamp"}, fine="current|history|heads|show|branches|check"),
     "prisma": Shape(
         bad={DELETES: "migrate reset; db push|execute|pull; migrate dev|deploy|resolve"},
         fine="validate|version; migrate status|diff",
@@ -308,9 +228,7 @@ SAME: dict[str, str] = {
     "apt-get apt-cache aptitude": "apt",
     "bundler": "bundle",
     "g++ cc c++ clang clang++": "gcc",
-    "flyctl": "fly",
     "pydoc3": "pydoc",
-    "sg-ast": "ast-grep",
     "fdp neato circo twopi sfdp": "dot",
     "gpg2": "gpg",
     "uctags": "ctags",
