@@ -1,9 +1,8 @@
 """Programs that are given a program as text: SQL is looked over, other code is not readable."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.safety._call import Call, base_name
@@ -16,76 +15,18 @@ DELETES = Reason("deletes files", "files", "delete")
 
 # ── interpreters ─────────────────────────────────────────────────────────────────────────────────────────
 
-
-class Interpreter(Struct, frozen=True, kw_only=True):
-    """`code`: options that carry a program. `takes`: other options with a value. `checks`: options that only check."""
-
-    code: str = "-e"
-    takes: str = ""
-    checks: str = ""
-    words: str = ""
-
-
-INTERPRETERS: dict[str, Interpreter] = {
-    "python": Interpreter(code="-c", takes="-W -X -m -Q --check-hash-based-pycs"),
-    "perl": Interpreter(code="-e -E -i -n -p -M -m -d -x", takes="-I -C -F -l -0"),
-    "ruby": Interpreter(code="-e -i -n -p -r -x", takes="-I -C -E -K", checks="-c"),
-    "node": Interpreter(
-        code="-e -p --eval --print -r --require --import --loader --experimental-loader",
-        takes="-C --env-file",
-        checks="-c --check",
-    ),
-    "php": Interpreter(
-        code="-r -B -R -F -E --run --process-code",
-        takes="-c -d -f -z -t -S",
-        checks="-l --syntax-check -i -m --ini --info --modules",
-    ),
-    "lua": Interpreter(code="-e -l", takes=""),
-    "Rscript": Interpreter(code="-e"),
-    "R": Interpreter(code="-e -f --file"),
-    "julia": Interpreter(code="-e -E --eval --print -L", takes="-p -t --project"),
-    "deno": Interpreter(code="", words="eval repl"),
-    "elixir": Interpreter(code="-e --eval -r --rpc-eval"),
-    "erl": Interpreter(code="-eval -s -run"),
-    "ghc": Interpreter(code="-e"),
-    "groovy": Interpreter(code="-e"),
-    "scala": Interpreter(code="-e"),
-    "tclsh": Interpreter(code="-c"),
-    "guile": Interpreter(code="-c -e"),
-    "racket": Interpreter(code="-e --eval -i"),
-    "sbcl": Interpreter(code="--eval --load"),
-    "octave": Interpreter(code="--eval"),
-    "clojure": Interpreter(code="-e --eval -M -X"),
-    "swift": Interpreter(code="-e"),
-    "pwsh": Interpreter(code="-c -C -Command -EncodedCommand -enc -e -f -File --Command --command"),
-    "ts-node": Interpreter(code="-e -p --eval --print -r --require"),
-    "tsx": Interpreter(code="-e -p --eval --print"),
-    "osascript": Interpreter(code="-e"),
-    "ocaml": Interpreter(code="-e"),
-    "nix-shell": Interpreter(code="--run --command", takes="-p -I -A"),
-    "rakudo": Interpreter(code="-e"),
-    "wolframscript": Interpreter(code="-c -code"),
-    "jshell": Interpreter(code="-R"),
-    "irb": Interpreter(code="-e -r"),
-    "ipython": Interpreter(code="-c", takes="-m"),
-}
-SAME_INTERPRETER = {
-    name: like
-    for like, names in {
-        "node": "nodejs",
-        "python": "py pypy pypy3",
-        "lua": "luajit",
-        "pwsh": "powershell",
-        "ruby": "jruby",
-        "perl": "raku",
-        "elixir": "iex",
-        "tclsh": "wish",
-        "clojure": "bb clj",
-        "ghc": "ghci runghc",
-        "octave": "matlab",
-    }.items()
-    for name in names.split()
-}
+INTERPRETERS = frozenset(
+    """python py pypy ipython perl raku ruby jruby irb node nodejs ts-node tsx php lua luajit R Rscript julia deno
+    elixir iex erl ghc ghci runghc groovy scala tclsh wish guile racket sbcl octave clojure bb clj swift pwsh powershell
+    ocaml nix-shell jshell""".split()
+)
+CHECKS = {"ruby": ("-c",), "node": ("-c", "--check"), "php": ("-l", "--syntax-check", "-i", "-m", "--ini", "--info")}
+"""Options under which nothing is run."""
+TAKES = "-W -X -I -C -F -E -K -Q --env-file --check-hash-based-pycs -d -f -z -t -S --project"
+CODE = re.compile(
+    r"-\w*[eEcprRBnixMLdlm]\w*|--?(?:eval|print|run|rpc-eval|code|require|import|loader|command|Command|enc).*"
+)
+"""Options that hold code, or name code that is loaded."""
 
 READING_MODULES = frozenset(
     "this calendar platform site sysconfig ast tokenize dis pyclbr antigravity pickletools".split()
@@ -98,55 +39,53 @@ CODE_MODULES = frozenset("timeit code pdb zipfile tarfile  gzip idlelib".split()
 MODULE_PROGRAMS = frozenset("pip pytest black ruff isort autopep8 poetry uv twine build coverage mypy flake8".split())
 
 
-def interpreter_named(name: str) -> Interpreter | None:
+def interpreter_named(name: str) -> str:
+    """The interpreter that goes by this name, with a version or not; empty if there is none."""
     stem = re.sub(r"(?:w|[\d.]+)$", "", name) or name
-    return INTERPRETERS.get(SAME_INTERPRETER.get(name, name)) or INTERPRETERS.get(SAME_INTERPRETER.get(stem, stem))
+    return next((each for each in (name, stem) if each in INTERPRETERS), "")
 
 
-def interpreter(call: Call, kind: Interpreter) -> None:
-    if kind is INTERPRETERS["perl"] and len(call.args) == 1 and re.match(r"-V(?::[\w.*]+)?$", call.args[0].text):
-        return call.harmless()
-    single = any(len(option) > 2 and option[1] != "-" for option in kind.code.split())
-    code, takes = frozenset(kind.code.split()), frozenset(kind.takes.split())
+def interpreter(call: Call, name: str) -> None:
+    """Scripts and code are ordinary: the sandbox contains them. What comes in a stream could be anything."""
+    python = name in ("python", "py", "pypy", "ipython")
+    inline = False
     rest = iter(range(len(call.args)))
     for at in rest:
         word = call.args[at]
-        text = word.text.partition("=")[0]
-        if word.wild:
-            return call.inline("runs code given as an argument")
-        if not text.startswith("-") or text in ("-", "--"):
+        if not word.text.startswith("-") or word.text in ("-", "--"):
+            inline |= word.wild
             break
-        clustered = text[1:2] != "-" and not single
-        if code & ({f"-{letter}" for letter in text[1:]} if clustered else {text}):
-            return call.inline("runs code given as an argument")
-        if text in kind.checks.split():
+        if word.text in CHECKS.get(name, ()) or (name == "perl" and re.fullmatch(r"-V(?::[\w.*]+)?", word.text)):
             return call.harmless()
-        if kind is INTERPRETERS["python"] and (glued := re.fullmatch(r"-[A-Za-ln-z]*m(.*)", word.text)):
-            named = [replace(word, text=glued[1], plain=glued[1])] if glued[1] else []
+        if python and (module := re.fullmatch(r"-[A-Za-bd-ln-z]*m(.*)", word.text)):
+            named = [replace(word, text=module[1], plain=module[1])] if module[1] else []
             if words := (*named, *call.args[at + 1 :]):
                 return _module(call, words)
-        if text == "-m" and at + 1 < len(call.args):
-            return _module(call, call.args[at + 1 :])
-        if text in takes:
+        inline |= CODE.fullmatch(word.text) is not None
+        if word.text in TAKES.split():
             next(rest, None)
-    operands = call.options(kind.takes).operands
-    if operands and operands[0].text in kind.words.split():
+    operands = call.options(TAKES).operands
+    if inline or (operands and operands[0].text in ("eval", "repl")):
         return call.inline("runs code given as an argument")
     if operands and operands[0].text != "-" and not operands[0].text.startswith(("/dev/", "/proc/")):
-        script = operands[0]
-        if script.stream or (script.computed and script.leads):
-            return call.unreadable("runs a script that cannot be read here")
-        texts = [word.text for word in operands[1:]]
-        if verbs(operands[1:2]) & DESTROYING or (texts[:1] == ["migrate"] and "zero" in texts):
-            return call.dangerous("is told to delete, stop or reset something")
-        if script.text == "setup.py" and {"upload", "register"} & set(texts):
-            return call.dangerous("publishes something", kind="published")
-        return call.ordinary("runs a script")
+        return _script(call, operands)
     if call.feed.text:
         return call.inline("runs code of a here-document")
     if call.feed.kind != "none" or operands:
         return call.unreadable("runs what it is sent")
     return call.ordinary("starts an interpreter")
+
+
+def _script(call: Call, operands: Sequence[Word]) -> None:
+    script, texts = operands[0], [word.text for word in operands[1:]]
+    if script.stream or (script.computed and script.leads):
+        call.unreadable("runs a script that cannot be read here")
+    elif verbs(operands[1:2]) & DESTROYING or (texts[:1] == ["migrate"] and "zero" in texts):
+        call.dangerous("is told to delete, stop or reset something")
+    elif script.text == "setup.py" and {"upload", "register"} & set(texts):
+        call.dangerous("publishes something", kind="published")
+    else:
+        call.ordinary("runs a script")
 
 
 def _module(call: Call, args: tuple[Word, ...]) -> None:

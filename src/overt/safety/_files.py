@@ -282,25 +282,6 @@ def wget(call: Call) -> None:
         call.write(_remote_name(word), append=True)
 
 
-def httpie(call: Call) -> None:
-    given = call.options("-o -a -A -s -p --output --auth --session --print --form --style")
-    operands = [word.text for word in given.operands]
-    method = operands[0] if operands and operands[0].isupper() else "GET"
-    _online(call, given.operands[1:] if operands and operands[0].isupper() else given.operands[:1])
-    for word in given.values("-o", "--output"):
-        call.write(word)
-    if method == "DELETE":
-        call.dangerous("deletes something elsewhere", kind="published")
-    elif (
-        given.has("-d", "--download")
-        or method not in ("GET", "HEAD", "OPTIONS")
-        or any("=" in text for text in operands[1:])
-    ):
-        call.ordinary("sends or stores data")
-    else:
-        call.harmless()
-
-
 def gh(call: Call) -> None:
     """`gh api` asks unless it is told a method or given fields; GraphQL is always sent as a field."""
     given = call.options(f"{TOOLS['gh'].takes} --field --raw-field --input --preview -p")
@@ -330,8 +311,7 @@ HANDLERS: dict[str, Callable[[Call], None]] = {
     "dd": dd,
     **dict.fromkeys("tar gtar bsdtar".split(), tar),
     **dict.fromkeys(
-        """gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd compress uncompress lz4 unlz4 lzip lzop pigz
-            unpigz pbzip2 pixz brotli""".split(),
+        "gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 pigz".split(),
         compress,
     ),
     "zip": zip_,
@@ -343,5 +323,4 @@ HANDLERS: dict[str, Callable[[Call], None]] = {
     "xxd": second_operand,
     "curl": curl,
     "wget": wget,
-    **dict.fromkeys("http https xh xhs".split(), httpie),
 }

@@ -11,6 +11,7 @@ BUILT = Reason("deletes what was built", "rebuild")
 DELETES = Reason("deletes data")
 
 SHAPES: dict[str, Shape] = {
+    **dict.fromkeys("http https xh xhs".split(), Shape(net="*")),
     "gcc": Shape(
         bad={"runs a program of its own": "--wrapper|--specs|--fplugin|--load"},
         fine="""-E !-o|--o; --fsyntax-only !-o; --M !-o|--MF|--MD; --MM !-o|--MF; --dumpversion; --dumpmachine;

@@ -1,7 +1,6 @@
 """The verdict on one call: guards, then rules (deny over ask over allow), then what the mode says."""
 
 import re
-import shlex
 from collections.abc import Callable, Iterable
 from typing import Literal
 
@@ -162,7 +161,7 @@ def _finals(subject: Subject, reach: Reach | None, rules: tuple[Rule, ...]) -> l
 def _final(subject: Subject, finals: list[FinalCause]) -> Verdict:
     why = "; ".join(dict.fromkeys(final.text() for final in finals))
     keys = [final.cause.key for final in finals]
-    flags = tuple(f"--allowedTools {shlex.quote(_rule(key))}" for key in dict.fromkeys(keys)) if all(keys) else ()
+    flags = tuple(f"--allowedTools '{_rule(key)}'" for key in dict.fromkeys(keys)) if all(keys) else ()
     remedy = f"Allow it with `{' '.join(flags)}` or start a chat." if flags else "Start a chat to approve it."
     if any(final.cause.unknown or final.cause.kind == "code" for final in finals):
         remedy += " Or write out the files it changes, so that it can be seen whether undo covers them."
@@ -179,7 +178,9 @@ def _final(subject: Subject, finals: list[FinalCause]) -> Verdict:
 
 
 def _rule(key: tuple[str, ...]) -> str:
-    return f"bash({' '.join(key)} *)"
+    """The rule that opens it, fit for a quoted word of a shell."""
+    words = " ".join(key).replace("'", "")
+    return f"bash({words} *)"
 
 
 def _explain_recoverable(subject: Subject, reach: Reach) -> str:
