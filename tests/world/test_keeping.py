@@ -11,6 +11,7 @@ from tests.world.keeping_kit import shadow
 from tests.world.programs_kit import opened
 
 from overt.core.effects import Change
+from overt.core.errors import ToolError
 from overt.core.events import Event, Noticed, SnapshotTaken, TreeTaken
 from overt.core.ports import Profile
 from overt.lib.catalogue import say
@@ -260,3 +261,18 @@ def test_a_session_that_is_over_soon_prepares_nothing(it: Recorded, monkeypatch:
         assert begun == []
 
     run(work)
+
+
+def test_a_command_that_was_allowed_because_of_undo_does_not_run_without_a_snapshot(tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    async def run() -> None:
+        kept = Keeper(Store(str(tmp_path / "snapshots")), None, why="the disk is full")
+        kept.require_snapshot("relies")
+        for call_id in ("free", "relies"):
+            async with kept.around(call_id):
+                ran.append(call_id)
+
+    with pytest.raises(ToolError, match="undo has no snapshot \\(the disk is full\\)") as refused:
+        asyncio.run(run())
+    assert (ran, refused.value.code) == (["free"], "denied")
