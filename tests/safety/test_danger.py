@@ -375,3 +375,40 @@ def test_it_is_fast_enough_for_ten_thousand_lines() -> None:
     for _ in range(10_000 // len(rows)):
         for command in rows:
             read_command(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "touches", "unknown"),
+    [
+        ("rm a b", ("a", "b"), False),
+        ("cd src && rm a", ("src/a",), False),
+        ("cd src; rm a", ("a", "src/a"), False),
+        ("cd ~ && rm a", (), True),
+        ("rm $x", (), True),
+        ("rm src/$x", ("src",), False),
+        ("rm src/$(cat list)", (), True),
+        ("rm *.o", ("*.o",), False),
+        ("x=.env; rm $x", (".env",), False),
+        ("for f in a b; do rm $f; done", ("a", "b"), False),
+        ("echo > /tmp/before_$f.log", ("/tmp",), False),
+        ("T=$(mktemp -d); rm -rf \"$T\"", ("/tmp/made-by-mktemp",), False),
+        ("find src -name '*.pyc' -delete", ("src/**/*.pyc",), False),
+        ("find src -delete", ("src",), False),
+        ("find . -name x -exec rm {} +", ("**/x",), False),
+        ("grep -rl a src | xargs sed -i s/a/b/", ("src",), False),
+        ("git ls-files | xargs rm", (":not-ignored",), False),
+        ("cat list | xargs rm", (), True),
+        ("git reset --hard", (".",), False),
+        ("cd vendor && git reset --hard", ("vendor",), False),
+        ("git -C vendor checkout -- f", ("vendor",), False),
+        ("git -C vendor rm f", ("vendor",), False),
+        ("git --git-dir=x reset --hard", (), True),
+        ("tar xf a.tar -C out", ("out",), False),
+    ],
+)  # fmt: skip
+def test_what_a_command_touches_is_named_or_said_to_be_unknown(
+    command: str, touches: tuple[str, ...], unknown: bool
+) -> None:
+    causes = read_command(command).dangers
+    assert tuple(dict.fromkeys(path for cause in causes for path in cause.touches)) == touches
+    assert any(cause.unknown for cause in causes) == unknown

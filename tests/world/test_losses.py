@@ -133,6 +133,8 @@ def test_a_repository_inside_of_this_one_is_a_loss(work: Path) -> None:
     cover = cover_of(work)
     assert "vendor/" in lost(cover.survey(change("paths", "vendor")))
     assert "vendor/" in lost(cover.survey(change("paths", "vendor/x")))
+    assert "vendor/" in lost(cover.survey(change("tracked", "vendor")))
+    assert lost(cover.survey(change("tracked", "."))) == {}
 
 
 def test_git_work_is_a_loss_only_in_changed_files_that_undo_does_not_cover(work: Path) -> None:

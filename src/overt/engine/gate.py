@@ -306,7 +306,10 @@ class Gate:
         described = getattr(admission.mended.args, "description", "")
         reading = admission.subject.reading
         affects = dict.fromkeys(
-            line for cause in reading.causes for line in self._hands.weigh(cause.touches, cause.verb)
+            line
+            for cause in reading.causes
+            if cause.kind != "worktree"
+            for line in self._hands.weigh(cause.touches, cause.verb)
         )
         rules = () if verdict.dangerous or verdict.by == "rule" else self._always(admission, network=network)
         return PermissionAsked(

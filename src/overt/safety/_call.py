@@ -25,6 +25,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 NO_CHANGE = Change()
+WITH_PATHS = frozenset({"files", "unpack", "untracked", "worktree"})
 UNREADABLE = Change(kind="code")
 
 
@@ -55,6 +56,8 @@ class Call:
         self.depth = depth
         self.key: tuple[str, ...] = (self.name,)
         """The words that a rule must hold to allow what is dangerous in it."""
+        self.folder: Word | None = None
+        """Where it works, if an option says that this is another folder."""
 
     @property
     def shown(self) -> str:
@@ -81,9 +84,12 @@ class Call:
     ) -> None:
         """What it touches is given where it changes files; else the reason says what kind of change it is."""
         usual: Kind = getattr(why, "kind", "system" if touches is None else "files")
-        change = Change(
-            kind=kind or usual, verb=getattr(why, "verb", "change"), touches=touches or (), key=key or self.key
-        )
+        kind = kind or usual
+        if kind in WITH_PATHS and self.folder is not None:
+            touches = (self.folder,)
+        elif kind == "worktree" and not touches:
+            touches = (literal("."),)
+        change = Change(kind=kind, verb=getattr(why, "verb", "change"), touches=touches or (), key=key or self.key)
         self.bench.note("dangerous", self.shown, why, change)
 
     def unreadable(self, why: str) -> None:

@@ -9,7 +9,7 @@ from overt.safety._call import Call
 from overt.safety._options import Shape, options
 from overt.safety._runners import command_start
 from overt.safety._shapes import judge_shape
-from overt.safety._words import Word, literal
+from overt.safety._words import UNKNOWN, Word, literal
 from overt.safety.danger import Reason
 
 GLOBAL_TAKES = frozenset(
@@ -113,6 +113,9 @@ def git(call: Call) -> None:
     start = command_start(call.args, GLOBAL_TAKES, 0)
     before = options(call.args[:start], GLOBAL_TAKES)
     rest = call.args[start:]
+    call.folder = next(before.values("-C"), None)
+    if before.has("--git-dir", "--work-tree") or sum(name == "-C" for name, _ in before.given) > 1:
+        call.folder = UNKNOWN
     _globals(call, before.given)
     if not rest:
         return call.harmless()

@@ -165,6 +165,9 @@ class _Search:
             self._lose("work that was not committed", error.message)
             return
         uncovered = _uncovered(cover.taken) | dict.fromkeys(ignored, "ignored by git")
+        for path in paths:
+            nested = [name for name in uncovered if name.endswith("/") and _lies_in(path, cover.root, name)]
+            self._losses |= {name: uncovered[name] for name in nested}
         for name in changed:
             whole = os.path.join(cover.root, read_name(name))
             if name in uncovered and (not paths or any(lies_below(whole, path) is not None for path in paths)):
@@ -226,6 +229,10 @@ class _Search:
 
     def _lose(self, path: str, why: str) -> None:
         self._losses.setdefault(path, why)
+
+
+def _lies_in(path: str, root: str, folder: str) -> bool:
+    return lies_below(path, os.path.join(root, read_name(folder.rstrip("/")))) is not None
 
 
 def _uncovered(taken: Taken) -> dict[str, str]:
