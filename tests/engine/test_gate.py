@@ -242,7 +242,11 @@ def test_neither_a_project_nor_a_stored_answer_opens_what_is_final(rule: dict[st
 
 @pytest.mark.parametrize("mode", ["review", "auto"])
 def test_a_sandbox_that_lacks_walls_approves_nothing(mode: Mode) -> None:
-    assert "no sandbox with all walls" in Made(Hands(LANDLOCK), mode=mode).take("bash", command="make").refusal
+    made = Made(Hands(LANDLOCK), mode=mode)
+    assert "no sandbox with all walls" in made.take("bash", command="make").refusal
+    assert [each.allowed_by for each in made.events if isinstance(each, PermissionDecided)] == [
+        ("--allowedTools bash",)
+    ]
     person = Person("once")
     Made(Hands(LANDLOCK), mode=mode, person=person).take("bash", command="make")
     assert len(person.questions) == 1

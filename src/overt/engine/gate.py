@@ -164,7 +164,7 @@ class Gate:
             by=by,
             reason=answer.reason or verdict.why,
             remembered=remembered,
-            allowed_by=verdict.allowed_by if answer.choice == "deny" and by != "person" else (),
+            allowed_by=_ways(verdict, tool.name) if answer.choice == "deny" and by != "person" else (),
         )
 
     async def widen(self, admission: Admission, blocked: str, tell: Callable[[Event], None], agent: str) -> bool:
@@ -381,6 +381,12 @@ def _without_network(admission: Admission) -> Verdict:
         remedy=OPEN_NETWORK.format(rule=_suggested(admission)),
         allowed_by=("--network",),
     )
+
+
+def _ways(verdict: Verdict, tool: str) -> tuple[str, ...]:
+    """Flags or settings that allow a call where nobody can be asked."""
+    asked_by_mode = verdict.action == "ask" and verdict.by == "mode"
+    return verdict.allowed_by or ((f"--allowedTools {tool}",) if asked_by_mode else ())
 
 
 def _refusal(verdict: Verdict, answer: Answer, by: str) -> str:
