@@ -421,4 +421,4 @@ def test_what_a_command_touches_is_named_or_said_to_be_unknown(
 )  # fmt: skip
 def test_what_another_command_prints_is_not_sent_without_a_question(command: str) -> None:
     reading = read_command(command)
-    assert (reading.hazard != "harmless", reading.needs_network) == (True, True)
+    assert (reading.hazard != "harmless", reading.network) == (True, True)
