@@ -160,7 +160,9 @@ def enable(call: Call) -> None:
 
 
 def shopt(call: Call) -> None:
-    if any(word.text in ("expand_aliases", "extdebug") for word in call.args) and call.options().has("-s"):
+    if any(word.hole or word.text == "dotglob" for word in call.args):
+        call.dangerous("changes what a pattern matches", kind="environment")
+    elif any(word.text in ("expand_aliases", "extdebug") for word in call.args) and call.options().has("-s"):
         call.dangerous("changes what a name runs", kind="environment")
     else:
         call.harmless()

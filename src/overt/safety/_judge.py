@@ -4,6 +4,8 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from overt.lib.protected import protected_name
 from overt.safety import _builtins, _code, _each, _files, _products, _runners, _scripts
 from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Change, shown
@@ -49,6 +51,8 @@ def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> R
     if not command.strip():
         judge.note("ordinary", "", "")
     causes = [*judge.causes.values()]
+    if any(cause.kind == "environment" for cause in causes):  # then words may mean other files than those read here
+        causes = [replace(cause, unknown=cause.unknown or bool(cause.touches)) for cause in causes]
     if judge.causes_left_out:
         causes.append(Cause(words=command[:80], why="holds too many commands to tell them apart", kind="code"))
     return Reading(

@@ -8,7 +8,8 @@ from overt.safety._quoting import after_bracket, after_quote
 
 TEXT = r"""(?:[^;&|`<>()'"\n]|'[^'\n]*'|"(?:[^"`(\n\\]|\\.)*"|2>(?:/dev/null|&1))*"""
 LISTS = rf"""(?:
-    git\s+(?:-C\s+[\w./"$~-]+\s+)?(?:ls-files|rev-list|rev-parse|merge-base|describe|symbolic-ref|for-each-ref|branch|tag|remote|worktree\s+list
+    git\s+grep{TEXT}\s-\w*l\w*
+    |git\s+(?:-C\s+[\w./"$~-]+\s+)?(?:ls-files|rev-list|rev-parse|merge-base|describe|symbolic-ref|for-each-ref|branch|tag|remote|worktree\s+list
         |(?:diff|show|ls-tree|log|diff-tree){TEXT}\s(?:--name-only|--(?:pretty|format)=["']?(?:format:)?%[hH]["']?))
     |(?:docker|podman)\s+(?:ps|images|volume\s+ls|network\s+ls|container\s+ls|image\s+ls)
     |kubectl{TEXT}\sget|which|command\s+-v|pgrep|pidof|pwd|nproc|seq|date|basename|dirname|realpath|readlink|ls|find|fd|hostname|whoami|id|uname
@@ -46,6 +47,11 @@ REFERENCES = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|[0-9@*])")
 NOT_IGNORED = ":not-ignored"
 """Stands among places for all files of the workspace that git does not ignore."""
 
+SHOWS_MORE = re.compile(r"-\w*[uUIHaA.]|--(?:no-ignore|hidden|ignored|unrestricted|no-index|all|almost-all)")
+"""Options under which a command lists hidden or ignored files, or may."""
+
+PATTERN_OPTION = re.compile(r"-[a-z]*[ef]|--(?:regexp|file)\b")
+
 FIRST = frozenset(
     """git docker podman kubectl which command pgrep pidof pwd nproc seq date basename dirname realpath readlink ls find
         fd hostname whoami id uname rg grep""".split()
@@ -72,15 +78,29 @@ def listed_places(command: str) -> tuple[str, ...]:
     program, *args = words or [""]
     if any(mark in word for word in words for mark in "$`") or not args:
         return ()
-    if program in ("git", "rg", "fd", "fdfind"):
-        flags = {"-u", "-uu", "-uuu", "-I", "-H", "-i", "--no-ignore", "--hidden", "--ignored", "--unrestricted"}
-        return () if flags.intersection(args) else (NOT_IGNORED,)
+    if program == "find":
+        return found_places(args)
+    if any(SHOWS_MORE.match(word) for word in args) or (program == "git" and _lists_untracked(args)):
+        return ()
     operands = [word for word in args if not word.startswith("-")]
+    if program in ("grep", "rg") and not any(PATTERN_OPTION.match(word) for word in args):
+        operands = operands[1:]
     if program == "ls":
-        return tuple(f"{folder}/*" for folder in operands or ["."])
+        return tuple(path for folder in operands or ["."] for path in (folder, f"{folder}/*"))
+    if program == "rg":  # a file that is named is searched whether it is ignored or not
+        return tuple(operands) or (NOT_IGNORED,)
+    if program in ("git", "fd", "fdfind"):
+        return (NOT_IGNORED,)
     if program == "grep":
-        return tuple(operands[1:])
-    return found_places(args) if program == "find" else ()
+        return tuple(operands)
+    return ()
+
+
+def _lists_untracked(args: Sequence[str]) -> bool:
+    """`git ls-files -i` lists ignored files, and so does `-o` without --exclude-standard."""
+    short = "".join(word for word in args if re.fullmatch(r"-[a-z]+", word))
+    others = "o" in short or "--others" in args or "--untracked" in args
+    return (args[0] == "ls-files" and "i" in short) or (others and "--exclude-standard" not in args)
 
 
 def found_places(args: Sequence[str]) -> tuple[str, ...]:

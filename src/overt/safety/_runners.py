@@ -140,6 +140,8 @@ def shell(call: Call) -> None:
         if text == "--":
             place += 1
             break
+        if text in ("-O", "+O") and (args[place + 1 : place + 2] or [UNKNOWN])[0].text == "dotglob":
+            call.dangerous("changes what a pattern matches", kind="environment")
         if text in ("--rcfile", "--init-file"):
             call.dangerous("runs a start file", kind="code")
         if text[0] == "-" and text[1] != "-":

@@ -92,7 +92,7 @@ class _Found:
         if words[0] in UNSETTLING:
             self.known["*"] = None
         if words[0] in SETTERS:
-            listed = words[0] in ("read", "mapfile", "readarray") and _fed_with_names(node)
+            listed = words[0] in ("read", "mapfile", "readarray") and lists_names(feeding_command(node))
             for word in words[1:]:
                 add_value(self.known, word.strip("'\""), (NAMES,) if listed else None)
         self.shifts |= words[0] == "shift"
@@ -161,19 +161,19 @@ def _behind_options(words: list[Word]) -> list[Word]:
     return words[place:]
 
 
-def _fed_with_names(node: Any) -> bool:
-    """Whether what is read comes from a command that lists names."""
+def feeding_command(node: Any) -> str:
+    """The command whose output a command or a loop around it reads; empty if there is none."""
     while (parent := node.parent) is not None:
         if parent.type == "pipeline" and node.start_byte > parent.start_byte:
             before = parent.text[: node.start_byte - parent.start_byte]
-            return lists_names(before.decode("utf-8", "replace").rstrip("|& \t\n"))
+            return str(before, "utf-8", "replace").rstrip("|& \t\n")
         if parent.type == "redirected_statement":
             for child in parent.children:
                 text = _text(child).removeprefix("<").strip()
                 if child.type.endswith("_redirect") and _text(child).startswith("<"):
-                    return text.startswith("<(") and lists_names(text[2:-1])
+                    return text[2:-1] if text.startswith("<(") else ""
         node = parent
-    return False
+    return ""
 
 
 def _cuts_a_line(node: Any) -> bool:

@@ -24,6 +24,7 @@ from overt.safety._items import (
     Simple,
 )
 from overt.safety._listing import listed_places, lists_names
+from overt.safety._loops import loop_places, place_word
 from overt.safety._variables import Known, assigned, settled, worlds
 from overt.safety._words import Scanned, Word, here_text, scan, substitutions
 
@@ -96,6 +97,7 @@ class _Walk:
         self.root = _tree(self.source).root_node
         self.known: Known = assigned(self.root, outer)
         self.values = settled(self.known)
+        self.places = loop_places(self.root, self.known)
         self.items: list[Item] = []
 
     def raw(self, start: int, end: int) -> str:
@@ -301,7 +303,11 @@ class _Walk:
                     scans[f"{raw}\0{each.problem}"] = None
             self.items.append(
                 Simple(
-                    words=tuple(word for each in read for word in each.words),
+                    words=tuple(
+                        place_word(raw, word, self.places)
+                        for raw, each in zip(raws, read, strict=True)
+                        for word in each.words
+                    ),
                     assignments=tuple(assignments),
                     redirects=tuple(found),
                     feed=feed,
@@ -342,7 +348,11 @@ class _Walk:
         if operator == "<<<":
             known = len(words) == 1 and not words[0].hole
             return [], rest, Feed(kind="text", text=words[0].text) if known else STREAM
-        target = words[0] if len(words) == 1 else Word(text=self.raw(*first), hole=True, computed=True)
+        target = (
+            place_word(self.raw(*first), words[0], self.places)
+            if len(words) == 1
+            else Word(text=self.raw(*first), hole=True, computed=True)
+        )
         return [Redirect(operator=operator, target=target)], rest, STREAM if operator in ("<", "<&", "<>") else NO_FEED
 
     def here(self, node: Any) -> tuple[list[Redirect], list[tuple[int, int]], Feed]:
