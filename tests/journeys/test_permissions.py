@@ -95,7 +95,7 @@ def test_what_is_final_is_denied_where_nobody_can_be_asked(precious: Place, flag
         "(ignored by git). This needs approval, and the run is non-interactive. Allow it with "
         "`--allowedTools 'bash(rm *)'` or start a chat."
     )
-    assert done.err.splitlines()[-1] == "2 of 3 calls were denied. They run with: --allowedTools 'bash(rm *)'"
+    assert done.err.splitlines()[-1] == "2 of 3 calls were denied. Allow with: --allowedTools 'bash(rm *)'"
 
 
 @pytest.mark.parametrize("rule", ["Bash(rm *)", "bash(rm:*)"])

@@ -121,7 +121,7 @@ FINAL = {
     "rm -rf ~/x": "--allowedTools 'bash(rm *)'",
     "rm .env": "--allowedTools 'bash(rm *)'",
     "git push --force origin main": "--allowedTools 'bash(git push --force *)'",
-    "curl -s https://example.com": "sandbox.network = true",
+    "curl -s https://example.com": "--network",
     "rm -rf .git": "--allowedTools 'bash(rm *)'",
     "mv .env ~/env": "--allowedTools 'bash(mv *)'",
     "git clean -fdx": "--allowedTools 'bash(git clean *)'",

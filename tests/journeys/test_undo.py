@@ -108,8 +108,9 @@ def test_a_rewind_gives_back_the_tree_byte_for_byte_and_mode_for_mode(
         leave(terminal)
         said = [message["content"] for message in messages(server) if message["role"] == "user"]
         assert "change it all" not in said and said[-1] == "what now?"
-        assert all(text.startswith("[overt] The user put files back.") for text in said[:-1])
-        assert len(said) == 4
+        mode, *restored = said[:-1]
+        assert mode.startswith("[overt] Mode is now: yolo")
+        assert [text.partition(".")[0] for text in restored] == ["[overt] The user put files back"] * 3
 
 
 def test_a_manual_edit_in_between_is_not_overwritten_silently(

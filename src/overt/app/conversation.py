@@ -393,7 +393,7 @@ class Conversation:
                 self.calls[call.id] = call
             case PermissionDecided(verdict="deny", call_id=call_id, reason=reason) if event.rule != "sandbox":
                 if denied := self.calls.get(call_id):  # a command the person typed is no call
-                    self.denials.append(Denial(call=denied, reason=reason, allowed_by=event.allowed_by))
+                    self.denials.append(Denial(call=denied, reason=reason, decided=event))
             case ToolFinished(code=code):
                 self.last_denied = code == "denied"
             case _:

@@ -7,7 +7,16 @@ from typing import Protocol
 from msgspec import Struct
 
 from overt.core.errors import ProviderError
-from overt.core.events import Compacted, Event, Noticed, PrefixSet, Replied, RequestSent, ToolFinished
+from overt.core.events import (
+    Compacted,
+    Event,
+    Noticed,
+    PermissionDecided,
+    PrefixSet,
+    Replied,
+    RequestSent,
+    ToolFinished,
+)
 from overt.core.history import History, Mark
 from overt.core.messages import Call, Message
 from overt.core.ports import UnsavedEntry
@@ -72,8 +81,8 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class Denial(Struct, frozen=True, kw_only=True):
-    """A call that was denied; `allowed_by` are flags or settings that would have allowed it."""
+    """A call that was denied, and who decided so."""
 
     call: Call
     reason: str
-    allowed_by: tuple[str, ...] = ()
+    decided: PermissionDecided

@@ -29,7 +29,9 @@ ENGLISH: dict[str, str] = {
     "ask.remembered": "Remembered for this project: {rule}",
     # a turn
     "denied.count": "{denied} of {calls} calls were denied.",
-    "denied.ways": "They run with: {ways}",
+    "denied.one": "1 of {calls} calls was denied.",
+    "denied.ways": "Allow with: {ways}",
+    "denied.rules": "Your rules deny: {rules}",
     "denied.chat": "Start a chat to approve such calls.",
     "turn.interrupted": "Interrupted.",
     "turn.limit": "Stopped after {steps} steps, the limit for one turn.",

@@ -71,9 +71,16 @@ def denied_line(denials: Sequence[Denial], calls: int) -> str:
     """How many calls were denied and what would have allowed them; empty if none was."""
     if not denials:
         return ""
-    ways = tuple(dict.fromkeys(way for denial in denials for way in denial.allowed_by))
-    counted = say("denied.count", denied=len(denials), calls=calls)
-    return f"{counted} {say('denied.ways', ways=' '.join(ways)) if ways else say('denied.chat')}"
+    ways = dict.fromkeys(way for denial in denials for way in denial.decided.allowed_by)
+    rules = dict.fromkeys(denial.decided.rule for denial in denials if denial.decided.by == "rule")
+    parts = [say("denied.one" if len(denials) == 1 else "denied.count", denied=len(denials), calls=calls)]
+    if rules:
+        parts.append(say("denied.rules", rules=", ".join(rules)))
+    if ways:
+        parts.append(say("denied.ways", ways=" ".join(ways)))
+    if not ways and not rules:
+        parts.append(say("denied.chat"))
+    return " ".join(parts)
 
 
 def _count(what: str, number: int) -> str:
