@@ -108,7 +108,7 @@ def test_a_rewind_gives_back_the_tree_byte_for_byte_and_mode_for_mode(
         leave(terminal)
         said = [message["content"] for message in messages(server) if message["role"] == "user"]
         assert "change it all" not in said and said[-1] == "what now?"
-        mode, *restored = said[:-1]
+        *restored, mode = said[:-1]
         assert mode.startswith("[overt] Mode is now: yolo")
         assert [text.partition(".")[0] for text in restored] == ["[overt] The user put files back"] * 3
 
