@@ -17,7 +17,10 @@ from overt.sessions.load import load
 from overt.world.files import Workspace
 from overt.world.keeping import Keeper
 from overt.world.restore import Broken, Step, is_state, name_in_git, require_restorable, restore, state_of, unlocked
+from overt.world.sandbox.profile import PRIVATE
 
+TEMPORARY = tuple(f"{folder}/ (" for folder in PRIVATE)
+"""How names of temporary folders begin. They are named, but leaving them as they are is no failure."""
 MOST_ON_A_LINE = 6
 MOST_FOR_MODEL = 40
 COLUMN = 10
@@ -169,7 +172,7 @@ class Undoing:
             lines=(*first, *self.damage(), *left, *open_lines),
             facts=(*map(_as_fact, steps), restored),
             told=_for_model(way, turn, [step for step in steps if step.path in set(files)], left=(*left, *open_lines)),
-            complete=not (left or beside),
+            complete=not (left or [name for name in beside if not name.startswith(TEMPORARY)]),
             asks=bool(plan.maybe_others),
         )
 

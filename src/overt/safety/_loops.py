@@ -59,12 +59,12 @@ def place_word(raw: str, word: Word, places: Places) -> Word:
     match = NAMED_AFTER.fullmatch(raw)
     among = places.get(match["name"], ()) if match else ()
     if match and (match["trim"] or match["end"]):
-        among = () if NOT_IGNORED in among else tuple(_beside(place, match["end"]) for place in among)
+        among = tuple(_beside(place, match["end"]) for place in among) if match["end"] else ()
     return replace(word, places=among)
 
 
 def _beside(place: str, end: str) -> str:
-    return posixpath.join(posixpath.dirname(place), f"*{end}")
+    return f"**/*{end}" if place == NOT_IGNORED else posixpath.join(posixpath.dirname(place), f"*{end}")
 
 
 def _text(node: Any) -> str:

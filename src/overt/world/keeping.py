@@ -26,10 +26,10 @@ from overt.lib.paths import slug
 from overt.lib.protected import AT_HOME
 from overt.world._contain import lies_below
 from overt.world._shadow_git import Git, find_git
-from overt.world.attribution import attribute, name_uncovered, parse_record, touched_outside
+from overt.world.attribution import WriteRecord, attribute, name_uncovered, parse_record, touched_outside
 from overt.world.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, Abandoned
 from overt.world.sandbox._secrets import HIDDEN
-from overt.world.sandbox.profile import Place, writable
+from overt.world.sandbox.profile import PRIVATE, Place, writable
 from overt.world.shadow import Shadow, Taken
 from overt.world.snapshots import ClosedStore, Store
 from overt.world.undo_maintenance import Limits, Maintenance
@@ -151,7 +151,9 @@ class Keeper:
                 code="denied",
             )
         since = before.began_ns if isinstance(before, Taken) else time.time_ns()
-        watch = CommandWatch(call_id, before, Tracking(roots=self._roots, since=since) if self._roots else None)
+        watch = CommandWatch(
+            call_id, before, Tracking(roots=(*self._roots, *PRIVATE), since=since) if self._roots else None
+        )
         if isinstance(before, Taken):  # should nobody live to see the end of it
             self._record(TreeTaken(call_id=call_id, before=before.name, after=""))
         try:
@@ -304,7 +306,7 @@ class Keeper:
             changed=_count_files(own) + len(attribution.shared),
             shared=attribution.shared,
             others=attribution.others,
-            uncovered=name_uncovered(touched_outside(changes, record), unfit, self._ignored_paths),
+            uncovered=name_uncovered(self._touched_outside(changes, record), unfit, self._ignored_paths),
         )
 
     def _ignored_paths(self, paths: Sequence[str]) -> set[str]:
@@ -317,8 +319,17 @@ class Keeper:
     def _touched_paths(self, watch: CommandWatch) -> tuple[str, ...]:
         """Paths that a command touched where there is no snapshot before it."""
         root = self._roots[0] if self._roots else ""
-        paths = touched_outside((), parse_record(watch.record, root))
+        paths = self._touched_outside((), parse_record(watch.record, root))
         return name_uncovered(paths, {}, lambda names: set(names), reason=NO_SNAPSHOT)
+
+    def _touched_outside(self, changes: Iterable[FileChange], record: WriteRecord) -> tuple[str, ...]:
+        """Paths that no snapshot covers; those in a folder for temporary files as that folder."""
+        paths: dict[str, None] = {}
+        for path in touched_outside(changes, record):
+            temporary = next((folder for folder in PRIVATE if path.startswith(f"{folder}/")), "")
+            named = any(path.startswith(f"{root}/") for root in self._roots)
+            paths[f"{temporary}/" if temporary and not named else path] = None
+        return tuple(paths)
 
     def _warn(self, why: str) -> None:
         """Once for each reason."""
