@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.fakes.model_server import Fault, ModelServer, Turn
-from tests.journeys.journey_kit import PROMPT, Place, call, calls
+from tests.journeys.journey_kit import PROMPT, Place, call, calls, results
 
 HOSTILE = {
     "hooks.py": "open('.git/hooks/post-commit', 'w').write('#!/bin/sh\\ntouch pwned\\n')",
@@ -81,6 +81,17 @@ def test_a_command_that_broke_others_changes_nothing_even_in_yolo(repository: Pl
         done = repository.run("run", "go", "--yolo", server=server)
     assert state(repository) == before, done.err
     assert "the secret of the test" not in server.posts[-1].body.decode()
+
+
+@pytest.mark.parametrize("flags", [(), ("--permission-mode", "auto")], ids=["headless", "auto"])
+def test_commands_that_broke_others_change_nothing_without_a_person(repository: Place, flags: tuple[str, ...]) -> None:
+    before = state(repository)
+    turns = [*(calls(call("bash", command=command)) for command in COMMANDS), Turn(text="done")]
+    with ModelServer(turns) as server:
+        done = repository.run("run", "go", *flags, server=server)
+        assert len(results(server)) == len(COMMANDS)
+    assert done.out == "done\n"
+    assert state(repository) == before
 
 
 def test_a_link_made_by_a_command_is_not_followed_out_by_edit(repository: Place) -> None:
