@@ -11,6 +11,7 @@ ENGLISH: dict[str, str] = {
     "impact.move": "would move {what}",
     "impact.absent": "finds no {what}",
     "impact.folder": "{name}/ ({count} files, {size})",
+    "impact.folder_one": "{name}/ (1 file, {size})",
     "ask.headline": "{tool} wants to run: {what}",
     "ask.why": "Why you are asked: {why}",
     "ask.described": "The model says: {text}",

@@ -29,7 +29,8 @@ def _describe(path: str, name: str, found: os.stat_result) -> str:
         return f"{name} ({_size(found.st_size)})"
     count, size = _contents(path)
     more = "> " if count >= MOST else ""
-    return say("impact.folder", name=name.rstrip("/"), count=f"{more}{count}", size=f"{more}{_size(size)}")
+    words = "impact.folder_one" if count == 1 else "impact.folder"
+    return say(words, name=name.rstrip("/"), count=f"{more}{count}", size=f"{more}{_size(size)}")
 
 
 def _contents(path: str) -> tuple[int, int]:
