@@ -31,8 +31,8 @@ CHINESE: dict[str, str] = {
     # a turn
     "denied.count": "{calls} 次调用中有 {denied} 次被拒绝。",
     "denied.one": "{calls} 次调用中有 1 次被拒绝。",
-    "denied.rules": "你的规则拒绝：{rules}",
     "denied.ways": "加上以下设置即可运行：{ways}",
+    "denied.rules": "你的规则拒绝：{rules}",
     "denied.chat": "如需批准这类调用，请开始聊天。",
     "turn.interrupted": "已中断。",
     "turn.limit": "已执行 {steps} 步，达到单轮上限，停止。",
