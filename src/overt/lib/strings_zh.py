@@ -11,7 +11,7 @@ CHINESE: dict[str, str] = {
     "impact.move": "将会移动 {what}",
     "impact.absent": "找不到 {what}",
     "impact.folder": "{name}/（{count} 个文件，{size}）",
-    "impact.folder_one": "{name}/（{count} 个文件，{size}）",
+    "impact.folder_one": "{name}/（1 个文件，{size}）",
     "ask.headline": "{tool} 请求执行：{what}",
     "ask.why": "询问原因：{why}",
     "ask.described": "模型的说明：{text}",
