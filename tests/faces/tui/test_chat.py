@@ -312,6 +312,18 @@ def test_ctrl_c_stops_the_turn_then_clears_and_only_twice_on_an_empty_line_leave
         assert desk.chat.over
 
 
+def test_ctrl_c_right_after_the_end_of_a_turn_is_not_lost(desks: Desks) -> None:
+    with desks.open(Script(STALLED)) as desk:
+        desk.send("talk")
+        desk.until("word word")
+        desk.press("ctrl-c")
+        desk.until("Interrupted")
+        desk.chat.sending.running = True  # as long as it is not known what follows the turn
+        desk.press("ctrl-c")
+        assert (desk.status, desk.chat.over) == ("Ctrl+C again leaves", False)
+        desk.chat.sending.running = False
+
+
 def test_ctrl_d_leaves_from_an_empty_line_only(desks: Desks) -> None:
     with desks.open(Turn(text="ok")) as desk:
         desk.type("ab")

@@ -242,7 +242,7 @@ class Chat:
                 self._ctrl_c()
             case Key(name="alt-enter") if running:
                 self.send(queue=True)
-            case Key(name="esc") if running and empty:
+            case Key(name="esc") if self.sending.can_be_interrupted and empty:
                 self.sending.interrupt()
             case Key(name="text", text="?") if empty:
                 self.doing.panel("help")
@@ -261,7 +261,7 @@ class Chat:
             self.hint(say("tui.chat.no_completion"))
 
     def _escape(self) -> None:
-        if self.sending.running:
+        if self.sending.can_be_interrupted:
             self.sending.interrupt()
         elif not self._again("esc"):
             self.hint(say("tui.chat.esc_empty") if self.composer.empty else say("tui.chat.esc_text"))
@@ -271,7 +271,7 @@ class Chat:
             self._clear()
 
     def _ctrl_c(self) -> None:
-        if self.sending.running:
+        if self.sending.can_be_interrupted:
             self.sending.interrupt()
         elif not self.composer.empty:
             self._clear()

@@ -38,6 +38,7 @@ class Sending:
     def __init__(self, chat: "Chat", first: str) -> None:
         self._chat = chat
         self.running = False
+        self._turn_ended = False
         self._standing = False
         self._resting = False
         self._waiting: deque[Prompt] = deque([Prompt(first)] if first.strip() else [])
@@ -84,8 +85,13 @@ class Sending:
 
     # ── turns ────────────────────────────────────────────────────────────────────────────────────────────
 
+    @property
+    def can_be_interrupted(self) -> bool:
+        """True while a turn runs. Once its end was shown, a key no longer means it."""
+        return self.running and not self._turn_ended
+
     def play(self, turn: Callable[[], Any]) -> None:
-        self.running = True
+        self.running, self._turn_ended = True, False
         self._chat.turned()
         self._chat.backstage.play(turn)
         self._chat.opening.load_ahead()
@@ -95,6 +101,7 @@ class Sending:
 
     def feed(self, event: Event) -> None:
         """What the model was told waits no more; what waits behind a turn that came to nothing goes back."""
+        self._turn_ended |= isinstance(event, TurnEnded) and event.agent == "main"
         match event:
             case UserSpoke(agent="main", steered=True, message=message) if message.origin == STEERED:
                 if self._steering:
