@@ -3,9 +3,9 @@
 from itertools import groupby
 from pathlib import Path
 
-from overt.app.explained import schema_text
+from overt.app.setting_rows import schema_text
 from overt.config.descriptions import SECTIONS
-from overt.config.key_table import ENTRY, KEYS, Key, show_value
+from overt.config.key_table import ENTRY, KEYS, SettingKey, show_value
 from overt.config.load import VARIABLES
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -51,17 +51,17 @@ def page() -> str:
     return HEAD + "".join(_table(section, list(group)) for section, group in groupby(keys, _section))
 
 
-def _section(key: Key) -> str:
+def _section(key: SettingKey) -> str:
     return "providers" if key.section == ENTRY else key.section
 
 
-def _table(section: str, keys: list[Key]) -> str:
+def _table(section: str, keys: list[SettingKey]) -> str:
     title = f"`[{section}]`" if section else "Top level"
     rows = "".join(_row(key) for key in keys)
     return f"\n## {title}\n\n{SECTIONS[section]}\n\n{COLUMNS}{rows}"
 
 
-def _row(key: Key) -> str:
+def _row(key: SettingKey) -> str:
     names = [f"`{name}`" for name, each in VARIABLES.items() if each == key.key]
     variable = f" Variable: {' or '.join(names)}." if names else ""
     default = show_value(key.default, key)

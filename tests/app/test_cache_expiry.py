@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from overt.app.cache_expiry import STAMP, start_expiry
-from overt.core.settings import Cache
+from overt.core.settings import CacheSettings
 from overt.providers._weights import WEIGHTS, mark_used
 from overt.providers.cache_expiry import expire
 
@@ -55,7 +55,7 @@ STAYING = {
 
 
 def test_unused_downloads_contexts_and_leftovers_expire_and_nothing_else(tmp_path: Path) -> None:
-    deleted = expire(str(filled(tmp_path)), Cache())
+    deleted = expire(str(filled(tmp_path)), CacheSettings())
     assert {os.path.relpath(path, tmp_path) for path in deleted} == {
         *("models/.fetch-big", "models/big-cc324af0.context", "overt-doctor-abc"),
     }
@@ -65,17 +65,17 @@ def test_unused_downloads_contexts_and_leftovers_expire_and_nothing_else(tmp_pat
 def test_weights_expire_only_when_that_is_set_and_never_while_in_use(tmp_path: Path) -> None:
     filled(tmp_path)
     mark_used(str(tmp_path / "models" / WEIGHTS_FILE))
-    expire(str(tmp_path), Cache(models_max_age=90))
+    expire(str(tmp_path), CacheSettings(models_max_age=90))
     assert left(tmp_path) == STAYING
     age(tmp_path / "models" / WEIGHTS_FILE, 100)
-    expire(str(tmp_path), Cache(models_max_age=90))
+    expire(str(tmp_path), CacheSettings(models_max_age=90))
     assert left(tmp_path) == STAYING - {f"models/{WEIGHTS_FILE}"}
 
 
 def test_an_age_of_zero_keeps_everything(tmp_path: Path) -> None:
     before = left(filled(tmp_path))
-    assert expire(str(tmp_path), Cache(max_age=0)) == ()
-    assert start_expiry(str(tmp_path), Cache(max_age=0)) is None
+    assert expire(str(tmp_path), CacheSettings(max_age=0)) == ()
+    assert start_expiry(str(tmp_path), CacheSettings(max_age=0)) is None
     assert left(tmp_path) == before
 
 
@@ -84,11 +84,11 @@ def test_a_download_in_progress_is_not_deleted(tmp_path: Path) -> None:
     lock = os.open(stage, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        expire(str(tmp_path), Cache())
+        expire(str(tmp_path), CacheSettings())
         assert stage.is_dir()
     finally:
         os.close(lock)
-    expire(str(tmp_path), Cache())
+    expire(str(tmp_path), CacheSettings())
     assert not stage.exists()
 
 
@@ -99,18 +99,18 @@ def test_a_link_is_removed_and_what_it_points_to_stays(tmp_path: Path) -> None:
     link.symlink_to(target.parent)
     os.utime(link, (0, 0), follow_symlinks=False)
     age(target.parent, 40)
-    expire(str(tmp_path / "cache"), Cache())
+    expire(str(tmp_path / "cache"), CacheSettings())
     assert target.exists() and not link.is_symlink()
 
 
 def test_it_runs_in_the_background_at_most_once_a_day(tmp_path: Path) -> None:
-    worker = start_expiry(str(filled(tmp_path)), Cache())
+    worker = start_expiry(str(filled(tmp_path)), CacheSettings())
     assert worker is not None
     worker.join(timeout=30)
     assert left(tmp_path) == STAYING
-    assert start_expiry(str(tmp_path), Cache()) is None
+    assert start_expiry(str(tmp_path), CacheSettings()) is None
     age(tmp_path / STAMP, 1.1)
-    again = start_expiry(str(tmp_path), Cache())
+    again = start_expiry(str(tmp_path), CacheSettings())
     assert again is not None
     again.join(timeout=30)
 
@@ -120,7 +120,7 @@ def test_a_cache_without_entries_is_left_alone(tmp_path: Path, exists: bool) -> 
     folder = tmp_path / "cache"
     if exists:
         folder.mkdir()
-    worker = start_expiry(str(folder), Cache())
+    worker = start_expiry(str(folder), CacheSettings())
     assert (worker is not None) is exists
     if worker:
         worker.join(timeout=30)

@@ -13,10 +13,10 @@ from overt.core.errors import OvertError
 from overt.core.events import SnapshotTaken, TreeTaken
 from overt.core.settings import UndoSettings
 from overt.sessions.log import SessionLog
-from overt.world.first_snapshot import Abandoned, read_marker
+from overt.world.first_snapshot import FirstSnapshotError, read_marker
 from overt.world.shadow import Shadow
 from overt.world.snapshots import Store, list_contents
-from overt.world.undo_store import Dropped, UndoStore, disk_bytes
+from overt.world.undo_store import SnapshotRemovedError, UndoStore, disk_bytes
 
 MB = 1024**2
 
@@ -155,7 +155,7 @@ def test_a_folder_whose_current_state_exceeds_the_limit_is_given_up(ground: Grou
     assert ground.size() < MB
     marker = read_marker(ground.place().store(str(ground.root)))
     assert marker is not None and marker.files == 5
-    with pytest.raises(Abandoned, match=r"5 files \(5 MB\) are too much"):
+    with pytest.raises(FirstSnapshotError, match=r"5 files \(5 MB\) are too much"):
         ground.shadow().take()
 
 
@@ -220,7 +220,7 @@ def test_old_turns_go_and_young_ones_stay(ground: Ground, monkeypatch: pytest.Mo
     assert ground.paths(old) == ["data.bin"]
     monkeypatch.setattr(time, "time", lambda: now + 40 * 86400)
     ground.limits(max_age=30).enforce()
-    with pytest.raises(Dropped):
+    with pytest.raises(SnapshotRemovedError):
         ground.paths(old)
 
 

@@ -8,7 +8,7 @@ from tests.config.test_config_load import failure, loaded
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import Place, place
 
-from overt.core.settings import Cache
+from overt.core.settings import CacheSettings
 
 __all__ = ["place"]
 
@@ -16,12 +16,12 @@ __all__ = ["place"]
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('max_age = "2 weeks"', Cache(max_age=14.0)),
-        ("max_age = 0", Cache(max_age=0.0)),
-        ('models_max_age = "90 days"', Cache(models_max_age=90.0)),
+        ('max_age = "2 weeks"', CacheSettings(max_age=14.0)),
+        ("max_age = 0", CacheSettings(max_age=0.0)),
+        ('models_max_age = "90 days"', CacheSettings(models_max_age=90.0)),
     ],
 )
-def test_ages_are_days_or_texts_with_a_unit(tmp_path: Path, text: str, expected: Cache) -> None:
+def test_ages_are_days_or_texts_with_a_unit(tmp_path: Path, text: str, expected: CacheSettings) -> None:
     config = loaded(tmp_path, f"[cache]\n{text}")
     assert (config.cache, config.warnings) == (expected, ())
 

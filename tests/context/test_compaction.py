@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from overt.context.compaction import (
     FEWEST,
     MOST,
+    HistoryTail,
     Old,
     Rates,
     Span,
-    Tail,
     fault,
     find_tail,
     instruction,
@@ -112,12 +112,12 @@ def test_a_large_result_in_the_end_is_removed_and_the_end_goes_on_before_it() ->
     messages = [prompt("go"), *reads(6), *step(9, "read", "word " * 4000, path="large.txt"), *reads(2), answer("ok")]
     tail = find_tail(messages, 2_000, size)
     assert (tail.start, [old.call_id for old in tail.large]) == (3, ["c9"])
-    assert find_tail(messages, 2_000, size, prune=False) == Tail(start=15)
+    assert find_tail(messages, 2_000, size, prune=False) == HistoryTail(start=15)
 
 
 def test_the_results_that_the_model_has_not_read_yet_stay() -> None:
     messages = [prompt("go"), *reads(2), *step(9, "read", "word " * 4000, path="large.txt")]
-    assert find_tail(messages, 1_000, size) == Tail(start=5)
+    assert find_tail(messages, 1_000, size) == HistoryTail(start=5)
 
 
 def test_results_that_are_removed_do_not_stretch_the_end_over_the_whole_history() -> None:

@@ -38,7 +38,7 @@ def cover(tmp_path_factory: pytest.TempPathFactory) -> UndoCover:
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     store = shadow(folder / "shadow", root)
     home = folder / "home"
-    return UndoCover(root=str(root), home=str(home), taken=store.take(), shadow=store, git=GIT)
+    return UndoCover(root=str(root), home=str(home), snapshot=store.take(), shadow=store, git=GIT)
 
 
 def read(command: str, cover: UndoCover) -> tuple[Subject, Reach | None]:

@@ -14,7 +14,7 @@ from overt.core.events import Event, Noticed, TreeTaken
 from overt.world import first_snapshot, keeping
 from overt.world import shadow as shadow_module
 from overt.world._shadow_git import Git
-from overt.world.first_snapshot import Abandoned, clear_marker, mark_indexed, read_marker
+from overt.world.first_snapshot import FirstSnapshotError, clear_marker, mark_indexed, read_marker
 from overt.world.keeping import Keeper
 from overt.world.snapshots import Store
 from overt.world.undo_store import disk_bytes
@@ -43,7 +43,7 @@ def store_bytes(tmp_path: Path) -> int:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_first_snapshot_that_takes_too_long_is_removed_and_remembered(tmp_path: Path, root: Path) -> None:
-    with pytest.raises(Abandoned, match=r"60 files \(28.6 MB\) took more than 0.1 s"):
+    with pytest.raises(FirstSnapshotError, match=r"60 files \(28.6 MB\) took more than 0.1 s"):
         shadow(tmp_path / "s", root).take()
     assert store_bytes(tmp_path) < SMALL
     marker = read_marker(str(tmp_path / "s"))
@@ -64,14 +64,14 @@ def test_a_small_folder_on_a_busy_machine_is_tried_again_by_the_next_run(
 def test_a_folder_that_takes_too_long_to_list_is_given_up_until_someone_asks(tmp_path: Path, root: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s/too_large").write_bytes(b'{"seconds":10.0}')
-    with pytest.raises(Abandoned, match="listing the files took more than 10 s"):
+    with pytest.raises(FirstSnapshotError, match="listing the files took more than 10 s"):
         shadow(tmp_path / "s", root).take()
 
 
 def given_up(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(first_snapshot, "FIRST_SNAPSHOT_LIMIT_S", 0.1)
-        with pytest.raises(Abandoned):
+        with pytest.raises(FirstSnapshotError):
             shadow(tmp_path / "s", root).take()
 
 
@@ -82,7 +82,7 @@ def test_it_is_not_tried_again_while_the_folder_is_as_large(
     for number in range(10):
         (root / f"data/{number}.bin").unlink()
     for _ in range(2):
-        with pytest.raises(Abandoned):
+        with pytest.raises(FirstSnapshotError):
             shadow(tmp_path / "s", root).take()
     assert store_bytes(tmp_path) < SMALL
 
@@ -117,7 +117,7 @@ def test_a_folder_with_more_than_a_store_is_meant_for_is_remembered_as_well(
 ) -> None:
     monkeypatch.setattr(shadow_module, "MOST_BYTES", 1_000_000)
     for _ in range(2):
-        with pytest.raises(Abandoned, match=r"60 files \(28.6 MB\) are too much"):
+        with pytest.raises(FirstSnapshotError, match=r"60 files \(28.6 MB\) are too much"):
             shadow(tmp_path / "s", root).take()
 
 
@@ -140,7 +140,7 @@ def test_one_that_is_stopped_leaves_nothing_and_is_tried_by_the_next_run(tmp_pat
     it.stop()
     thread.join(30)
     assert not thread.is_alive()
-    assert [isinstance(error, Abandoned) for error in errors] == [False]
+    assert [isinstance(error, FirstSnapshotError) for error in errors] == [False]
     assert store_bytes(tmp_path) < SMALL
     assert shadow(tmp_path / "s", root).take().name
 

@@ -30,7 +30,7 @@ def work(tmp_path: Path) -> Path:
 def cover_of(work: Path, *, write: tuple[str, ...] = ()) -> UndoCover:
     store = shadow(work.parent / "shadow", work, largest=LARGEST)
     return UndoCover(
-        root=str(work), home=str(work.parent / "home"), write=write, taken=store.take(), shadow=store, git=GIT
+        root=str(work), home=str(work.parent / "home"), write=write, snapshot=store.take(), shadow=store, git=GIT
     )
 
 

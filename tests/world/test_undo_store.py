@@ -16,7 +16,7 @@ from overt.world._shadow_git import Git
 from overt.world.restore import name_in_git
 from overt.world.shadow import Shadow
 from overt.world.snapshots import Store, list_contents, remove_contents
-from overt.world.undo_store import Dropped, UndoStore, disk_bytes, read_recent
+from overt.world.undo_store import SnapshotRemovedError, UndoStore, disk_bytes, read_recent
 
 MB = 1024**2
 
@@ -57,7 +57,7 @@ def test_sweeping_removes_old_states_and_keeps_the_newer_ones_readable(tmp_path:
     assert before - disk_bytes(store.folder) > 2.9 * MB
     assert [each.path for each in it.changes(names[-3], names[-1])] == ["data.bin"]
     assert dict(it.contents([name_in_git(contents[-2])])) == {name_in_git(contents[-2]): contents[-2]}
-    with pytest.raises(Dropped):
+    with pytest.raises(SnapshotRemovedError):
         it.changes(names[1], names[2])
     assert it.take().name == names[-1]
     assert shadow(tmp_path / "s", root).take().name == names[-1]
@@ -79,12 +79,12 @@ def test_a_state_that_is_not_recorded_yet_is_protected_for_a_while(
     store = store_of(tmp_path / "s")
     sweep(store, set(), {names[0], names[1]})
     assert [each.path for each in it.changes(names[2], names[3])] == ["data.bin"]
-    with pytest.raises(Dropped):
+    with pytest.raises(SnapshotRemovedError):
         it.changes(names[0], names[1])
     assert set(read_recent(store.folder)) == {names[2], names[3]}
     monkeypatch.setattr(undo_store, "GRACE_S", -1.0)
     sweep(store, set(), set())
-    with pytest.raises(Dropped):
+    with pytest.raises(SnapshotRemovedError):
         it.changes(names[2], names[3])
 
 
@@ -196,7 +196,7 @@ def test_a_wiped_store_opens_as_an_empty_one_also_for_who_has_it_open(tmp_path: 
     again = it.take().name
     (root / "new").write_text("newer")
     assert [each.path for each in it.changes(again, it.take().name)] == ["new"]
-    with pytest.raises(Dropped):
+    with pytest.raises(SnapshotRemovedError):
         it.changes(names[0], names[1])
 
 

@@ -5,7 +5,7 @@ import threading
 import time
 
 from overt.core.late import late
-from overt.core.settings import Cache
+from overt.core.settings import CacheSettings
 
 STAMP = ".last-expiry"
 THREAD_NAME = "cache-expiry"
@@ -14,7 +14,7 @@ EXIT_WAIT_S = 2.0
 """How long the end of a run waits for it, once a day."""
 
 
-def start_expiry(cache_dir: str, settings: Cache) -> threading.Thread | None:
+def start_expiry(cache_dir: str, settings: CacheSettings) -> threading.Thread | None:
     """Start a thread that deletes expired entries. Return None if there is no cache, or it ran today."""
     if not (settings.max_age or settings.models_max_age) or not os.path.isdir(cache_dir):
         return None
@@ -37,6 +37,6 @@ def finish_expiry() -> None:
             thread.join(EXIT_WAIT_S)
 
 
-def _expire(cache_dir: str, settings: Cache) -> None:
+def _expire(cache_dir: str, settings: CacheSettings) -> None:
     """Load in the thread what deletes files: most runs never need it."""
     late("cache.expire")(cache_dir, settings, stamp=os.path.join(cache_dir, STAMP))

@@ -33,7 +33,7 @@ from overt.world.programs import NoPrograms, Programs, Supervised
 from overt.world.readable import Readable
 from overt.world.sandbox.profile import Place, cache_folders, own_code, writable
 from overt.world.sight import look
-from overt.world.undo_maintenance import Limits
+from overt.world.undo_maintenance import LimitEnforcer
 
 WEIGHED = 8
 REST = 3.0
@@ -152,7 +152,7 @@ class WorldHands:
         self._resting: asyncio.TimerHandle | None = None
         path = self._environment.get("PATH", "")
         self.keeper = make_keeper(place, own=self._workspace.own, path=path, record=record, settings=config.undo)
-        self.keeper.limit(lambda: cast(Limits, late("undo.limits")(setting)), config.undo)
+        self.keeper.limit(lambda: cast(LimitEnforcer, late("undo.limits")(setting)), config.undo)
         if not config.undo.enabled:
             self.keeper.disable()
         self._git_watch = GitWatch(place.workspace, self.keeper.store, record)
@@ -194,7 +194,7 @@ class WorldHands:
             root=self._workspace.root,
             home=self._workspace.home,
             write=self._workspace.write,
-            taken=None if isinstance(taken, str) else taken,
+            snapshot=None if isinstance(taken, str) else taken,
             why_not=taken if isinstance(taken, str) else "",
             shadow=self.keeper.shadow,
             git=self.find_git(),

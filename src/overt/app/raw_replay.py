@@ -17,7 +17,7 @@ from overt.providers.saved import decode_saved
 BLOCK_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
-class Decoded(Struct, frozen=True, kw_only=True):
+class DecodedReply(Struct, frozen=True, kw_only=True):
     """`steps` are the deltas, each with the byte and the number of the event that completed it.
 
     `error` is empty if the reply was decoded; `byte` and `event` say where decoding ended.
@@ -31,7 +31,7 @@ class Decoded(Struct, frozen=True, kw_only=True):
     traceback: tuple[str, ...] = ()
 
 
-async def replay_reply(path: str) -> Decoded:
+async def replay_reply(path: str) -> DecodedReply:
     prepare_log()
     reply = load_reply(path)
     blocks = _Blocks(reply.data)
@@ -44,7 +44,7 @@ async def replay_reply(path: str) -> Decoded:
     task = asyncio.ensure_future(decode())
     await asyncio.wait([task])
     error = task.exception()
-    return Decoded(
+    return DecodedReply(
         reply=reply,
         steps=tuple(steps),
         byte=blocks.byte,

@@ -41,7 +41,7 @@ PUNCTUATION = ".:!?~*_"
 CUT_LINE = " more characters]"
 
 
-class Reach(Struct, frozen=True, kw_only=True):
+class ReferenceContext(Struct, frozen=True, kw_only=True):
     """What a reference is read through."""
 
     hands: Hands
@@ -73,7 +73,7 @@ async def references(
     `exists` is asked first, so that a word that is no file costs little. `led`: whole files that the words of a
     prompt name stand before it already, for a small model.
     """
-    reach = Reach(hands=hands, may_read=may_read, exists=exists, limit=limit, led=led)
+    reach = ReferenceContext(hands=hands, may_read=may_read, exists=exists, limit=limit, led=led)
     found: list[Message] = []
     notices: list[Noticed] = []
     room = MOST_BYTES
@@ -176,7 +176,7 @@ def _looks_like_a_file(candidates: list[Reference], behind: str) -> bool:
 # ── what stands there ────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _attached(reference: Reference, reach: Reach) -> Message | None:
+async def _attached(reference: Reference, reach: ReferenceContext) -> Message | None:
     loan = reach.hands.lend("reference", {"files": "read"})
     window = {"offset": max(reference.first, 1)} if reference.first else {}
     if reference.first:
@@ -200,7 +200,7 @@ async def _attached(reference: Reference, reach: Reach) -> Message | None:
     return _excerpt(reference, outcome, outcome.view, hash=loan.journal.seen.get(outcome.view.path, ""), reach=reach)
 
 
-def _excerpt(reference: Reference, outcome: Outcome, view: Excerpt, *, hash: str, reach: Reach) -> Message:
+def _excerpt(reference: Reference, outcome: Outcome, view: Excerpt, *, hash: str, reach: ReferenceContext) -> Message:
     body = _clipped(outcome.text, reach.limit)
     uncut = body == outcome.text and not any(line.endswith(CUT_LINE) for line in body.split("\n"))
     whole = uncut and not reference.first and view.first <= 1 and view.last == view.total

@@ -35,13 +35,15 @@ MAX_LOGS, MAX_CRASHES, MAX_REPLIES = 2, 5, 5
 MAX_LOG_BYTES = 1_000_000
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class ReportArchive(Struct, frozen=True, kw_only=True):
+    """The archive that was written, its size in bytes and the files in it."""
+
     path: str
     size: int
     names: tuple[str, ...]
 
 
-def make_report(examined: Examined, *, directory: str, session: str = "", replies: bool = False) -> Report:
+def make_report(examined: Examined, *, directory: str, session: str = "", replies: bool = False) -> ReportArchive:
     """Write the archive into the state folder. `session` is the id of one to include."""
     environment = read_environment()
     prepare_log()
@@ -115,10 +117,10 @@ def _clean(data: bytes, environment: Environment) -> bytes:
     return cleaned.replace(f"{home}/".encode(), b"~/") if home not in ("", "/") else cleaned
 
 
-def _write(environment: Environment, members: dict[str, bytes]) -> Report:
+def _write(environment: Environment, members: dict[str, bytes]) -> ReportArchive:
     name = f"overt-report-{strftime('%Y%m%dT%H%M%SZ', gmtime())}-{new_id()}"
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for member, data in members.items():
             about = tarfile.TarInfo(f"{name}/{member}")
             about.size, about.mode, about.mtime = len(data), 0o600, int(time())
@@ -127,7 +129,7 @@ def _write(environment: Environment, members: dict[str, bytes]) -> Report:
     path = os.path.join(folder, f"{name}.tar.gz")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        replace(path, made.getvalue())
+        replace(path, buffer.getvalue())
     except OSError as error:
         raise OvertError(f"{path}: the report cannot be written: {error.strerror}") from None
-    return Report(path=path, size=len(made.getvalue()), names=tuple(members))
+    return ReportArchive(path=path, size=len(buffer.getvalue()), names=tuple(members))

@@ -5,8 +5,8 @@ import asyncio
 from overt.app.conversation import Conversation
 from overt.app.doctor import examine
 from overt.app.doctor_lines import lines
-from overt.app.explained import explain_setting, lines_of
 from overt.app.queries import Row, configuration
+from overt.app.setting_rows import explain_setting, lines_of
 from overt.app.slash import Done
 from overt.core.codec import printable
 from overt.lib.catalogue import say

@@ -50,7 +50,7 @@ class Undone(Struct, frozen=True, kw_only=True):
     asks: bool = False
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class UndoPlan(Struct, frozen=True, kw_only=True):
     """What to do with each file: `steps` are carried out, everything else stays as it is and is named."""
 
     steps: list[Step]
@@ -191,13 +191,13 @@ class Undoing:
             raise OvertError(say("undo.broken", file=error.path, why=error.why.rstrip("."), state=state)) from error
         return fetched
 
-    def _plan(self, wanted: Iterable[Net], options: UndoOptions, *, locked: Mapping[str, int]) -> Plan:
+    def _plan(self, wanted: Iterable[Net], options: UndoOptions, *, locked: Mapping[str, int]) -> UndoPlan:
         """Decide for every file whether it is put back.
 
         `locked` are the modes of folders that are open at the moment. Where a file or a link makes room for a folder,
         nothing stands below it: neither is asked what lies behind a link.
         """
-        plan = Plan(steps=[], unreachable=[], changed_since=[], maybe_others=[], shared=[])
+        plan = UndoPlan(steps=[], unreachable=[], changed_since=[], maybe_others=[], shared=[])
         cleared: list[str] = []
         for each in sorted(wanted, key=lambda one: one.path):
             below = any(each.path.startswith(f"{path}/") for path in cleared)
@@ -359,7 +359,7 @@ def _count_files(names: Sequence[str]) -> str:
     return "1 file is" if len(names) == 1 else f"{len(names)} files are"
 
 
-def _left_lines(plan: Plan, turn: int, options: UndoOptions) -> tuple[str, ...]:
+def _left_lines(plan: UndoPlan, turn: int, options: UndoOptions) -> tuple[str, ...]:
     """Name every file that was left as it is, with the reason and the way to put it back all the same."""
     lines = [say("undo.left", file=path, why=why) for path, why in plan.unreachable]
     for command, names in _by_command(plan.shared).items():

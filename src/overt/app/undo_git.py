@@ -23,7 +23,7 @@ SHORT = 7
 SAFE = re.compile(r"[\w@%+=:,./-]+")
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class GitChangeLine(Struct, frozen=True, kw_only=True):
     """One thing that happened to git: the key of its text with the values, and the command that takes it back."""
 
     key: str
@@ -59,11 +59,11 @@ class GitUndo:
         who = name_turns(turns)
         change = combine([move for each in turns for move in each.git])
         offer = "" if self.find_obstacle(change) else undo
-        told = " ".join(line.for_model(name_turns_in_english(turns)) for line in lines)
+        notice = " ".join(line.for_model(name_turns_in_english(turns)) for line in lines)
         return replace(
             done,
             lines=(*done.lines, *(line.for_person(who, offer) for line in lines)),
-            told=f"{done.told or 'The user ran undo.'} Git was not put back: {told}",
+            told=f"{done.told or 'The user ran undo.'} Git was not put back: {notice}",
         )
 
     def undo(self, points: Checkpoints, first: int, files: Callable[[], Undone]) -> Undone:
@@ -89,12 +89,12 @@ class GitUndo:
             raise OvertError(say("undo.git.refused", why=obstacle))
         done = Undone(lines=()) if only_git else files()
         numbers = tuple(each.turn for each in wanted)
-        lines, told, fact = self._restore(change, numbers)
+        lines, notice, fact = self._restore(change, numbers)
         return replace(
             done,
             lines=(*done.lines, *lines),
             facts=(*done.facts, fact),
-            told=" ".join(filter(None, (done.told, told))),
+            told=" ".join(filter(None, (done.told, notice))),
         )
 
     def _repository(self, change: GitChange) -> GitRepository:
@@ -165,7 +165,7 @@ class GitUndo:
         _, now = GitReader(self._workspace).read()
         lines = [say("undo.git.done", turn=turns[0], head=name_head(now)), *problems]
         lines += [say("undo.git.backup", commit=each[:SHORT], command=find_way_back(change, each)) for each in backups]
-        told = f"Git was put back as well: HEAD is {name_head(now)}."
+        notice = f"Git was put back as well: HEAD is {name_head(now)}."
         names = [name for name in change.refs if after.refs.get(name, "") != now.refs.get(name, "")]
         stash = tuple(StashEntry(commit=commit) for commit in now.stash_commits)  # messages may hold secrets
         fact = GitMoved(
@@ -175,7 +175,7 @@ class GitUndo:
             after=replace(now, refs={name: now.refs[name] for name in names if name in now.refs}, stash=stash),
             turns=turns,
         )
-        return lines, told, fact
+        return lines, notice, fact
 
     def _restore_stash(self, repository: GitRepository, change: GitChange, problems: list[str]) -> list[str]:
         """Return the stash commits that were dropped and have a backup."""
@@ -190,7 +190,7 @@ class GitUndo:
             repository.drop_stash(pushed, left=len(change.before.stash))
         return [entry.commit for entry in pushed]
 
-    def list_changes(self, turns: Sequence[Turned]) -> list[Line]:
+    def list_changes(self, turns: Sequence[Turned]) -> list[GitChangeLine]:
         """All that these turns did to git together, in the order in which it should be taken back."""
         moves = [move for each in turns for move in each.git]
         if not moves:
@@ -199,31 +199,31 @@ class GitUndo:
         before, after = change.before, change.after
         if not before.exists or not after.exists:
             key = "repository_created" if after.exists else "repository_removed"
-            return [Line(key=key, values={"folder": change.git_dir})] if before.exists != after.exists else []
-        lines: list[Line] = []
+            return [GitChangeLine(key=key, values={"folder": change.git_dir})] if before.exists != after.exists else []
+        lines: list[GitChangeLine] = []
         if before.head != after.head or (not after.head and before.commit != after.commit):
             command = f"symbolic-ref HEAD {quote(before.head)}" if before.head else f"checkout --detach {before.commit}"
             values: dict[str, object] = {"old": name_head(before), "new": name_head(after)}
-            lines.append(Line(key="switched", values=values, command=f"git {command}"))
+            lines.append(GitChangeLine(key="switched", values=values, command=f"git {command}"))
         lines += [self._ref_line(change, name, *values) for name, values in change.refs.items()]
         lines += list_stash_lines(change)
         if before.operation != after.operation:
             key = "operation_begun" if after.operation else "operation_ended"
-            lines.append(Line(key=key, values={"operation": after.operation or before.operation}))
+            lines.append(GitChangeLine(key=key, values={"operation": after.operation or before.operation}))
         if change.index_changed and not lines:
-            lines.append(Line(key="staged", values={}))
+            lines.append(GitChangeLine(key="staged", values={}))
         return lines
 
-    def _ref_line(self, change: GitChange, name: str, old: str, new: str) -> Line:
+    def _ref_line(self, change: GitChange, name: str, old: str, new: str) -> GitChangeLine:
         short = shorten(name)
         values: dict[str, object] = {"ref": short, "old": old[:SHORT], "new": new[:SHORT]}
         word = "branch" if name.startswith(HEADS) else "tag"
         if not name.startswith((HEADS, TAGS)):
-            return Line(
+            return GitChangeLine(
                 key="moved", values={**values, "ref": name, "old": old[:SHORT] or "-", "new": new[:SHORT] or "-"}
             )
         if not new:
-            return Line(key="deleted", values=values, command=f"git {word} {quote(short)} {old[:SHORT]}")
+            return GitChangeLine(key="deleted", values=values, command=f"git {word} {quote(short)} {old[:SHORT]}")
         is_head = name == change.after.head
         if not old:
             first = is_head and change.before.head == name
@@ -231,14 +231,14 @@ class GitUndo:
             command += "" if first else f" {quote(short)}"
             count = self._count(change, new, change.before.commit)
             key = "first_commit" if first else "created_with_commits" if count else "created"
-            return Line(key=key, values={**values, "count": count}, command=command)
+            return GitChangeLine(key=key, values={**values, "count": count}, command=command)
         command = f"git reset --soft {old[:SHORT]}" if is_head else f"git update-ref {quote(name)} {old[:SHORT]}"
         ahead, behind = self._count(change, new, old), self._count(change, old, new)
         if ahead and behind == 0:
             key = "commit" if ahead == 1 else "commits"
         else:
             key = "moved_back" if ahead == 0 else "replaced"
-        return Line(key=key, values={**values, "count": ahead}, command=command)
+        return GitChangeLine(key=key, values={**values, "count": ahead}, command=command)
 
     def _count(self, change: GitChange, new: str, old: str) -> int | None:
         try:
@@ -305,18 +305,18 @@ def find_turns(facts: Sequence[Event], points: Checkpoints) -> list[Turned]:
     return []
 
 
-def list_stash_lines(change: GitChange) -> list[Line]:
+def list_stash_lines(change: GitChange) -> list[GitChangeLine]:
     if change.before.stash_commits == change.after.stash_commits:
         return []
     if pushed := change.pushed_stash:
         return [_stash_line("stashed", entry, "git stash drop stash@{0}") for entry in pushed]
     if dropped := change.dropped_stash:
         return [_stash_line("unstashed", each, f"git stash store {each.commit[:SHORT]}") for each in reversed(dropped)]
-    return [Line(key="stash_changed", values={})]
+    return [GitChangeLine(key="stash_changed", values={})]
 
 
-def _stash_line(key: str, entry: StashEntry, command: str) -> Line:
-    return Line(key=key, values={"commit": entry.commit[:SHORT], "message": entry.message}, command=command)
+def _stash_line(key: str, entry: StashEntry, command: str) -> GitChangeLine:
+    return GitChangeLine(key=key, values={"commit": entry.commit[:SHORT], "message": entry.message}, command=command)
 
 
 def find_way_back(change: GitChange, commit: str) -> str:

@@ -53,16 +53,16 @@ class UndoPlace(Struct, frozen=True, kw_only=True):
         return os.path.join(self.data_dir, "shadow", slug(workspace))
 
 
-class Usage(Struct, frozen=True, kw_only=True):
-    """What a project keeps for undo; `oldest` is 0 if no turn is covered."""
+class UndoUsage(Struct, frozen=True, kw_only=True):
+    """How much a project stores for undo; `oldest` is 0 if no turn is covered."""
 
     bytes: int
     turns: int
     oldest: float
 
 
-class Freed(Struct, frozen=True, kw_only=True):
-    """What was removed: bytes on disk, and turns that can no longer be put back."""
+class PruneResult(Struct, frozen=True, kw_only=True):
+    """What pruning removed: bytes on disk, and turns that can no longer be put back."""
 
     bytes: int = 0
     turns: int = 0
@@ -80,7 +80,10 @@ _estimate = Decoder(_Estimate)
 
 
 class UndoLimits:
-    """Blocking, for a thread. `stop` may be called from another one: it ends what runs, and the stores stay whole."""
+    """Enforces the limits of undo for a project. Every method blocks, except `stop`.
+
+    Another thread may call `stop`: it ends what runs, and the stores stay intact.
+    """
 
     def __init__(self, place: UndoPlace) -> None:
         self.place = place
@@ -107,16 +110,16 @@ class UndoLimits:
             return True
         return not ending and known.bytes - known.measured > PACK_AFTER_BYTES
 
-    def usage(self) -> Usage:
+    def usage(self) -> UndoUsage:
         workspaces, uses = self._read()
         covered = self._covered(uses, workspaces)
-        return Usage(
+        return UndoUsage(
             bytes=self._disk_bytes(workspaces),
             turns=len(covered),
             oldest=min((use.time for use in covered), default=0.0),
         )
 
-    def enforce(self, *, forget: Collection[str] = (), thorough: bool = False) -> Freed:
+    def enforce(self, *, forget: Collection[str] = (), thorough: bool = False) -> PruneResult:
         """Drop turns that are too old or do not fit, then everything that no turn needs.
 
         `forget` are snapshots of a session that was deleted: no process is about to record them. If `thorough`,
@@ -137,9 +140,9 @@ class UndoLimits:
         self._pack(workspaces)  # last, because it takes longest and may be stopped
         after = self._measure(workspaces)
         lost = sum(1 for use in covered if (use.session, use.turn) in dropped)
-        return Freed(bytes=max(0, before - after), turns=lost)
+        return PruneResult(bytes=max(0, before - after), turns=lost)
 
-    def drop_all(self) -> Freed:
+    def drop_all(self) -> PruneResult:
         """Remove every snapshot of the project."""
         workspaces, uses = self._read()
         before = self._disk_bytes(workspaces)
@@ -150,7 +153,7 @@ class UndoLimits:
         contents = self.place.contents
         remove_contents(contents, list_contents(contents), changed_before=time.time() + DAY_S)
         after = self._measure(workspaces)
-        return Freed(bytes=max(0, before - after), turns=len(covered))
+        return PruneResult(bytes=max(0, before - after), turns=len(covered))
 
     # ── what is there ────────────────────────────────────────────────────────────────────────────────────
 

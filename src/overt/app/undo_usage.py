@@ -6,7 +6,7 @@ import time
 from overt.app.hands import place_of
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
-from overt.app.undo_limits import Freed, UndoLimits, UndoPlace
+from overt.app.undo_limits import PruneResult, UndoLimits, UndoPlace
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 from overt.lib.sizes import show_size
@@ -37,7 +37,7 @@ def describe_usage(directory: str) -> tuple[str, ...]:
 
 
 def prune(directory: str, *, everything: bool) -> tuple[str, ...]:
-    """Remove what no session needs and what exceeds the limits, or everything, and say how much was freed."""
+    """Remove what no session needs and what exceeds the limits, or everything, and return how much was freed."""
     limits = UndoLimits(_place(directory))
     return (_describe(limits.drop_all() if everything else limits.enforce(thorough=True)),)
 
@@ -45,8 +45,8 @@ def prune(directory: str, *, everything: bool) -> tuple[str, ...]:
 def retry(directory: str) -> tuple[str, ...]:
     """Let the next run try a first snapshot again that was given up."""
     place = _place(directory)
-    found = clear_marker(place.store(place.workspace))
-    return (say("undo.retry" if found else "undo.retry_idle", workspace=place.workspace),)
+    was_marked = clear_marker(place.store(place.workspace))
+    return (say("undo.retry" if was_marked else "undo.retry_idle", workspace=place.workspace),)
 
 
 def undo_place(setting: Setting) -> UndoPlace:
@@ -80,10 +80,10 @@ class DeletedSession:
         self._names = {name for use in uses for name in (*use.trees, *use.contents)}
         self._project, self._workspace = head.project, head.workspace
 
-    def release(self) -> Freed:
+    def release(self) -> PruneResult:
         """Remove what only this session needed."""
         if not self._names or not self._project:
-            return Freed()
+            return PruneResult()
         setting = read_setting(Options(directory=self._workspace if os.path.isdir(self._workspace) else ""))
         place = undo_place(setting)
         place = UndoPlace(
@@ -100,7 +100,7 @@ def _place(directory: str) -> UndoPlace:
     return undo_place(read_setting(Options(directory=directory)))
 
 
-def _describe(freed: Freed) -> str:
-    if freed.turns:
-        return say("undo.pruned", size=show_size(freed.bytes), turns=freed.turns)
-    return say("undo.pruned_free", size=show_size(freed.bytes))
+def _describe(result: PruneResult) -> str:
+    if result.turns:
+        return say("undo.pruned", size=show_size(result.bytes), turns=result.turns)
+    return say("undo.pruned_free", size=show_size(result.bytes))

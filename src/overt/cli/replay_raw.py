@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import to_builtins
 
 from overt.app.event_loop import run_async
-from overt.app.raw_replay import Decoded, replay_reply
+from overt.app.raw_replay import DecodedReply, replay_reply
 from overt.core.codec import printable
 from overt.core.requests import Delta
 from overt.lib.text import visible
@@ -22,7 +22,7 @@ def replay_raw(path: str, *, as_json: bool) -> int:
     return 1 if decoded.error else 0
 
 
-def _lines(decoded: Decoded) -> Iterator[str]:
+def _lines(decoded: DecodedReply) -> Iterator[str]:
     reply = decoded.reply
     size = f"{len(reply.data)} bytes" + (", truncated" if reply.truncated else "")
     yield f"{reply.wire} reply of {reply.model or 'unknown model'}, {size}, saved {reply.time} by Overt {reply.overt}"

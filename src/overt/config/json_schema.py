@@ -9,7 +9,7 @@ from overt.config._files import ALIASES, KEYS, LATER, PROVIDER_SAME, SAME
 from overt.config._models import LIMIT, SAME_PRICE
 from overt.config._models import SAME as MODEL_SAME
 from overt.config.descriptions import SECTIONS
-from overt.config.key_table import ENTRY, MODEL, Key, keys_below, show_value
+from overt.config.key_table import ENTRY, MODEL, SettingKey, keys_below, show_value
 from overt.config.key_table import KEYS as TABLE
 
 Schema = dict[str, Any]
@@ -116,19 +116,19 @@ def build_schema() -> Schema:
     }
 
 
-def value_schema(key: Key) -> Schema:
+def value_schema(key: SettingKey) -> Schema:
     """The schema of one value, with its sentence and its default."""
     check = key.check
     if check.choices:
         shape: Schema = {"enum": [*check.choices]}
     else:
         shape = SHAPES.get(check.read) or _shape_of(key.default)
-    found = {"description": key.description, **shape}
+    schema = {"description": key.description, **shape}
     if shape in (AGE, SIZE) and key.default:
-        found["default"] = show_value(key.default, key).strip('"')
+        schema["default"] = show_value(key.default, key).strip('"')
     elif key.default is not None and key.default != "":
-        found["default"] = list(key.default) if isinstance(key.default, tuple) else key.default
-    return found
+        schema["default"] = list(key.default) if isinstance(key.default, tuple) else key.default
+    return schema
 
 
 def _shape_of(default: Any) -> Schema:
@@ -144,7 +144,7 @@ def _table(section: str, properties: dict[str, Any]) -> Schema:
     return {**about, "type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _put(properties: dict[str, Any], name: str, key: Key, above: str = "") -> None:
+def _put(properties: dict[str, Any], name: str, key: SettingKey, above: str = "") -> None:
     """Put a dotted name into tables of its parts."""
     head, _, rest = name.partition(".")
     if not rest:

@@ -23,7 +23,7 @@ SHOWN_IN_PARTS = ("headers", "quirks.extra", "known", "models")
 """Provider settings of which `overt config` shows each item under a key of its own."""
 
 
-class Key(Struct, frozen=True, kw_only=True):
+class SettingKey(Struct, frozen=True, kw_only=True):
     """One setting. `type` completes “must be”; a default of None means that it is not set."""
 
     key: str
@@ -58,14 +58,14 @@ def _field_default(field: str) -> Any:
     return None if field == "context_window" else value
 
 
-KEYS: dict[str, Key] = {
-    key: Key(key=key, type=check.expected, default=default, description=DESCRIPTIONS.get(key, ""), check=check)
+KEYS: dict[str, SettingKey] = {
+    key: SettingKey(key=key, type=check.expected, default=default, description=DESCRIPTIONS.get(key, ""), check=check)
     for key, check, default in _checks()
 }
 """All settings in the order in which `overt config` shows them."""
 
 
-def find_key(name: str) -> Key | None:
+def find_key(name: str) -> SettingKey | None:
     """The setting behind a dotted name; `providers.deepseek.kind` is `providers.NAME.kind`."""
     return KEYS.get(name) or KEYS.get(_general(name))
 
@@ -82,7 +82,7 @@ def _general(name: str) -> str:
     return f"{ENTRY}.{'models' if field == 'known' else field}"
 
 
-def keys_below(prefix: str) -> tuple[Key, ...]:
+def keys_below(prefix: str) -> tuple[SettingKey, ...]:
     """All settings of a table, such as `undo` or `providers`."""
     return tuple(key for name, key in KEYS.items() if name.startswith(f"{prefix}."))
 
@@ -96,7 +96,7 @@ def nearest_key(name: str, more: tuple[str, ...] = ()) -> str:
     return nearest(name, names) or (same_end[0] if len(same_end) == 1 else "")
 
 
-def show_value(value: Any, key: Key | None = None) -> str:
+def show_value(value: Any, key: SettingKey | None = None) -> str:
     """A value as one would write it in TOML, with its unit."""
     if value is None:
         return "not set"

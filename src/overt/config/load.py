@@ -17,7 +17,7 @@ from overt.core.late import late
 from overt.core.settings import (
     CAPS,
     SOURCES,
-    Cache,
+    CacheSettings,
     Compaction,
     Interface,
     Limits,
@@ -322,7 +322,9 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
         allow_write=get("workspace.allow_write", ()),
         redact_allow=get("redact.allow", ()),
         ui=Interface(**{name: get(f"ui.{name}", getattr(Interface(), name)) for name in Interface.__struct_fields__}),
-        cache=Cache(**{name: get(f"cache.{name}", getattr(Cache(), name)) for name in Cache.__struct_fields__}),
+        cache=CacheSettings(
+            **{name: get(f"cache.{name}", getattr(CacheSettings(), name)) for name in CacheSettings.__struct_fields__}
+        ),
         undo=UndoSettings(
             **{name: get(f"undo.{name}", getattr(UndoSettings(), name)) for name in UndoSettings.__struct_fields__}
         ),

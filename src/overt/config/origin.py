@@ -8,7 +8,7 @@ from overt.config.schema import Config, Setting
 from overt.core.settings import (
     CAPS,
     SOURCES,
-    Cache,
+    CacheSettings,
     Compaction,
     Interface,
     Limits,
@@ -64,7 +64,7 @@ DEFAULTS: dict[str, Any] = {
     "env.pass": (),
     "workspace.allow_read": (),
     "workspace.allow_write": (),
-    **{f"cache.{name}": getattr(Cache(), name) for name in Cache.__struct_fields__},
+    **{f"cache.{name}": getattr(CacheSettings(), name) for name in CacheSettings.__struct_fields__},
     "redact.allow": (),
     **{f"ui.{name}": getattr(Interface(), name) for name in Interface.__struct_fields__},
     **{f"undo.{name}": getattr(UndoSettings(), name) for name in UndoSettings.__struct_fields__},

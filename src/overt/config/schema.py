@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from overt.core.settings import (
     Action,
-    Cache,
+    CacheSettings,
     Compaction,
     DangerousPolicy,
     Interface,
@@ -82,7 +82,7 @@ class Config(Struct, frozen=True, kw_only=True):
     allow_write: tuple[str, ...] = ()
     redact_allow: tuple[str, ...] = ()
     ui: Interface = Interface()
-    cache: Cache = Cache()
+    cache: CacheSettings = CacheSettings()
     undo: UndoSettings = UndoSettings()
     logs: Logs = Logs()
     warnings: tuple[str, ...] = ()

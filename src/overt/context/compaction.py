@@ -66,7 +66,7 @@ class Span(Struct, frozen=True, kw_only=True):
     end: int
 
 
-class Tail(Struct, frozen=True, kw_only=True):
+class HistoryTail(Struct, frozen=True, kw_only=True):
     """The end that stays: messages from `start` on, without the results in `large`."""
 
     start: int
@@ -76,7 +76,7 @@ class Tail(Struct, frozen=True, kw_only=True):
 # ── what may go ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def find_tail(messages: Sequence[Message], tokens: int, size: Size, *, prune: bool = True) -> Tail:
+def find_tail(messages: Sequence[Message], tokens: int, size: Size, *, prune: bool = True) -> HistoryTail:
     """Find the longest end of a history that fits into `tokens`, at least its last exchange.
 
     It never starts at a result without its call, nor between a prompt and its files. With `prune`, a large result
@@ -99,7 +99,7 @@ def find_tail(messages: Sequence[Message], tokens: int, size: Size, *, prune: bo
             start = at
             removed += pending
             pending.clear()
-    return Tail(start=start, large=tuple(sorted(removed, key=lambda old: old.at)))
+    return HistoryTail(start=start, large=tuple(sorted(removed, key=lambda old: old.at)))
 
 
 def _opens(messages: Sequence[Message], at: int) -> bool:

@@ -172,7 +172,7 @@ class Compaction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prune: bool = True
 
 
-class Cache(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CacheSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Days after which unused entries of the cache folder are deleted; 0 keeps them."""
 
     max_age: float = 30.0

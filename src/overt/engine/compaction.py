@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from overt.context.budget import Budget
 from overt.context.compaction import (
+    HistoryTail,
     Old,
     Span,
-    Tail,
     fault,
     find_tail,
     instruction,
@@ -146,7 +146,7 @@ class _Job:
         most = self._start / 2 if self.cause != "limit" else self.budget.due_above / 2 or self._start / 2
         return round(min(most, TARGET_SHARE * self.budget.window) if self.budget.window else most)
 
-    def _tail(self, share: float = 1.0) -> Tail:
+    def _tail(self, share: float = 1.0) -> HistoryTail:
         """The end that stays. A short conversation that the user wants compacted keeps a fifth of itself."""
         window = self.budget.window or self._start
         most = min(window, self._start) if self.cause == "asked" else window
@@ -210,7 +210,7 @@ class _Job:
 
     # ── the summary ──────────────────────────────────────────────────────────────────────────────────────
 
-    async def _summarise(self, span: Span, tail: Tail, ask: Message) -> AsyncGenerator[Event, None]:
+    async def _summarise(self, span: Span, tail: HistoryTail, ask: Message) -> AsyncGenerator[Event, None]:
         asked = (*self.history().messages, ask)
         yield Noticed(agent=self.agent.path, text=say("compaction.started", tokens=self.count(asked)))
         reply: Replied | None = None

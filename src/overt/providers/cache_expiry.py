@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
-from overt.core.settings import Cache
+from overt.core.settings import CacheSettings
 from overt.providers._weights import WEIGHTS, models_folder
 
 DAY_S = 24 * 60 * 60
@@ -24,7 +24,7 @@ TEMPORARY_FOLDERS = ("overt-doctor-*", "overt-self-test-*")
 MODEL_FILES = (".fetch-*", "*.context", "*.context.[0-9]*")
 
 
-def expire_and_stamp(cache_dir: str, settings: Cache, *, stamp: str) -> None:
+def expire_and_stamp(cache_dir: str, settings: CacheSettings, *, stamp: str) -> None:
     """Delete expired entries, then note the time: what the end of the program interrupts is done by the next run."""
     deleted = expire(cache_dir, settings)
     if not deleted and not os.path.isdir(models_folder(cache_dir)):
@@ -34,14 +34,14 @@ def expire_and_stamp(cache_dir: str, settings: Cache, *, stamp: str) -> None:
         os.utime(stamp)
 
 
-def expire(cache_dir: str, settings: Cache) -> tuple[str, ...]:
+def expire(cache_dir: str, settings: CacheSettings) -> tuple[str, ...]:
     """Delete the entries that are older than the settings allow and return their paths."""
     now = time.time()
     expired = [path for path, max_age in _entries(cache_dir, settings) if now - _last_use(path) > max_age * DAY_S]
     return tuple(path for path in expired if _delete(path))
 
 
-def _entries(cache_dir: str, settings: Cache) -> Iterator[tuple[str, float]]:
+def _entries(cache_dir: str, settings: CacheSettings) -> Iterator[tuple[str, float]]:
     """Each entry of the cache that may expire, with its greatest age in days."""
     weights = {each.file for each in WEIGHTS}
     models = models_folder(cache_dir)
@@ -66,10 +66,10 @@ def _last_use(path: str) -> float:
     inner = [os.path.join(where, name) for where, folders, files in os.walk(path) for name in (*folders, *files)]
     for each in (path, *inner):
         with suppress(OSError):
-            found = os.lstat(each)
-            times.append(found.st_mtime)
+            status = os.lstat(each)
+            times.append(status.st_mtime)
             if not os.path.isdir(each):  # looking into a folder counts as reading it
-                times.append(found.st_atime)
+                times.append(status.st_atime)
     return max(times)
 
 

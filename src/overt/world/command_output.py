@@ -1,4 +1,4 @@
-"""What a command printed beyond what the model is shown, in private files that `read` and `grep` may open.
+"""Store the full output of commands in private files that `read` and `grep` may open.
 
 While a command runs, its bytes go to a file without a name: a crash leaves nothing behind. Only when the result has to
 be cut, they are made plain, secrets are taken out, and the text gets a name in the folder of the session.
@@ -22,15 +22,15 @@ NEAR = 64 * 1024
 """Bytes beside a gap in which the end of a line is looked for."""
 NOT_KEPT = "the rest was not kept"
 HINT = "to see all, redirect the output to a file and read parts of it"
-"""Where nothing is kept."""
+"""The hint if the output is not stored."""
 KEPT_IN = re.compile(r"(?:all of it is|its first and last 32 MB are) in /.+, for read and grep")
-"""How `save` says where something is kept."""
+"""The text that `save` returns for a stored output."""
 UNSAVED = "unsaved-"
-"""How folders of sessions that are not stored begin."""
+"""Prefix of the folders of sessions that are not stored."""
 
 
 class RawOutput:
-    """A stream in a file without a name: all of it up to two halves, its beginning and its end beyond that."""
+    """A stream in an unnamed file. Of a stream that is longer than two halves, it holds the beginning and the end."""
 
     def __init__(self, folder: str) -> None:
         self.size = 0
@@ -57,11 +57,11 @@ class RawOutput:
             chunk = chunk[written:]
 
     def beginning(self) -> Iterator[bytes]:
-        """All of it, or the first half where some is lost."""
+        """Yield all bytes, or the first half if some were lost."""
         return self._blocks(0, self.size if not self.lost else HALF)
 
     def end(self) -> Iterator[bytes]:
-        """The last half of a stream that did not fit."""
+        """Yield the second half of a stream that did not fit."""
         start = HALF + (self.size - HALF) % HALF
         yield from self._blocks(start, 2 * HALF)
         yield from self._blocks(HALF, start)
@@ -197,26 +197,26 @@ def cleaned(
     `broken_off` or had already `begun`, what may be a part of a secret beside the gap is left out.
     """
     reach = max(redactor.longest, 1)
-    held = ""
+    pending = ""
     for text in _plain_lines(blocks, begun=begun):
-        held += text
-        if begun and len(held) >= 2 * reach:
-            held, begun = _after_key(held, reach), False
-        cut = _safe_cut(held, redactor, reach)
+        pending += text
+        if begun and len(pending) >= 2 * reach:
+            pending, begun = _after_key(pending, reach), False
+        cut = _safe_cut(pending, redactor, reach)
         if cut:
-            yield redactor.clean(held[:cut])
-            held = held[cut:]
+            yield redactor.clean(pending[:cut])
+            pending = pending[cut:]
     if begun:
-        held = _after_key(held, reach)
+        pending = _after_key(pending, reach)
     if broken_off:
-        held = held[: held.rfind("\n", max(len(held) - NEAR, 0)) + 1 or len(held)]
-        end = len(held) - 2 * reach
-        held = held[: max(end, 0) + redactor.unfinished(held[max(end, 0) :])]
-    yield redactor.clean(held)
+        pending = pending[: pending.rfind("\n", max(len(pending) - NEAR, 0)) + 1 or len(pending)]
+        end = len(pending) - 2 * reach
+        pending = pending[: max(end, 0) + redactor.unfinished(pending[max(end, 0) :])]
+    yield redactor.clean(pending)
 
 
 def remove_folder(path: str) -> None:
-    """Remove a folder of kept outputs, which holds only files; nothing happens where there is none."""
+    """Remove a folder of stored outputs, which contains only files. Do nothing if it does not exist."""
     try:
         with os.scandir(path) as entries:
             for entry in entries:
@@ -242,7 +242,7 @@ def _safe_cut(text: str, redactor: Redactor, reach: int) -> int:
 
 
 def _after_key(text: str, reach: int) -> str:
-    """Without the rest of a private key whose beginning was not kept."""
+    """Return the text without the end of a private key whose beginning was lost."""
     end = re.search(PEM_END, text[: 2 * reach])
     return text[end.end() :] if end and BEGIN not in text[: end.start()] else text
 

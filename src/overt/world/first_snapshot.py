@@ -35,16 +35,19 @@ SHRUNK_SHARE = 0.5
 """Try again when less than this share of the sampled files or bytes is left."""
 
 
-class Abandoned(NoUse):
-    """The workspace is too large for snapshots; the store is empty."""
+class FirstSnapshotError(NoUse):
+    """The first snapshot was not taken: it is too large, or took too long. The store is empty."""
 
 
-class TooMuch(NoUse):
-    """One pass would have to take in more than a store is meant for."""
+class SnapshotSizeError(NoUse):
+    """One snapshot would add more files or bytes than a store may hold."""
 
 
-class TooLarge(Struct, frozen=True, kw_only=True):
-    """Why a workspace has no snapshots. `sample` holds paths with sizes; it is empty if listing took too long."""
+class TooLargeMarker(Struct, frozen=True, kw_only=True):
+    """The file that says why a workspace has no snapshots. `sample` holds paths with sizes.
+
+    It is empty if listing the files took too long.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -64,11 +67,11 @@ class TooLarge(Struct, frozen=True, kw_only=True):
         return say("undo.too_large", files=self.files, size=show_size(self.bytes))
 
 
-_too_large = Decoder(TooLarge)
+_too_large = Decoder(TooLargeMarker)
 
 
 class FirstSnapshot:
-    """Guards `Shadow.take` for one store."""
+    """Limits the time of the first snapshot of one store, and removes what a snapshot that failed has left."""
 
     def __init__(self, git: Git, root: str) -> None:
         self._git = git
@@ -78,7 +81,7 @@ class FirstSnapshot:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Run a pass inside of this, with the store locked."""
+        """Context in which a snapshot is taken, with the store locked."""
         folder = self._git.folder
         if os.path.exists(f"{folder}/first"):
             wipe(folder)
@@ -102,10 +105,10 @@ class FirstSnapshot:
         except BaseException as error:
             timer.cancel()
             wipe(folder)
-            if isinstance(error, TooMuch):
-                raise Abandoned(self.mark().reason()) from error
+            if isinstance(error, SnapshotSizeError):
+                raise FirstSnapshotError(self.mark().reason()) from error
             if expired.is_set():
-                raise Abandoned(self._mark_slow().reason()) from error
+                raise FirstSnapshotError(self._mark_slow().reason()) from error
             raise
         finally:
             timer.cancel()
@@ -118,18 +121,18 @@ class FirstSnapshot:
         if self._active or force:
             self._listed[name] = size
 
-    def _mark_slow(self) -> TooLarge:
+    def _mark_slow(self) -> TooLargeMarker:
         """Remember that the first snapshot was too slow, unless the folder is so small that the machine was busy."""
         files, total = len(self._listed), sum(self._listed.values())
         limit = FIRST_SNAPSHOT_LIMIT_S
         if 0 < files < BUSY_FILES_PER_S * limit and total < BUSY_BYTES_PER_S * limit:
-            return TooLarge(files=files, bytes=total, seconds=limit, is_busy=True)
+            return TooLargeMarker(files=files, bytes=total, seconds=limit, is_busy=True)
         return self.mark(seconds=limit)
 
-    def mark(self, *, seconds: float = 0.0) -> TooLarge:
+    def mark(self, *, seconds: float = 0.0) -> TooLargeMarker:
         """Remember that the workspace is too large."""
         total = sum(self._listed.values())
-        marker = TooLarge(
+        marker = TooLargeMarker(
             files=len(self._listed),
             bytes=total,
             seconds=seconds,
@@ -140,16 +143,16 @@ class FirstSnapshot:
         return marker
 
     def _refuse_if_too_large(self) -> None:
-        """Raise Abandoned if a run before found the workspace too large."""
+        """Raise FirstSnapshotError if a run before found the workspace too large."""
         marker = read_marker(self._git.folder)
         if marker is None:
             return
         if marker.sample and self._has_shrunk(marker):
             clear_marker(self._git.folder)
             return
-        raise Abandoned(marker.reason())
+        raise FirstSnapshotError(marker.reason())
 
-    def _has_shrunk(self, marker: TooLarge) -> bool:
+    def _has_shrunk(self, marker: TooLargeMarker) -> bool:
         paths = [os.fsencode(read_name(path)) for path, _ in marker.sample]
         words = ("ls-files", "-z", "--others", "--exclude-standard", "--", *(os.fsdecode(path) for path in paths))
         listed = self._git.run(*words).split(b"\0")[:-1]
@@ -183,14 +186,14 @@ def _sample(listed: Sequence[tuple[bytes, int]]) -> tuple[tuple[str, int], ...]:
     return tuple((show_name(os.fsdecode(name)), size) for name, size in chosen.items())
 
 
-def read_marker(folder: str) -> TooLarge | None:
+def read_marker(folder: str) -> TooLargeMarker | None:
     try:
         with open(f"{folder}/too_large", "rb") as file:
             return _too_large.decode(file.read())
     except FileNotFoundError:
         return None
     except ValueError:
-        return TooLarge()
+        return TooLargeMarker()
     except OSError as error:
         raise OvertError(f"{error.strerror}: {folder}/too_large") from error
 

@@ -213,10 +213,10 @@ def make_rules(rules: "Ruleset", program: str, places: GitPlaces) -> "Ruleset":
 def identify_folder(path: str) -> tuple[str, int, int]:
     """What tells a folder from another one at the same path: rules hold for the folder, not for its name."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return path, 0, 0
-    return path, found.st_dev, found.st_ino
+    return path, status.st_dev, status.st_ino
 
 
 def find_loader(program: str) -> str | None:

@@ -125,11 +125,11 @@ class GitReader:
         stamp = stamp_of(path)
         if stamp is None:
             return ""
-        found = self._texts.get(path)
-        if found is None or found[0] != stamp:
+        cached = self._texts.get(path)
+        if cached is None or cached[0] != stamp:
             text = _read(path, MOST_TEXT).decode("utf-8", "surrogateescape").strip()
-            found = self._texts[path] = (stamp, text)
-        return found[1]
+            cached = self._texts[path] = (stamp, text)
+        return cached[1]
 
     def _read_stash(self, common_dir: str) -> tuple[StashEntry, ...]:
         path = os.path.join(common_dir, "logs", STASH)
@@ -242,12 +242,12 @@ def is_commit(text: str) -> bool:
 def stamp_of(path: str) -> Stamp | None:
     """What changes when a file is written or replaced; None where there is no plain file."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
 def _without_times(state: GitState) -> GitState:

@@ -14,19 +14,19 @@ def weigh(path: str, name: str, verb: str) -> str:
     `name` is how the path was written. A folder is counted without following links, and not beyond a bound.
     """
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except (OSError, ValueError):
         if _globs(name):
             return say(f"impact.{verb}", what=name)
         return say("impact.absent", what=name) if verb == "delete" else ""
-    return say(f"impact.{verb}", what=_describe(path, name, found))
+    return say(f"impact.{verb}", what=_describe(path, name, status))
 
 
-def _describe(path: str, name: str, found: os.stat_result) -> str:
-    if stat.S_ISLNK(found.st_mode):
+def _describe(path: str, name: str, status: os.stat_result) -> str:
+    if stat.S_ISLNK(status.st_mode):
         return f"{name} → {os.readlink(path)}"
-    if not stat.S_ISDIR(found.st_mode):
-        return f"{name} ({_size(found.st_size)})"
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{name} ({_size(status.st_size)})"
     count, size = _contents(path)
     more = "> " if count >= MOST else ""
     words = "impact.folder_one" if count == 1 else "impact.folder"

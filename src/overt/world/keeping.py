@@ -27,12 +27,12 @@ from overt.lib.protected import AT_HOME
 from overt.world._contain import lies_below
 from overt.world._shadow_git import Git, find_git
 from overt.world.attribution import WriteRecord, attribute, name_uncovered, parse_record, touched_outside
-from overt.world.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, Abandoned
+from overt.world.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, FirstSnapshotError
 from overt.world.sandbox._secrets import HIDDEN
 from overt.world.sandbox.profile import PRIVATE, Place, writable
 from overt.world.shadow import Shadow, Taken
 from overt.world.snapshots import ClosedStore, Store
-from overt.world.undo_maintenance import Limits, Maintenance
+from overt.world.undo_maintenance import LimitEnforcer, Maintenance
 
 PATIENCE = 2.0
 FIRST_PATIENCE = FIRST_SNAPSHOT_LIMIT_S + 2.0
@@ -205,7 +205,7 @@ class Keeper:
         self.store = ClosedStore(self.store.folder)
         self._told.add(self._why)
 
-    def limit(self, make_limits: Callable[[], Limits], settings: UndoSettings) -> None:
+    def limit(self, make_limits: Callable[[], LimitEnforcer], settings: UndoSettings) -> None:
         shadow, store = self.shadow, self.store
         self.maintenance = Maintenance(
             make_limits, lambda: store.grown + (shadow.grown if shadow else 0), max_size=settings.max_size
@@ -254,7 +254,7 @@ class Keeper:
             return self._why  # abandoned by the pass before
         try:
             return await asyncio.to_thread(self.shadow.take, idle=idle)
-        except Abandoned as error:
+        except FirstSnapshotError as error:
             self.shadow, self._why = None, error.message
             self._abandoned = self._why
             return self._why

@@ -29,7 +29,7 @@ REBUILT = frozenset(
     .parcel-cache .turbo .next .nuxt .svelte-kit .gradle .dart_tool .stack-work .zig-cache zig-cache elm-stuff
     .nyc_output .ccache""".split()
 )
-"""Folders that the tools which made them make again."""
+"""Folders that a tool can rebuild."""
 REBUILT_IF_IGNORED = frozenset("target dist build out obj coverage htmlcov venv .coverage .DS_Store".split())
 REBUILT_ENDINGS = tuple(".pyc .pyo .o .obj .a .so .dylib .class .egg-info .tsbuildinfo .gcda .gcno .swp".split())
 MOST_MATCHES = 5000
@@ -44,13 +44,13 @@ class UndoCover(Struct, frozen=True, kw_only=True):
     root: str
     home: str
     write: tuple[str, ...] = ()
-    taken: Taken | None = None
+    snapshot: Taken | None = None
     why_not: str = ""
     shadow: Shadow | None = None
     git: str = ""
 
     def survey(self, change: Change) -> Survey:
-        """Blocking, for a thread."""
+        """Find what a change would lose. It blocks, so call it in a thread."""
         return _Search(self).run(change)
 
 
@@ -75,7 +75,7 @@ class _Search:
         return Survey(losses=tuple(losses), undone=self._undone, rebuilt=tuple(self._rebuilt))
 
     def _expand(self, paths: Iterable[str]) -> Iterator[str]:
-        """Absolute paths; globs also as what they match now."""
+        """Yield absolute paths. A glob yields the paths that it matches now."""
         for path in paths:
             if path == "~" or path.startswith("~/"):
                 path = self._cover.home + path[1:]
@@ -126,17 +126,17 @@ class _Search:
         if protected := protected_name(below, home="elsewhere") if below else "":
             self._lose(below, protected)
             return
-        found = _look(place)
-        if found is None:
+        status = _stat(place)
+        if status is None:
             return  # nothing is there to be lost
         if (
             change.follows
-            and stat.S_ISREG(found.st_mode)
-            and found.st_nlink > 1
+            and stat.S_ISREG(status.st_mode)
+            and status.st_nlink > 1
             and not _is_rebuilt(below, ignored=True)
         ):
             self._lose(below, "the file has another name elsewhere")
-        if change.scope == "paths" and stat.S_ISDIR(found.st_mode) and os.path.lexists(os.path.join(place, ".git")):
+        if change.scope == "paths" and stat.S_ISDIR(status.st_mode) and os.path.lexists(os.path.join(place, ".git")):
             self._lose(os.path.join(below, ".git"), "git's own files")
         self._below(below, ignored=change.scope != "unignored")
 
@@ -154,7 +154,7 @@ class _Search:
         for path in paths:
             if not self._is_writable(os.path.dirname(path)):
                 self._lose(path, OUTSIDE)
-        if cover.taken is None or cover.shadow is None:
+        if cover.snapshot is None or cover.shadow is None:
             self._lose("work that was not committed", cover.why_not)
             return
         self._undone = True
@@ -164,7 +164,7 @@ class _Search:
         except OvertError as error:
             self._lose("work that was not committed", error.message)
             return
-        uncovered = _uncovered(cover.taken) | dict.fromkeys(ignored, "ignored by git")
+        uncovered = _uncovered(cover.snapshot) | dict.fromkeys(ignored, "ignored by git")
         for path in paths:
             nested = [name for name in uncovered if name.endswith("/") and _lies_in(path, cover.root, name)]
             self._losses |= {name: uncovered[name] for name in nested}
@@ -203,11 +203,11 @@ class _Search:
         if below and _is_rebuilt(below, ignored=False):
             self._rebuilt[below] = None
             return
-        if cover.taken is None or cover.shadow is None:
+        if cover.snapshot is None or cover.shadow is None:
             self._lose(below or ".", cover.why_not)
             return
         self._undone = True
-        left_out = _uncovered(cover.taken)
+        left_out = _uncovered(cover.snapshot)
         if ignored:
             try:
                 left_out |= dict.fromkeys(cover.shadow.list_ignored(below), "ignored by git")
@@ -235,8 +235,8 @@ def _lies_in(path: str, root: str, folder: str) -> bool:
     return lies_below(path, os.path.join(root, read_name(folder.rstrip("/")))) is not None
 
 
-def _uncovered(taken: Taken) -> dict[str, str]:
-    return {path: why for path, why in taken.unfit.items() if why != NEWLY_COVERED}
+def _uncovered(snapshot: Taken) -> dict[str, str]:
+    return {path: why for path, why in snapshot.unfit.items() if why != NEWLY_COVERED}
 
 
 def _is_rebuilt(path: str, *, ignored: bool) -> bool:
@@ -246,7 +246,7 @@ def _is_rebuilt(path: str, *, ignored: bool) -> bool:
     return ignored and (not REBUILT_IF_IGNORED.isdisjoint(parts) or parts[-1].endswith(REBUILT_ENDINGS))
 
 
-def _look(path: str) -> os.stat_result | None:
+def _stat(path: str) -> os.stat_result | None:
     try:
         return os.lstat(path)
     except (OSError, ValueError):

@@ -63,8 +63,8 @@ class Readable:
         for part in path[len(self._home) + 1 :].split("/")[:4]:
             name = f"{name}/{part}" if name else part
             if name in self._hidden:
-                found = f"{self._home}/{name}"
-                return "" if found in self._open else found
+                hidden = f"{self._home}/{name}"
+                return "" if hidden in self._open else hidden
         return ""
 
     def _linked(self) -> dict[str, str]:

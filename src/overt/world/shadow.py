@@ -27,7 +27,7 @@ from overt.world._shadow_folders import Folders
 from overt.world._shadow_git import Git, NoUse
 from overt.world._shadow_gitlinks import check_old_index, write_tree
 from overt.world._shadow_joined import Before
-from overt.world.first_snapshot import FirstSnapshot, TooMuch, unlink_if_there
+from overt.world.first_snapshot import FirstSnapshot, SnapshotSizeError, unlink_if_there
 from overt.world.git_process import NO_PROGRAMS
 from overt.world.snapshots import HEX
 from overt.world.undo_store import append_recent, missing_states, require_states
@@ -276,7 +276,7 @@ class Shadow:
             self._first.note(name, looked.st_size)
             found.append(name)
         if len(found) > MOST_FILES or size > MOST_BYTES:
-            raise TooMuch(f"too much for a snapshot: {len(found)} new files, {size // 1024**2} MB")
+            raise SnapshotSizeError(f"too much for a snapshot: {len(found)} new files, {size // 1024**2} MB")
         return found
 
     def _still(self, changed: Iterable[bytes], uncovered: dict[str, str]) -> tuple[list[bytes], list[bytes]]:

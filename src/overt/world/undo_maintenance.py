@@ -11,8 +11,11 @@ WITHIN_TURN_SHARE = 0.1
 CLOSE_WAIT_S = 10.0
 
 
-class Limits(Protocol):
-    """All of it blocks, except `stop`, which ends what runs in another thread."""
+class LimitEnforcer(Protocol):
+    """Keeps the stores within their limits. Every method blocks, except `stop`.
+
+    `stop` ends what runs in another thread.
+    """
 
     def add_to_estimate(self, grown: int, *, ending: bool) -> bool: ...
 
@@ -22,12 +25,14 @@ class Limits(Protocol):
 
 
 class Maintenance:
-    """`make_limits` loads them when something was stored; `measure_growth` returns the bytes that this process has
-    added to the stores so far."""
+    """Starts the maintenance of the undo stores. `make_limits` is called when something was stored; `measure_growth`
+    returns the bytes that this process has added to the stores so far."""
 
-    def __init__(self, make_limits: Callable[[], Limits], measure_growth: Callable[[], int], *, max_size: int) -> None:
+    def __init__(
+        self, make_limits: Callable[[], LimitEnforcer], measure_growth: Callable[[], int], *, max_size: int
+    ) -> None:
         self._make_limits = make_limits
-        self._limits: Limits | None = None
+        self._limits: LimitEnforcer | None = None
         self._measure_growth = measure_growth
         self._within_turn = max_size * WITHIN_TURN_SHARE
         self._noted = 0

@@ -35,7 +35,7 @@ REWRITE_SHARE = 0.25
 """Write a pack anew when this share of it is not needed; less only if the limit is exceeded."""
 
 
-class Dropped(OvertError):
+class SnapshotRemovedError(OvertError):
     """The snapshot was removed to keep undo within its limits."""
 
 
@@ -63,12 +63,12 @@ def read_recent(folder: str) -> dict[str, float]:
             lines = file.read().decode("ascii", "replace").splitlines()
     except FileNotFoundError:
         return {}
-    found: dict[str, float] = {}
+    times: dict[str, float] = {}
     for line in lines:
-        name, _, taken = line.partition(" ")
-        if is_state_name(name) and taken.isdigit():
-            found[name] = float(taken)
-    return found
+        name, _, seconds = line.partition(" ")
+        if is_state_name(name) and seconds.isdigit():
+            times[name] = float(seconds)
+    return times
 
 
 def is_state_name(name: str) -> bool:
@@ -86,9 +86,9 @@ def missing_states(git: Git, names: Iterable[str]) -> set[str]:
 
 
 def require_states(git: Git, *names: str) -> None:
-    """Raise Dropped if a state was removed from the store."""
+    """Raise SnapshotRemovedError if a state was removed from the store."""
     if missing_states(git, names):
-        raise Dropped(say("undo.dropped"))
+        raise SnapshotRemovedError(say("undo.dropped"))
 
 
 def disk_bytes(folder: str) -> int:
@@ -209,15 +209,15 @@ class UndoStore:
         limit = time.time() - GRACE_S
         return [
             name
-            for name, taken in read_recent(self.folder).items()
-            if taken > limit and name not in known and name not in self._forget
+            for name, seconds in read_recent(self.folder).items()
+            if seconds > limit and name not in known and name not in self._forget
         ]
 
     def _trim_recent(self, known: Collection[str]) -> None:
-        taken = read_recent(self.folder)
-        left = {name: taken[name] for name in self._unrecorded(known)}
-        if left != taken:
-            self.git.write("recent", "".join(f"{name} {at:.0f}\n" for name, at in left.items()).encode())
+        times = read_recent(self.folder)
+        remaining = {name: times[name] for name in self._unrecorded(known)}
+        if remaining != times:
+            self.git.write("recent", "".join(f"{name} {at:.0f}\n" for name, at in remaining.items()).encode())
 
     def _list_objects(self, roots: Iterable[str]) -> list[str]:
         words = ("rev-list", "--objects", "--no-object-names", "--ignore-missing", "--missing=allow-any")
@@ -233,16 +233,16 @@ class UndoStore:
 
     def _loose(self) -> list[tuple[str, str, int]]:
         """Names, paths and bytes on disk of the objects that have a file of their own."""
-        found: list[tuple[str, str, int]] = []
+        objects: list[tuple[str, str, int]] = []
         for folder in _scan(f"{self.folder}/objects"):
             if len(folder.name) == 2 and HEX.issuperset(folder.name):
                 for entry in _scan(folder.path):
                     if is_state_name(folder.name + entry.name):
                         size = entry.stat(follow_symlinks=False).st_blocks * 512
-                        found.append((folder.name + entry.name, entry.path, size))
+                        objects.append((folder.name + entry.name, entry.path, size))
                     elif entry.name.startswith(("tmp_", ".overt-")):
                         os.unlink(entry.path)  # of a process that was killed
-        return found
+        return objects
 
     def _packs(self) -> list[str]:
         """Paths without their endings."""
@@ -255,16 +255,16 @@ class UndoStore:
         rows = sorted((int(offset), name) for offset, name, *_ in (line.split(" ") for line in lines))
         end = os.stat(f"{pack}.pack").st_size
         wasted = 0
-        kept: list[str] = []
+        needed_names: list[str] = []
         for (offset, name), (following, _) in zip(rows, [*rows[1:], (end, "")], strict=True):
             if name in needed:
-                kept.append(name)
+                needed_names.append(name)
             else:
                 wasted += following - offset
-        if wasted == 0 or (kept and wasted <= rewrite_share * end):
+        if wasted == 0 or (needed_names and wasted <= rewrite_share * end):
             return
-        if kept:
-            self._write_pack(kept)
+        if needed_names:
+            self._write_pack(needed_names)
         for ending in ("idx", "rev", "pack"):
             try:
                 os.unlink(f"{pack}.{ending}")

@@ -1,4 +1,4 @@
-"""The last lines of a run without a chat: what it changed and how to take it back, and what was denied."""
+"""The closing lines of a headless run: what it changed, how to undo it, and what was denied."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def eventful(self) -> bool:
-        """True if there is something a person should know although nobody watches."""
+        """True if the run changed files, so that the closing line is printed even if stderr is not a terminal."""
         return bool(self.files or self.command_files)
 
 
@@ -68,7 +68,7 @@ def closing_line(run: RunSummary) -> str:
 
 
 def denied_line(denials: Sequence[Denial], calls: int) -> str:
-    """How many calls were denied and what would have allowed them; empty if none was."""
+    """Return how many calls were denied and what allows them, or an empty string."""
     if not denials:
         return ""
     ways = dict.fromkeys(way for denial in denials for way in denial.decided.allowed_by)

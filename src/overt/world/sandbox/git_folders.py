@@ -9,29 +9,29 @@ MOST_MODULES = 200
 
 
 def worktrees(git: str) -> list[str]:
-    """What git knows of linked worktrees: a folder for each."""
+    """Return the git folders of linked worktrees."""
     return [f"{git}/worktrees/{name}" for name in real_folders(f"{git}/worktrees")]
 
 
 def modules(git: str) -> list[str] | None:
-    """The git folders of submodules, however deep; None when there are too many to look at each."""
-    found: list[str] = []
-    left = MOST_MODULES
+    """Return the git folders of submodules, nested ones included, or None if there are too many to check."""
+    git_folders: list[str] = []
+    remaining = MOST_MODULES
     waiting = [f"{git}/modules"]
     while waiting:
         folder = waiting.pop()
         for name in real_folders(folder):
-            left -= 1
-            if left < 0:
+            remaining -= 1
+            if remaining < 0:
                 return None
             inner = f"{folder}/{name}"
             # One of them is enough: a program could take HEAD away, but not what is protected.
             if any(os.path.lexists(f"{inner}/{each}") for each in ("HEAD", "config", "hooks", "commondir")):
-                found.append(inner)
+                git_folders.append(inner)
                 waiting.append(f"{inner}/modules")
             else:
                 waiting.append(inner)
-    return found
+    return git_folders
 
 
 def real_folders(path: str) -> list[str]:
@@ -41,8 +41,8 @@ def real_folders(path: str) -> list[str]:
     except OSError:
         return []
     try:
-        with os.scandir(fd) as found:
-            return sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+        with os.scandir(fd) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     except OSError:
         return []
     finally:

@@ -138,8 +138,8 @@ class NameGuard:
             return FREE
         if folded.endswith(b"/.git"):
             return GIT
-        _, found, inner = folded.rpartition(b"/.git/")
-        if not found:
+        _, separator, inner = folded.rpartition(b"/.git/")
+        if not separator:
             return FREE
         *folders, name = inner.split(b"/")
         in_modules = bool(folders) and folders[0] == b"modules"

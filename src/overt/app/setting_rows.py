@@ -1,4 +1,4 @@
-"""Settings with everything there is to say about each: value, origin, type, default and description."""
+"""The rows of `overt config` and `/config`: each setting with its value, origin, type, default and description."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from msgspec import Struct, json
 
 from overt.app.queries import Row, configuration
 from overt.config.json_schema import build_schema
-from overt.config.key_table import ENTRY, KEYS, Key, find_key, keys_below, nearest_key, show_value
+from overt.config.key_table import ENTRY, KEYS, SettingKey, find_key, keys_below, nearest_key, show_value
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 
 
-class Explained(Struct, frozen=True, kw_only=True):
+class SettingRow(Struct, frozen=True, kw_only=True):
     """One row of `overt config`: a setting, or one item of a setting that is a list."""
 
     key: str
@@ -22,19 +22,22 @@ class Explained(Struct, frozen=True, kw_only=True):
     description: str
 
 
-def explain_all(directory: str) -> tuple[tuple[Explained, ...], tuple[str, ...]]:
-    """Every setting in use, and warnings about the files."""
+def explain_all(directory: str) -> tuple[tuple[SettingRow, ...], tuple[str, ...]]:
+    """Return every setting in use, and warnings about the files."""
     rows, warnings = configuration(directory)
-    return tuple(_explained(row) for row in rows), warnings
+    return tuple(_setting_row(row) for row in rows), warnings
 
 
-def explain_setting(directory: str, name: str) -> tuple[tuple[Explained, ...], tuple[str, ...]]:
-    """One setting, or all of a table such as `undo`. Raises UsageError with the nearest name if there is none."""
+def explain_setting(directory: str, name: str) -> tuple[tuple[SettingRow, ...], tuple[str, ...]]:
+    """Return one setting, or all of a table such as `undo`, and warnings.
+
+    Raise UsageError with the nearest name if there is no such setting.
+    """
     rows, warnings = configuration(directory)
     set_rows = [row for row in rows if row.key == name or row.key.startswith(f"{name}.")]
-    there = {row.key for row in set_rows}
+    keys_set = {row.key for row in set_rows}
     unset = [
-        Row(key=each, value=key.default, origin="default") for each, key in _unset(name, rows) if each not in there
+        Row(key=each, value=key.default, origin="default") for each, key in _unset(name, rows) if each not in keys_set
     ]
     if not set_rows and not unset:
         own = dict.fromkeys(".".join(row.key.split(".")[:2]) for row in rows if row.key.startswith("providers."))
@@ -42,11 +45,11 @@ def explain_setting(directory: str, name: str) -> tuple[tuple[Explained, ...], t
         near = nearest_key(name, (*own, *fields))
         hint = say("config.near", name=near) if near else say("config.list")
         raise UsageError(f"{say('config.unknown', name=name)} {hint}")
-    return tuple(_explained(row) for row in (*set_rows, *unset)), warnings
+    return tuple(_setting_row(row) for row in (*set_rows, *unset)), warnings
 
 
-def _unset(name: str, rows: tuple[Row, ...]) -> list[tuple[str, Key]]:
-    """Settings of providers are no rows until they are set: their names and what is known of them."""
+def _unset(name: str, rows: tuple[Row, ...]) -> list[tuple[str, SettingKey]]:
+    """Return the settings of providers that are not set, with their full names: they are not among the rows."""
     head, _, rest = name.partition(".")
     if head != "providers":
         return []
@@ -61,9 +64,9 @@ def _unset(name: str, rows: tuple[Row, ...]) -> list[tuple[str, Key]]:
     return [(own + key.key.removeprefix(ENTRY), key) for key in keys if provider == "NAME" or "MODEL" not in key.key]
 
 
-def _explained(row: Row) -> Explained:
+def _setting_row(row: Row) -> SettingRow:
     key = find_key(row.key)
-    return Explained(
+    return SettingRow(
         key=row.key,
         value=row.value,
         origin=row.origin,
@@ -78,11 +81,11 @@ def schema_text() -> str:
     return json.format(json.encode(build_schema()), indent=2).decode() + "\n"
 
 
-def value_text(setting: Explained) -> str:
+def value_text(setting: SettingRow) -> str:
     return show_value(setting.value, find_key(setting.key))
 
 
-def lines_of(settings: tuple[Explained, ...]) -> tuple[str, ...]:
+def lines_of(settings: tuple[SettingRow, ...]) -> tuple[str, ...]:
     """A paragraph for each setting; the items of a list are lines of one paragraph."""
     lines: list[str] = []
     before = ""
