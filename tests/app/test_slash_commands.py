@@ -232,7 +232,7 @@ async def test_permissions_are_listed_and_taken_back(opened: Opener, tmp_path: P
     (place / "config.toml").write_text('[permissions]\ndeny = ["bash(curl *)"]\n')
     async with opened([]) as (conversation, _):
         rule = "  deny   bash(curl *)  (~/.config/overt/config.toml:2)"
-        none = "Nothing was answered with always in this project."
+        none = "No saved permission rules in this project."
         assert (await slash(conversation, "/permissions")).lines == ("Mode: review", rule, none)
         add_always(read_environment(), str(tmp_path), Rule(action="allow", tool="bash", pattern="git *"))
         assert (await slash(conversation, "/permissions")).lines[-1] == "   1  allow  bash(git *)"

@@ -259,7 +259,7 @@ def test_a_lock_of_another_git_is_respected(root: Path, tmp_path: Path) -> None:
     (root / "staged").write_text("s\n")
     case = Case(root, tmp_path, [("add", "staged")])
     (root / ".git/index.lock").touch()
-    with pytest.raises(OvertError, match="another git is at work here"):
+    with pytest.raises(OvertError, match="another git process is running here"):
         case.undo()
     assert (root / ".git/index.lock").exists()
     (root / ".git/index.lock").unlink()

@@ -101,7 +101,7 @@ def test_a_file_that_changed_after_the_turn_stays_and_blocks_nothing_else(opened
             done = await slash(conversation, "/undo")
             assert done.lines == (
                 "Put back as before turn 1: a (removed)",
-                "Left as they are, because they changed after turn 1: b, c",
+                "Not put back, changed after turn 1: b, c",
                 "`/undo --force` puts these back too; `/redo` then brings back what it overwrote.",
             )
             assert (names(work), (work / "b").read_text()) == (["b", "c"], "mine")
@@ -127,7 +127,7 @@ def test_an_edit_between_two_turns_is_not_thrown_away_silently(opened: Opener, w
             done = await slash(conversation, "/rewind 1 files")
             assert done.lines[:2] == (
                 "No file was put back for turn 1.",
-                "Left as they are, because they changed after turn 1: a",
+                "Not put back, changed after turn 1: a",
             )
             assert (work / "a").read_text() == "2"
             await slash(conversation, "/redo")
@@ -264,7 +264,7 @@ def test_large_files_are_named_when_their_turn_is_undone(opened: Opener, work: P
         async with opened([runs(command), DONE], yolo(work)) as (conversation, _):
             await turn(conversation, "go")
             done = await slash(conversation, "/undo")
-            assert done.lines[1:] == ("Not covered by undo, so not put back: large.bin (10 MB)",)
+            assert done.lines[1:] == ("Not put back, not covered by undo: large.bin (10 MB)",)
             assert ((work / "large.bin").exists(), (work / "small").exists()) == (True, False)
 
     run(main)

@@ -153,7 +153,7 @@ def test_without_a_person_an_ordinary_command_needs_a_sandbox(mode: Mode, state:
     admission = made.take("bash", command="make")
     assert ("deny" if admission.refusal else "allow") == expected
     if mode in ("review", "auto") and state is BARE:
-        assert "no sandbox" in admission.refusal and 'sandbox.mode = "none"' in admission.refusal
+        assert "no complete sandbox" in admission.refusal and 'sandbox.mode = "none"' in admission.refusal
 
 
 def test_who_wants_no_sandbox_is_taken_at_their_word() -> None:
@@ -243,7 +243,7 @@ def test_neither_a_project_nor_a_stored_answer_opens_what_is_final(rule: dict[st
 @pytest.mark.parametrize("mode", ["review", "auto"])
 def test_a_sandbox_that_lacks_walls_approves_nothing(mode: Mode) -> None:
     made = Made(Hands(LANDLOCK), mode=mode)
-    assert "no sandbox with all walls" in made.take("bash", command="make").refusal
+    assert "no complete sandbox" in made.take("bash", command="make").refusal
     assert [each.allowed_by for each in made.events if isinstance(each, PermissionDecided)] == [
         ("--allowedTools bash",)
     ]
@@ -283,8 +283,8 @@ def test_what_the_sandbox_has_refused_is_offered_outside_of_it() -> None:
     assert [box for _, box in made.hands.ran] == [Profile(), Profile(outside=True)]
     (question,) = person.questions
     assert question.why == (
-        "it has run; according to its output, write to /etc/x was blocked by the sandbox. "
-        "Run it again outside of the sandbox, with all your rights?"
+        "it ran, and according to its output write to /etc/x was blocked by the sandbox. "
+        "Run it again outside the sandbox, with all your rights?"
     )
     assert (question.always, question.dangerous, question.network) == ("", True, False)
     decided = [event for event in made.events if isinstance(event, PermissionDecided)]
@@ -308,7 +308,7 @@ def test_the_question_names_no_path_that_does_not_exist(blocked: str) -> None:
     admission = made.gate.receive(mend(call("bash", command="make"), TOOLS))
     asyncio.run(made.gate.widen(admission, blocked, made.events.append, "main"))
     assert person.questions[0].why.startswith(
-        "it has run; according to its output, an access was blocked by the sandbox. Run it again"
+        "it ran, and according to its output an access was blocked by the sandbox. Run it again"
     )
 
 
@@ -363,7 +363,7 @@ def test_the_reason_of_a_no_to_the_offer_reaches_the_model() -> None:
 
     made = Made(Hands(BOX), mode="auto", person=Reasoned())
     assert made.take("bash", command="python3 setup.py install").note == (
-        "The user did not want it to run outside of the sandbox, with all your rights: use the mirror"
+        "The user did not want it to run outside the sandbox, with all your rights: use the mirror"
     )
 
 

@@ -99,8 +99,8 @@ def test_without_a_person_it_is_denied_before_it_runs_with_ways_to_allow_it(
     assert made.hands.ran == []
     program = arguments["command"].split()[0]
     assert refusal == (
-        "Denied (network, sandbox): This needs approval, and the run is non-interactive. It needs the network, which "
-        "the sandbox keeps closed. The user can allow it with `--network`, with "
+        "Denied (network, sandbox): This command needs the network, which the sandbox keeps closed, and the run is "
+        "non-interactive. The user can allow it with `--network`, with "
         f'`allow = [{{ rule = "bash({program} *)", network = true }}]` under [permissions] in the user configuration, '
         "or in a chat."
     )

@@ -197,7 +197,7 @@ def test_claude_md_is_read_in_a_trusted_folder_without_agents_md(place: Place) -
     words = ("ANOTHER", "IMPORTED")
     with ModelServer([Turn(text="ok")] * 3 + [calls(call("read", path="pkg/a.py")), Turn(text="ok")]) as server:
         ran = place.run("run", "hello", server=server)
-        assert "CLAUDE.md not read, because this folder is not trusted. Run `overt trust`" in ran.err
+        assert "CLAUDE.md was not read, because this folder is not trusted. Run `overt trust`" in ran.err
         assert order(system(server), *words) == []
         assert place.run("trust").code == 0
         for setting in ("strict = true", "foreign = false"):

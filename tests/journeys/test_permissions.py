@@ -95,7 +95,7 @@ def test_what_is_final_is_denied_where_nobody_can_be_asked(precious: Place, flag
         "(ignored by git). This needs approval, and the run is non-interactive. Allow it with "
         "`--allowedTools 'bash(rm *)'` or start a chat."
     )
-    assert done.err.splitlines()[-1] == "2 of 3 calls were denied. Allow with: --allowedTools 'bash(rm *)'"
+    assert done.err.splitlines()[-1] == "Denied calls: 2 of 3. Allow them with: --allowedTools 'bash(rm *)'"
 
 
 @pytest.mark.parametrize("rule", ["Bash(rm *)", "bash(rm:*)"])
@@ -305,5 +305,5 @@ def test_what_was_answered_with_always_is_listed_and_can_be_taken_back(place: Pl
         terminal.expect("ok")
     assert place.run("permissions").out == " 1  allow  bash(touch *)  1 past call: touch one\n"
     assert place.run("permissions", "revoke", "bash(touch *)").out == "revoked bash(touch *)\n"
-    assert place.run("permissions").out == "Nothing was answered with always in this project.\n"
+    assert place.run("permissions").out == "No saved permission rules in this project.\n"
     assert place.run("permissions", "revoke", "bash(touch *)").code == 1

@@ -61,7 +61,7 @@ def test_a_run_that_was_not_recorded_names_no_session_and_no_undo(place: Place) 
 def test_denied_calls_are_counted_in_the_closing_line(place: Place) -> None:
     with prepare(place) as server:
         done = place.run("run", "--disallowedTools", "edit(src/**)", "change it", server=server)
-    assert done.err.splitlines()[-1] == "1 of 1 calls was denied. Your rules deny: edit(src/**)"
+    assert done.err.splitlines()[-1] == "Denied calls: 1 of 1. Your rules deny: edit(src/**)"
 
 
 def test_readers_of_the_stream_find_the_path_of_a_file_and_a_command_that_failed(place: Place) -> None:

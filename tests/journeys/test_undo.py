@@ -124,7 +124,7 @@ def test_a_manual_edit_in_between_is_not_overwritten_silently(
         (place.work / "two.txt").write_text("my own words\n")
         mine = tree(place.work)
         terminal.line("/rewind 1 files")
-        assert "Left as they are, because they changed after turn 1: two.txt" in terminal.expect("/undo --force")
+        assert "Not put back, changed after turn 1: two.txt" in terminal.expect("/undo --force")
         terminal.expect(PROMPT)
         assert tree(place.work) == project | {"two.txt": mine["two.txt"]}
         terminal.line("/undo --force")
@@ -155,7 +155,7 @@ def test_the_shell_undoes_the_newest_session_and_the_model_learns_of_it(
         assert tree(place.work) == changed
         (place.work / "one.txt").write_text("mine\n")
         partly = place.run("undo", "--turn", "1")
-        assert (partly.code, "Left as they are, because they changed after turn 1: one.txt" in partly.out) == (3, True)
+        assert (partly.code, "Not put back, changed after turn 1: one.txt" in partly.out) == (3, True)
         assert (place.work / "one.txt").read_text() == "mine\n"
         assert place.run("undo", "--force").code == 0
         assert tree(place.work) == project
@@ -240,7 +240,7 @@ def test_undo_asks_about_the_changes_of_a_command_whose_end_was_not_seen(place: 
     while place.alive() and time.monotonic() < deadline:
         time.sleep(0.01)
     asked = place.run("undo")
-    assert (asked.code, "changed while `sh change.sh` ran and may be yours: a.txt, made.txt" in asked.out) == (
+    assert (asked.code, "changed while `sh change.sh` ran and possibly by you: a.txt, made.txt" in asked.out) == (
         3,
         True,
     ), asked

@@ -105,7 +105,7 @@ def test_files_that_undo_does_not_cover_are_named_to_person_and_model(place: Pla
     with ModelServer([runs("sh do.sh"), DONE, Turn(text="I see.")]) as server:
         assert place.run("run", "go", "--yolo", server=server).code == 0
         done = place.run("undo")
-        told = f"Not covered by undo, so not put back: {named}"
+        told = f"Not put back, not covered by undo: {named}"
         assert done == (3, f"No file was put back for turn 1.\n{told}\n", "")
         assert place.run("run", "-c", "what now?", server=server).out == "I see.\n"
         said = [str(message["content"]) for message in messages(server) if message["role"] == "user"]
@@ -126,7 +126,7 @@ def test_the_answer_in_a_terminal_decides_about_the_rest(
     assert gone(place.alive) == []
     terminal = Terminal([OVERT, "undo"], cwd=work, env=place.environment(None, {"TERM": "xterm"}))
     try:
-        terminal.expect("changed while `sh change.sh` ran and may be yours: mine.txt, started")
+        terminal.expect("changed while `sh change.sh` ran and possibly by you: mine.txt, started")
         terminal.expect("Put these back too? [y/N]")
         terminal.line(answer)
         assert terminal.wait() == code

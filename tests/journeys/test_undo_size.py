@@ -118,7 +118,7 @@ def test_usage_and_prune_say_what_is_stored_and_what_was_freed(place: Place) -> 
     assert re.search(rf": [23](\.\d)? MB of 2 GB. Turns that can be put back: 1, the oldest from {today} ", usage), (
         usage
     )
-    assert "Turns older than 30 days are removed." in usage
+    assert "Turns are removed after 30 days." in usage
     assert re.fullmatch(r"Freed \d (B|KB)\.\n", place.run("undo", "--prune").out)
     os.unlink(session)  # as a session that was deleted by hand or by an older version
     state = next(place.home.rglob("shadow/*/recent"))

@@ -37,8 +37,8 @@ def test_a_file_that_both_changed_is_left_and_named(mode: str, when: float, save
     assert result["after"] == {"mine.txt": "old\n", "its.txt": result["before"]["its.txt"]}
     assert "mine\n" in result["after"]["its.txt"]
     assert result["lines"][0] == "Put back as before turn 1: out.txt (removed)"
-    assert result["lines"][1].startswith("Left as they are, because both `python3")
-    assert (result["lines"][1].endswith("and someone else changed them: its.txt"), result["complete"]) == (True, False)
+    assert result["lines"][1].startswith("Not put back, changed by both `python3")
+    assert (result["lines"][1].endswith("and someone else: its.txt"), result["complete"]) == (True, False)
 
 
 def test_without_tracking_undo_asks_and_takes_everything_back_when_told_to() -> None:
@@ -50,8 +50,7 @@ def test_without_tracking_undo_asks_and_takes_everything_back_when_told_to() -> 
     assert (asked["tracked"], asked["after"] == asked["before"], asked["complete"]) == (False, True, False)
     assert asked["lines"] == [
         "No file was put back for turn 1.",
-        f"Left as they are, because they changed while `{WORK[:59]}…` ran and may be yours: "
-        "its.txt, mine.txt, mynew.txt, out.txt",
+        f"Not put back, changed while `{WORK[:59]}…` ran and possibly by you: its.txt, mine.txt, mynew.txt, out.txt",
         "`/undo --yes` puts these back too.",
     ]
     assert told["lines"] == ["Put back as before turn 2: its.txt, mine.txt, mynew.txt (removed), out.txt (removed)"]

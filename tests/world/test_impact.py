@@ -16,7 +16,7 @@ def test_each_kind_of_thing_is_told_in_a_few_words(tmp_path: Path) -> None:
         "would delete one.txt (1 byte)",
         "would delete build/ (2 files, 5.0 KB)",
         "would delete link → /etc/passwd",
-        "finds no missing",
+        "would delete missing, which does not exist",
         "would delete *.log",
     ]
     assert weigh(str(tmp_path / "one.txt"), "one.txt", "move") == "would move one.txt (1 byte)"
@@ -30,4 +30,4 @@ def test_a_huge_folder_is_not_counted_to_the_end(tmp_path: Path) -> None:
 
 
 def test_a_name_that_cannot_be_one_is_no_error() -> None:
-    assert weigh("a\0b", "a\0b", "delete") == "finds no a\0b"
+    assert weigh("a\0b", "a\0b", "delete") == "would delete a\0b, which does not exist"

@@ -108,7 +108,7 @@ def test_without_a_snapshot_only_what_is_rebuilt_or_new_may_go(work: Path) -> No
     cover = UndoCover(root=str(work), home="/home/me", why_not="undo is off", git=GIT)
     paths = ("notes.txt", "node_modules", "new.txt", "/tmp/x")
     assert lost(cover.survey(change("paths", *paths))) == {"notes.txt": "undo is off"}
-    assert lost(cover.survey(change("tracked"))) == {"work that was not committed": "undo is off"}
+    assert lost(cover.survey(change("tracked"))) == {"uncommitted work": "undo is off"}
 
 
 def test_a_link_is_followed_only_where_the_command_follows_it(work: Path) -> None:
@@ -123,7 +123,9 @@ def test_a_link_is_followed_only_where_the_command_follows_it(work: Path) -> Non
 def test_a_file_with_a_second_name_is_not_changed_in_place_on_the_strength_of_undo(work: Path) -> None:
     os.link(work / "notes.txt", work.parent / "elsewhere")
     cover = cover_of(work)
-    assert lost(cover.survey(change("paths", "notes.txt"))) == {"notes.txt": "the file has another name elsewhere"}
+    assert lost(cover.survey(change("paths", "notes.txt"))) == {
+        "notes.txt": "it has another name elsewhere (a hard link)"
+    }
     assert lost(cover.survey(change("paths", "notes.txt", follows=False))) == {}
 
 

@@ -28,7 +28,8 @@ def describe_usage(directory: str) -> tuple[str, ...]:
     else:
         first = say("undo.usage_none", project=project, size=size, limit=limit)
     lines = [first]
-    lines.append(say("undo.usage_age", days=f"{place.settings.max_age:g}"))
+    days = f"{place.settings.max_age:g}"
+    lines.append(say("undo.usage_age_one" if days == "1" else "undo.usage_age", days=days))
     if marker := read_marker(place.store(place.workspace)):
         lines.append(say("undo.usage_refused", why=marker.reason()))
     if not place.settings.enabled:

@@ -40,10 +40,10 @@ def run(argv: list[str]) -> int:
     if given is None:
         return 0
     if (given.switch("session") or given.switch("replies")) and not given.switch("report"):
-        raise UsageError("--session and --replies go with --report")
+        raise UsageError("--session and --replies need --report")
     if given.switch("model"):
         if given.switch("report"):
-            raise UsageError("--report goes without --model")
+            raise UsageError("--report and --model cannot be used together")
         return _try(given)
     if given.switch("no_save"):
         raise UsageError("--no-save goes with --model: there is nothing else that doctor keeps")

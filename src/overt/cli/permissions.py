@@ -115,7 +115,7 @@ def _check(found: Explained, *, as_json: bool) -> None:
     for reason in found.because:
         print(visible(f"  {found.reach}: {reason}"))
     if found.remedy:
-        print(visible(f"  without a person: {found.remedy}"))
+        print(visible(f"  in a non-interactive run: {found.remedy}"))
     if found.commands:
         print(visible(f"  rules are matched with: {' | '.join(found.commands)}"))
     for ruled in found.verdicts:

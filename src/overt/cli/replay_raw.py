@@ -32,7 +32,8 @@ def _lines(decoded: DecodedReply) -> Iterator[str]:
         yield f"event {event:4}  byte {byte:7}  {_delta(delta)}"
     yield ""
     if not decoded.error:
-        yield f"Decoded without an error: {decoded.event} events, {decoded.byte} bytes."
+        events = f"{decoded.event} {'event' if decoded.event == 1 else 'events'}"
+        yield f"Decoded without an error: {events}, {decoded.byte} bytes."
         return
     yield f"Error in event {decoded.event}, which ends at byte {decoded.byte}: {decoded.error}"
     yield from (f"  {line}" for line in decoded.traceback if not line.startswith("Traceback ("))

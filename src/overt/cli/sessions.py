@@ -171,7 +171,8 @@ def _pair_results(events: Sequence[tuple[str, Event]]) -> dict[int, ToolFinished
 def _result(finished: ToolFinished) -> str:
     text = "".join(part.text for part in finished.result.parts if isinstance(part, Text))
     lines = [f"  {line}" for line in text.splitlines()]
-    more = [f"  … {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
+    hidden = len(lines) - SHOWN_LINES
+    more = [f"  … {hidden} more {'line' if hidden == 1 else 'lines'}"] if hidden > 0 else []
     return "\n".join([*(["  ✗ failed"] if finished.result.error else []), *lines[:SHOWN_LINES], *more])
 
 

@@ -49,7 +49,9 @@ def check(directory: str, words: list[str], given: Given) -> int:
             print(printable(found))
             continue
         writer = "" if found.writer is None else f", being written by process {found.writer or '?'}"
-        print(visible(f"{found.id}  {found.state}: {found.entries} entries, {found.turns} turns stand{writer}"))
+        entries = f"{found.entries} {'entry' if found.entries == 1 else 'entries'}"
+        turns = f"{found.turns} {'turn' if found.turns == 1 else 'turns'}"
+        print(visible(f"{found.id}  {found.state}: {entries}, {turns}{writer}"))
         if found.told:
             print(f"  {visible(found.told)}")
         for fault in found.findings:

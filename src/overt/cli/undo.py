@@ -62,7 +62,7 @@ def run(argv: list[str]) -> int:
         if given.switch("redo") and given.switch("turn"):
             raise UsageError("--redo takes the last undo back; it goes with no --turn")
         if given.switch("redo") and given.switch("git"):
-            raise UsageError("--redo puts files back only; it cannot be used with --git")
+            raise UsageError("--redo puts back files only and cannot be used with --git")
         turn = _turn(given.text("turn")) if given.switch("turn") else 0
         request = UndoRequest(
             turn=turn,
@@ -101,7 +101,7 @@ def _maintain(given: Given) -> tuple[str, ...]:
     if given.switch("all") and chosen != ["prune"]:
         raise UsageError("--all needs --prune: overt undo --prune --all")
     if len(chosen) > 1 or others or given.words:
-        raise UsageError(f"--{chosen[0]} takes no session and no other flag but -C (and --prune takes --all)")
+        raise UsageError(f"--{chosen[0]} takes no session and no other flag than -C (--prune also takes --all)")
     store, directory = late("undo.usage"), given.text("directory")
     lines: tuple[str, ...]
     if chosen == ["usage"]:

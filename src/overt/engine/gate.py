@@ -25,11 +25,11 @@ from overt.safety.rules import ALWAYS, Subject, lasting, opens_network
 
 NON_INTERACTIVE = "This needs approval, and the run is non-interactive."
 NO_SANDBOX = (
-    "There is no sandbox with all walls to contain it. Allow it with `--allowedTools`, install bubblewrap, "
+    "There is no complete sandbox to contain it. Allow it with `--allowedTools`, install bubblewrap, "
     'or set `sandbox.mode = "none"` to run commands without a sandbox.'
 )
 OPEN_NETWORK = (
-    "It needs the network, which the sandbox keeps closed. "
+    "This command needs the network, which the sandbox keeps closed, and the run is non-interactive. "
     'The user can allow it with `--network`, with `allow = [{{ rule = "{rule}", network = true }}]` under '
     "[permissions] in the user configuration, or in a chat."
 )
@@ -176,7 +176,7 @@ class Gate:
             return False
         wider = self._box(admission, network=True) if network else _wider(admission.box)
         where = _where(admission.box, wider)
-        why = f"it has run; according to its output, {self._claim(blocked)}. Run it again {where}?"
+        why = f"it ran, and according to its output {self._claim(blocked)}. Run it again {where}?"
         verdict = Verdict(action="ask", rule="sandbox", origin="guard", by="guard", why=why, dangerous=wider.outside)
         view = Plain(text="\n".join(admission.subject.values))
         question = self._question(admission, verdict, view, agent, network=network)
@@ -249,7 +249,9 @@ class Gate:
         )
 
     def _unanswered(self, verdict: Verdict, standing: SandboxState) -> Answer:
-        """Nobody can be asked: what the mode asks about runs in a sandbox with all walls, or where none is wanted."""
+        """Answer in a non-interactive run: what the mode asks about runs in a complete sandbox, or if none is set."""
+        if verdict.rule == "network" and verdict.origin == "sandbox":
+            return Answer(choice="deny", reason=verdict.remedy)
         if verdict.remedy:
             return Answer(choice="deny", reason=f"{NON_INTERACTIVE} {verdict.remedy}")
         if self._terms.dont_ask or verdict.by != "mode":
@@ -338,7 +340,7 @@ class Gate:
 
 
 def told_of_sandbox(state: SandboxState) -> str:
-    """What a person should know about it, or nothing where every wall stands."""
+    """Return a warning about a missing or limited sandbox, or an empty string if it is complete."""
     if not state.boxed:
         return say("sandbox.off" if state.why == UNWANTED else "sandbox.none", why=state.why)
     return (
@@ -367,7 +369,7 @@ def _wider(box: Profile) -> Profile:
 
 def _where(box: Profile, wider: Profile) -> str:
     if wider.outside:
-        return "outside of the sandbox, with all your rights"
+        return "outside the sandbox, with all your rights"
     return "with the network" if wider.network != box.network else "and let it write"
 
 
@@ -384,7 +386,7 @@ def _without_network(admission: Admission) -> Verdict:
 
 
 def _ways(verdict: Verdict, tool: str) -> tuple[str, ...]:
-    """Flags or settings that allow a call where nobody can be asked."""
+    """Return flags or settings that allow a call in a non-interactive run."""
     asked_by_mode = verdict.action == "ask" and verdict.by == "mode"
     return verdict.allowed_by or ((f"--allowedTools {tool}",) if asked_by_mode else ())
 

@@ -9,9 +9,8 @@ ENGLISH: dict[str, str] = {
     "impact.change": "would change {what}",
     "impact.delete": "would delete {what}",
     "impact.move": "would move {what}",
-    "impact.absent": "finds no {what}",
-    "impact.folder": "{name}/ ({count} files, {size})",
-    "impact.folder_one": "{name}/ (1 file, {size})",
+    "impact.absent": "would delete {what}, which does not exist",
+    "impact.folder": "{name}/ ({files}, {size})",
     "ask.headline": "{tool} wants to run: {what}",
     "ask.why": "Why you are asked: {why}",
     "ask.described": "The model says: {text}",
@@ -29,11 +28,10 @@ ENGLISH: dict[str, str] = {
     "ask.reason": "Reason for the model (may be empty): ",
     "ask.remembered": "Remembered for this project: {rule}",
     # a turn
-    "denied.count": "{denied} of {calls} calls were denied.",
-    "denied.one": "1 of {calls} calls was denied.",
-    "denied.ways": "Allow with: {ways}",
+    "denied.count": "Denied calls: {denied} of {calls}.",
+    "denied.ways": "Allow them with: {ways}",
     "denied.rules": "Your rules deny: {rules}",
-    "denied.chat": "Start a chat to approve such calls.",
+    "denied.chat": "Start a chat to approve them.",
     "turn.interrupted": "Interrupted.",
     "turn.limit": "Stopped after {steps} steps, the limit for one turn.",
     "turn.retrying": "{reason}; attempt {attempt} follows in {seconds} s.",
@@ -45,13 +43,13 @@ ENGLISH: dict[str, str] = {
     "turn.repaired": "repaired: {note}",
     "turn.reset": "The context starts anew: {cause}.",
     "turn.rules": "{place} (rules)",
-    # the last line of a run without a chat
+    # the last line of a headless run
     "closing.changed": "{files} changed (+{added} -{removed})",
     "closing.by_commands": "{files} changed by commands",
-    "closing.file": "{count} file",
-    "closing.files": "{count} files",
-    "closing.step": "{count} step",
-    "closing.steps": "{count} steps",
+    "count.file": "{count} file",
+    "count.files": "{count} files",
+    "count.step": "{count} step",
+    "count.steps": "{count} steps",
     "closing.tokens": "{tokens} tokens",
     "closing.session": "session {id}",
     "closing.undo": "undo: `overt undo`",
@@ -85,9 +83,15 @@ ENGLISH: dict[str, str] = {
     "slash.pin": "keep words through every compaction: /pin last, /pin WORDS, /pin --off N",
     # chat
     "sandbox.off": "The sandbox is switched off ({why}): commands run with all your rights.",
-    "permissions.none": "Nothing was answered with always in this project.",
-    "sandbox.none": "No sandbox ({why}): outside yolo, no command is approved by itself. `overt doctor` tells more.",
-    "sandbox.partly": "The sandbox ({kind}) lacks walls: {missing} ({why}). `overt doctor` tells more.",
+    "permissions.none": "No saved permission rules in this project.",
+    "sandbox.none": (
+        "No sandbox ({why}). Commands that are not harmless need approval, except in yolo mode. "
+        "Details: `overt doctor`."
+    ),
+    "sandbox.partly": (
+        "Limited sandbox: {kind} does not cover {missing} ({why}). Commands that are not harmless need approval, "
+        "except in yolo mode. Details: `overt doctor`."
+    ),
     "chat.welcome": "Overt {version}, {model}, mode {mode}. /help lists the commands.",
     "chat.help": (
         "Type a task, or !command to run one yourself. While it works, a line steers it, +line comes next; "
@@ -117,7 +121,7 @@ ENGLISH: dict[str, str] = {
     # what stands before a conversation
     "context.cut": "{where} was cut to {cap} characters; `context.caps.{name}` sets how many join",
     "context.nothing": "instructions: no file fits {pattern}",
-    "context.untrusted": "{where} not read, because this folder is not trusted. Run `overt trust` here to read it.",
+    "context.untrusted": "{where} was not read, because this folder is not trusted. Run `overt trust` here to read it.",
     "context.denied": "{where} was left out: the rule {rule} keeps it from being read",
     # what a prompt points at
     "refer.missing_many": "Nothing is there, so nothing was attached, for {what}",

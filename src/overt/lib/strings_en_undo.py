@@ -28,13 +28,14 @@ UNDO_LIMITS: dict[str, str] = {
     ),
     "undo.usage_line": "{project}: {size} of {limit}. Turns that can be put back: {turns}, the oldest from {oldest}.",
     "undo.usage_none": "{project}: {size} of {limit}. No turn can be put back.",
-    "undo.usage_age": "Turns older than {days} days are removed.",
+    "undo.usage_age": "Turns are removed after {days} days.",
+    "undo.usage_age_one": "Turns are removed after 1 day.",
     "undo.usage_refused": "Undo does not cover changes by commands here: {why}.",
     "undo.pruned": "Freed {size}. Turns that can no longer be put back: {turns}.",
     "undo.pruned_free": "Freed {size}.",
     "undo.not_released": "Snapshots of this session were not removed ({why}). Run `overt undo --prune` in its folder.",
     "undo.retry": "The next run will try to take a first snapshot of {workspace} again.",
-    "undo.retry_idle": "Nothing to retry: no snapshot of {workspace} was given up.",
+    "undo.retry_idle": "Nothing to retry: the first snapshot of {workspace} did not fail.",
 }
 
 UNDO_GIT: dict[str, str] = {
@@ -68,7 +69,7 @@ UNDO_GIT: dict[str, str] = {
     "undo.git.in_operation": "the turn began or ended a {operation}",
     "undo.git.stash_order": "the turn changed older stash entries",
     "undo.git.no_index": "the index from before the turn was not kept",
-    "undo.git.locked": "another git is at work here (index.lock)",
+    "undo.git.locked": "another git process is running here (index.lock)",
     "undo.git.moved_on": "git has moved on since the turn ({what})",
     "undo.git.pushed": "commit {commit} was pushed, it is in {branch}",
     "undo.git.done": "Git is as before turn {turn}: HEAD is {head}.",

@@ -9,9 +9,8 @@ CHINESE: dict[str, str] = {
     "impact.change": "将会修改 {what}",
     "impact.delete": "将会删除 {what}",
     "impact.move": "将会移动 {what}",
-    "impact.absent": "找不到 {what}",
-    "impact.folder": "{name}/（{count} 个文件，{size}）",
-    "impact.folder_one": "{name}/（1 个文件，{size}）",
+    "impact.absent": "将会删除 {what}，但它不存在",
+    "impact.folder": "{name}/（{files}，{size}）",
     "ask.headline": "{tool} 请求执行：{what}",
     "ask.why": "询问原因：{why}",
     "ask.described": "模型的说明：{text}",
@@ -30,10 +29,9 @@ CHINESE: dict[str, str] = {
     "ask.remembered": "已为本项目记住：{rule}",
     # a turn
     "denied.count": "{calls} 次调用中有 {denied} 次被拒绝。",
-    "denied.one": "{calls} 次调用中有 1 次被拒绝。",
-    "denied.ways": "加上以下设置即可运行：{ways}",
+    "denied.ways": "如需允许，请加上：{ways}",
     "denied.rules": "你的规则拒绝：{rules}",
-    "denied.chat": "如需批准这类调用，请开始聊天。",
+    "denied.chat": "如需批准，请开始聊天。",
     "turn.interrupted": "已中断。",
     "turn.limit": "已执行 {steps} 步，达到单轮上限，停止。",
     "turn.retrying": "{reason}；{seconds} 秒后进行第 {attempt} 次尝试。",
@@ -45,13 +43,13 @@ CHINESE: dict[str, str] = {
     "turn.repaired": "已修正：{note}",
     "turn.reset": "上下文重新开始：{cause}。",
     "turn.rules": "{place}（规则）",
-    # the last line of a run without a chat
+    # the last line of a headless run
     "closing.changed": "改动 {files}（+{added} -{removed}）",
     "closing.by_commands": "命令改动 {files}",
-    "closing.file": "{count} 个文件",
-    "closing.files": "{count} 个文件",
-    "closing.step": "{count} 步",
-    "closing.steps": "{count} 步",
+    "count.file": "{count} 个文件",
+    "count.files": "{count} 个文件",
+    "count.step": "{count} 步",
+    "count.steps": "{count} 步",
     "closing.tokens": "{tokens} token",
     "closing.session": "会话 {id}",
     "closing.undo": "撤销：`overt undo`",
@@ -86,8 +84,10 @@ CHINESE: dict[str, str] = {
     # chat
     "sandbox.off": "沙箱已关闭（{why}）：命令以您的全部权限运行。",
     "permissions.none": "本项目中没有“总是允许”的规则。",
-    "sandbox.none": "没有沙箱（{why}）：除 yolo 外，任何命令都不会自动批准。详见 `overt doctor`。",
-    "sandbox.partly": "沙箱（{kind}）缺少以下防护：{missing}（{why}）。详见 `overt doctor`。",
+    "sandbox.none": "没有沙箱（{why}）。除 yolo 模式外，并非无害的命令都需要批准。详见 `overt doctor`。",
+    "sandbox.partly": (
+        "沙箱受限：{kind} 不能防护 {missing}（{why}）。除 yolo 模式外，并非无害的命令都需要批准。详见 `overt doctor`。"
+    ),
     "chat.welcome": "Overt {version}，{model}，模式 {mode}。输入 /help 查看命令。",
     "chat.help": (
         "输入任务并按回车，或用 !命令 自己运行命令。"

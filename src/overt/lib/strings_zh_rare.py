@@ -211,18 +211,18 @@ CHINESE: dict[str, str] = {
     "undo.nothing_redo": "没有可重做的内容。",
     "undo.no_turn": "没有第 {turn} 轮；本会话有第 1 到第 {last} 轮。",
     "undo.only_force": "未知参数 {argument}。用法：{usage}",
-    "undo.shared": "保持原样，因为 `{command}` 和别人都改过它们：{files}",
-    "undo.maybe": "保持原样，因为它们在 `{command}` 运行期间改变，可能是您自己的改动：{files}",
+    "undo.shared": "没有恢复，`{command}` 和别人都改过：{files}",
+    "undo.maybe": "没有恢复，在 `{command}` 运行期间改变，可能是您自己的改动：{files}",
     "undo.maybe_how": "`{yes}` 会把它们也恢复。",
     "undo.question": "这些也要恢复吗？[y/N]",
-    "undo.changed_since": "保持原样，因为它们在第 {turn} 轮之后又改过：{files}",
+    "undo.changed_since": "没有恢复，在第 {turn} 轮之后又改过：{files}",
     "undo.force_how": "`{force}` 会把它们也恢复；之后 `{redo}` 可以找回被覆盖的内容。",
     "undo.none_put_back": "第 {turn} 轮没有恢复任何文件。",
     "undo.done": "已恢复到第 {turn} 轮之前：{files}",
     "undo.redone": "已找回第 {turn} 轮的结果：{files}",
     "undo.damaged": "本会话的记录已损坏，因此这里可能缺少一些改动：{what}",
     "session.unsaved": (
-        "未保存：{path} 中缺少本会话的 {count} 条记录。工作区中的文件不受影响，"
+        "会话未完整保存：{path} 中缺少 {count} 条记录。工作区中的文件不受影响，"
         "但继续会话和 `overt undo` 不知道这些记录："
     ),
     "session.unsaved_turn": "  第 {turn} 轮：{entries}",
@@ -230,7 +230,7 @@ CHINESE: dict[str, str] = {
     "undo.removed": "{file}（已移除）",
     "undo.same": "文件已经与第 {turn} 轮之前一致。",
     "undo.left": "保持原样：{file}（{why}）",
-    "undo.open": "不在撤销范围内，因此没有恢复：{files}",
+    "undo.open": "没有恢复，不在撤销范围内：{files}",
     "undo.broken": "处理 {file} 时中途失败：{why}。{state}",
     "undo.rolled_back": "已恢复的部分又退了回去；所有文件都是原来的样子。",
     "undo.half": "这些文件已恢复：{done}。这些没有：{rest}。",

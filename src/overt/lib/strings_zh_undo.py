@@ -24,12 +24,13 @@ UNDO_LIMITS: dict[str, str] = {
     "undo.usage_line": "{project}：已用 {size}，上限 {limit}。可恢复 {turns} 轮，最早的是 {oldest}。",
     "undo.usage_none": "{project}：已用 {size}，上限 {limit}。没有可恢复的轮次。",
     "undo.usage_age": "超过 {days} 天的轮次会被删除。",
+    "undo.usage_age_one": "超过 1 天的轮次会被删除。",
     "undo.usage_refused": "这里不覆盖命令：{why}。",
     "undo.pruned": "已释放 {size}；{turns} 轮已无法恢复。",
     "undo.pruned_free": "已释放 {size}。",
     "undo.not_released": "该会话的快照没有被删除（{why}）。请在其文件夹中运行 `overt undo --prune`。",
     "undo.retry": "下一次运行会重新尝试为 {workspace} 保存第一份快照。",
-    "undo.retry_idle": "无需重试：{workspace} 的快照没有被放弃过。",
+    "undo.retry_idle": "无需重试：{workspace} 的第一份快照没有失败过。",
 }
 
 UNDO_GIT: dict[str, str] = {
@@ -63,7 +64,7 @@ UNDO_GIT: dict[str, str] = {
     "undo.git.in_operation": "该轮开始或结束了 {operation}",
     "undo.git.stash_order": "该轮改动了较早的贮藏条目",
     "undo.git.no_index": "该轮之前的索引没有保存",
-    "undo.git.locked": "另一个 git 正在这里工作（index.lock）",
+    "undo.git.locked": "另一个 git 进程正在这里运行（index.lock）",
     "undo.git.moved_on": "该轮之后 git 又有变动（{what}）",
     "undo.git.pushed": "提交 {commit} 已经推送，它在 {branch} 中",
     "undo.git.done": "git 已恢复到第 {turn} 轮之前：HEAD 为 {head}。",

@@ -29,8 +29,8 @@ def _describe(path: str, name: str, status: os.stat_result) -> str:
         return f"{name} ({_size(status.st_size)})"
     count, size = _contents(path)
     more = "> " if count >= MOST else ""
-    words = "impact.folder_one" if count == 1 else "impact.folder"
-    return say(words, name=name.rstrip("/"), count=f"{more}{count}", size=f"{more}{_size(size)}")
+    files = say("count.file" if count == 1 else "count.files", count=f"{more}{count}")
+    return say("impact.folder", name=name.rstrip("/"), files=files, size=f"{more}{_size(size)}")
 
 
 def _contents(path: str) -> tuple[int, int]:

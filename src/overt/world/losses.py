@@ -135,7 +135,7 @@ class _Search:
             and status.st_nlink > 1
             and not _is_rebuilt(below, ignored=True)
         ):
-            self._lose(below, "the file has another name elsewhere")
+            self._lose(below, "it has another name elsewhere (a hard link)")
         if change.scope == "paths" and stat.S_ISDIR(status.st_mode) and os.path.lexists(os.path.join(place, ".git")):
             self._lose(os.path.join(below, ".git"), "git's own files")
         self._below(below, ignored=change.scope != "unignored")
@@ -155,14 +155,14 @@ class _Search:
             if not self._is_writable(os.path.dirname(path)):
                 self._lose(path, OUTSIDE)
         if cover.snapshot is None or cover.shadow is None:
-            self._lose("work that was not committed", cover.why_not)
+            self._lose("uncommitted work", cover.why_not)
             return
         self._undone = True
         try:
             changed = self._changed_in_git()
             ignored = cover.shadow.ignored_paths(changed) if changed else set()
         except OvertError as error:
-            self._lose("work that was not committed", error.message)
+            self._lose("uncommitted work", error.message)
             return
         uncovered = _uncovered(cover.snapshot) | dict.fromkeys(ignored, "ignored by git")
         for path in paths:

@@ -73,7 +73,7 @@ def denied_line(denials: Sequence[Denial], calls: int) -> str:
         return ""
     ways = dict.fromkeys(way for denial in denials for way in denial.decided.allowed_by)
     rules = dict.fromkeys(denial.decided.rule for denial in denials if denial.decided.by == "rule")
-    parts = [say("denied.one" if len(denials) == 1 else "denied.count", denied=len(denials), calls=calls)]
+    parts = [say("denied.count", denied=len(denials), calls=calls)]
     if rules:
         parts.append(say("denied.rules", rules=", ".join(rules)))
     if ways:
@@ -84,4 +84,4 @@ def denied_line(denials: Sequence[Denial], calls: int) -> str:
 
 
 def _count(what: str, number: int) -> str:
-    return say(f"closing.{what}" if number == 1 else f"closing.{what}s", count=number)
+    return say(f"count.{what}" if number == 1 else f"count.{what}s", count=number)
