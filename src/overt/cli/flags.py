@@ -87,7 +87,7 @@ PROMPT = Command(
             names=("--max-turns",),
             key="max_steps",
             value="N",
-            help="at most N requests for a prompt; without it there is no limit",
+            help="at most N requests for a prompt (default: no limit)",
         ),
         Flag(names=("--no-session-persistence",), key="forget", help="write no session file"),
         Flag(names=("--plain",), key="plain", help="the chat line by line, for any terminal and for screen readers"),
