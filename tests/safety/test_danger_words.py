@@ -91,22 +91,22 @@ def test_a_computed_word_counts_as_an_option_where_the_text_may_make_it_one(comm
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        (":a;N;$!ba;s/\\n/,/g", "harmless"), (":a;w there", "dangerous"), (":a w there", "dangerous"),
-        ("v;w there", "dangerous"), ("a text\\\\\nw there", "dangerous"), ("a text\\\nw there", "harmless"),
-        ("s/[/]/x/;w there", "dangerous"), ("/[/p;#]/w there", "dangerous"), ("s/[^/]*$//", "harmless"),
-        ("/[/]/p", "harmless"), ("r a\nw there", "dangerous"), ("r a;w there", "harmless"), ("5,", "dangerous"),
-        ("k", "dangerous"), ("s/a/b", "dangerous"), ("y/a;w/b;x/", "harmless"), ("s/a/b/ew there", "dangerous"),
+        (":a;N;$!ba;s/\\n/,/g", "harmless"), (":a;w there", "ordinary"), (":a w there", "ordinary"),
+        ("v;w there", "ordinary"), ("a text\\\\\nw there", "ordinary"), ("a text\\\nw there", "harmless"),
+        ("s/[/]/x/;w there", "ordinary"), ("/[/p;#]/w there", "ordinary"), ("s/[^/]*$//", "harmless"),
+        ("/[/]/p", "harmless"), ("r a\nw there", "ordinary"), ("r a;w there", "harmless"), ("5,", "ordinary"),
+        ("k", "ordinary"), ("s/a/b", "ordinary"), ("y/a;w/b;x/", "harmless"), ("s/a/b/ew there", "ordinary"),
         ("l 5;q 3;Q", "harmless"), ("p # w there", "harmless"), ("w new", "ordinary"),
     ],
 )  # fmt: skip
-def test_a_script_of_sed_is_read_to_its_end_or_asked_about(script: str, expected: str) -> None:
+def test_a_script_of_sed_is_read_to_its_end_or_is_code_like_any_other(script: str, expected: str) -> None:
     assert hazard(f"sed -n '{script}' a", "new") == expected
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("sed 's/" + "[a]" * 500 + "' f", "dangerous"), ("sed '" + "s/[/]/a/;" * 100 + "' f", "harmless"),
+        ("sed 's/" + "[a]" * 500 + "' f", "ordinary"), ("sed '" + "s/[/]/a/;" * 100 + "' f", "harmless"),
         ("x=$(ls \"" + "\\\\a" * 140 + ")", "dangerous"), ("x=" + "a-" * 5000, "harmless"),
     ],
     ids=lambda value: value[:8],
