@@ -4,8 +4,10 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from overt.safety._words import Word
 from overt.safety.danger import Reason
@@ -176,3 +178,16 @@ class Shape(Struct, frozen=True, kw_only=True):
     single: bool = False
     verbs: int = 0
     reason: Reason = Reason("changes the system or services")
+
+
+def extend(*shapes: Shape, **more: Any) -> Shape:
+    """A shape that knows the uses of all of these, and `more`."""
+    fields: dict[str, Any] = {"bad": {}}
+    for each in (*map(asdict, shapes), more):
+        for why, text in each.get("bad", {}).items():
+            fields["bad"][why] = f"{fields['bad'].get(why, '')}; {text}"
+        for name in ("dry", "ordinary", "fine", "net"):
+            fields[name] = f"{fields.get(name, '')}; {each.get(name, '')}"
+        for name in ("takes", "writes"):
+            fields[name] = f"{fields.get(name, '')} {each.get(name, '')}"
+    return Shape(**fields, single=more.get("single", False))
