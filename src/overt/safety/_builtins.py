@@ -145,47 +145,9 @@ def alias(call: Call) -> None:
             call.script(Word(text=value, plain=value, hole=word.hole, computed=word.computed))
 
 
-def hash_(call: Call) -> None:
-    if call.options("-p").has("-p"):
-        call.dangerous("changes what a name runs", kind="environment")
-    else:
-        call.harmless()
-
-
-def enable(call: Call) -> None:
-    if call.options("-f").has("-f", "-n", "-d"):
-        call.dangerous("changes what a name runs", kind="environment")
-    else:
-        call.harmless()
-
-
 def shopt(call: Call) -> None:
-    if any(word.hole or word.text == "dotglob" for word in call.args):
-        call.dangerous("changes what a pattern matches", kind="environment")
-    elif any(word.text in ("expand_aliases", "extdebug") for word in call.args) and call.options().has("-s"):
-        call.dangerous("changes what a name runs", kind="environment")
-    else:
-        call.harmless()
-
-
-def completion(call: Call) -> None:
-    if any(re.match(r"-\w*[CFPSXx]", word.text) for word in call.args):
-        call.dangerous("runs a callback", kind="code")
-    else:
-        evaluating(call)
-
-
-def bind(call: Call) -> None:
-    if call.args and not call.options("-m -q").has("-l", "-p", "-P", "-v", "-V", "-s", "-S", "-X", "-q"):
-        call.dangerous("changes what a key runs", kind="environment")
-    else:
-        call.harmless()
-
-
-def sysctl(call: Call) -> None:
-    given = call.options()
-    if given.has("-w", "-p", "--write", "--load", "--system") or any("=" in word.text for word in given.operands):
-        call.dangerous("changes kernel settings")
+    if any(word.hole or word.text in ("dotglob", "expand_aliases", "extdebug") for word in call.args):
+        call.dangerous("changes what a name runs or a pattern matches", kind="environment")
     else:
         call.harmless()
 
@@ -223,14 +185,7 @@ HANDLERS: dict[str, Callable[[Call], None]] = {
     **dict.fromkeys("mapfile readarray".split(), mapfile),
     "trap": trap,
     "alias": alias,
-    "unalias": lambda call: call.ordinary(),
-    "hash": hash_,
-    "type": lambda call: call.harmless(),
-    "enable": enable,
     "shopt": shopt,
-    **dict.fromkeys("complete compgen compopt".split(), completion),
-    "bind": bind,
-    "sysctl": sysctl,
     "date": date,
     **dict.fromkeys("less zless bzless xzless more most pg".split(), less),
 }

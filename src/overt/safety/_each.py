@@ -124,11 +124,4 @@ def fd(call: Call) -> None:
         call.unreadable("runs a program for each file")
 
 
-HANDLERS: dict[str, Callable[[Call], None]] = {
-    "xargs": xargs,
-    "gxargs": xargs,
-    "find": find,
-    "gfind": find,
-    "fd": fd,
-    "fdfind": fd,
-}
+HANDLERS: dict[str, Callable[[Call], None]] = {"xargs": xargs, "find": find, "fd": fd, "fdfind": fd}

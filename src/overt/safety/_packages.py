@@ -23,7 +23,8 @@ PROJECT = Shape(
     },
     net="""install|i|add|ci|update|up|upgrade|sync|lock|download|fetch|wheel|search|index|create|require|create-project
         |global|self-update|restore|get|self|workload|vendor|generate-lockfile|publish|outdated;
-        pip|tool|python|toolchain|component|target install|add; env create|update; mod download|tidy|vendor; work sync""",
+        pip|tool|python|toolchain|component|target install|add; env create|update; mod download|tidy|vendor;
+        work sync""",
     takes="--prefix --registry -C --dir --cwd --filter",
 )
 READS = Shape(

@@ -42,7 +42,7 @@ DANGEROUS: dict[Reason, str] = {
     Reason("changes the system"): """insmod rmmod modprobe depmod setenforce update-grub grub-install grub-mkconfig
         update-initramfs dpkg-reconfigure update-alternatives alternatives update-rc.d chkconfig ldconfig pivot_root
         switch_root nvram csrutil spctl setsebool aa-enforce aa-disable auditctl bless kextload kextunload
-        systemd-tmpfiles systemd-sysusers logrotate authconfig""",
+        systemd-tmpfiles systemd-sysusers ipcrm logrotate authconfig""",
     Reason(
         "edits files", "files"
     ): """ed red ex vi vim nvim view rvim gvim vimdiff emacs emacsclient nano pico joe jed micro helix hx
@@ -77,11 +77,12 @@ READERS = frozenset(
         peekfd lsfd irqtop uname26 desktop-file-validate readtags pgrep nettop iftop nethogs bmon vnstat tload col ul
         pg_isready pipdeptree ansible-doc jless htmlq pup glow mdcat sha3sum zstdgrep zstdless lz4less xzmore
         fgconsole systemd-detect-virt systemd-path systemd-escape errno ascii wcalc qalc sloccount dust duf procs
-        zgrep""".split()
+        zgrep ipcs""".split()
 )
 """Whatever the arguments: they change nothing."""
 
 RUNS = Reason("runs a program of its own", "code")
+RENAMES = Reason("changes what a name or a key runs", "environment")
 IN_PLACE = Reason("edits files in place", "files")
 STOPS = Reason("stops processes", "process")
 
@@ -102,11 +103,30 @@ WRITING_READERS = {
     for name in names.split()
 }
 
+SERVICES = Shape(
+    fine="""$; --failed; status|show|cat|list|print|blame|help|version|get-default
+        |show-environment|is-active|is-enabled|is-failed|is-system-running|list-units|list-unit-files|list-timers
+        |list-sockets|list-dependencies|list-jobs|list-machines|list-timezones|show-timesync|timesync-status
+        |list-sessions|list-users|list-seats|session-status|user-status|show-session|show-user|show-seat; hostname $""",
+    rest="dangerous",
+    takes="-t -p -n -o -H -M --type --property --lines --output --state",
+)
+
 SHAPES: dict[str, Shape] = {
     # readers that some option turns into something else
     **WRITING_READERS,
     "jsonlint": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
+    # builtins
     "jobs": Shape(bad={RUNS: "-x"}, rest="harmless"),
+    "hash": Shape(bad={RENAMES: "-p"}, rest="harmless", takes="-p"),
+    "enable": Shape(bad={RENAMES: "-f|-n|-d"}, rest="harmless", takes="-f"),
+    "bind": Shape(fine="$; -l|-p|-P|-v|-V|-s|-S|-X|-q", rest="dangerous", reason=RENAMES, takes="-m -q"),
+    **dict.fromkeys(
+        "complete compgen compopt".split(),
+        Shape(bad={RUNS: "-C|-F|-P|-S|-W|-X|-x"}, rest="harmless", takes="-A -W -C -F -G"),
+    ),
+    "sysctl": Shape(fine="-a|--all $", rest="dangerous"),
+    "type": Shape(rest="harmless"),
     "ffprobe": Shape(rest="harmless", writes="-o", single=True),
     "sort": Shape(
         bad={RUNS: "--compress-program; --files0-from"},
@@ -174,43 +194,22 @@ SHAPES: dict[str, Shape] = {
         "dig drill host nslookup whois ping ping6 traceroute traceroute6 tracepath mtr".split(),
         Shape(rest="harmless", net="*"),
     ),
-    "nc": Shape(
-        bad={"gives others a shell or listens": "-e|-c|-l|-k|--exec|--sh-exec|--listen|--lua-exec"},
-        fine="-z",
-        rest="ordinary",
-        takes="-w -p -q -i -e -c",
-        net="*",
-    ),
-    "ncat": Shape(
-        bad={"gives others a shell or listens": "-e|-c|-l|-k|--exec|--sh-exec|--listen|--lua-exec"},
-        fine="-z",
-        rest="ordinary",
-        takes="-w -p -i -e -c",
-        net="*",
-    ),
-    "netcat": Shape(
-        bad={"gives others a shell or listens": "-e|-c|-l|-k"}, fine="-z", takes="-w -p -q -i -e -c", net="*"
+    **dict.fromkeys(
+        "nc ncat netcat".split(),
+        Shape(
+            bad={"gives others a shell or listens": "-e|-c|-l|-k|--exec|--sh-exec|--listen|--lua-exec"},
+            fine="-z",
+            takes="-w -p -q -i -e -c",
+            net="*",
+        ),
     ),
     "socat": Shape(rest="dangerous", net="*"),
     "telnet": Shape(net="*"),
     "nmap": Shape(bad={"runs scripts": "--script"}, net="*", takes="-p -o -oN -oX"),
     "stty": Shape(fine="$; -a|-g|--all|--save; size|speed", rest="ordinary"),
+    **dict.fromkeys("timedatectl hostnamectl loginctl systemctl launchctl".split(), SERVICES),
     "hwclock": Shape(fine="-r|--show|--get; $", rest="dangerous"),
-    "timedatectl": Shape(fine="$; status|show|list-timezones|show-timesync|timesync-status", rest="dangerous"),
-    "hostnamectl": Shape(fine="$; status|show|hostname $", rest="dangerous"),
-    "loginctl": Shape(
-        fine="$; list-sessions|list-users|list-seats|session-status|user-status|show-session|show-user|show-seat",
-        rest="dangerous",
-    ),
-    "systemctl": Shape(
-        fine="""$; status|show|cat|list-units|list-unit-files|list-timers|list-sockets|list-dependencies|list-jobs
-            |list-machines|is-active|is-enabled|is-failed|is-system-running|get-default|show-environment|help;
-            --version; --failed""",
-        rest="dangerous",
-        takes="-t -p -n -o -H -M --type --property --lines --output --state",
-    ),
     "service": Shape(fine="* status; --status-all", rest="dangerous"),
-    "launchctl": Shape(fine="list|print|blame|version|help", rest="dangerous"),
     "crontab": Shape(fine="-l", rest="dangerous", takes="-u"),
     "mount": Shape(fine="$ !-a|--all|-o|--bind|--move|-t; -l $; -t $; -l -t $", rest="dangerous", takes="-t -o"),
     "kill": Shape(
@@ -243,8 +242,6 @@ SHAPES: dict[str, Shape] = {
         writes="--out --keyout --writerand --CAserial --sigfile-out --key_out --cert_out",
         single=True,
     ),
-    "mkdir": Shape(takes="-m --mode -Z"),
-    "mkfifo": Shape(takes="-m"),
     "tmux": Shape(
         bad={
             "stops sessions or types into them": """kill-server|kill-session|kill-window|kill-pane|send-keys|send
@@ -257,9 +254,6 @@ SHAPES: dict[str, Shape] = {
     "unrar": Shape(fine="l|lb|lt|v|vb|t|p", rest="dangerous"),
     "7z": Shape(bad={"extracts over files or changes an archive": "x|e|d|u|rn"}, fine="l|t|h|i"),
     "cpio": Shape(fine="-t|--list; -o|--create", rest="dangerous", takes="-F -O"),
-    "open": Shape(rest="ordinary"),
-    "ipcrm": Shape(rest="dangerous"),
-    "ipcs": Shape(rest="harmless"),
     "crudini": Shape(fine="--get", bad={IN_PLACE: "--set|--del|--merge"}),
     "tidy": Shape(
         bad={IN_PLACE: "-m|--m|--modify"},
@@ -283,13 +277,4 @@ SHAPES: dict[str, Shape] = {
     ),
     "age": Shape(fine="-d|--decrypt", takes="-r -R -i -o --recipient --identity --output", writes="-o --output"),
     "strip": Shape(bad={"replaces the file": "* !-o|-V"}, takes="-o -K -N -R -O -I -F", writes="-o"),
-    "rclone": Shape(
-        bad={
-            "deletes or overwrites files": """sync|delete|purge|move|moveto|rmdir|rmdirs|cleanup|dedupe|copy|copyto
-                |deletefile|config|mount"""
-        },
-        fine="ls|lsl|lsd|lsf|lsjson|size|check|about|version|listremotes|tree|cat",
-        net="*",
-    ),
-    "restic": Shape(fine="snapshots|ls|find|stats|check|diff|version|list|cat", rest="dangerous", net="*"),
 }

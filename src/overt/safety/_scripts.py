@@ -114,6 +114,5 @@ def _awk_prints(text: str) -> bool:
 
 HANDLERS: dict[str, Callable[[Call], None]] = {
     "sed": sed,
-    "gsed": sed,
     **dict.fromkeys("awk gawk mawk nawk goawk".split(), awk),
 }

@@ -1,6 +1,6 @@
 """The table of developers' programs that a `Shape` can judge; see `_programs` for how to add one."""
 
-from overt.safety._options import Shape
+from overt.safety._options import Shape, extend
 from overt.safety.danger import Reason
 
 CACHE = Reason("clears a cache", "rebuild")
@@ -10,8 +10,16 @@ IN_PLACE = Reason("edits files in place", "files")
 BUILT = Reason("deletes what was built", "rebuild")
 DELETES = Reason("deletes data")
 
+VERSIONS = Shape(
+    bad={
+        "throws work away": """delete|del|remove|rm|revert|move|mv|rename|ren|cleanup|switch|merge|import|propset|strip
+            |purge|rollback|rebase|histedit|backout|forget; update -C|--clean; push -f|--force; --config"""
+    },
+    fine="""status|st|log|info|diff|di|list|ls|cat|blame|annotate|propget|proplist|help|summary|id|identify|heads
+        |branches|tags|parents|tip|root|manifest|files|paths|grep|version|showconfig|outgoing|incoming|timeline|finfo""",
+)
+
 SHAPES: dict[str, Shape] = {
-    **dict.fromkeys("http https xh xhs".split(), Shape(net="*")),
     "gcc": Shape(
         bad={"runs a program of its own": "--wrapper|--specs|--fplugin|--load"},
         fine="""-E !-o|--o; --fsyntax-only !-o; --M !-o|--MF|--MD; --MM !-o|--MF; --dumpversion; --dumpmachine;
@@ -25,28 +33,16 @@ SHAPES: dict[str, Shape] = {
     # containers and clusters
     "docker": Shape(
         bad={
-            DELETES: """rm|rmi|prune; * rm|prune|remove; compose down|rm|kill|stop; system prune; builder prune;
-                volume rm|prune; context rm|use; stack rm; service rm; secret rm; node rm; swarm leave; buildx rm
-                |prune; manifest rm|push""",
-            "stops containers": """stop|kill|restart|pause|unpause; container stop|kill|restart|pause; compose restart
-                |pause""",
-            "copies over files": "cp; container cp; compose cp",
-            "changes containers or the host": """update|rename|plugin|swarm|service|stack; container update|rename;
-                network connect|disconnect; import|load|checkpoint""",
+            "deletes, stops or changes containers": """rm|rmi|prune|down|stop|kill|restart|pause|unpause|cp|update
+                |rename|plugin|swarm|service|stack|import|load|checkpoint; * rm|prune|remove|down|kill|stop|restart|pause
+                |cp|update|rename|use|push|connect|disconnect|leave"""
         },
-        fine="""ps|images|info|version|inspect|logs|top|stats|port|diff|history|search|events|help; * ls|list|inspect
-            |logs|history|top|stats|ps|images|config|version|df; system df|info|events; compose ps|logs|config|images
-            |ls|top|port|version|events; context show""",
+        fine="""ps|images|info|version|inspect|logs|top|stats|port|diff|history|search|events|help|config|ls; * ls|list
+            |inspect|logs|history|top|stats|ps|images|config|version|df|info|events|port|show""",
         takes="""-H --host -c --context -l --log-level --config -f --file -p --project-name --filter --format -n
-            --tail --since""",
+            --tail --since --profile""",
         writes="-o --output",
-        net="pull|push|login|search|build; image pull|push; compose pull|push|up|build; buildx build",
-    ),
-    "docker-compose": Shape(
-        bad={DELETES: "down|rm", "stops containers": "stop|kill|restart|pause", "copies over files": "cp"},
-        fine="ps|logs|config|images|top|port|version|events|ls",
-        takes="-f --file -p --project-name --profile",
-        net="pull|push|up|build",
+        net="pull|push|login|search|build|up; image pull|push; compose pull|push|up|build; buildx build",
     ),
     "kubectl": Shape(
         bad={
@@ -87,11 +83,6 @@ SHAPES: dict[str, Shape] = {
         net="init|plan|apply|destroy|import|refresh",
         writes="--out",
     ),
-    "pulumi": Shape(
-        bad={"changes infrastructure": "up|update|destroy|refresh|cancel|import; stack rm|init; state; config set|rm"},
-        fine="preview|pre|stack|whoami|version|about|logs|history|config|about",
-        net="*",
-    ),
     "ansible": Shape(fine="--list-hosts; --version", dry="-C|--check", rest="dangerous", net="*"),
     "ansible-playbook": Shape(
         fine="--list-hosts; --list-tasks; --list-tags; --syntax-check", dry="-C|--check", rest="dangerous", net="*"
@@ -119,15 +110,6 @@ SHAPES: dict[str, Shape] = {
         },
         fine="* list|view|diff|status; api; auth status; version",
         net="*",
-    ),
-    "heroku": Shape(
-        bad={
-            DELETES: """apps:destroy|destroy|ps:kill|ps:stop|pg:reset|addons:destroy|config:unset|config:set
-                |releases:rollback|run|domains:remove|pg:psql|restart|ps:restart|pipelines:promote|maintenance:on"""
-        },
-        fine="apps|ps|logs|config|releases|status|addons|info|apps:info|domains|pg:info|whoami|auth:whoami",
-        net="*",
-        takes="-a --app",
     ),
     # databases and services
     "redis-cli": Shape(
@@ -158,9 +140,6 @@ SHAPES: dict[str, Shape] = {
         ordinary="check --fix|--unsafe-fixes|--add-noqa",
         fine="version|rule|linter|config|help; check --diff; format --check|--diff",
     ),
-    "black": Shape(fine="--check; --diff; --version"),
-    "isort": Shape(fine="--check|--check-only|-c|--diff"),
-    "prettier": Shape(fine="--check|-c|-l|--list-different !--write|-w"),
     "gofmt": Shape(
         bad={IN_PLACE: "-w -r", RUNS: "--cpuprofile"},
         ordinary="-w",
@@ -177,48 +156,22 @@ SHAPES: dict[str, Shape] = {
     "goreleaser": Shape(bad={PUBLISHES: "release !--snapshot|--skip"}, fine="check|healthcheck"),
     "semantic-release": Shape(dry="-d|--dry-run", rest="dangerous"),
     "gh-pages": Shape(rest="dangerous", net="*"),
-    "vercel": Shape(
-        bad={PUBLISHES: "--prod; deploy|promote|rollback|remove|rm|redeploy"},
-        fine="list|ls|inspect|logs|whoami|projects ls|teams ls|domains ls|env ls",
-        net="*",
-    ),
-    "fly": Shape(
-        bad={
-            PUBLISHES: "deploy|launch",
-            DELETES: "* destroy|delete|stop|restart; secrets set|unset|import; scale; ssh",
-        },
-        fine="status|logs|info|version; * list|show|status",
-        net="*",
-    ),
     "kustomize": Shape(fine="build|version", bad={"changes files": "edit"}, writes="-o --output"),
     "eslint": Shape(ordinary="--fix", fine="--print-config; --env-info; --fix-dry-run", writes="-o --output-file"),
     "ctest": Shape(fine="-N|--show-only"),
-    "rustfmt": Shape(fine="--check"),
     "clang-format": Shape(bad={IN_PLACE: "-i|--i"}, rest="harmless", single=True),
     "tsc": Shape(fine="--noEmit --version; --showConfig; --listFilesOnly; -v"),
     "direnv": Shape(
         bad={"lets a folder change the environment": "allow|permit|grant|edit|reload|revoke|deny|disallow"},
         fine="status|version|show_dump",
     ),
-    "ollama": Shape(bad={DELETES: "rm|stop"}, fine="list|ls|ps|show", net="pull|push"),
-    "svn": Shape(
-        bad={
-            "throws work away": """delete|del|remove|rm|revert|move|mv|ren|cleanup|switch|merge|update|up|commit|ci
-                |import|propset"""
-        },
-        fine="status|st|log|info|diff|di|list|ls|cat|blame|annotate|propget|proplist|help",
-        net="*",
+    **dict.fromkeys("black rustfmt".split(), Shape(fine="--check; --diff")),
+    **dict.fromkeys(
+        "isort prettier".split(), Shape(fine="--check|-c|--check-only|--diff|-l|--list-different !--write|-w")
     ),
-    "hg": Shape(
-        bad={
-            "throws work away": """revert|rm|remove|mv|move|rename|strip|purge; update -C|--clean; rollback|rebase
-                |histedit|backout|forget; push -f|--force; --config"""
-        },
-        fine="""status|st|log|diff|cat|annotate|blame|summary|id|identify|heads|branches|tags|parents|tip|root
-            |manifest|files|paths|grep|help|version|config|showconfig|outgoing|incoming""",
-        net="pull|push|clone|incoming|outgoing",
-    ),
-    "fossil": Shape(fine="status|timeline|diff|info|ls|finfo", rest="dangerous"),
+    "svn": extend(VERSIONS, bad={PUBLISHES: "commit|ci|update|up"}, net="*"),
+    "hg": extend(VERSIONS, net="pull|push|clone|incoming|outgoing"),
+    "fossil": VERSIONS,
     "prisma": Shape(
         bad={DELETES: "migrate reset; db push|execute|pull; migrate dev|deploy|resolve"},
         fine="validate|version; migrate status|diff",
@@ -238,9 +191,9 @@ SAME: dict[str, str] = {
     "mamba micromamba": "conda",
     "microdnf yum": "dnf",
     "mvnw": "mvn",
-    "nerdctl podman": "docker",
     "paru yay": "pacman",
     "pip2 pip3 pipx": "pip",
+    "docker-compose nerdctl podman": "docker",
     "py.test": "pytest",
     "tofu": "terraform",
     "yarnpkg": "yarn",

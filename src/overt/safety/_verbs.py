@@ -10,6 +10,7 @@ CLOUD = frozenset(
         eksctl kops minikube kind k3d nomad waypoint serverless sls amplify cdk sam eb copilot railway render scw
         hcloud civo exo tkn argocd flux istioctl linkerd skaffold s3cmd s5cmd stripe twilio shopify ngrok cloudflared
         tailscale influx mongocli atlas planetscale pscale turso neonctl cockroach databricks snow kafka-topics
+        pulumi heroku vercel fly ollama rclone restic http https xh xhs
         rabbitmqctl rabbitmqadmin cqlsh clickhouse-client""".split()
 )
 """Programs that act on things elsewhere: judged by their verbs, and they need the network."""
@@ -25,7 +26,7 @@ DESTROYING = frozenset(
     """delete del destroy remove rm rmi rb rmdir purge prune drop uninstall wipe erase terminate kill unlink shred
         reset nuke truncate flush flushall deregister revoke disable cancel rollback undeploy teardown decommission
         clean-all evict fresh drain overwrite unpublish obliterate cleanup trash discard stop stopall halt
-        shutdown poweroff downgrade deallocate unset""".split()
+        shutdown poweroff downgrade deallocate unset forget""".split()
 )
 PUBLISHING = frozenset("publish deploy upload unpublish yank promote".split())
 CHANGING = frozenset(
