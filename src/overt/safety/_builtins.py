@@ -31,12 +31,7 @@ HOLDS_COMMAND = re.compile(
 BUILDS = re.compile(
     r"PYTHONPATH|NODE_PATH|CLASSPATH|GOFLAGS|RUSTFLAGS|C(?:XX|PP)?FLAGS|LDFLAGS|CC|CXX|LD|AR|NODE_OPTIONS|RUBYLIB|GOPATH"
 )
-LOADS = re.compile(
-    r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader|--eval|-e|-toolexec)\b|=.*-toolexec"
-)
 EVALUATED = re.compile(r"\$\(|`|\$\{")
-
-
 SYSTEM_PATH = re.compile(r"(?:/(?:usr/(?:local/)?)?s?bin|/opt/homebrew/bin)(?::(?:/(?:usr/(?:local/)?)?s?bin))*")
 CUTS = re.compile(r"[ \t\n,:;|.=@-]{0,3}|\$\{?\w*IFS\w*\}?")
 """What words are cut at; what is cut then counts as computed."""
@@ -65,10 +60,7 @@ def variable(call: Call, name: str, value: Word) -> None:
                 call.dangerous(f"sets {name}, which some programs run", kind="environment")
                 call.script(value)
     elif BUILDS.fullmatch(name):
-        if LOADS.search(value.text):
-            call.dangerous(f"changes {name}, which decides what runs", kind="environment")
-        else:
-            call.ordinary(f"sets {name}")
+        call.ordinary(f"sets {name}")
     if EVALUATED.search(value.text) and not value.hole:
         call.unreadable("keeps a command in a variable")
 
@@ -92,15 +84,6 @@ def declare(call: Call) -> None:
         if word.leads and word.computed:
             call.unreadable("sets variables that are computed")
         if EVALUATED.search(name) and not word.hole:
-            call.unreadable("evaluates a quoted substitution")
-
-
-def unset(call: Call) -> None:
-    call.harmless()
-    for word in call.args:
-        if RISKY.fullmatch(word.text):
-            call.dangerous(f"changes {word.text}, which decides what runs", kind="environment")
-        if EVALUATED.search(word.text) and not word.hole:
             call.unreadable("evaluates a quoted substitution")
 
 
@@ -179,8 +162,7 @@ def less(call: Call) -> None:
 HANDLERS: dict[str, Callable[[Call], None]] = {
     **dict.fromkeys("cd pushd popd chdir".split(), cd),
     **dict.fromkeys("export declare typeset local readonly".split(), declare),
-    "unset": unset,
-    **dict.fromkeys("test [ [[ read let wait getopts set".split(), evaluating),
+    **dict.fromkeys("unset test [ [[ read let wait getopts set".split(), evaluating),
     "printf": printf,
     **dict.fromkeys("mapfile readarray".split(), mapfile),
     "trap": trap,

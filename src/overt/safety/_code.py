@@ -18,7 +18,7 @@ DELETES = Reason("deletes files", "files", "delete")
 INTERPRETERS = frozenset(
     """python py pypy ipython perl raku ruby jruby irb node nodejs ts-node tsx php lua luajit R Rscript julia deno
     elixir iex erl ghc ghci runghc groovy scala tclsh wish guile racket sbcl octave clojure bb clj swift pwsh powershell
-    ocaml nix-shell jshell""".split()
+    ocaml nix-shell jshell dc""".split()
 )
 CHECKS = {"ruby": ("-c",), "node": ("-c", "--check"), "php": ("-l", "--syntax-check", "-i", "-m", "--ini", "--info")}
 """Options under which nothing is run."""
@@ -31,8 +31,6 @@ CODE = re.compile(
 READING_MODULES = frozenset(
     "this calendar platform site sysconfig ast tokenize dis pyclbr antigravity pickletools".split()
 )
-ARCHIVE_MODULES = frozenset("zipfile tarfile".split())
-LISTING = ("-l", "--list", "-t", "--test")
 CODE_MODULES = frozenset("timeit code pdb zipfile tarfile  gzip idlelib".split())
 
 
@@ -109,7 +107,7 @@ def _module(call: Call, args: tuple[Word, ...]) -> None:
         call.harmless() if rest and not shadowed else call.ordinary("runs a module")
     elif module in ("venv", "virtualenv") and any(word.text == "--clear" for word in rest):
         call.dangerous(DELETES, [word for word in rest if not word.text.startswith("-")])
-    elif module in READING_MODULES or (module in ARCHIVE_MODULES and rest and rest[0].text in LISTING):
+    elif module in READING_MODULES:
         call.harmless()
     elif args[0].leads or module in CODE_MODULES:
         call.inline("runs code given as an argument")
@@ -191,13 +189,6 @@ def _mongo_reads(text: str) -> bool:
     )
 
 
-def dc(call: Call) -> None:
-    if any("!" in word.text for word in call.args) or call.feed.kind == "stream":
-        call.dangerous("runs a command from its script", kind="code")
-    else:
-        call.harmless()
-
-
 def make(call: Call) -> None:
     given = call.options(
         "-C -f -I -j -l -o -W --directory --file --makefile --include-dir --eval --old-file --what-if --jobs"
@@ -217,6 +208,5 @@ def make(call: Call) -> None:
 
 HANDLERS: dict[str, Callable[[Call], None]] = {
     **dict.fromkeys(SQL_CLIENTS, sql),
-    "dc": dc,
     **dict.fromkeys("make gmake bmake remake".split(), make),
 }

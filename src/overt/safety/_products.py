@@ -7,12 +7,8 @@ from overt.safety._call import Call
 from overt.safety._words import Word, literal
 
 WRITTEN = re.compile(
-    r"""(?i).*\.(?:md|markdown|rst|adoc|txt|text|org|tex|bib|c|cc|cpp|cxx|h|hh|hpp|m|mm|rs|go|py|pyi|rb|pl|pm|php|lua|r|jl|java|kt
-    |scala|groovy|cs|fs|swift|dart|ex|exs|erl|hs|ml|clj|lisp|el|vim|ts|tsx|jsx|mts|cts|vue|svelte|sql|proto|graphql|sh|bash|zsh
-    |fish|ps1|bat|json|jsonc|json5|ya?ml|toml|ini|cfg|conf|env|properties|xml|csv|tsv|lock|gradle|cmake|mk|nix|tf|tfvars|ipynb
-    |ods|xlsx?|docx?|odt|pptx?|jpe?g|sqlite3?|db|patch|diff|log)|(?:.*/)?(?:Makefile|GNUmakefile|Dockerfile|Containerfile|Vagrantfile
-    |Jenkinsfile|Rakefile|Gemfile|Procfile|Justfile|README|LICENSE|LICENCE|COPYING|CHANGELOG|AUTHORS|NOTICE|TODO|VERSION|CODEOWNERS)
-    |(?:.*/)?\.[^/]+""",
+    r"""(?!.*\.(?:o|so|a|exe|bin|dll|js|css|html|pdf|png|svg|gif|wasm|class|jar|whl|map|zip|t?gz|out)$).*\.[^/]*
+    |(?:.*/)?[A-Z][^./]*""",
     re.VERBOSE,
 )
 """Names of files that people write."""

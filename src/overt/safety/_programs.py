@@ -255,13 +255,6 @@ SHAPES: dict[str, Shape] = {
     "7z": Shape(bad={"extracts over files or changes an archive": "x|e|d|u|rn"}, fine="l|t|h|i"),
     "cpio": Shape(fine="-t|--list; -o|--create", rest="dangerous", takes="-F -O"),
     "crudini": Shape(fine="--get", bad={IN_PLACE: "--set|--del|--merge"}),
-    "tidy": Shape(
-        bad={IN_PLACE: "-m|--m|--modify"},
-        rest="harmless",
-        takes="-o --output-file --o -config --config -w",
-        writes="-o --o --output --output-file -f --f --file",
-        single=True,
-    ),
     "xsltproc": Shape(rest="harmless", writes="-o --output", takes="--param --stringparam --path"),
     "pandoc": Shape(
         bad={RUNS: "-F|--filter|-L|--lua-filter"},

@@ -80,13 +80,6 @@ def command_(call: Call) -> None:
         wrapped(call, WRAPPERS["command"])
 
 
-def coproc(call: Call) -> None:
-    if any(word.text in ("{", "(") for word in call.args):
-        call.unreadable("starts a block in the background")
-    else:
-        wrapped(call, WRAPPERS["coproc"])
-
-
 def screen(call: Call) -> None:
     texts = [word.text for word in call.args]
     if texts[:1] in (["-ls"], ["-list"]):
@@ -283,20 +276,13 @@ def subcommand_wraps(call: Call) -> bool:
 
 HANDLERS: dict[str, Callable[[Call], None]] = {
     "command": command_,
-    "coproc": coproc,
     "env": env,
     "screen": screen,
     "script": script,
     "eval": eval_,
-    "source": source,
-    ".": source,
-    "busybox": busybox,
-    "toybox": busybox,
-    "ssh": ssh,
-    "slogin": ssh,
-    "rsh": ssh,
-    "mosh": ssh,
-    "autossh": ssh,
+    **dict.fromkeys("source .".split(), source),
+    **dict.fromkeys("busybox toybox".split(), busybox),
+    **dict.fromkeys("ssh slogin rsh mosh autossh".split(), ssh),
     "parallel": parallel,
     **dict.fromkeys("sh bash dash zsh ksh mksh ash fish rbash posh yash csh tcsh elvish xonsh nu oksh".split(), shell),
 }

@@ -34,8 +34,8 @@ SHAPES: dict[str, Shape] = {
     "docker": Shape(
         bad={
             "deletes, stops or changes containers": """rm|rmi|prune|down|stop|kill|restart|pause|unpause|cp|update
-                |rename|plugin|swarm|service|stack|import|load|checkpoint; * rm|prune|remove|down|kill|stop|restart|pause
-                |cp|update|rename|use|push|connect|disconnect|leave"""
+                |rename|plugin|swarm|service|stack|import|load|checkpoint; * rm|prune|remove|down|kill|stop|restart
+                |pause|cp|update|rename|use|push|connect|disconnect|leave"""
         },
         fine="""ps|images|info|version|inspect|logs|top|stats|port|diff|history|search|events|help|config|ls; * ls|list
             |inspect|logs|history|top|stats|ps|images|config|version|df|info|events|port|show""",
@@ -96,9 +96,8 @@ SHAPES: dict[str, Shape] = {
                 label delete|edit; alias set|delete
                 |import; extension install|remove|upgrade; config set; ssh-key add; gpg-key add; codespace""",
             "prints a secret": "auth token; auth status -t|--show-token",
-            "changes data through the interface": "api -X|--method|-f|-F|--field|--raw-field|--input",
         },
-        fine="""* list|view|status|diff|checks|watch; auth status; api; status; search; browse --no-browser;
+        fine="""* list|view|status|diff|checks|watch; auth status; status; search; browse --no-browser;
             repo view|list; config get|list; alias list; extension list|search""",
         takes="-R --repo -b -t -H -q --jq -X --method -f -F --json --limit -L --template -m --hostname",
         net="*",

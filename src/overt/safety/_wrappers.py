@@ -26,6 +26,9 @@ ESCAPES = "runs in other namespaces or with other rights"
 TRACES = "-a -b -e -E -I -O -o -p -P -s -S -u -U -X -l -n --output --trace --attach"
 
 WRAPPERS: dict[str, Wrap] = {
+    **dict.fromkeys("nohup setsid command builtin coproc entr".split(), Wrap()),
+    **dict.fromkeys("valgrind firejail bwrap cross-env".split(), Wrap(least="ordinary")),
+    **dict.fromkeys("strace ltrace".split(), Wrap(takes=TRACES, writes="-o --output")),
     "sudo": Wrap(takes="-u -g -h -p -C -D -R -T -U -r -t --user --group --host --prompt --chdir --chroot", own=ROOT),
     "doas": Wrap(takes="-u -C", own=ROOT),
     "pkexec": Wrap(takes="--user", own=ROOT),
@@ -43,28 +46,18 @@ WRAPPERS: dict[str, Wrap] = {
     "ionice": Wrap(takes="-c -n -p -P -u --class --classdata"),
     "chrt": Wrap(takes="-T -P -D", skip=1),
     "taskset": Wrap(skip=1),
-    "nohup": Wrap(),
-    "setsid": Wrap(),
     "stdbuf": Wrap(takes="-i -o -e --input --output --error"),
     "timeout": Wrap(takes="-s -k --signal --kill-after", skip=1),
     "time": Wrap(takes="-f -o --format --output", writes="-o --output"),
-    "command": Wrap(),
-    "builtin": Wrap(),
     "exec": Wrap(takes="-a"),
-    "coproc": Wrap(),
     "setarch": Wrap(
         maybe=r"""i[3-6]86|x86_64|linux(?:32|64)|athlon|x32|(?:ppc|powerpc|arm|aarch|mips|sparc|s390|parisc|alpha|riscv
         |loongarch|ia)\w*|uname26""".replace("\n        ", "")
     ),
-    "strace": Wrap(takes=TRACES, writes="-o --output"),
-    "ltrace": Wrap(takes=TRACES, writes="-o --output"),
-    "valgrind": Wrap(least="ordinary"),
     "flock": Wrap(takes="-w -E --timeout --wait --conflict-exit-code", skip=1, code="-c --command"),
     "prlimit": Wrap(takes="-p --pid"),
     "fakeroot": Wrap(takes="-l -i -s -b"),
     "faketime": Wrap(takes="-f", skip=1),
-    "firejail": Wrap(least="ordinary"),
-    "bwrap": Wrap(least="ordinary"),
     "xvfb-run": Wrap(takes="-n -e -s -f --server-args --server-num", least="ordinary"),
     "torsocks": Wrap(net=True),
     "proxychains": Wrap(takes="-f", net=True),
@@ -75,7 +68,6 @@ WRAPPERS: dict[str, Wrap] = {
     "hyperfine": Wrap(
         takes="-w -r -m -M -L -P -n -S", text=True, code="-p -c --prepare --cleanup --setup", least="ordinary"
     ),
-    "entr": Wrap(),
     "watchexec": Wrap(takes="-w -e -i -f -d -s", text=True, least="ordinary"),
     "nodemon": Wrap(code="-x --exec", takes="-w -e -i --watch --ext", least="ordinary"),
     "concurrently": Wrap(takes="-n -c --names", text=True, least="ordinary"),
@@ -83,38 +75,25 @@ WRAPPERS: dict[str, Wrap] = {
     "bunx": Wrap(takes="-p --package", least="ordinary", net=True),
     "uvx": Wrap(takes="--from --with -p --python", least="ordinary", net=True),
     "dotenv": Wrap(takes="-e -f", least="ordinary"),
-    "cross-env": Wrap(least="ordinary"),
     "sg": Wrap(skip=1, own=ROOT, code="-c"),
     "newgrp": Wrap(own=ROOT),
 }
 
 SUBCOMMANDS: dict[str, str] = {
-    "poetry": "run",
-    "pipenv": "run",
+    **dict.fromkeys("poetry pipenv hatch pdm conda pipx".split(), "run"),
+    **dict.fromkeys("bundle pyenv".split(), "exec"),
+    **dict.fromkeys("npm pnpm yarn bun".split(), "exec; x; dlx"),
+    **dict.fromkeys("kubectl oc lxc direnv".split(), "exec *"),
+    **dict.fromkeys(
+        "docker podman nerdctl docker-compose".split(),
+        "exec *; run *; compose exec *; compose run *; container exec *; container run *",
+    ),
     "uv": "run; tool run",
-    "hatch": "run",
-    "pdm": "run",
-    "conda": "run",
-    "bundle": "exec",
-    "pipx": "run",
-    "npm": "exec; x",
-    "pnpm": "exec; dlx",
-    "yarn": "exec; dlx",
-    "bun": "x",
-    "direnv": "exec *",
     "nix": "run; shell; develop",
     "perf": "stat; record; trace",
-    "docker-compose": "exec *; run *",
     "rustup": "run *",
     "flatpak-spawn": "--host",
-    "kubectl": "exec *",
-    "oc": "exec *",
-    "docker": "exec *; run *; compose exec *; compose run *; container exec *; container run *",
-    "podman": "exec *; run *; container exec *; container run *",
-    "nerdctl": "exec *; run *",
-    "lxc": "exec *",
     "vagrant": "ssh",
-    "pyenv": "exec",
 }
 """Subcommands behind which another command stands, after options and as many operands as there are stars."""
 
