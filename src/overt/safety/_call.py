@@ -121,9 +121,6 @@ class Call:
         self.bench.sends = True
         self.dangerous(why, kind="published")
 
-    def file(self, text: str) -> Word:
-        return literal(text)
-
 
 def base_name(text: str) -> str:
     return text.rpartition("/")[2]

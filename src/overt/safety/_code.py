@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from overt.safety._call import Call, base_name
 from overt.safety._options import options
-from overt.safety._verbs import DESTROYING, verbs
+from overt.safety._shapes import DESTROYING, verbs
 from overt.safety._words import Word, literal
 from overt.safety.danger import Reason
 

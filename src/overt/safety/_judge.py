@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.lib.protected import protected_name
-from overt.safety import _builtins, _code, _each, _files, _products, _runners, _scripts
+from overt.safety import _builtins, _code, _each, _files, _runners, _scripts
 from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Change, shown
 from overt.safety._git import git
 from overt.safety._items import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
 from overt.safety._listing import NOT_IGNORED
 from overt.safety._options import in_value
 from overt.safety._programs import READERS
-from overt.safety._shapes import ALWAYS, DISKS, SHAPES, judge_shape, judge_stranger, touched
+from overt.safety._shapes import ALWAYS, CONVERTERS, DISKS, SHAPES, converter, judge_shape, judge_stranger, touched
 from overt.safety._variables import Known, add_value, given_words
 from overt.safety._words import Word
 from overt.safety._wrappers import SUBCOMMANDS, WRAPPERS
@@ -29,7 +29,7 @@ HANDLERS: dict[str, Callable[[Call], None]] = {
     **_builtins.HANDLERS,
     **_code.HANDLERS,
     **_files.HANDLERS,
-    **_products.HANDLERS,
+    **dict.fromkeys(CONVERTERS, converter),
     **_scripts.HANDLERS,
     **_runners.HANDLERS,
     **_each.HANDLERS,

@@ -8,49 +8,37 @@ from overt.safety._options import Shape
 from overt.safety.danger import Reason
 
 DANGEROUS: dict[Reason, str] = {
-    Reason(
-        "deletes files", "files", "delete"
-    ): """del-cli rm rmdir unlink shred srm wipe scrub rimraf deltree trash trash-put trash-empty trash-rm
-        rmtrash safe-rm gomi saferm bleachbit tmpreaper tmpwatch del erase rd""",
-    Reason(
-        "moves or renames files", "files", "move"
-    ): "mv rename rename.ul detox prename perl-rename file-rename mmv qmv imv vidir ",
-    Reason(
-        "changes modes or owners", "files"
-    ): """chmod chown chgrp chattr setfacl chcon chacl setcap restorecon setfattr icacls
-        takeown lchown fixfiles setfiles xattr SetFile chflags""",
-    Reason(
-        "overwrites files", "files"
-    ): """truncate sponge install split csplit ddrescue dcfldd dc3dd sd rpl fastmod dos2unix unix2dos
-        mac2unix ginstall exiv2 mogrify jpegoptim optipng""",
-    Reason(
-        "changes disks or file systems"
-    ): """mke2fs mkfs mkswap mkdosfs mkntfs mkisofs fdisk sfdisk cfdisk gdisk sgdisk
-        cgdisk parted gparted partprobe wipefs blkdiscard badblocks hdparm cryptsetup mdadm lvremove vgremove pvremove
-        lvcreate lvresize lvextend lvreduce vgcreate pvcreate zpool fsck e2fsck xfs_repair ntfsfix tune2fs resize2fs
-        xfs_growfs debugfs swapon swapoff umount fusermount eject dmsetup fstrim nvme newfs newfs_hfs diskutil hdiutil
-        losetup format sgdisk flashrom dump restore""",
+    Reason("deletes files", "files", "delete"): """del-cli rm rmdir unlink shred srm wipe scrub rimraf deltree trash
+        trash-put trash-empty trash-rm rmtrash safe-rm gomi saferm bleachbit tmpreaper tmpwatch del erase rd""",
+    Reason("moves or renames files", "files", "move"): """mv rename rename.ul detox prename perl-rename file-rename
+        mmv qmv imv vidir""",
+    Reason("changes modes or owners", "files"): """chmod chown chgrp chattr setfacl chcon chacl setcap restorecon
+        setfattr icacls takeown lchown fixfiles setfiles xattr SetFile chflags""",
+    Reason("overwrites files", "files"): """truncate sponge install split csplit ddrescue dcfldd dc3dd sd rpl fastmod
+        dos2unix unix2dos mac2unix ginstall exiv2 mogrify jpegoptim optipng""",
+    Reason("changes disks or file systems"): """mke2fs mkfs mkswap mkdosfs mkntfs mkisofs fdisk sfdisk cfdisk gdisk
+        sgdisk cgdisk parted gparted partprobe wipefs blkdiscard badblocks hdparm cryptsetup mdadm lvremove vgremove
+        pvremove lvcreate lvresize lvextend lvreduce vgcreate pvcreate zpool fsck e2fsck xfs_repair ntfsfix tune2fs
+        resize2fs xfs_growfs debugfs swapon swapoff umount fusermount eject dmsetup fstrim nvme newfs newfs_hfs
+        diskutil hdiutil losetup format flashrom dump restore""",
     Reason("stops processes", "process"): "killall pkill xkill skill snice killall5 slay",
-    Reason(
-        "stops or restarts the machine"
-    ): "shutdown reboot halt poweroff init telinit kexec rtcwake pm-suspend pm-hibernate",
-    Reason("changes accounts"): """useradd userdel usermod adduser deluser groupadd groupdel groupmod addgroup delgroup
-        gpasswd passwd chpasswd chsh chfn vipw vigr newusers chage visudo sudoedit pwconv grpconv dscl dseditgroup""",
+    Reason("stops or restarts the machine"): """shutdown reboot halt poweroff init telinit kexec rtcwake pm-suspend
+        pm-hibernate""",
+    Reason("changes accounts"): """useradd userdel usermod adduser deluser groupadd groupdel groupmod addgroup
+        delgroup gpasswd passwd chpasswd chsh chfn vipw vigr newusers chage visudo sudoedit pwconv grpconv dscl
+        dseditgroup""",
     Reason("runs commands later"): "at batch atrm anacron incrontab fcron",
-    Reason("changes network or firewall"): """ufw firewall-cmd ebtables arptables ifup ifdown iwconfig dhclient tc brctl
-        vconfig openvpn wg-quick pfctl networksetup""",
+    Reason("changes network or firewall"): """ufw firewall-cmd ebtables arptables ifup ifdown iwconfig dhclient tc
+        brctl vconfig openvpn wg-quick pfctl networksetup""",
     Reason("changes the system"): """insmod rmmod modprobe depmod setenforce update-grub grub-install grub-mkconfig
         update-initramfs dpkg-reconfigure update-alternatives alternatives update-rc.d chkconfig ldconfig pivot_root
         switch_root nvram csrutil spctl setsebool aa-enforce aa-disable auditctl bless kextload kextunload
         systemd-tmpfiles systemd-sysusers ipcrm logrotate authconfig""",
-    Reason(
-        "edits files", "files"
-    ): """ed red ex vi vim nvim view rvim gvim vimdiff emacs emacsclient nano pico joe jed micro helix hx
-        kak mcedit ne tilde qemacs xemacs mg""",
-    Reason("copies over files, here or elsewhere", "published"): "scp sftp rcp ftp lftp ncftp tftp unison ",
-    Reason(
-        "runs code that cannot be read", "code"
-    ): "gdb lldb expect osascript wscript cscript mshta rundll32 regsvr32 cmd cmd.exe",
+    Reason("edits files", "files"): """ed red ex vi vim nvim view rvim gvim vimdiff emacs emacsclient nano pico joe
+        jed micro helix hx kak mcedit ne tilde qemacs xemacs mg""",
+    Reason("copies over files, here or elsewhere", "published"): "scp sftp rcp ftp lftp ncftp tftp unison",
+    Reason("runs code that cannot be read", "code"): """gdb lldb expect osascript wscript cscript mshta rundll32
+        regsvr32 cmd cmd.exe""",
     Reason("mines or attacks"): "xmrig hydra sqlmap msfconsole msfvenom responder",
     Reason("drops databases"): "dropdb dropuser pg_dropcluster mysqladmin pg_resetwal pg_restore mongorestore",
 }
@@ -64,20 +52,20 @@ READERS = frozenset(
         base64 basenc yes dircolors pathchk egrep fgrep grep zgrep zegrep zfgrep bzgrep xzgrep lzgrep rgrep pcregrep
         pcre2grep agrep cmp diff diff3 colordiff wdiff icdiff zdiff zcmp bzdiff bzcmp xzdiff xzcmp dwdiff zcat bzcat
         xzcat lz4cat lzcat gzcat zmore bzmore zipgrep column colrm rev look strings hexdump hd hexyl jq gron csvlook
-        csvcut csvstat csvgrep csvsort csvjson tokei loc exa eza lsd figlet cowsay fortune lolcat cal ncal bc apropos
-        whatis which whereis whence locate mlocate plocate ps pgrep pidof pstree top htop btop glances uptime free
-        vmstat iostat mpstat pidstat pmap lsof lslocks lsns lsipc lslogins getconf getent locale lscpu lsmem lspci
-        lsusb lsblk lsmod lshw lsscsi lspcmcia hwinfo inxi blkid findmnt sensors acpi ping ping6 traceroute
-        traceroute6 tracepath mtr dig drill host nslookup whois netstat nstat nm objdump readelf size addr2line
-        c++filt otool dwarfdump pahole shellcheck hadolint yamllint getfacl getfattr lsattr getcap sestatus getenforce
-        tput clear uuidgen mcookie zipinfo lsar soxi identify pdfinfo pdffonts wait times fg bg disown ulimit break
-        continue return exit logout shift getopts help caller dirs test [ sync neofetch fastfetch screenfetch vainfo
-        vulkaninfo glxinfo xdpyinfo fc-list fc-match lsinitramfs lsb_release sw_vers vm_stat atq mailq ac namei bzless
-        xzless zless less more most pg isutf8 combine ccze chardet uchardet ts cpuid numastat slabtop pwdx prtstat
-        peekfd lsfd irqtop uname26 desktop-file-validate readtags pgrep nettop iftop nethogs bmon vnstat tload col ul
-        pg_isready pipdeptree ansible-doc jless htmlq pup glow mdcat sha3sum zstdgrep zstdless lz4less xzmore
-        fgconsole systemd-detect-virt systemd-path systemd-escape errno ascii wcalc qalc sloccount dust duf procs
-        zgrep ipcs""".split()
+        csvcut csvstat csvgrep csvsort csvjson tokei loc exa eza lsd figlet cowsay fortune lolcat cal ncal bc
+        apropos whatis which whereis whence locate mlocate plocate ps pgrep pidof pstree top htop btop glances
+        uptime free vmstat iostat mpstat pidstat pmap lsof lslocks lsns lsipc lslogins getconf getent locale lscpu
+        lsmem lspci lsusb lsblk lsmod lshw lsscsi lspcmcia hwinfo inxi blkid findmnt sensors acpi ping ping6
+        traceroute traceroute6 tracepath mtr dig drill host nslookup whois netstat nstat nm objdump readelf size
+        addr2line c++filt otool dwarfdump pahole shellcheck hadolint yamllint getfacl getfattr lsattr getcap
+        sestatus getenforce tput clear uuidgen mcookie zipinfo lsar soxi identify pdfinfo pdffonts wait times fg bg
+        disown ulimit break continue return exit logout shift getopts help caller dirs test [ sync neofetch
+        fastfetch screenfetch vainfo vulkaninfo glxinfo xdpyinfo fc-list fc-match lsinitramfs lsb_release sw_vers
+        vm_stat atq mailq ac namei bzless xzless zless less more most pg isutf8 combine ccze chardet uchardet ts
+        cpuid numastat slabtop pwdx prtstat peekfd lsfd irqtop uname26 desktop-file-validate readtags nettop iftop
+        nethogs bmon vnstat tload col ul pg_isready pipdeptree ansible-doc jless htmlq pup glow mdcat sha3sum
+        zstdgrep zstdless lz4less xzmore fgconsole systemd-detect-virt systemd-path systemd-escape errno ascii wcalc
+        qalc sloccount dust duf procs ipcs""".split()
 )
 """Whatever the arguments: they change nothing."""
 
@@ -89,8 +77,8 @@ STOPS = Reason("stops processes", "process")
 WRITING_READERS = {
     name: Shape(rest="harmless", writes=writes)
     for names, writes in {
-        "xsv qsv pv scc": "-o --output",
-        "pygmentize sar zstdcat": "-o",
+        "xsv qsv pv scc shuf base64 iconv xmllint info xsltproc": "-o --output",
+        "pygmentize sar zstdcat tree": "-o",
         "cloc": "--out --report-file --sql",
         "dmidecode": "--dump-bin",
         "nvidia-smi": "-f --filename",
@@ -115,6 +103,7 @@ SERVICES = Shape(
 SHAPES: dict[str, Shape] = {
     # readers that some option turns into something else
     **WRITING_READERS,
+    "ffprobe": Shape(rest="harmless", writes="-o", single=True),
     "jsonlint": Shape(bad={IN_PLACE: "-i|--in-place"}, rest="harmless"),
     # builtins
     "jobs": Shape(bad={RUNS: "-x"}, rest="harmless"),
@@ -127,20 +116,12 @@ SHAPES: dict[str, Shape] = {
     ),
     "sysctl": Shape(fine="-a|--all $", rest="dangerous"),
     "type": Shape(rest="harmless"),
-    "ffprobe": Shape(rest="harmless", writes="-o", single=True),
     "sort": Shape(
         bad={RUNS: "--compress-program; --files0-from"},
         rest="harmless",
         takes="-k -t -S -T -o --key --field-separator --buffer-size --output --parallel --batch-size",
         writes="-o --output",
     ),
-    "shuf": Shape(
-        rest="harmless", takes="-i -n -o --output --head-count --input-range --random-source", writes="-o --output"
-    ),
-    "base64": Shape(rest="harmless", takes="-w -b -i --wrap", writes="-o --output"),
-    "iconv": Shape(rest="harmless", takes="-f -t -o --output", writes="-o --output"),
-    "tree": Shape(rest="harmless", takes="-L -P -I -o -H -T --filelimit --charset", writes="-o"),
-    "xmllint": Shape(rest="harmless", takes="-o --output --xpath --schema", writes="-o --output"),
     "rg": Shape(
         bad={RUNS: "--pre; --hostname-bin"},
         ordinary="--search-zip; -z",
@@ -152,7 +133,6 @@ SHAPES: dict[str, Shape] = {
     "man": Shape(
         bad={RUNS: "-P; --pager; -H; --html; -C; --config-file; -T; -X; -Z"}, rest="harmless", takes="-P -S -s -L -M"
     ),
-    "info": Shape(rest="harmless", takes="-o --output -f -n", writes="-o --output"),
     "file": Shape(bad={"writes a compiled magic file": "-C|--compile"}, rest="harmless", takes="-m -f -F -P"),
     "yq": Shape(bad={IN_PLACE: "-i|--inplace|--in-place; -y -i"}, rest="harmless", takes="-o -p -I"),
     "dmesg": Shape(
@@ -255,7 +235,6 @@ SHAPES: dict[str, Shape] = {
     "7z": Shape(bad={"extracts over files or changes an archive": "x|e|d|u|rn"}, fine="l|t|h|i"),
     "cpio": Shape(fine="-t|--list; -o|--create", rest="dangerous", takes="-F -O"),
     "crudini": Shape(fine="--get", bad={IN_PLACE: "--set|--del|--merge"}),
-    "xsltproc": Shape(rest="harmless", writes="-o --output", takes="--param --stringparam --path"),
     "pandoc": Shape(
         bad={RUNS: "-F|--filter|-L|--lua-filter"},
         rest="harmless",

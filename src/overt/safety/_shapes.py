@@ -2,9 +2,8 @@
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from overt.safety import _products
 from overt.safety._call import Call
 from overt.safety._options import DRY, Options, Shape, options, uses
 from overt.safety._packages import SHAPES as PACKAGE_SHAPES
@@ -12,8 +11,7 @@ from overt.safety._programs import DANGEROUS
 from overt.safety._programs import SHAPES as SYSTEM_SHAPES
 from overt.safety._tools import SAME
 from overt.safety._tools import SHAPES as TOOL_SHAPES
-from overt.safety._verbs import CHANGING, CLOUD, DESTROYING, DESTROYING_OPTIONS, PUBLISHING, READING, SECRETS, verbs
-from overt.safety._words import Word
+from overt.safety._words import Word, literal
 from overt.safety.danger import Reason
 
 SHAPES = {**SYSTEM_SHAPES, **PACKAGE_SHAPES, **TOOL_SHAPES}
@@ -31,6 +29,54 @@ VALUES = {
     "chown": "--from",
 }
 """Options whose value is the next word and no file that is changed."""
+
+# ── words that say what a program is to do, in whatever program ──────────────────────────────────────────────
+
+CLOUD = frozenset(
+    """aws gcloud az gsutil bq doctl netlify wrangler firebase supabase linode-cli oci ibmcloud cf
+        eksctl kops minikube kind k3d nomad waypoint serverless sls amplify cdk sam eb copilot railway render scw
+        hcloud civo exo tkn argocd flux istioctl linkerd skaffold s3cmd s5cmd stripe twilio shopify ngrok cloudflared
+        tailscale influx mongocli atlas planetscale pscale turso neonctl cockroach databricks snow kafka-topics
+        pulumi heroku vercel fly ollama rclone restic http https xh xhs
+        rabbitmqctl rabbitmqadmin cqlsh clickhouse-client""".split()
+)
+"""Programs that act on things elsewhere: judged by their verbs, and they need the network."""
+
+READING = frozenset(
+    """list ls show describe get view status info whoami version help history logs log tail diff search head cat du
+        inspect print explain validate plan preview listen scan count check lint query dump export render
+        read synth""".split()
+)
+SECRETS = frozenset("token secret secrets password credentials".split())
+"""What a reading command of such a program prints when it names one of these."""
+DESTROYING = frozenset(
+    """delete del destroy remove rm rmi rb rmdir purge prune drop uninstall wipe erase terminate kill unlink shred
+        reset nuke truncate flush flushall deregister revoke disable cancel rollback undeploy teardown decommission
+        clean-all evict fresh drain overwrite unpublish obliterate cleanup trash discard stop stopall halt
+        shutdown poweroff downgrade deallocate unset forget""".split()
+)
+PUBLISHING = frozenset("publish deploy upload unpublish yank promote".split())
+CHANGING = frozenset(
+    """create put update modify set apply start run invoke cp mv sync import attach detach associate disassociate add
+        scale restart reboot send execute failover restore resize patch replace write register enable assign grant tag
+        untag up rotate upgrade authorize copy move migrate publish push change edit call redeploy rsync""".split()
+)
+"""Said to a program that acts on things elsewhere."""
+
+DESTROYING_OPTIONS = frozenset(
+    """--delete --delete-after --delete-all --purge --remove --remove-all --prune --in-place --inplace --overwrite
+        --wipe --destroy --drop --erase --clobber --force-delete --hard --nuke --reset-hard --truncate --auto-approve
+        """.split()
+)
+
+
+def verbs(words: Sequence[Word]) -> set[str]:
+    """`pg:reset`, `delete-stack` and `publishToMavenLocal` hold a verb as well."""
+    return {part for word in words for part in (word.text, *VERB_ENDS.split(word.text))}
+
+
+VERB_ENDS = re.compile(r"[:._-]|(?<=[a-z])(?=[A-Z])")
+
 
 PUBLISHES = Reason("publishes something", "published")
 REPLACES = Reason("replaces the file it reads", "files")
@@ -74,7 +120,7 @@ def _rest(call: Call, shape: Shape, given: Options) -> None:
         elif told & PUBLISHING:
             call.dangerous(PUBLISHES, key=_verb_key(call, given))
         call.ordinary("is not known to be harmless")
-        _products.overwrites(call)
+        overwrites(call)
 
 
 def judge_stranger(call: Call) -> None:
@@ -85,7 +131,7 @@ def judge_stranger(call: Call) -> None:
         call.online()
     if call.name in CLOUD and given.has(*DRY):
         return call.harmless()
-    if _products.copied_elsewhere(call, given.operands):
+    if copied_elsewhere(call, given.operands):
         return None
     spoken = call.name in CLOUD or _looks_like_subcommand(given)
     if spoken and told & DESTROYING:
@@ -100,7 +146,7 @@ def judge_stranger(call: Call) -> None:
         return call.dangerous("prints a secret") if told & SECRETS else call.harmless()
     if call.name in CLOUD and told & CHANGING:
         return call.dangerous("changes something elsewhere", kind="published", key=_verb_key(call, given))
-    _products.overwrites(call)
+    overwrites(call)
     return call.ordinary("is not known to be harmless")
 
 
@@ -139,3 +185,77 @@ def _hidden_command(word: Word) -> bool:
         return True
     first = re.split(r"[\s;&|]+", text, maxsplit=1)
     return len(first) > 1 and posixpath.basename(first[0]) in TELLING
+
+
+# ── programs that turn files into others: what somebody wrote may not be lost ────────────────────────────────
+
+WRITTEN = re.compile(
+    r"""(?!.*\.(?:o|so|a|exe|bin|dll|js|css|html|pdf|png|svg|gif|wasm|class|jar|whl|map|zip|t?gz|out)$).*\.[^/]*
+    |(?:.*/)?[A-Z][^./]*""",
+    re.VERBOSE,
+)
+"""Names of files that people write."""
+
+OUTPUT = frozenset(
+    """-o --o --output --out --outfile --out-file --output-file --outFile --output_file --dest --report-file
+        --output-path --outpath --save-to""".split()
+)
+
+
+def targets(call: Call) -> Iterator[Word]:
+    """Values of options that name an output in whatever program."""
+    for at, word in enumerate(call.args):
+        name, equals, value = word.text.partition("=")
+        if name in OUTPUT and equals:
+            yield Word(text=value, plain=value, hole=word.hole, glob=word.glob)
+        elif word.text in OUTPUT and at + 1 < len(call.args):
+            yield call.args[at + 1]
+        elif re.match(r"-o\w*[./]", word.text):
+            yield Word(text=word.text[2:], plain=word.text[2:], hole=word.hole, glob=word.glob)
+        elif re.match(r"-(?:sOutputFile|Fo|Fe:?)=?[^=]", word.text):
+            yield literal(re.sub(r"^-(?:sOutputFile|Fo|Fe:?)=?", "", word.text))
+
+
+def overwrites(call: Call) -> None:
+    """A product is made anew at every turn; a text that exists already was meant to stay."""
+    for word in targets(call):
+        if WRITTEN.fullmatch(word.text) and not word.hole:
+            call.write(word)
+
+
+def copied_elsewhere(call: Call, operands: Sequence[Word]) -> bool:
+    """`aws s3 cp`, `gsutil cp`: from here to there, from there to a file here or to the screen."""
+    texts = [word.text for word in operands]
+    if texts[:2] not in (["s3", "cp"], ["storage", "cp"], ["s3api", "get-object"]) and not (
+        call.name in ("gsutil", "s3cmd", "s5cmd") and texts[:1] in (["cp"], ["put"])
+    ):
+        return False
+    target = operands[-1]
+    if target.text == "-":
+        call.harmless()
+    elif re.match(r"(?:s3|gs|https?)://", target.text) or target.hole:
+        call.dangerous("changes something elsewhere", kind="published")
+    elif target.text.endswith("/") or target.text == ".":
+        call.write(literal(f"{target.text.rstrip('/')}/{operands[-2].text.rpartition('/')[2]}"))
+    else:
+        call.write(target)
+    return True
+
+
+CONVERTERS = frozenset("convert magick pdftotext ps2pdf sass objcopy ffmpeg exiftool".split())
+"""They write their last operand, over what is there."""
+
+
+def converter(call: Call) -> None:
+    operands = [word for word in call.args if not word.text.startswith("-")]
+    assigns = any(re.match(r"-[\w:+-]*=", word.text) for word in call.args)
+    texts = [word.text for word in call.args]
+    if not operands or texts[-1] in ("-", "/dev/null") or (call.name == "exiftool" and not assigns):
+        return call.harmless()
+    call.ordinary("makes files")
+    if call.name == "exiftool" or (call.name == "objcopy" and len(operands) == 1):
+        return call.dangerous("replaces the file", operands)
+    if len(operands) > 1 and (call.name != "ffmpeg" or "-y" in texts):
+        replaced = call.name == "ffmpeg"
+        return call.dangerous("overwrites files", operands[-1:]) if replaced else call.write(operands[-1])
+    return overwrites(call)
