@@ -39,7 +39,6 @@ KNOWN = frozenset((*HANDLERS, *SHAPES, *ALWAYS, *READERS, *WRAPPERS, *SUBCOMMAND
 SYSTEM_FOLDERS = frozenset("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin".split())
 SYSTEM_PATHS = re.compile(r"/(?:dev|proc|sys|etc|boot|usr|bin|sbin|lib\w*|root)(?:/|$)")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
-SUBCOMMAND = re.compile(r"[a-z][a-z0-9:._-]*")
 NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)")
 
 

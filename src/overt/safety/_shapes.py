@@ -2,7 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from overt.safety._call import Call
 from overt.safety._options import DRY, Options, Shape, options, uses
@@ -11,7 +13,7 @@ from overt.safety._programs import DANGEROUS
 from overt.safety._programs import SHAPES as SYSTEM_SHAPES
 from overt.safety._tools import SAME
 from overt.safety._tools import SHAPES as TOOL_SHAPES
-from overt.safety._words import Word, literal
+from overt.safety._words import Word
 from overt.safety.danger import Reason
 
 SHAPES = {**SYSTEM_SHAPES, **PACKAGE_SHAPES, **TOOL_SHAPES}
@@ -97,7 +99,9 @@ def judge_shape(call: Call, shape: Shape, args: Sequence[Word]) -> None:
         return call.harmless()
     for why, text in shape.bad.items():
         if use := next((use for use in uses(text) if use.fits(given, exact=False)), None):
-            return call.dangerous(why, _shaped_touches(call, why, given), key=(call.name, *use.words_of(given)))
+            files = getattr(why, "kind", "system") in ("files", "unpack")
+            key = (call.name, *use.words_of(given))
+            return call.dangerous(why, given.operands if files else None, key=key)
     if shape.bad and any(word.wild for word in given.loose):
         return call.unreadable("may be told anything by a computed word")
     if any(use.fits(given, exact=False) for use in uses(shape.ordinary)):
@@ -131,9 +135,12 @@ def judge_stranger(call: Call) -> None:
         call.online()
     if call.name in CLOUD and given.has(*DRY):
         return call.harmless()
-    if copied_elsewhere(call, given.operands):
-        return None
-    spoken = call.name in CLOUD or _looks_like_subcommand(given)
+    if call.name in CLOUD and "get-object" in told:
+        return call.write(given.operands[-1])
+    if call.name in CLOUD and "cp" in told and given.operands[-1].text == "-":
+        return call.harmless()
+    first = given.operands[0].text if given.operands else ""
+    spoken = call.name in CLOUD or re.fullmatch(r"[a-z][a-z0-9:._-]*", first)
     if spoken and told & DESTROYING:
         return call.dangerous("is told to delete, stop or reset something", key=_verb_key(call, given))
     if (spoken and told & PUBLISHING and not given.has(*DRY)) or given.has("--prod"):
@@ -150,12 +157,6 @@ def judge_stranger(call: Call) -> None:
     return call.ordinary("is not known to be harmless")
 
 
-def _shaped_touches(call: Call, why: str, given: Options) -> Sequence[Word] | None:
-    """All operands where they are files; a word that is none names nothing that exists."""
-    kind = getattr(why, "kind", "system")
-    return given.operands if kind in ("files", "unpack") else None
-
-
 def _verb_key(call: Call, given: Options) -> tuple[str, ...]:
     """What a rule must name to allow it: the program, its first words, and its long options."""
     verbs_ = [word.text for word in given.operands[:2] if re.fullmatch(r"[a-z][\w:.-]*", word.text)]
@@ -165,18 +166,10 @@ def _verb_key(call: Call, given: Options) -> tuple[str, ...]:
 def touched(call: Call) -> list[Word]:
     """The paths among the arguments of a program that changes what they name: neither modes, owners nor sizes."""
     given = options(call.args, frozenset(VALUES.get(call.name, "").split()))
-    said = given.has("--reference") or (call.name == "chmod" and any(map(_takes_rights, call.args)))
+    rights = [word for word in call.args if re.fullmatch(r"-[rwxXstugo0-7,=+-]+", word.text)]  # chmod -x file
+    said = given.has("--reference") or (call.name == "chmod" and rights)
     places = given.operands[1:] if call.name in NAMED_FIRST and not said else given.operands
     return [word for word in places if call.name != "chattr" or not word.text.startswith(("+", "="))]
-
-
-def _takes_rights(word: Word) -> bool:
-    """`chmod -x file`: a mode that looks like an option."""
-    return re.fullmatch(r"-[rwxXstugo0-7,=+-]+", word.text) is not None
-
-
-def _looks_like_subcommand(given: Options) -> bool:
-    return bool(given.operands) and re.fullmatch(r"[a-z][a-z0-9:._-]*", given.operands[0].text) is not None
 
 
 def _hidden_command(word: Word) -> bool:
@@ -202,44 +195,18 @@ OUTPUT = frozenset(
 )
 
 
-def targets(call: Call) -> Iterator[Word]:
-    """Values of options that name an output in whatever program."""
-    for at, word in enumerate(call.args):
-        name, equals, value = word.text.partition("=")
-        if name in OUTPUT and equals:
-            yield Word(text=value, plain=value, hole=word.hole, glob=word.glob)
-        elif word.text in OUTPUT and at + 1 < len(call.args):
-            yield call.args[at + 1]
-        elif re.match(r"-o\w*[./]", word.text):
-            yield Word(text=word.text[2:], plain=word.text[2:], hole=word.hole, glob=word.glob)
-        elif re.match(r"-(?:sOutputFile|Fo|Fe:?)=?[^=]", word.text):
-            yield literal(re.sub(r"^-(?:sOutputFile|Fo|Fe:?)=?", "", word.text))
-
-
 def overwrites(call: Call) -> None:
     """A product is made anew at every turn; a text that exists already was meant to stay."""
-    for word in targets(call):
-        if WRITTEN.fullmatch(word.text) and not word.hole:
-            call.write(word)
-
-
-def copied_elsewhere(call: Call, operands: Sequence[Word]) -> bool:
-    """`aws s3 cp`, `gsutil cp`: from here to there, from there to a file here or to the screen."""
-    texts = [word.text for word in operands]
-    if texts[:2] not in (["s3", "cp"], ["storage", "cp"], ["s3api", "get-object"]) and not (
-        call.name in ("gsutil", "s3cmd", "s5cmd") and texts[:1] in (["cp"], ["put"])
-    ):
-        return False
-    target = operands[-1]
-    if target.text == "-":
-        call.harmless()
-    elif re.match(r"(?:s3|gs|https?)://", target.text) or target.hole:
-        call.dangerous("changes something elsewhere", kind="published")
-    elif target.text.endswith("/") or target.text == ".":
-        call.write(literal(f"{target.text.rstrip('/')}/{operands[-2].text.rpartition('/')[2]}"))
-    else:
-        call.write(target)
-    return True
+    for at, word in enumerate(call.args):
+        name, equals, text = word.text.partition("=")
+        if name in OUTPUT and not equals and at + 1 < len(call.args):
+            word, text = call.args[at + 1], call.args[at + 1].text
+        elif re.match(r"-o\w*[./]", word.text):
+            text = word.text[2:]
+        elif name not in OUTPUT:
+            continue
+        if WRITTEN.fullmatch(text) and not word.hole:
+            call.write(replace(word, text=text, plain=text))
 
 
 CONVERTERS = frozenset("convert magick pdftotext ps2pdf sass objcopy ffmpeg exiftool".split())
@@ -249,13 +216,9 @@ CONVERTERS = frozenset("convert magick pdftotext ps2pdf sass objcopy ffmpeg exif
 def converter(call: Call) -> None:
     operands = [word for word in call.args if not word.text.startswith("-")]
     assigns = any(re.match(r"-[\w:+-]*=", word.text) for word in call.args)
-    texts = [word.text for word in call.args]
-    if not operands or texts[-1] in ("-", "/dev/null") or (call.name == "exiftool" and not assigns):
+    if not operands or call.args[-1].text in ("-", "/dev/null") or (call.name == "exiftool" and not assigns):
         return call.harmless()
     call.ordinary("makes files")
     if call.name == "exiftool" or (call.name == "objcopy" and len(operands) == 1):
         return call.dangerous("replaces the file", operands)
-    if len(operands) > 1 and (call.name != "ffmpeg" or "-y" in texts):
-        replaced = call.name == "ffmpeg"
-        return call.dangerous("overwrites files", operands[-1:]) if replaced else call.write(operands[-1])
-    return overwrites(call)
+    return call.write(operands[-1]) if len(operands) > 1 else overwrites(call)
