@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from overt.safety._items import NO_FEED, Feed
 from overt.safety._options import Options, options
 from overt.safety._words import Word, literal
-from overt.safety.danger import Hazard, Kind, Verb
+from overt.safety.danger import Kind, Reason, Verb
+
+if TYPE_CHECKING:
+    from overt.safety._judge import Judge
 
 BLAND = frozenset("touch mkdir mkfifo mktemp cd type hash enable shopt bind command".split())
 """Programs without an option that does harm."""
@@ -27,27 +30,11 @@ class Change(Struct, frozen=True, kw_only=True):
 NO_CHANGE = Change()
 WITH_PATHS = frozenset({"files", "unpack", "untracked", "worktree"})
 UNREADABLE = Change(kind="code")
-
-
-class Bench(Protocol):
-    """Where judges report; `_judge` holds it."""
-
-    network: bool
-    sends: bool
-
-    def note(
-        self, hazard: Hazard, words: str, why: str, change: Change = NO_CHANGE, *, opaque: bool = False
-    ) -> None: ...
-    def command(self, words: Sequence[Word], feed: Feed, *, depth: int) -> None: ...
-    def script(self, text: str, *, depth: int, feed: Feed = NO_FEED, given: Sequence[Word] | None = None) -> None: ...
-    def write(self, word: Word, *, append: bool, shown: str) -> None: ...
-    def exists(self, path: str) -> bool: ...
-    def enter(self, folder: Word | None) -> None: ...
-    def set_variable(self, name: str, value: Word) -> None: ...
+DELETES = Reason("deletes files", "files", "delete")
 
 
 class Call:
-    def __init__(self, bench: Bench, words: Sequence[Word], feed: Feed, depth: int) -> None:
+    def __init__(self, bench: "Judge", words: Sequence[Word], feed: Feed, depth: int) -> None:
         self.bench = bench
         self.words = tuple(words)
         self.name = base_name(words[0].text)

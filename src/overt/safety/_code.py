@@ -5,13 +5,10 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.safety._call import Call, base_name
+from overt.safety._call import DELETES, Call, base_name
 from overt.safety._options import options
 from overt.safety._shapes import DESTROYING, verbs
 from overt.safety._words import Word, literal
-from overt.safety.danger import Reason
-
-DELETES = Reason("deletes files", "files", "delete")
 
 # ── interpreters ─────────────────────────────────────────────────────────────────────────────────────────
 

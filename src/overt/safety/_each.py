@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.safety._call import Call, base_name
+from overt.safety._call import DELETES, Call, base_name
 from overt.safety._listing import found_places
 from overt.safety._options import options
 from overt.safety._runners import command_start
 from overt.safety._words import NAMED, UNKNOWN, Word, literal
-from overt.safety.danger import Reason
 
 
 def xargs(call: Call) -> None:
@@ -86,9 +85,6 @@ def find(call: Call) -> None:
             place += 1
         started |= text.startswith(("-", "(", "!"))
         place += 1
-
-
-DELETES = Reason("deletes files", "files", "delete")
 
 
 def _found_by(args: Sequence[Word]) -> Sequence[Word]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.safety._call import Call, base_name
+from overt.safety._call import DELETES, Call, base_name
 from overt.safety._options import Options
 from overt.safety._shapes import judge_shape
 from overt.safety._tools import SHAPES as TOOLS
@@ -64,7 +64,6 @@ def dd(call: Call) -> None:
         call.harmless()
 
 
-DELETES = Reason("deletes files", "files", "delete")
 EXTRACTS = Reason("extracts over files", "unpack")
 PATCHES = Reason("applies changes to files", "worktree")
 

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from overt.safety._call import Call
 from overt.safety._options import DRY, Options, Shape, options, uses
-from overt.safety._packages import SHAPES as PACKAGE_SHAPES
 from overt.safety._programs import DANGEROUS
 from overt.safety._programs import SHAPES as SYSTEM_SHAPES
 from overt.safety._tools import SAME
@@ -16,7 +15,7 @@ from overt.safety._tools import SHAPES as TOOL_SHAPES
 from overt.safety._words import Word
 from overt.safety.danger import Reason
 
-SHAPES = {**SYSTEM_SHAPES, **PACKAGE_SHAPES, **TOOL_SHAPES}
+SHAPES = {**SYSTEM_SHAPES, **TOOL_SHAPES}
 SHAPES |= {name: SHAPES[like] for names, like in SAME.items() for name in names.split()}
 ALWAYS: dict[str, Reason] = {name: why for why, names in DANGEROUS.items() for name in names.split()}
 DISKS = Reason("changes disks or file systems")
