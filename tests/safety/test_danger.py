@@ -122,7 +122,7 @@ def test_writing_is_judged_by_what_is_there(command: str, new: tuple[str, ...], 
 
 
 @pytest.mark.parametrize("how", ["echo x > {}", "echo x >> {}", "tee {}", "tee -a {}", "cp a {}", "ln -s a {}",
-                                 "touch {}", "mkdir {}", "curl -o {} http://localhost"])  # fmt: skip
+                                 "touch {}", "mkdir {}", "sed -n 'w {}' a", "curl -o {} http://localhost"])  # fmt: skip
 @pytest.mark.parametrize("name", [".git/config", ".GIT/hooks/x", "sub/.git/HEAD", "overt.toml", "Overt.TOML", ".envrc",
                                   ".overt/hooks.json", ".ｇit/config", ".g\u200cit/x", "a/../.bashrc"])  # fmt: skip
 def test_writing_to_a_protected_name_is_dangerous_even_where_nothing_is_yet(how: str, name: str) -> None:
@@ -358,6 +358,7 @@ def test_a_product_may_be_made_again_but_what_somebody_wrote_is_not_overwritten(
         "dangerous"),
         ("bash -n a.sh", "harmless"), ("bash -n +n a.sh", "ordinary"), ("bash -c 'rm a' -n", "dangerous"),
         ("awk '{print | \"sort\"}' a", "ordinary"), ("awk '{print > \"/dev/stderr\"}' a", "harmless"),
+        ("awk '{print > \"there\"}' a", "dangerous"),
         ("awk 'BEGIN { c = \"rm a\"; c | getline }'", "ordinary"), ("[ a \\< b ]", "harmless"),
         ("script there.log", "dangerous"), ("date 010112002020", "dangerous"), ("date +%s", "harmless"),
     ],

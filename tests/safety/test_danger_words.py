@@ -91,10 +91,10 @@ def test_a_computed_word_counts_as_an_option_where_the_text_may_make_it_one(comm
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        (":a;N;$!ba;s/\\n/,/g", "harmless"), (":a;w there", "ordinary"), (":a w there", "ordinary"),
-        ("v;w there", "ordinary"), ("a text\\\\\nw there", "ordinary"), ("a text\\\nw there", "harmless"),
-        ("s/[/]/x/;w there", "ordinary"), ("/[/p;#]/w there", "ordinary"), ("s/[^/]*$//", "harmless"),
-        ("/[/]/p", "harmless"), ("r a\nw there", "ordinary"), ("r a;w there", "harmless"), ("5,", "ordinary"),
+        (":a;N;$!ba;s/\\n/,/g", "harmless"), (":a;w there", "dangerous"), (":a w there", "dangerous"),
+        ("v;w there", "dangerous"), ("a text\\\\\nw there", "dangerous"), ("a text\\\nw there", "harmless"),
+        ("s/[/]/x/;w there", "dangerous"), ("/[/p;#]/w there", "dangerous"), ("s/[^/]*$//", "harmless"),
+        ("/[/]/p", "harmless"), ("r a\nw there", "dangerous"), ("r a;w there", "harmless"), ("5,", "ordinary"),
         ("k", "ordinary"), ("s/a/b", "ordinary"), ("y/a;w/b;x/", "harmless"), ("s/a/b/ew there", "ordinary"),
         ("l 5;q 3;Q", "harmless"), ("p # w there", "harmless"), ("w new", "ordinary"),
     ],

@@ -1,10 +1,10 @@
-"""Scripts of sed and awk: those that only print are harmless, others are code like any other."""
+"""Scripts of sed and awk: those that only print or write are read, others are code like any other."""
 
 import re
 from collections.abc import Callable, Sequence
 
 from overt.safety._call import Call
-from overt.safety._words import Word
+from overt.safety._words import Word, literal
 
 
 def sed(call: Call) -> None:
@@ -14,7 +14,7 @@ def sed(call: Call) -> None:
     if given.has("-i", "-I", "--in-place", exact=False):
         call.dangerous("edits files in place", given.operands if files or texts else given.operands[1:])
     else:
-        _judge_script(call, files, texts or given.operands[:1], _sed_prints)
+        _judge_script(call, files, texts or given.operands[:1], _read_sed)
 
 
 def awk(call: Call) -> None:
@@ -25,20 +25,26 @@ def awk(call: Call) -> None:
         call.dangerous("writes files", kind="code")
     else:
         files = [*given.values("-f", "--file", exact=False)]
-        _judge_script(call, files, [*given.values("-e", "--source", exact=False)] or given.operands[:1], _awk_prints)
+        _judge_script(call, files, [*given.values("-e", "--source", exact=False)] or given.operands[:1], _read_awk)
 
 
-def _judge_script(call: Call, files: Sequence[Word], texts: Sequence[Word], prints: Callable[[str], bool]) -> None:
+Effects = list[str] | None
+"""Files that a script writes; None where it does more, or cannot be read."""
+
+
+def _judge_script(call: Call, files: Sequence[Word], texts: Sequence[Word], read: Callable[[str], Effects]) -> None:
     if any(word.stream or word.text in ("-", "/dev/stdin") for word in files):
         call.unreadable("is given a computed script")
     elif files:
         call.ordinary("runs a script")
     elif any(word.made or (word.computed and word.plain == "1") for word in texts):
         call.unreadable("is given a computed script")
-    elif prints("\n".join(word.plain for word in texts)):
-        call.harmless()
+    elif (written := read("\n".join(word.plain for word in texts))) is None:
+        call.inline("has a script that may run commands")
     else:
-        call.inline("has a script that may write files or run commands")
+        call.harmless()
+        for name in written:
+            call.write(literal(name))
 
 
 BRACKET = r"\[\^?\]?(?:\[[:.=][^\]]*[:.=]\]|[^\]\n])*\]"
@@ -52,9 +58,9 @@ def _sed_step(regex: str) -> re.Pattern[str]:
         return rf"(?:\d+(?:~\d+)?|\$|[+~]\d+|\\?(?P<{mark}>(?<=\\)[^\\\n]|/)(?:{body})*+(?P={mark})[IM]*)"
 
     return re.compile(
-        rf"""(?:{address("a")}(?:[\s!]*,[\s!]*{address("b")})?)?[\s!]*(?:(?P<does>[ewW])|[{{}}=dDgGhHnNpPxzF]
+        rf"""(?:{address("a")}(?:[\s!]*,[\s!]*{address("b")})?)?[\s!]*(?:(?P<runs>e)|[wW](?P<file>[^\n]*)|[{{}}=dDgGhHnNpPxzF]
         |s(?P<s>[^\\\n])(?:{regex.replace("MARK", "(?P=s)")})*+(?P=s)(?:\\.|(?!(?P=s))[^\\])*+(?P=s)
-        [gpiImM0-9\ \t]*(?P<flag>[ew])?
+        [gpiImM0-9\ \t]*(?P<also>e)?(?:w(?P<copy>[^\n]*))?
         |y(?P<y>[^\\\n])(?:(?:\\.|(?!(?P=y))[^\\])*+(?P=y)){{2}}|[aic](?:[^\n\\]|\\.)*+|[\#rR][^\n]*
         |[:btTv][ \t]*[^\s;}}]*|[qQlL][ \t]*\d*)[\s;]*""",
         re.VERBOSE | re.DOTALL,
@@ -65,30 +71,33 @@ SED_STEPS = (_sed_step(rf"(?!MARK){BRACKET}|\\.|(?!MARK)[^\\]"), _sed_step(r"\\.
 """Whether brackets hide the delimiter of a regular expression differs from one sed to another."""
 
 
-def _sed_prints(script: str) -> bool:
-    """By one reading of it the script is complete, and by none it writes or runs anything."""
+def _read_sed(script: str) -> Effects:
+    """What the script writes by any reading of it; by one of them it must be complete."""
+    written: list[str] = []
     complete = False
     for step in SED_STEPS:
         at = len(script) - len(script.lstrip("; \t\n"))
         while at < len(script) and (found := step.match(script, at)):
-            if found["does"] or found["flag"]:
-                return False
+            if found["runs"] or found["also"]:
+                return None
+            written += [name.strip() for name in found.group("file", "copy") if name is not None]
             at = found.end()
         complete |= at >= len(script)
-    return complete
+    return written if complete or written else None
 
 
 AWK_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r]+|\\\n|\#[^\n]*
-    |>>?\s*"/dev/(?:stdout|stderr|null)"\s*(?=[;}\n]|$))|(?P<string>"(?:[^"\\\n]|\\.)*")
-    |(?P<name>[A-Za-z_]\w*)|(?P<number>[0-9.]+)|(?P<operator>\|\||&&|>>|[<>=!]=|!~|\|&|.|\n)""",
+    r"""(?P<space>[ \t\r]+|\\\n|\#[^\n]*)|(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<name>[A-Za-z_]\w*)
+    |(?P<number>[0-9.]+)|(?P<operator>\|\||&&|>>|[<>=!]=|!~|\|&|.|\n)""",
     re.VERBOSE | re.DOTALL,
 )
+AWK_TARGET = re.compile(r'\s*"([^"\\]*)"\s*(?:[;}\n)]|$)')
 AWK_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?[^\]\n]*\])*/")
 
 
-def _awk_prints(text: str) -> bool:
+def _read_awk(text: str) -> Effects:
     """Output that goes elsewhere is written `print … > file`, outside parentheses; `|` always meets a command."""
+    written: list[str] = []
     at, depth, printing, value = 0, 0, -1, False
     while at < len(text):
         if not value and (regex := AWK_REGEX.match(text, at)):
@@ -96,7 +105,7 @@ def _awk_prints(text: str) -> bool:
             continue
         found = AWK_TOKEN.match(text, at)
         if found is None:
-            return False
+            return None
         at, kind, token = found.end(), found.lastgroup, found[0]
         if kind == "space":
             continue
@@ -105,11 +114,14 @@ def _awk_prints(text: str) -> bool:
             value = token not in ("return", "print", "printf", "in", "case", "do", "else")
             printing = depth if token in ("print", "printf") else printing
         depth += (token in "([") - (token in ")]")
-        if token in ("system", "|", "|&", "@") or (token in (">", ">>") and printing == depth):
-            return False
+        target = AWK_TARGET.match(text, at) if token in (">", ">>") and printing == depth else None
+        if target:
+            written.append(target[1])
+        elif token in ("system", "|", "|&", "@") or (token in (">", ">>") and printing == depth):
+            return None
         if token in (";", "}", "\n"):
             printing = -1
-    return True
+    return written
 
 
 HANDLERS: dict[str, Callable[[Call], None]] = {
