@@ -46,7 +46,7 @@ CLOUD = frozenset(
 READING = frozenset(
     """list ls show describe get view status info whoami version help history logs log tail diff search head cat du
         inspect print explain validate plan preview listen scan count check lint query dump export render
-        read synth""".split()
+        read synth stats size tree find snapshots about lsd lsf lsl lsjson""".split()
 )
 SECRETS = frozenset("token secret secrets password credentials".split())
 """What a reading command of such a program prints when it names one of these."""
@@ -54,13 +54,14 @@ DESTROYING = frozenset(
     """delete del destroy remove rm rmi rb rmdir purge prune drop uninstall wipe erase terminate kill unlink shred
         reset nuke truncate flush flushall deregister revoke disable cancel rollback undeploy teardown decommission
         clean-all evict fresh drain overwrite unpublish obliterate cleanup trash discard stop stopall halt
-        shutdown poweroff downgrade deallocate unset forget""".split()
+        shutdown poweroff downgrade deallocate unset forget deletefile rmdirs dedupe""".split()
 )
 PUBLISHING = frozenset("publish deploy upload unpublish yank promote".split())
 CHANGING = frozenset(
     """create put update modify set apply start run invoke cp mv sync import attach detach associate disassociate add
         scale restart reboot send execute failover restore resize patch replace write register enable assign grant tag
-        untag up rotate upgrade authorize copy move migrate publish push change edit call redeploy rsync""".split()
+        untag up rotate upgrade authorize copy move migrate publish push change edit call redeploy rsync launch ssh psql
+        maintenance refresh state mount copyto moveto backup""".split()
 )
 """Said to a program that acts on things elsewhere."""
 

@@ -21,12 +21,12 @@ PROJECT = Shape(
             |push|login|logout; npm publish; nuget push""",
         SETTINGS: "config set|unset|edit|delete|rm|fix; config --set|--add|--remove; set; * --toolexec|--exec",
         CACHE: "cache purge|remove|clean|prune|clear|rm; clear-cache|clearcache|cc; pm cache rm; nuget locals",
-        REMOVES: """uninstall|un|remove|rm|unlink|prune|dedupe|clean|cleanup|autoclean; --rm;
+        REMOVES: """uninstall|un|remove|rm|r|unlink|prune|dedupe|clean|cleanup|autoclean; --rm;
             pip|tool|python|self|env|global|store|workload|nuget|toolchain|component|target|override
             uninstall|remove|prune|delete|unset""",
     },
     net="""install|i|add|ci|update|up|upgrade|sync|lock|download|fetch|wheel|search|index|create|require|create-project
-        |global|self-update|restore|get|self|workload|vendor|generate-lockfile|publish|outdated;
+        |global|self-update|restore|self|workload|vendor|generate-lockfile|publish|outdated;
         pip|tool|python|toolchain|component|target install|add; env create|update; mod download|tidy|vendor;
         work sync""",
     takes="--prefix --registry -C --dir --cwd --filter",
@@ -43,14 +43,16 @@ SYSTEM = Shape(
     bad={
         UNINSTALLS: """remove|purge|autoremove|autopurge|clean|autoclean|full-upgrade|dist-upgrade|upgrade|edit-sources
             |erase|distro-sync|downgrade|del|fix|rm|cc|dup|removerepo|uninstall|cleanup|untap|unlink|repair|kill
-            |override|disable|stop|restart|revert|set|unset|run; services stop|restart|kill|run|start""",
+            |override|disable|stop|restart|revert|set|unset|run|pin|rr|cache; link --overwrite;
+            services stop|restart|kill|run|start""",
         SETTINGS: "-o|--option|-c|--config-file",
     },
     fine="""list|show|search|policy|depends|rdepends|changelog|madison|pkgnames|stats|dump|showpkg|showsrc|info|provides
         |repolist|check-update|repoquery|deplist|check|audit|version|repos|packages|what-provides|ls|deps|uses|outdated
         |config|doctor|leaves|desc|cat|log|options|find|changes|connections|get|remotes|ps; services list|info;
         --prefix|--cellar|--cache|--repository|--list-generations""",
-    net="install|update|upgrade|download|source|build-dep|full-upgrade|dist-upgrade|reinstall|fetch|refresh|find|tap|add",
+    net="""install|update|upgrade|download|source|build-dep|full-upgrade|dist-upgrade|reinstall|fetch|refresh
+        |find|tap|add""",
     takes="-t -q --target-release",
 )
 BY_OPTION = Shape(
@@ -83,7 +85,8 @@ SHAPES: dict[str, Shape] = {
         takes="-r -c -i -t -e --requirement --index-url --python --proxy --target --prefix",
         writes="--log --log-file --local-log --report",
     ),
-    **dict.fromkeys("uv poetry pipenv conda gem bundle".split(), extend(PROJECT, READS, fine="check")),
+    **dict.fromkeys("uv pipenv conda gem bundle".split(), extend(PROJECT, READS, fine="check")),
+    "poetry": extend(PROJECT, READS, bad={SETTINGS: "config * *"}, fine="check"),
     # these run scripts, aliases or programs by the names of other subcommands
     "pdm": extend(PROJECT, fine="list|show|info|search"),
     "composer": extend(
@@ -110,6 +113,7 @@ SHAPES: dict[str, Shape] = {
         bad={SETTINGS: "env -w|-u"},
         fine="""version|list|doc|help|vet|env; mod graph|why|verify; tool $; tool nm|objdump|dist; fmt|build -n;
             test --list; mod download --json""",
+        net="get",
         single=True,
     ),
     "npm": extend(
@@ -150,8 +154,11 @@ SHAPES: dict[str, Shape] = {
         verbs=4,
     ),
     "apt": extend(SYSTEM, dry="-s"),
-    **dict.fromkeys("apk brew".split(), SYSTEM),
-    **dict.fromkeys("dnf zypper snap flatpak".split(), extend(SYSTEM, bad={UNINSTALLS: "update|up|refresh|history"})),
+    **dict.fromkeys("apk brew".split(), extend(SYSTEM, net="search")),
+    **dict.fromkeys(
+        "dnf zypper snap flatpak".split(),
+        extend(SYSTEM, bad={UNINSTALLS: "update|up|refresh|history"}, net="search|makecache|in|ref"),
+    ),
     "dpkg-query": Shape(rest="harmless"),
     **dict.fromkeys(
         "dpkg rpm".split(), extend(BY_OPTION, bad={UNINSTALLS: "-r|-P"}, fine="-l|-L|-s|-S|-p|-I|-c|-C|-V|-K")
@@ -176,7 +183,7 @@ SHAPES: dict[str, Shape] = {
         bad={
             "deletes, stops or changes containers": """rm|rmi|prune|down|stop|kill|restart|pause|unpause|cp|update
                 |rename|plugin|swarm|service|stack|import|load|checkpoint; * rm|prune|remove|down|kill|stop|restart
-                |pause|cp|update|rename|use|push|connect|disconnect|leave"""
+                |pause|cp|update|rename|use|connect|disconnect|leave; manifest push"""
         },
         fine="""ps|images|info|version|inspect|logs|top|stats|port|diff|history|search|events|help|config|ls; * ls|list
             |inspect|logs|history|top|stats|ps|images|config|version|df|info|events|port|show""",
