@@ -15,7 +15,6 @@ SETTINGS = Reason("changes settings that decide what runs")
 LOADS = Reason("runs a program of its own")
 
 PROJECT = Shape(
-    dry="* --dry-run",
     bad={
         PUBLISHES: """publish|unpublish|deprecate|owner|access|token|adduser|dist-tag|star|team|hook|profile|org|yank
             |push|login|logout; npm publish; nuget push""",
@@ -31,12 +30,18 @@ PROJECT = Shape(
         work sync""",
     takes="--prefix --registry -C --dir --cwd --filter",
 )
+DRY = Shape(
+    dry="""install|i|ci|add|uninstall|remove|rm|update|up|upgrade|dedupe|prune|publish|pack|audit|clean|sync|lock|require
+        |pip --dry-run"""
+)
+"""Only for programs that know the option; others would do it."""
+
 READS = Shape(
     fine="""list|show|info|search|outdated|why|tree|graph|version|help|about|freeze|debug|inspect|hash|index|depends
         |prohibits|validate|which|contents|dependency|specification|query|platform|licenses|diagnose|doctor|compare
-        |metadata|locate-project|pkgid|verify-project|read-manifest|report|environment; config list|get|debug|--list
-        |--show; cache list|info|dir; env info|list|export; pip list|show|freeze|check|tree; * list|dir|find; --list
-        |--where|--venv|--py|--info|--list-sdks|--list-runtimes"""
+        |metadata|locate-project|pkgid|verify-project|read-manifest|report|environment; config list|get|debug; config
+        --list|--show; cache list|info|dir; env info|list|export; pip list|show|freeze|check|tree;
+        python|tool|toolchain|target|component list|dir|find; $ --list|--where|--venv|--py"""
 )
 SYSTEM = Shape(
     dry="--simulate|--dry-run|--just-print|--no-act|--recon|--assumeno",
@@ -49,8 +54,7 @@ SYSTEM = Shape(
     },
     fine="""list|show|search|policy|depends|rdepends|changelog|madison|pkgnames|stats|dump|showpkg|showsrc|info|provides
         |repolist|check-update|repoquery|deplist|check|audit|version|repos|packages|what-provides|ls|deps|uses|outdated
-        |config|doctor|leaves|desc|cat|log|options|find|changes|connections|get|remotes|ps; services list|info;
-        --prefix|--cellar|--cache|--repository|--list-generations""",
+        |config|doctor|leaves|desc|cat|log|options|find|changes|connections|get|remotes|ps; services list|info""",
     net="""install|update|upgrade|download|source|build-dep|full-upgrade|dist-upgrade|reinstall|fetch|refresh
         |find|tap|add""",
     takes="-t -q --target-release",
@@ -80,22 +84,26 @@ SHAPES: dict[str, Shape] = {
     "pip": extend(
         PROJECT,
         READS,
+        DRY,
         fine="check",
         ordinary="--python",
         takes="-r -c -i -t -e --requirement --index-url --python --proxy --target --prefix",
         writes="--log --log-file --local-log --report",
     ),
-    **dict.fromkeys("uv pipenv conda gem bundle".split(), extend(PROJECT, READS, fine="check")),
-    "poetry": extend(PROJECT, READS, bad={SETTINGS: "config * *"}, fine="check"),
+    **dict.fromkeys("pipenv gem bundle".split(), extend(PROJECT, READS, fine="check")),
+    **dict.fromkeys("uv conda".split(), extend(PROJECT, READS, DRY, fine="check")),
+    "poetry": extend(PROJECT, READS, DRY, bad={SETTINGS: "config * *"}, fine="check"),
     # these run scripts, aliases or programs by the names of other subcommands
     "pdm": extend(PROJECT, fine="list|show|info|search"),
     "composer": extend(
         PROJECT,
+        DRY,
         bad={SETTINGS: "config"},
         fine="show|info|outdated|validate|search|why|depends|prohibits|licenses|diagnose|status|about|audit|fund",
     ),
     "cargo": extend(
         PROJECT,
+        DRY,
         bad={SETTINGS: "--config"},
         fine="""tree|metadata|version|search|locate-project|pkgid|verify-project|read-manifest|help|info|report; --list;
             fmt --check; fmt ~|--check""",
@@ -107,7 +115,7 @@ SHAPES: dict[str, Shape] = {
         fine="check|doc; default $",
         net="check|toolchain|component|target",
     ),
-    "dotnet": extend(PROJECT, fine="--info|--list-sdks|--list-runtimes; list|help; nuget|sln list", net="new|tool"),
+    "dotnet": extend(PROJECT, fine="$ --info|--list-sdks|--list-runtimes; list|help; nuget|sln list", net="new|tool"),
     "go": extend(
         PROJECT,
         bad={SETTINGS: "env -w|-u"},
@@ -119,6 +127,7 @@ SHAPES: dict[str, Shape] = {
     "npm": extend(
         PROJECT,
         READS,
+        DRY,
         ordinary="audit fix; ls --fix; pkg set|delete; version *",
         fine="""ls|ll|la|view|v|root|bin|prefix|explain|fund|ping|whoami|audit|get|docs|find-dupes|sbom; config ls;
             cache ls|verify; pkg get; run|run-script $""",
@@ -127,6 +136,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "pnpm": extend(
         PROJECT,
+        dry="publish --dry-run",
         fine="ls|ll|list|why|outdated|root|bin|licenses|audit; config list|get; store path|status",
         takes="-F",
         net="import",
@@ -154,7 +164,8 @@ SHAPES: dict[str, Shape] = {
         verbs=4,
     ),
     "apt": extend(SYSTEM, dry="-s"),
-    **dict.fromkeys("apk brew".split(), extend(SYSTEM, net="search")),
+    "apk": extend(SYSTEM, net="search"),
+    "brew": extend(SYSTEM, fine="--prefix|--cellar|--cache|--repository", net="search"),
     **dict.fromkeys(
         "dnf zypper snap flatpak".split(),
         extend(SYSTEM, bad={UNINSTALLS: "update|up|refresh|history"}, net="search|makecache|in|ref"),
