@@ -111,14 +111,14 @@ SHAPES: dict[str, Shape] = {
     "rustup": extend(
         PROJECT,
         READS,
-        bad={SETTINGS: "default *; override set"},
+        bad={SETTINGS: "default *; override set|unset"},
         fine="check|doc; default $",
         net="check|toolchain|component|target",
     ),
     "dotnet": extend(PROJECT, fine="$ --info|--list-sdks|--list-runtimes; list|help; nuget|sln list", net="new|tool"),
     "go": extend(
         PROJECT,
-        bad={SETTINGS: "env -w|-u"},
+        bad={SETTINGS: "env -w|-u; * --vettool"},
         fine="""version|list|doc|help|vet|env; mod graph|why|verify; tool $; tool nm|objdump|dist; fmt|build -n;
             test --list; mod download --json""",
         net="get",
