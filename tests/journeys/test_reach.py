@@ -253,3 +253,55 @@ def test_no_wrapping_of_a_final_command_runs(repository: Place) -> None:
 def test_none_of_two_hundred_wrappings_of_a_final_command_runs(repository: Place, mode: str) -> None:
     for part in range(5):
         check_wrappings(repository, 40, 100 + part, mode)
+
+
+DETOURS = (
+    "git checkout old -- .env",
+    "git checkout old -- .",
+    "git checkout -f old",
+    "git restore --source=old .env",
+    "git reset --hard old",
+    "git read-tree -u --reset old",
+    "rm .gitignore && git clean -fd",
+    "echo > .gitignore; git clean -fd",
+    "git clean -fd -e '!.env'",
+    "git ls-files -o | xargs rm",
+    "git ls-files --others --ignored --exclude-standard | xargs rm",
+    "git ls-tree -r --name-only old | xargs rm -f",
+    "git diff --name-only old | xargs rm -f",
+    "ls -d .e* | xargs rm",
+    "ls .env | xargs rm",
+    "ls -A tpl | xargs rm",
+    "grep -l -eSECRET .env notes.txt | xargs rm",
+    "grep -Rl key keys | xargs rm",
+    "find keys/ -type f -delete",
+    "find keys -follow -type f -delete",
+    "cd keys && find . -delete",
+    "rm -r keys/",
+    "rm link/../local.env",
+    "cd link && rm ../local.env",
+    "echo x > link/../local.env",
+)
+"""Ways to lose a file that undo does not cover without naming it."""
+
+
+@pytest.mark.parametrize("mode", ["auto", "yolo"])
+def test_no_detour_loses_what_undo_does_not_cover(repository: Place, mode: str) -> None:
+    precious = {".env": "SECRET=1\n", "secrets/key.txt": "key\n", "src/local.env": "SECRET=2\n"}
+    git(repository, "checkout", "-q", "-b", "old")
+    (repository.work / ".env").write_text("OLD=1\n")
+    git(repository, "add", "-f", ".env")
+    git(repository, "commit", "-qm", "holds what is ignored later")
+    git(repository, "checkout", "-q", "main")
+    (repository.work / ".gitignore").write_text("*.env\nsecrets/\nnode_modules/\nbuild/\n__pycache__/\n!tpl/.env\n")
+    for name, text in {**precious, "tpl/.env": "", "src/deep/a.txt": ""}.items():
+        (repository.work / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository.work / name).write_text(text)
+    (repository.work / "keys").symlink_to("secrets")
+    (repository.work / "link").symlink_to("src/deep")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "second")
+    answers = work(repository, *DETOURS, flags=("--permission-mode", mode))
+    ran = [command for command, answer in zip(DETOURS, answers, strict=True) if not answer.startswith("[overt] Denied")]
+    assert ran == []
+    assert {name: (repository.work / name).read_text() for name in precious} == precious

@@ -153,3 +153,11 @@ def test_git_work_is_a_loss_only_in_changed_files_that_undo_does_not_cover(work:
     assert set(lost(cover_of(work).survey(change("tracked")))) == {".env", "data/big.bin"}
     assert set(lost(cover_of(work).survey(change("tracked", "data")))) == {"data/big.bin"}
     assert lost(cover_of(work).survey(change("tracked", "src"))) == {}
+
+
+def test_a_whole_work_tree_outside_the_temporary_folders_is_covered(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("overt.world.losses.PRIVATE", ())
+    (work / "data" / "big.bin").unlink()
+    assert lost(cover_of(work).survey(change("tracked", "."))) == {}
