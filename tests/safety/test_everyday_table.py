@@ -36,6 +36,9 @@ def cover(tmp_path_factory: pytest.TempPathFactory) -> UndoCover:
         (root / name).write_text(name)
     (root / ".gitignore").write_text("node_modules/\nbuild/\n.env\n")
     subprocess.run(["git", "init", "-q", str(root)], check=True)
+    for message in ("one", "two"):
+        identity = ("-c", "user.name=n", "-c", "user.email=n@x")
+        subprocess.run(["git", *identity, "commit", "-q", "--allow-empty", "-m", message], cwd=root, check=True)
     store = shadow(folder / "shadow", root)
     home = folder / "home"
     return UndoCover(root=str(root), home=str(home), snapshot=store.take(), shadow=store, git=GIT)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from overt.safety._call import Call
+from overt.safety._listing import REVISION
 from overt.safety._options import Shape, options
 from overt.safety._runners import command_start
 from overt.safety._shapes import judge_shape
@@ -18,6 +19,7 @@ GLOBAL_TAKES = frozenset(
 
 REWRITES = Reason("rewrites commits", "worktree")
 DISCARDS = Reason("throws away work that was not committed", "worktree")
+OVERWRITES = Reason("writes files of another commit over those here", "worktree")
 CHANGES = Reason("changes or deletes files", "files")
 DELETES = Reason("deletes files that git does not know", "untracked", "delete")
 REFS = Reason("deletes or moves branches or tags", "worktree")
@@ -154,16 +156,39 @@ def git(call: Call) -> None:
     if name == "push" and any(word.text.startswith(("+", ":")) for word in given.operands[1:]):
         refspec = next(word.text for word in given.operands[1:] if word.text.startswith(("+", ":")))
         return call.dangerous(OTHERS, key=("git", "push", refspec))
+    if overwritten := _overwritten(call, name, rest, given.operands[1:]):
+        call.dangerous(OVERWRITES, overwritten)
     if name in ("rm", "mv") and not given.holds("-n", "--dry-run"):
         kept = name == "rm" and given.has("--cached")  # the files stay
         return call.dangerous(DISCARDS if kept else CHANGES, None if kept else given.operands[1:])
     if name == "clean" and not given.holds("-n", "--dry-run"):
+        given = options(rest, frozenset({"-e", "--exclude"}))
         folders = given.operands[1:] or [literal(".")]
-        also_ignored = given.has("-x", "-X")
+        spared = [*given.values("-e", "--exclude")]  # `!.env` among them takes it from what is ignored
+        also_ignored = given.has("-x", "-X") or any("!" in word.text or word.hole for word in spared)
         return call.dangerous(DELETES, folders, kind="unpack" if also_ignored or _twice_forced(rest) else "untracked")
     if name in ("clone", "fetch", "pull", "ls-remote") and _on_this_machine(given.operands[1:]):
         shape = replace(shape, net="")
     return judge_shape(call, shape, rest)
+
+
+def _overwritten(call: Call, name: str, rest: tuple[Word, ...], operands: Sequence[Word]) -> Sequence[Word]:
+    """Which commit is written over what lies in the work tree, ignored files included, and at which paths."""
+    texts = [word.text for word in rest]
+    commit, paths = operands[:1], operands[1:]
+    if name == "restore":
+        commit, paths = [*options(rest, frozenset({"-s", "--source"})).values("-s", "--source")][:1], operands
+    elif name == "checkout":
+        named = commit and texts[1:2] != ["--"] and not call.bench.exists(commit[0].text)
+        commit = commit if named and (paths or {"-f", "--force"}.intersection(texts)) else ()
+    elif name == "read-tree":
+        paths = ()
+    elif name != "reset" or not {"--hard", "--keep", "--merge"}.intersection(texts):
+        commit = ()
+    if not commit or commit[0].text in ("HEAD", "@"):
+        return ()
+    text = f"{REVISION}{commit[0].text}"
+    return (replace(commit[0], text=text, plain=text), *(word for word in paths if word.text != "--"))
 
 
 def _twice_forced(rest: tuple[Word, ...]) -> bool:

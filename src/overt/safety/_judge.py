@@ -11,7 +11,7 @@ from overt.safety import _builtins, _code, _each, _files, _runners, _scripts
 from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Change, shown
 from overt.safety._git import git
 from overt.safety._items import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
-from overt.safety._listing import NOT_IGNORED
+from overt.safety._listing import NOT_IGNORED, REVISION
 from overt.safety._options import in_value
 from overt.safety._programs import READERS
 from overt.safety._shapes import ALWAYS, CONVERTERS, DISKS, SHAPES, converter, judge_shape, judge_stranger, touched
@@ -126,14 +126,14 @@ class Judge:
                     unknown = True
                     continue
                 text = folder
-            if text == NOT_IGNORED:
+            if text == NOT_IGNORED or text.startswith(REVISION):
                 paths[text] = None
             elif text.startswith(("/", "~")):
-                paths[text if text.startswith("~") else posixpath.normpath(text)] = None
+                paths[text if text.startswith("~") else _entered("", text)] = None
             elif self._here is None:
                 unknown = True
             else:
-                paths.update(dict.fromkeys(sorted(_place(folder, text) for folder in self._here)))
+                paths.update(dict.fromkeys(sorted(_entered(folder, text) for folder in self._here)))
         return tuple(paths), unknown
 
     def exists(self, path: str) -> bool:
@@ -144,7 +144,8 @@ class Judge:
         if folder is None or not folder.literal or folder.text.startswith(("~", "-")) or self._here is None:
             self._here = self._anywhere = None
             return
-        self._here = frozenset(_place(old, folder.text) for old in self._here)
+        logical = {posixpath.normpath(posixpath.join(old, folder.text)) for old in self._here}
+        self._here = frozenset(logical | {_place(old, folder.text) for old in self._here})
         if self._anywhere is not None:
             self._anywhere |= self._here
 
@@ -157,7 +158,7 @@ class Judge:
             self.note("dangerous", shown, why, Change(kind="files", touches=(word,)), opaque=True)
             return
         places = sorted(_place(folder, word.text) for folder in self._here) if self._here is not None else [word.text]
-        self.writes.update(dict.fromkeys(places))
+        self.writes.update(dict.fromkeys(map(posixpath.normpath, places)))
         name = posixpath.basename(word.text.rstrip("/"))
         why = ""
         if any(protected_name(place) for place in places):
@@ -323,9 +324,21 @@ def _only_wraps(name: str, words: Sequence[Word]) -> bool:
 
 
 def _place(folder: str, path: str) -> str:
+    """A path as the system walks it: behind a link, `..` is not where the name says. So it stays, unless it is first."""
     if path.startswith("~"):
         return path
-    return posixpath.normpath(posixpath.join(folder, path))
+    joined = posixpath.join(folder, path)
+    parts = [part for part in joined.split("/") if part not in ("", ".")]
+    names = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
+    if ".." not in parts[names:]:
+        return posixpath.normpath(joined)
+    return f"{'/' if joined.startswith('/') else ''}{'/'.join(parts)}"
+
+
+def _entered(folder: str, path: str) -> str:
+    """The place of a path; one that ends in a slash or a dot means the folder that a link leads to."""
+    place = _place(folder, path)
+    return f"{place}/" if path.endswith(("/", "/.")) or (path == "." and place not in ("", ".")) else place
 
 
 VERSIONS = frozenset("--version --help -V -VV -Vv -vV -version".split())

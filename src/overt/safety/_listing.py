@@ -47,10 +47,8 @@ REFERENCES = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|[0-9@*])")
 NOT_IGNORED = ":not-ignored"
 """Stands among places for all files of the workspace that git does not ignore."""
 
-SHOWS_MORE = re.compile(r"-\w*[uUIHaA.]|--(?:no-ignore|hidden|ignored|unrestricted|no-index|all|almost-all)")
-"""Options under which a command lists hidden or ignored files, or may."""
-
-PATTERN_OPTION = re.compile(r"-[a-z]*[ef]|--(?:regexp|file)\b")
+REVISION = ":revision:"
+"""Stands before the name of a commit among places: for all files that this commit holds."""
 
 LONGEST = 300
 
@@ -72,35 +70,44 @@ def listed_places(command: str) -> tuple[str, ...]:
     program, *args = words or [""]
     if any(mark in word for word in words for mark in "$`") or not args:
         return ()
-    if program == "find":
-        return found_places(args)
-    if any(SHOWS_MORE.match(word) for word in args) or (program == "git" and _lists_untracked(args)):
-        return ()
+    options = [word for word in args if word.startswith("-") and word != "--"]
     operands = [word for word in args if not word.startswith("-")]
-    if program in ("grep", "rg") and not any(PATTERN_OPTION.match(word) for word in args):
-        operands = operands[1:]
-    if program == "ls":
-        return tuple(path for folder in operands or ["."] for path in (folder, f"{folder}/*"))
-    if program == "rg":  # a file that is named is searched whether it is ignored or not
-        return tuple(operands) or (NOT_IGNORED,)
-    if program in ("git", "fd", "fdfind"):
-        return (NOT_IGNORED,)
+    if program == "git":
+        return (NOT_IGNORED,) if _lists_index(operands, options) else ()
+    if program in ("rg", "fd", "fdfind"):  # names that are given are searched even if git ignores them
+        return (NOT_IGNORED, *_followed(operands)) if all(map(KEEPS_IGNORED.fullmatch, options)) else ()
+    if program == "ls":  # of a folder it prints bare names
+        hidden = any(re.fullmatch(r"-\w*[aAf]\w*|--(?:almost-)?all", option) for option in options)
+        return (*operands, "*", *((".*",) if hidden else ()))
     if program == "grep":
-        return tuple(operands)
-    return ()
+        whole = any(re.fullmatch(r"-\w*[efdR].*|--(?:reg|file|dir|deref).*", each) for each in options)
+        return () if whole else _followed(operands[1:])
+    return found_places(args) if program == "find" else ()
 
 
-def _lists_untracked(args: Sequence[str]) -> bool:
-    """`git ls-files -i` lists ignored files, and so does `-o` without --exclude-standard."""
-    short = "".join(word for word in args if re.fullmatch(r"-[a-z]+", word))
-    others = "o" in short or "--others" in args or "--untracked" in args
-    return (args[0] == "ls-files" and "i" in short) or (others and "--exclude-standard" not in args)
+KEEPS_IGNORED = re.compile(r"-[lnicwFsSq0]+|-[te]\w*|--(?:files|files-with-matches|type(?:=\w+)?|null|sort=\w+)")
+"""Options of `rg` and `fd` that leave out what git ignores."""
+
+
+def _lists_index(operands: Sequence[str], options: Sequence[str]) -> bool:
+    """True if git prints names that it has in its index, and neither those it ignores nor those of an old commit."""
+    if operands[:1] == ["ls-files"]:
+        return not any(re.fullmatch(r"-\w*[oix].*|--(?:o|i|e).*", option) for option in options)
+    if operands[:1] == ["grep"]:
+        return not any(re.match(r"--(?:no-index|untracked|no-ex)", option) for option in options)
+    return operands == ["diff"] and "--no-index" not in options
+
+
+def _followed(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{path.rstrip('/')}/" for path in paths if path.rstrip("/"))
 
 
 def found_places(args: Sequence[str]) -> tuple[str, ...]:
     """What `find` may name: a name in any folder below its roots where one is given, else all that lies there."""
     start = next((at for at, word in enumerate(args) if word[:1] in ("-", "(", "!")), len(args))
     roots, tests = args[:start] or ["."], list(args[start:])
+    if {"-L", "-H", "-follow", "-files0-from"}.intersection(args):
+        return ()
     plain = not {"-o", "-or", "!", "-not", ","}.intersection(tests) and tests.count("-name") == 1
     name = next(iter(tests[tests.index("-name") + 1 :]), "") if plain else ""
     return tuple(f"{root}/**/{name}" if name and "/" not in name else root for root in roots)

@@ -61,6 +61,8 @@ def changes_of(reading: Reading) -> dict[int, Change]:
     for place, cause in enumerate(reading.dangers):
         if scope := SCOPES.get(cause.kind):
             scope = "everything" if cause.unknown else scope
+            if scope == "unignored" and (reading.redirects or len(reading.notable) > 1):
+                scope = "below"  # another part of the line may change what is ignored
             changes[place] = Change(scope=scope, paths=cause.touches, follows=cause.verb == "change")
     return changes
 

@@ -24,6 +24,7 @@ from overt.world.shadow import NEWLY_COVERED, Shadow, Taken
 PRIVATE = ("/tmp", "/var/tmp")
 """A sandbox with all walls has folders of its own there."""
 NOT_IGNORED = ":not-ignored"
+REVISION = ":revision:"
 REBUILT = frozenset(
     """node_modules bower_components __pycache__ .venv .tox .nox .eggs .pytest_cache .mypy_cache .ruff_cache .hypothesis
     .parcel-cache .turbo .next .nuxt .svelte-kit .gradle .dart_tool .stack-work .zig-cache zig-cache elm-stuff
@@ -32,6 +33,7 @@ REBUILT = frozenset(
 """Folders that a tool can rebuild."""
 REBUILT_IF_IGNORED = frozenset("target dist build out obj coverage htmlcov venv .coverage .DS_Store".split())
 REBUILT_ENDINGS = tuple(".pyc .pyo .o .obj .a .so .dylib .class .egg-info .tsbuildinfo .gcda .gcno .swp".split())
+LIST_TREE = ("ls-tree", "-r", "-z", "--name-only", "--end-of-options")
 MOST_MATCHES = 5000
 MOST_LOSSES = 20
 GIT_TIMEOUT_S = 10.0
@@ -62,11 +64,12 @@ class _Search:
         self._undone = False
 
     def run(self, change: Change) -> Survey:
-        paths = [path for path in change.paths if path != NOT_IGNORED]
+        paths = [path for path in change.paths if path != NOT_IGNORED and not path.startswith(REVISION)]
         if change.scope == "everything":
             self._everything()
         elif change.scope == "tracked":
-            self._tracked(tuple(self._expand(paths)))
+            revisions = [path.removeprefix(REVISION) for path in change.paths if path.startswith(REVISION)]
+            self._tracked(tuple(self._expand(paths)), revisions)
         if NOT_IGNORED in change.paths:
             self._below("", ignored=False)
         for path in self._expand(paths) if change.scope != "tracked" else ():
@@ -82,7 +85,7 @@ class _Search:
             elif path.startswith("~"):
                 yield f"/home/{path[1:]}"  # of another user, so outside whatever it is
                 continue
-            whole = os.path.normpath(os.path.join(self._cover.root, path))
+            whole = self._resolve(path)
             if not path.startswith("/") and lies_below(whole, self._cover.root) is None:
                 self._lose(whole, OUTSIDE)  # even where that is the folder for temporary files
                 continue
@@ -101,6 +104,15 @@ class _Search:
             fixed = whole[: min(whole.index(mark) for mark in "*?[" if mark in whole)]
             if not self._is_writable(os.path.dirname(fixed)):
                 yield os.path.dirname(fixed)  # it cannot be told what it matches there later
+
+    def _resolve(self, path: str) -> str:
+        """Behind a link, `..` and what ends in a slash lie where the link leads."""
+        joined = os.path.join(self._cover.root, path)
+        if ".." in path.split("/")[:-1]:
+            folder, name = os.path.split(joined.rstrip("/"))
+            joined = os.path.join(os.path.realpath(folder), name)
+        whole = os.path.normpath(joined)
+        return os.path.realpath(whole) if path.endswith(("/", "..")) and not whole.endswith("*") else whole
 
     def _is_writable(self, path: str) -> bool:
         real = os.path.realpath(path)
@@ -148,18 +160,25 @@ class _Search:
             self._lose(folder, OUTSIDE)
         self._below("", ignored=True)
 
-    def _tracked(self, paths: Sequence[str]) -> None:
-        """Work that was not committed, in files that git has and undo does not cover; only at `paths`, if any."""
+    def _tracked(self, paths: Sequence[str], revisions: Sequence[str] = ()) -> None:
+        """Work that was not committed, in files that git has and undo does not cover; only at `paths`, if any.
+
+        Files of `revisions` are written over what lies in their place, ignored or not.
+        """
         cover = self._cover
         for path in paths:
-            if not self._is_writable(os.path.dirname(path)):
+            if path != cover.root and not self._is_writable(os.path.dirname(path)):
                 self._lose(path, OUTSIDE)
         if cover.snapshot is None or cover.shadow is None:
             self._lose("uncommitted work", cover.why_not)
             return
         self._undone = True
         try:
-            changed = self._changed_in_git()
+            changed = self._names_from_git("diff-files", "-z", "--name-only", "--relative", *NO_PROGRAMS)
+            if revisions:
+                tracked = set(self._names_from_git("ls-files", "-z"))
+                others = {name for each in revisions for name in self._names_from_git(*LIST_TREE, each)}
+                changed += sorted(others - tracked)
             ignored = cover.shadow.ignored_paths(changed) if changed else set()
         except OvertError as error:
             self._lose("uncommitted work", error.message)
@@ -173,19 +192,18 @@ class _Search:
             if name in uncovered and (not paths or any(lies_below(whole, path) is not None for path in paths)):
                 self._lose(name, uncovered[name])
 
-    def _changed_in_git(self) -> Sequence[str]:
-        """Tracked files that differ from the index, counted from the workspace."""
+    def _names_from_git(self, *words: str) -> list[str]:
+        """File names that a git command prints, counted from the workspace, of what is there."""
         cover = self._cover
         repository = find_repository(cover.root)
         if repository is None or not cover.git:
-            return ()
+            return []
         places = GitPlaces(
             git_dir=repository.git_dir,
             cwd=cover.root,
             read=(repository.git_dir, repository.common_dir, repository.work_tree),
             work_tree=repository.work_tree,
         )
-        words = ("diff-files", "-z", "--name-only", "--relative", *NO_PROGRAMS)
         child = start_git(cover.git, words, places)
         try:
             out, err = child.communicate(timeout=GIT_TIMEOUT_S)
@@ -195,7 +213,8 @@ class _Search:
             raise OvertError(f"git took longer than {GIT_TIMEOUT_S:g} s") from None
         if child.returncode:
             raise OvertError(f"git: {err.decode('utf-8', 'replace').strip()[-200:]}")
-        return [show_name(os.fsdecode(name)) for name in out.split(b"\0")[:-1]]
+        names = [os.fsdecode(name) for name in out.split(b"\0")[:-1]]
+        return [show_name(name) for name in names if os.path.lexists(os.path.join(cover.root, name))]
 
     def _below(self, below: str, *, ignored: bool) -> None:
         """Judge a file, or all that lies in a folder, by what the snapshot left out."""
