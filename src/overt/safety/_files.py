@@ -195,7 +195,7 @@ LOOPBACK = re.compile(
 )
 CURL_TAKES = """-o -T -d -F -K -c -D -b -X -H -u -A -e -x -m -w -r -C -E -Q -t -y -Y -z -P -U --output --upload-file
     --data --data-raw --data-binary --data-urlencode --form --json --config --cookie-jar --dump-header --cookie
-    --request --header --user --user-agent --referer --proxy --max-time --connect-timeout --write-out --range --retry
+    --request --header --proxy-header --url-query --variable --oauth2-bearer --user --user-agent --referer --proxy --max-time --connect-timeout --write-out --range --retry
     --retry-delay --cacert --cert --key --trace --trace-ascii --stderr --etag-save --hsts --unix-socket --resolve
     --url --output-dir --limit-rate --interface --netrc-file --data-ascii --form-string --quote --continue-at
     --time-cond --engine --libcurl --proto --alt-svc --ssl-sessions"""
@@ -222,7 +222,9 @@ def curl(call: Call) -> None:
     sent = [
         *given.values("-d", "--data", "--data-binary", "--data-urlencode", "-F", "--form", "--json", "--data-ascii")
     ]
-    if given.has("-T", "--upload-file") or any("@" in word.text for word in sent):
+    files = given.values("-H", "--header", "--proxy-header", "--url-query", "--variable", "-F", "--form", exact=False)
+    named = any(re.match(r"@|[\w.-]*@(?!.*:)|[^@<]*=[@<]", word.text) for word in files)
+    if given.has("-T", "--upload-file") or named or any("@" in word.text for word in sent):
         call.send("sends a file elsewhere")
     elif any(word.computed for word in (*sent, *given.values("--data-raw", "--form-string"))):
         call.send("sends what another command prints")
@@ -240,6 +242,7 @@ def _method(call: Call, given: Options, *names: str) -> None:
 
 
 def _online(call: Call, urls: Sequence[Word]) -> None:
+    call.bench.connects = True  # this machine, if no other: with the network open that is the host's own
     if any(not LOOPBACK.match(word.text) for word in urls):
         call.online()
 

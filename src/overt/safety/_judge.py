@@ -76,7 +76,7 @@ class Judge:
         self.commands: dict[str, None] = {}
         self.writes: dict[str, None] = {}
         self.notable: dict[str, None] = {}
-        self.opaque = self.network = self.redirects = self.sends = self.causes_left_out = False
+        self.opaque = self.network = self.redirects = self.sends = self.connects = self.causes_left_out = False
         self._functions: set[str] = set()
         self._known: Known = {}
         self._here: frozenset[str] | None = frozenset({""})
@@ -265,13 +265,15 @@ class Judge:
 
     def _measured(self, call: Call) -> None:
         """Judge one simple command apart from the others, to know which of them rules have to cover."""
-        level, network, self.level, self.network = self.level, self.network, 0, False
+        level, network, connects = self.level, self.network, self.connects
+        self.level, self.network, self.connects = 0, False, False
         self._alone(call)
         if self.network and not self.level and any(word.computed for word in call.args):
             call.send("sends what another command prints")
-        if (self.level or self.network) and call.shown in self.commands:
+        if (self.level or self.network or self.connects) and call.shown in self.commands:
             self.notable[call.shown] = None
         self.level, self.network = max(level, self.level), network or self.network
+        self.connects |= connects
 
     def _alone(self, call: Call) -> None:
         words, first = call.words, call.words[0]

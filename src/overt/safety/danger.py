@@ -67,7 +67,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     `opaque`: something could not be understood, so no rule may allow it. `network`: known to need the network.
     `writes`: files written to where their names are known, counted from the workspace; `redirects`: some of them,
     or others, by redirection, so that the commands alone do not tell of them.
-    `notable`: the simple commands that are not harmless or need the network; the others need no rule.
+    `notable`: the simple commands that are not harmless or connect to anything; the others need no rule.
     `sends`: data leaves that the words of the command do not show, such as the output of another command.
     """
 

@@ -71,8 +71,11 @@ def matching(rules: Iterable[Rule], subject: Subject, action: str) -> Rule | Non
 def opens_network(rules: Iterable[Rule], subject: Subject) -> bool:
     """True if rules open the network to a command: they cover every part that is not both harmless and offline.
 
-    A stored rule for one exact command opens it where that command is known to need it: the person has seen it.
+    A stored rule for one exact command opens it where that command is known to need it: the person has seen it. Where
+    the line itself changes which code runs (`PATH=. npm ci`), the name in a rule says nothing.
     """
+    if any(cause.kind == "environment" for cause in subject.reading.causes):
+        return False
     needed = subject.reading.network
     granting = (rule for rule in rules if rule.network or (rule.exact and rule.origin == ALWAYS and needed))
     return subject.tool == "bash" and matching(granting, subject, "allow") is not None
