@@ -195,7 +195,8 @@ LOOPBACK = re.compile(
 )
 CURL_TAKES = """-o -T -d -F -K -c -D -b -X -H -u -A -e -x -m -w -r -C -E -Q -t -y -Y -z -P -U --output --upload-file
     --data --data-raw --data-binary --data-urlencode --form --json --config --cookie-jar --dump-header --cookie
-    --request --header --proxy-header --url-query --variable --oauth2-bearer --user --user-agent --referer --proxy --max-time --connect-timeout --write-out --range --retry
+    --request --header --proxy-header --url-query --variable --oauth2-bearer --user --user-agent --referer --proxy
+        --max-time --connect-timeout --write-out --range --retry
     --retry-delay --cacert --cert --key --trace --trace-ascii --stderr --etag-save --hsts --unix-socket --resolve
     --url --output-dir --limit-rate --interface --netrc-file --data-ascii --form-string --quote --continue-at
     --time-cond --engine --libcurl --proto --alt-svc --ssl-sessions"""

@@ -326,7 +326,7 @@ def _only_wraps(name: str, words: Sequence[Word]) -> bool:
 
 
 def _place(folder: str, path: str) -> str:
-    """A path as the system walks it: behind a link, `..` is not where the name says. So it stays, unless it is first."""
+    """A path as the system walks it. Behind a link, `..` is not where the name says, so it stays unless it is first."""
     if path.startswith("~"):
         return path
     joined = posixpath.join(folder, path)
