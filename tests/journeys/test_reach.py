@@ -262,6 +262,8 @@ DETOURS = (
     "git restore --source=old .env",
     "git reset --hard old",
     "git read-tree -u --reset old",
+    "git stash --all; git stash drop",
+    "git config -f .env user.name x",
     "rm .gitignore && git clean -fd",
     "echo > .gitignore; git clean -fd",
     "git clean -fd -e '!.env'",
@@ -305,3 +307,42 @@ def test_no_detour_loses_what_undo_does_not_cover(repository: Place, mode: str) 
     ran = [command for command, answer in zip(DETOURS, answers, strict=True) if not answer.startswith("[overt] Denied")]
     assert ran == []
     assert {name: (repository.work / name).read_text() for name in precious} == precious
+
+
+def test_a_staged_file_that_is_ignored_is_not_lost_with_the_index(repository: Place) -> None:
+    added, reset = work(repository, "git add -f .env", "git reset --hard")
+    assert "Denied" not in added and reset.startswith("[overt] Denied")
+    assert (repository.work / ".env").read_text() == IGNORED[".env"]
+
+
+@pytest.mark.parametrize("command", ["git apply fix.patch", "patch -p1 < fix.patch", "patch -p1 -i fix.patch"])
+def test_a_patch_does_not_change_an_ignored_file(repository: Place, command: str) -> None:
+    (repository.work / "fix.patch").write_text("--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-SECRET=1\n+SECRET=2\n")
+    work(repository, command)
+    assert (repository.work / ".env").read_text() == IGNORED[".env"]
+
+
+@pytest.mark.parametrize("command", ["git checkout old", "git switch old", "git cherry-pick old"])
+def test_another_branch_does_not_replace_an_ignored_file(repository: Place, command: str) -> None:
+    git(repository, "checkout", "-q", "-b", "old")
+    (repository.work / ".env").write_text("OLD=1\n")
+    git(repository, "add", "-f", ".env")
+    git(repository, "commit", "-qm", "holds what is ignored later")
+    git(repository, "checkout", "-q", "main")
+    (repository.work / ".env").write_text(IGNORED[".env"])
+    work(repository, command)
+    assert (repository.work / ".env").read_text() == IGNORED[".env"]
+
+
+@pytest.mark.parametrize(
+    "command", ["ln -s .env x && echo a > x", "ln .env x; echo a > x", "ln -s . here; rm here/.env"]
+)
+def test_a_link_made_by_the_same_line_does_not_hide_what_it_leads_to(repository: Place, command: str) -> None:
+    work(repository, command)
+    assert (repository.work / ".env").read_text() == IGNORED[".env"]
+
+
+@pytest.mark.parametrize("command", ["zip -m z.zip .env", "git add -f .env && git reset --hard"])
+def test_an_ignored_file_is_not_taken_away_by_another_name_for_deleting(repository: Place, command: str) -> None:
+    work(repository, command)
+    assert (repository.work / ".env").read_text() == IGNORED[".env"]

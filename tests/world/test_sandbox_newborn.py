@@ -98,3 +98,16 @@ def test_a_hook_in_a_repository_that_a_command_makes_is_refused_and_plain_work_g
             "changed by the user",
         )
         assert (plain, hook[0], stage.git("log", "--format=%s")) == ([0, "", ""], 1, "a\n")
+
+
+@USERS
+@pytest.mark.parametrize("folder", ["a/b/c/d/e", "node_modules/x"])
+def test_a_file_that_leads_to_another_repository_does_not_stay_wherever_it_lies(user: str, folder: str) -> None:
+    """`git status` in that folder, by a person or an editor, would run what the other repository names."""
+    with staged(user) as stage:
+        stage.repository()
+        bare = (
+            "mkdir -p p/objects p/refs; echo ref: refs/heads/m > p/HEAD; echo '[core]\nfsmonitor = ./evil' > p/config"
+        )
+        stage.one(f"{bare}; mkdir -p {folder}; echo gitdir: $PWD/p > {folder}/.git; true")
+        assert not (stage.workspace / folder / ".git").exists()
