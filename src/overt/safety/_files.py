@@ -36,8 +36,11 @@ def copy(call: Call) -> None:
     clobbers = given.has("-f", "--force") if linking else not given.has("-n", "--no-clobber")
     into = given.has("-t", "--target-directory") or folder.text.endswith("/") or folder.text in (".", "..")
     places = [_inside(folder, source) for source in sources] if into or len(sources) > 1 else [folder]
+    makes_links = call.name in ("ln", "link") or given.has("-l", "-s", "-P", "-d", "-a", "--link", "--symbolic-link")
     for place in places:
         call.write(place, append=not clobbers)
+        if makes_links:
+            call.bench.link(place, call.shown)
 
 
 def _inside(folder: Word, source: Word) -> Word:
@@ -123,7 +126,7 @@ def compress(call: Call) -> None:
 def zip_(call: Call) -> None:
     given = call.options("-b -t -tt -i -x -n -P --exclude --include")
     if given.has("-m", "-d", "-f", "-u", "-F", "-T", "-TT", "--move", "--delete", "--freshen", "--update", "--test"):
-        return call.dangerous("changes an archive, deletes files or runs a program", given.operands[:1])
+        return call.dangerous("changes an archive, deletes files or runs a program", given.operands)
     if not given.operands or given.operands[0].text == "-":
         return call.harmless()
     name = given.operands[0]
@@ -195,8 +198,8 @@ LOOPBACK = re.compile(
 )
 CURL_TAKES = """-o -T -d -F -K -c -D -b -X -H -u -A -e -x -m -w -r -C -E -Q -t -y -Y -z -P -U --output --upload-file
     --data --data-raw --data-binary --data-urlencode --form --json --config --cookie-jar --dump-header --cookie
-    --request --header --proxy-header --url-query --variable --oauth2-bearer --user --user-agent --referer --proxy
-        --max-time --connect-timeout --write-out --range --retry
+    --request --header --proxy-header --url-query --variable --oauth2-bearer
+    --user --user-agent --referer --proxy --max-time --connect-timeout --write-out --range --retry
     --retry-delay --cacert --cert --key --trace --trace-ascii --stderr --etag-save --hsts --unix-socket --resolve
     --url --output-dir --limit-rate --interface --netrc-file --data-ascii --form-string --quote --continue-at
     --time-cond --engine --libcurl --proto --alt-svc --ssl-sessions"""

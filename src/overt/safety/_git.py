@@ -17,6 +17,7 @@ GLOBAL_TAKES = frozenset(
     "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source".split()
 )
 
+TAKES_IGNORED = Reason("takes ignored files out of the work tree", "unpack", "move")
 REWRITES = Reason("rewrites commits", "worktree")
 DISCARDS = Reason("throws away work that was not committed", "worktree")
 OVERWRITES = Reason("writes files of another commit over those here", "worktree")
@@ -142,6 +143,8 @@ def git(call: Call) -> None:
     if name == "rebase":
         for word in options(rest, frozenset({"-x", "--exec"})).values("-x", "--exec"):
             call.script(word)
+    if name == "stash" and given.has("-a", "--all"):
+        call.dangerous(TAKES_IGNORED, [literal(".")])
     if name == "bundle" and len(rest) > 2 and rest[1].text == "create":
         names = options(rest[2:], frozenset({"--version"})).operands
         call.write(names[0]) if names and names[0].text != "-" else None
@@ -255,6 +258,8 @@ def _config(call: Call, rest: tuple[Word, ...]) -> None:
         and not given.operands[0].hole
         and not given.has("-e", "--edit", "--rename-section")
     ):
+        for word in given.values("-f", "--file"):
+            call.write(word)
         return call.ordinary("changes settings")
     return call.dangerous(CONFIG)
 

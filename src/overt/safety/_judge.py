@@ -49,13 +49,13 @@ def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> R
         judge.script(command.replace("\\\n", ""), depth=0)
     if not command.strip():
         judge.note("ordinary", "", "")
-    causes = [*judge.causes.values()]
+    causes = [judge.through_links(cause) for cause in judge.causes.values()]
     if any(cause.kind == "environment" for cause in causes):  # then words may mean other files than those read here
         causes = [replace(cause, unknown=cause.unknown or bool(cause.touches)) for cause in causes]
     if judge.causes_left_out:
         causes.append(Cause(words=command[:80], why="holds too many commands to tell them apart", kind="code"))
     return Reading(
-        hazard=LEVELS[judge.level],
+        hazard="dangerous" if any(cause.dangerous for cause in causes) else LEVELS[judge.level],
         causes=tuple(causes),
         commands=tuple(judge.commands),
         opaque=judge.opaque,
@@ -77,6 +77,7 @@ class Judge:
         self.writes: dict[str, None] = {}
         self.notable: dict[str, None] = {}
         self.opaque = self.network = self.redirects = self.sends = self.connects = self.causes_left_out = False
+        self._links: dict[str, str] = {}
         self._functions: set[str] = set()
         self._known: Known = {}
         self._here: frozenset[str] | None = frozenset({""})
@@ -174,6 +175,20 @@ class Judge:
         self.note(
             "dangerous" if why else "ordinary", shown, why or "writes a file", Change(kind="files", touches=(word,))
         )
+
+    def link(self, name: Word, shown: str) -> None:
+        """A link that the text makes: where it leads is not seen when its parts are judged."""
+        self._links |= dict.fromkeys(self._places([name])[0], shown)
+
+    def through_links(self, cause: Cause) -> Cause:
+        """What is changed through such a link could be anything; deleting the link itself is not."""
+        for place, maker in self._links.items():
+            behind = any(
+                path.startswith(f"{place}/") or (path == place and cause.verb == "change") for path in cause.touches
+            )
+            if behind and cause.words != maker:
+                return replace(cause, dangerous=True, unknown=True, why=f"{cause.why} through a link it makes itself")
+        return cause
 
     def set_variable(self, name: str, value: Word) -> None:
         """As a wrapper does for what it runs; what the text itself sets was found when it was parsed."""
@@ -326,7 +341,7 @@ def _only_wraps(name: str, words: Sequence[Word]) -> bool:
 
 
 def _place(folder: str, path: str) -> str:
-    """A path as the system walks it. Behind a link, `..` is not where the name says, so it stays unless it is first."""
+    """A path as the system walks it: behind a link, `..` is not where the name says, so it stays there."""
     if path.startswith("~"):
         return path
     joined = posixpath.join(folder, path)

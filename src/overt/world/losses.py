@@ -9,6 +9,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -33,6 +34,7 @@ REBUILT = frozenset(
 """Folders that a tool can rebuild."""
 REBUILT_IF_IGNORED = frozenset("target dist build out obj coverage htmlcov venv .coverage .DS_Store".split())
 REBUILT_ENDINGS = tuple(".pyc .pyo .o .obj .a .so .dylib .class .egg-info .tsbuildinfo .gcda .gcno .swp".split())
+STAGED = ("diff-index", "--cached", "-z", "--name-only", "--relative", *NO_PROGRAMS, "HEAD")
 LIST_TREE = ("ls-tree", "-r", "-z", "--name-only", "--end-of-options")
 MOST_MATCHES = 5000
 MOST_LOSSES = 20
@@ -175,6 +177,8 @@ class _Search:
         self._undone = True
         try:
             changed = self._names_from_git("diff-files", "-z", "--name-only", "--relative", *NO_PROGRAMS)
+            with suppress(OvertError):  # without a first commit
+                changed += self._names_from_git(*STAGED)
             if revisions:
                 tracked = set(self._names_from_git("ls-files", "-z"))
                 others = {name for each in revisions for name in self._names_from_git(*LIST_TREE, each)}
