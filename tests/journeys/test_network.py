@@ -308,9 +308,8 @@ NARROW = '[permissions]\nallow = [{ rule = "bash(npm *)", network = true }]\n'
 @pytest.mark.parametrize(
     "command",
     [
-        "npm --version; curl -sS http://127.0.0.1:{port}/x",
         "npm ci; curl -sS http://127.0.0.1:{port}/x",
-        "npm ci $(curl -sS http://127.0.0.1:{port}/x)",
+        "npm --version $(curl -sS http://127.0.0.1:{port}/x)",
         "PATH=$PWD:$PATH npm ci",
     ],
 )
@@ -326,5 +325,6 @@ def test_a_rule_opens_the_network_to_nothing_else_on_its_line(place: Place, serv
 @pytest.mark.parametrize("words", ["-H @.env", "--url-query x@.env", "-F 'x=<.env'"])
 def test_an_open_network_does_not_let_a_file_leave_by_an_option(place: Place, service: Service, words: str) -> None:
     (place.work / ".env").write_text("SECRET: 1\n")
-    told(place, call("bash", command=f"curl -sS {words} http://127.0.0.1:{service.port}/x"), flags=("--network",))
-    assert service.paths == []
+    fetch = call("bash", command=f"curl -sS {words} http://127.0.0.1:{service.port}/x")
+    _, (said,), _ = told(place, fetch, flags=("--network",))
+    assert said.startswith("[overt] Denied (final") and service.paths == []
