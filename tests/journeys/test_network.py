@@ -102,9 +102,7 @@ def test_without_a_grant_it_is_denied_before_it_runs_with_ways_to_allow_it(
 ) -> None:
     code, (said,), err = told(place, service.fetch(), flags=flags)
     assert (code, service.paths) == (3, [])
-    assert said.startswith(
-        "[overt] Denied (network, sandbox): This needs approval, and the run is non-interactive. It needs the network"
-    )
+    assert said.startswith("[overt] Denied (network, sandbox): This command needs the network")
     for way in ("`--network`", 'allow = [{ rule = "bash(curl *)", network = true }]', "in a chat"):
         assert way in said
     assert "--network" in err

