@@ -171,9 +171,9 @@ async def test_a_rule_that_is_taken_back_no_longer_holds_in_this_session(here: O
     add_always(read_environment(), str(tmp_path), Rule(action="allow", tool="bash", pattern="make *"))
     async with shop([], here) as (conversation, _):
         gate = conversation.agent.gate
-        assert [rule.text() for rule in gate._terms.rules] == ["bash(make *)"]
+        assert [rule.text() for rule in gate.terms.rules] == ["bash(make *)"]
         assert (await slash(conversation, "/permissions revoke 1")).lines == ("Taken back: bash(make *)",)
-        assert gate._terms.rules == ()
+        assert gate.terms.rules == ()
         assert gate.forget("bash(make *)") is False
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.fakes.model_server import FakeCall, ModelServer, Turn
-from tests.journeys.journey_kit import PROMPT, Place, Terminal, call, calls, results
+from tests.journeys.journey_kit import PROMPT, Place, Terminal, call, calls, messages, results
 from tests.journeys.pane_kit import assert_golden, needs_tmux, overt, pane
 
 ANSWER = "forty-two"
@@ -221,6 +221,8 @@ def test_the_session_has_the_network_until_it_is_left(place: Place, service: Ser
         go(terminal)
         go(terminal)
         assert results(server)[-1] == ANSWER
+        spoken = [message["content"] for message in messages(server) if message["role"] == "user"]
+        assert [text for text in spoken if "Network is now" in text] == ["[overt] Network is now: open to commands"]
     assert service.paths == ["/a", "/b", "/script"]
     assert told(place, service.fetch("c"))[0] == 3
 

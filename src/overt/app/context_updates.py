@@ -94,14 +94,14 @@ class ContextUpdates:
 
     def _join_changes(self, history: History, agent: Agent) -> tuple[Message, ...]:
         """A resumed session knows the facts of the prefix that it was sent, even if another one is sent now."""
-        mode = agent.gate.mode
+        mode, network = agent.gate.mode, agent.gate.terms.network
         budget_usd = self._setting.config.limits.budget_usd if history.budget is None else history.budget
-        now = (mode, budget_usd, len(history.eras), agent.prefix)
+        now = (mode, network, budget_usd, len(history.eras), agent.prefix)
         if now == self._settled:
             return ()  # all messages are looked at only if something may have changed
         prefix, self.recorded = self.recorded or agent.prefix, None
         known = known_facts(prefix.system, history.messages)
-        facts = self._fragments.facts(mode, budget_usd=budget_usd)
+        facts = self._fragments.facts(mode, budget_usd=budget_usd, network=network)
         changes = announce_changes(known, facts) if known is not None else ()
         self._settled = () if changes else now
         return changes

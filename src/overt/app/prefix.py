@@ -243,8 +243,8 @@ class Fragments:
 
     # ── facts ────────────────────────────────────────────────────────────────────────────────────────────
 
-    def facts(self, mode: Mode, *, budget_usd: float) -> dict[str, str]:
-        """What holds now, by the names under which the model is told it."""
+    def facts(self, mode: Mode, *, budget_usd: float, network: bool = False) -> dict[str, str]:
+        """What holds now, by the names under which the model is told it. `network`: it was opened for this session."""
         config, interactive = self._setting.config, self._options.interactive
         permissions, sandbox, boxed = config.permissions, config.sandbox, self._sandbox.boxed
         max_steps = config.limits.max_steps if config.origin("agent.max_steps") != "default" else 0
@@ -259,7 +259,7 @@ class Fragments:
                 fallback=permissions.fallback,
             ),
             "Sandbox": facts.describe_sandbox(boxed=boxed, read_only=not sandbox.write),
-            "Network": facts.describe_network(is_open=sandbox.network or not boxed),
+            "Network": facts.describe_network(is_open=network or sandbox.network or not boxed),
             "Limit": facts.describe_limits(max_steps=max_steps, budget_usd=budget_usd),
         }
         return {name: self._redactor.clean(value) for name, value in current.items() if value}

@@ -78,7 +78,7 @@ class Gate:
     ) -> None:
         self.mode = mode
         self.asker: Asker | None = None
-        self._terms = terms
+        self.terms = terms
         self._sight = sight
         self._hands = hands
         self._remember = remember
@@ -90,7 +90,7 @@ class Gate:
         """Whether a file may be shown to the model without asking anybody."""
         effects: frozenset[Effect] = frozenset({"read"})
         subject = subject_of("read", (path,), self._sight)
-        verdict = judge(subject, effects, rules=self._terms.rules, mode=self.mode, fallback=self._terms.fallback)
+        verdict = judge(subject, effects, rules=self.terms.rules, mode=self.mode, fallback=self.terms.fallback)
         return verdict.action == "allow"
 
     def changes(self, admission: Admission) -> bool:
@@ -115,17 +115,17 @@ class Gate:
         standing = await self._hands.standing() if runs else expected
         if standing.kind != expected.kind:
             yield Noticed(agent=agent, text=told_of_sandbox(standing), level="warning")
-        effective = mode or (self.mode if self._terms.write else "plan")
+        effective = mode or (self.mode if self.terms.write else "plan")
         reach = await self._judge_reach(admission, SandboxState() if mode else standing, effective)
         verdict = judge(
             admission.subject,
             tool.effects,
-            rules=self._terms.rules,
+            rules=self.terms.rules,
             mode=effective,
-            fallback=self._terms.fallback,
+            fallback=self.terms.fallback,
             world=World(boxed=standing.boxed if effective == "plan" else standing.walled, reach=reach),
         )
-        if verdict.rule == "plan" and not self._terms.write:
+        if verdict.rule == "plan" and not self.terms.write:
             why = f"the sandbox is read-only, so {tool.name} was refused"
             verdict = replace(verdict, rule="read-only", origin="sandbox", why=why)
         network = mode is None and standing.boxed and self._lacks_network(admission)
@@ -133,7 +133,7 @@ class Gate:
             verdict = _without_network(admission)
         answer = Answer(choice="once" if verdict.action == "allow" else "deny")
         by = verdict.by
-        if verdict.action == "ask" and (self.asker is None or self._terms.dont_ask):
+        if verdict.action == "ask" and (self.asker is None or self.terms.dont_ask):
             answer = self._unanswered(verdict, standing)
         elif verdict.action == "ask" and self.asker is not None:
             try:
@@ -169,10 +169,10 @@ class Gate:
 
     async def widen(self, admission: Admission, blocked: str, tell: Callable[[Event], None], agent: str) -> bool:
         """Offer to run again what the sandbox has stopped: with the network, or outside of every wall."""
-        if self.asker is None or self._terms.dont_ask:
+        if self.asker is None or self.terms.dont_ask:
             return False
         network = blocked.startswith("network") and not admission.box.network
-        if not network and (self.mode == "plan" or not self._terms.write):
+        if not network and (self.mode == "plan" or not self.terms.write):
             return False
         wider = self._box(admission, network=True) if network else _wider(admission.box)
         where = _where(admission.box, wider)
@@ -216,15 +216,15 @@ class Gate:
 
     def rules(self) -> tuple[Rule, ...]:
         """Those that hold now, what was answered with `always` since the beginning among them."""
-        return self._terms.rules
+        return self.terms.rules
 
     def forget(self, rule: str) -> bool:
         """Let go of a rule that was stored by an answer; False where none reads so."""
         kept = tuple(
-            each for each in self._terms.rules if each.origin != ALWAYS or rule not in (each.text(), each.shown())
+            each for each in self.terms.rules if each.origin != ALWAYS or rule not in (each.text(), each.shown())
         )
-        found = len(kept) < len(self._terms.rules)
-        self._terms = replace(self._terms, rules=kept)
+        found = len(kept) < len(self.terms.rules)
+        self.terms = replace(self.terms, rules=kept)
         return found
 
     def blocked(self, admission: Admission, outcome: Outcome) -> str:
@@ -241,7 +241,7 @@ class Gate:
         reading = admission.subject.reading
         if reading.hazard != "dangerous" or mode == "plan":
             return None
-        policy = self._terms.dangerous_policy
+        policy = self.terms.dangerous_policy
         changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
         surveys = dict(zip(changes, await self._hands.survey(tuple(changes.values())), strict=True)) if changes else {}
         return judge_reach(
@@ -254,9 +254,9 @@ class Gate:
             return Answer(choice="deny", reason=verdict.remedy)
         if verdict.remedy:
             return Answer(choice="deny", reason=f"{NON_INTERACTIVE} {verdict.remedy}")
-        if self._terms.dont_ask or verdict.by != "mode":
+        if self.terms.dont_ask or verdict.by != "mode":
             return Answer(choice="deny", reason=f"{NON_INTERACTIVE} Allow it with `--allowedTools` or start a chat.")
-        if standing.walled or self._terms.bare:
+        if standing.walled or self.terms.bare:
             return Answer(choice="once")
         return Answer(choice="deny", reason=f"{NON_INTERACTIVE} {NO_SANDBOX}")
 
@@ -266,12 +266,12 @@ class Gate:
         return (reading.network or bool(reason)) and not self._has_network(admission)
 
     def _has_network(self, admission: Admission) -> bool:
-        return self._terms.network or opens_network(self._terms.rules, admission.subject)
+        return self.terms.network or opens_network(self.terms.rules, admission.subject)
 
     def _box(self, admission: Admission, *, network: bool) -> Profile:
         """The sandbox of a call. `network`: a person has opened it to this call, and so has seen the command."""
         return Profile(
-            write=self._terms.write and self.mode != "plan",
+            write=self.terms.write and self.mode != "plan",
             network=network or self._has_network(admission),
             reading=not network and not self.changes(admission),
         )
@@ -281,10 +281,10 @@ class Gate:
         if verdict.dangerous or answer.choice not in ("session", "always"):
             return "", ""
         if answer.choice == "session":
-            self._terms = replace(self._terms, network=self._terms.network or network)
+            self.terms = replace(self.terms, network=self.terms.network or network)
             return "", ""
         rules = self._always(admission, network=network)
-        self._terms = replace(self._terms, rules=(*self._terms.rules, *rules))
+        self.terms = replace(self.terms, rules=(*self.terms.rules, *rules))
         problem = ""
         for rule in rules:
             try:
