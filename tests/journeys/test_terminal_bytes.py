@@ -165,7 +165,8 @@ def test_no_name_of_a_file_drives_the_terminal(place: Place, the_strings: list[s
     ]
     with ModelServer(script) as server:
         shown = screen(place, server, "-p", "go", "--verbose", "--yolo")
-        assert shown.rstrip().endswith(END)
+        answer, closing = shown.rstrip().splitlines()[-2:]
+        assert answer.endswith(END) and closing.startswith("36 files changed (+36 -0)")
         assert "→ read names/\\x1b]2;owned" in shown or "→ read names/\\x1b]0;owned\\x07" in shown
     with ModelServer(script) as server, place.chat("--yolo", server=server, env=COLOUR) as terminal:
         terminal.expect(PROMPT)
