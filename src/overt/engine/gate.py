@@ -34,7 +34,7 @@ OPEN_NETWORK = (
     "[permissions] in the user configuration, or in a chat."
 )
 UNWANTED = "sandbox.mode is none"
-CLAIMED_PATH = re.compile(r"(?:write to )?(?P<path>\S.*) (?:was blocked|is hidden) by the sandbox(?:: .*)?")
+CLAIMED_PATH = r"(?:write to )?(?P<path>\S.*) (?:was blocked|is hidden) by the sandbox(?:: .*)?"
 LONGEST_REASON = 200
 """Characters of the model's reason for the network that a person is shown."""
 
@@ -208,7 +208,7 @@ class Gate:
         """What was refused, for the question. It is read from the output, so the program may have made it up: only a
         path that exists in that spelling is named, lest a sentence in its place passes for our own words."""
         refusal = blocked.partition(";")[0]
-        match = CLAIMED_PATH.fullmatch(refusal)
+        match = re.fullmatch(CLAIMED_PATH, refusal)
         known = match is not None and (
             match["path"] in ("network access", "a write") or self._sight.exists(match["path"])
         )
