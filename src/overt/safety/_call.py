@@ -18,7 +18,7 @@ BLAND = frozenset("touch mkdir mkfifo mktemp cd type hash enable shopt bind comm
 """Programs without an option that does harm."""
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class Effects(Struct, frozen=True, kw_only=True):
     """What a simple command changes; see `Cause`. `touches` are words, which may be computed."""
 
     kind: Kind = "system"
@@ -27,9 +27,9 @@ class Change(Struct, frozen=True, kw_only=True):
     key: tuple[str, ...] = ()
 
 
-NO_CHANGE = Change()
+NO_CHANGE = Effects()
 WITH_PATHS = frozenset({"files", "unpack", "untracked", "worktree"})
-UNREADABLE = Change(kind="code")
+UNREADABLE = Effects(kind="code")
 DELETES = Reason("deletes files", "files", "delete")
 
 
@@ -76,7 +76,7 @@ class Call:
             touches = (self.folder,)
         elif kind == "worktree" and not touches:
             touches = (literal("."),)
-        change = Change(kind=kind, verb=getattr(why, "verb", "change"), touches=touches or (), key=key or self.key)
+        change = Effects(kind=kind, verb=getattr(why, "verb", "change"), touches=touches or (), key=key or self.key)
         self.bench.note("dangerous", self.shown, why, change)
 
     def unreadable(self, why: str) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from overt.lib.protected import protected_name
 from overt.safety import _builtins, _code, _each, _files, _runners, _scripts
-from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Change, shown
+from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Effects, shown
 from overt.safety._git import git
 from overt.safety._items import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
 from overt.safety._listing import NOT_IGNORED, REVISION
@@ -85,7 +85,7 @@ class Judge:
 
     # ── what judges say ──────────────────────────────────────────────────────────────────────────────────
 
-    def note(self, hazard: Hazard, words: str, why: str, change: Change = NO_CHANGE, *, opaque: bool = False) -> None:
+    def note(self, hazard: Hazard, words: str, why: str, change: Effects = NO_CHANGE, *, opaque: bool = False) -> None:
         self.level = max(self.level, LEVELS.index(hazard))
         self.opaque |= opaque
         if hazard == "harmless" or not why:
@@ -156,7 +156,7 @@ class Judge:
             return
         if word.hole or word.glob or not word.text:
             why = "writes to a file whose name is computed"
-            self.note("dangerous", shown, why, Change(kind="files", touches=(word,)), opaque=True)
+            self.note("dangerous", shown, why, Effects(kind="files", touches=(word,)), opaque=True)
             return
         places = sorted(_place(folder, word.text) for folder in self._here) if self._here is not None else [word.text]
         self.writes.update(dict.fromkeys(map(posixpath.normpath, places)))
@@ -173,7 +173,7 @@ class Judge:
         elif self._here is None or word.text.startswith("~") or any(self._exists(place) for place in places):
             why = "overwrites an existing file"
         self.note(
-            "dangerous" if why else "ordinary", shown, why or "writes a file", Change(kind="files", touches=(word,))
+            "dangerous" if why else "ordinary", shown, why or "writes a file", Effects(kind="files", touches=(word,))
         )
 
     def link(self, name: Word, shown: str) -> None:
@@ -231,7 +231,7 @@ class Judge:
             return
         self._here = self._anywhere = None  # it runs wherever it is called
         if name in KNOWN and not (name in READERS and name not in HANDLERS):  # what it does is read like the rest
-            self.note("dangerous", f"{name}()", "changes what a name runs", Change(kind="environment"))
+            self.note("dangerous", f"{name}()", "changes what a name runs", Effects(kind="environment"))
 
     def _simple(self, item: Simple, depth: int) -> None:
         if item.joined != "&&":
@@ -255,7 +255,7 @@ class Judge:
             or (operator == ">&" and re.fullmatch(r"\d+|-|\d+-", target.text))
         ):
             if target is not None and re.match(r"/dev/(?:tcp|udp)/", target.text):
-                self.note("dangerous", text, "opens a connection", Change(kind="published"))
+                self.note("dangerous", text, "opens a connection", Effects(kind="published"))
                 self.network = True
             elif target is None and operator not in (">&-", "<&-", ""):
                 self.note("dangerous", text, "could not be read as shell", UNREADABLE, opaque=True)
