@@ -163,7 +163,7 @@ def test_npm_looks_a_package_up_with_its_cache(place: Place, service: Service) -
     (place.home / ".npm").mkdir()
     look = call("bash", command=f"npm view thing version --registry http://127.0.0.1:{service.port}")
     code, (said,), _ = told(place, look, flags=("--network",))
-    assert (code, said, service.paths[-1]) == (0, "4.5.6", "/thing")
+    assert (code, said, "/thing" in service.paths) == (0, "4.5.6", True)  # npm may ask for its own newest version, too
     assert list((place.home / ".npm").iterdir())
 
 

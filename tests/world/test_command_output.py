@@ -169,8 +169,10 @@ def test_an_interrupted_command_hands_over_what_it_printed(tmp_path: Path) -> No
     async def main() -> str:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
             bench.programs.outputs = outputs(tmp_path)
+            progress: list[str] = []
+            bench.programs._report = progress.append
             running = asyncio.create_task(bench.programs.run("seq 9000; touch done; sleep 60", timeout_ms=60_000))
-            while not (tmp_path / "done").exists():
+            while not (progress and (tmp_path / "done").exists()):  # before, the start itself would be interrupted
                 await asyncio.sleep(0.01)
             running.cancel()
             try:
