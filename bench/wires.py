@@ -8,9 +8,9 @@ from typing import Any
 
 from bench.runs import Site, interleaved
 from bench.table import Row, Series
-from overt.core.late import late
 from overt.core.requests import Reply
 from overt.providers._sse import EventStream
+from overt.providers.wires import make_wire
 
 CHUNKS = 20_000
 BUDGET = 0.25
@@ -40,7 +40,7 @@ def wires(site: Site) -> Iterator[Row]:
 
 def _decoded(kind: str, stream: bytes) -> float:
     """The decoder's deltas are taken after each read, as an attempt does."""
-    wire = late(f"wire.{kind}")()
+    wire = make_wire(kind)
     began = process_time()
     events, decoder = EventStream(), wire.decoder()
     for at in range(0, len(stream), READ):

@@ -14,10 +14,11 @@ from tests.fakes.model_server import Turn
 
 from overt.app import completing
 from overt.app.choices import Choice, Completion
+from overt.app.command_table import ALIASES, NAMES, USAGE
 from overt.app.completing import Completer
 from overt.app.conversation import Conversation
 from overt.app.references import references
-from overt.app.slash import ALIASES, NAMES, USAGE, slash
+from overt.app.slash import slash
 from overt.app.slash_arguments import ARGUMENTS, NEEDED
 from overt.config.always import add_always
 from overt.config.paths import read_environment

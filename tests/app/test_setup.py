@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ class Ring:
 @pytest.fixture
 def ring(monkeypatch: pytest.MonkeyPatch) -> Ring:
     made = Ring()
-    monkeypatch.setattr("overt.app.keys.late", lambda name: made)
+    monkeypatch.setitem(sys.modules, "keyring", made)
     return made
 
 

@@ -11,13 +11,13 @@ from tests.judges.judge_kit import Aimock
 from overt.context.assemble import Assembler
 from overt.core.errors import ProviderError
 from overt.core.fragments import HARNESS, USER, Fragment
-from overt.core.late import late
 from overt.core.messages import Message, Reasoning, said
 from overt.core.requests import Params, Prefix, ReasoningDelta, Reply, Request, RetryDelta, TextDelta
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.providers._attempt import HttpWire
 from overt.providers._retry import Patience
 from overt.providers.http_provider import HttpProvider
+from overt.providers.wires import make_wire
 
 MOST = 4
 QUICK = Patience(first=0.02, growth=1.5)
@@ -118,7 +118,7 @@ async def ask_all(server: Aimock, kind: str, runs: list[Run]) -> list[Came]:
 
 def provider_for(server: Aimock, kind: str, test: str) -> HttpProvider:
     entry = ProviderEntry(name="judge", kind=kind, base_url=server.relay.url, headers={"X-Test-Id": test})
-    wire: HttpWire = late(f"wire.{kind}")(ModelFacts(name="gpt-5"))
+    wire = make_wire(kind, ModelFacts(name="gpt-5"))
     return HttpProvider(entry, wire, key="sk-judge", patience=QUICK)
 
 

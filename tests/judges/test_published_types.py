@@ -15,11 +15,11 @@ from tests.judges.published import faults_in
 from overt.context.assemble import Assembler
 from overt.core.errors import ProviderError
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment
-from overt.core.late import late
 from overt.core.messages import Call, Document, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, Reply, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
 from overt.providers._attempt import HttpWire
+from overt.providers.wires import make_wire
 
 SHARED = Path(os.environ.get("OVERT_SHARED") or Path(__file__).parents[2].parent / "shared")
 FOLDERS = {"chat*": "openai", "responses*": "responses", "anthropic": "anthropic"}
@@ -41,8 +41,7 @@ FORM = Raw(b'{"type":"object","properties":{"a":{"type":"string"}},"required":["
 
 
 def wire_of(kind: str) -> HttpWire:
-    wire: HttpWire = late(f"wire.{kind}")(ModelFacts(name="m", quirks=QUIRKS[kind]))
-    return wire
+    return make_wire(kind, ModelFacts(name="m", quirks=QUIRKS[kind]))
 
 
 def replies(path: Path, kind: str) -> list[Reply]:

@@ -12,7 +12,6 @@ from tests.providers.provider_kit import run
 from tests.providers.proxy_kit import FakeProxy
 
 from overt.core.errors import ConfigError, ProviderError
-from overt.core.late import late
 from overt.core.settings import ProviderEntry
 from overt.lib.data import read_text
 from overt.providers._address import host_of
@@ -309,8 +308,3 @@ def test_what_stays_on_this_machine_is_known() -> None:
     local = [is_local(ProviderEntry(name="x", base_url=place)) for place in (*places, "https://10.0.0.1/v1")]
     assert local == [True, True, True, False, False]
     assert is_local(ProviderEntry(name="x", kind="scripted", base_url="some/script.json"))
-
-
-def test_what_loads_late_exists() -> None:
-    for name in ("email.utils", "json", "ssl", "provider.http", "provider.scripted", "wire.openai", "catalog"):
-        assert late(name) is not None

@@ -15,7 +15,6 @@ from overt.config.load import USER_FILES
 from overt.config.paths import Environment
 from overt.core.codec import compact
 from overt.core.errors import ConfigError
-from overt.core.late import late
 from overt.lib.atomic import replace
 from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
@@ -55,7 +54,9 @@ class Change(Struct, frozen=True, kw_only=True):
         tree: dict[str, Any] = {}
         for _, part in _applied({}, self):
             tree = part
-        text: str = late("json").dumps(tree, indent=2, ensure_ascii=False)
+        import json  # late: 1.1 ms
+
+        text: str = json.dumps(tree, indent=2, ensure_ascii=False)
         return text
 
 
@@ -98,11 +99,15 @@ def planned(environment: Environment, change: Change) -> Edit:
 
 def _check(text: str, name: str) -> None:
     """As every later start will read it: a file that stops the program must never be written."""
-    with late("tempfile").TemporaryDirectory(prefix="overt-") as folder:
+    import tempfile  # late: 4 ms
+
+    with tempfile.TemporaryDirectory(prefix="overt-") as folder:
         path = os.path.join(folder, USER_FILES[-1])
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        late("config.files")(path, name)
+        from overt.config._files import read_settings  # late: 14 ms
+
+        read_settings(path, name)
 
 
 def write(edit: Edit) -> None:
@@ -136,7 +141,9 @@ def changed(text: str, change: Change) -> str:
     """The text of a file with the change in it; a ValueError when it cannot be made without touching other things."""
     mark = BOM if text.startswith(BOM) else ""
     body = text[len(mark) :]
-    loads = late("tomllib").loads
+    import tomllib  # late: 2 ms
+
+    loads = tomllib.loads
     for step, wanted in _applied(loads(body), change):
         made = (each for each in _ways(body, step) if _says(each, wanted))
         found = next(made, None)
@@ -184,7 +191,9 @@ def _applied(tree: dict[str, Any], change: Change) -> Iterator[tuple[_Step, dict
 
 def _says(text: str, wanted: dict[str, Any]) -> bool:
     try:
-        return bool(late("tomllib").loads(text) == wanted)
+        import tomllib  # late: 2 ms
+
+        return bool(tomllib.loads(text) == wanted)
     except ValueError:
         return False
 

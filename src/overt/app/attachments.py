@@ -5,7 +5,6 @@ import re
 from typing import NamedTuple
 
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.core.messages import Image
 from overt.lib.catalogue import say
 from overt.lib.regular import read_regular
@@ -71,7 +70,9 @@ def _paths(text: str) -> list[str]:
     if _is_image(text):
         return [text]
     try:
-        words = late("shlex").split(text)
+        import shlex  # late: 0.2 ms
+
+        words = shlex.split(text)
     except ValueError:  # a quote that is not closed: a sentence, no path
         return []
     paths = [_plain(word) for word in words]

@@ -31,9 +31,8 @@ from overt.core.errors import OvertError, ProviderError
 from overt.core.events import Compacted, Event, Noticed, PrefixSet, Replied, RequestSent
 from overt.core.foreign import our_tool
 from overt.core.history import History
-from overt.core.late import late
 from overt.core.messages import Message
-from overt.core.ports import Provider, SandboxState
+from overt.core.ports import Provider
 from overt.core.requests import Params
 from overt.core.settings import ModelFacts, Price, Rule
 from overt.core.tool import Tool
@@ -68,7 +67,9 @@ class Builder:
             self._record,
             self._redactor,
         )
-        self._sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
+        from overt.world.sandbox import choose as sandbox_choice  # late: 1.0 ms
+
+        self._sandbox = sandbox_choice.choose(setting.config.sandbox.mode)
         self._found: Found | None = None
         self._manner: Manner | None = None
         self._manners: dict[tuple[str, str], Manner] = {}
@@ -132,7 +133,11 @@ class Builder:
 
     def _recorder(self, log: Recorder) -> Recorder:
         """Under the name that was asked for."""
-        name = late("session.name")(self._redactor.clean(self._options.name)) if self._options.name else ""
+        if not self._options.name:
+            return log
+        from overt.app.records.archive import name_of  # late: 9 ms
+
+        name = name_of(self._redactor.clean(self._options.name))
         return Naming(log, name) if name else log
 
     async def _find(self, reference: str, resumed: Resumed | None = None) -> Found:
@@ -304,7 +309,9 @@ class Builder:
         agent, history = self._conversation.agent, self._conversation.history
         found: tuple[Message, ...] = ()
         if "@" in prompt:
-            found, notices = await late("references")(
+            from overt.app.references import references  # late: 2 ms
+
+            found, notices = await references(
                 prompt,
                 self._hands,
                 agent.gate.may_read,
@@ -333,7 +340,9 @@ class Builder:
             self._seeker.seek(*self._budgeted)
         if self._books is None and self._conversation:
             places = self._setting
-            self._books = late("books")(
+            from overt.app.ledger import Books  # late: 3 ms
+
+            self._books = Books(
                 places.environment.data_dir, places.roots.project, self._conversation.id, self.troubles.append
             )
         # A turn goes on with the model it began with, whichever was chosen since.
@@ -349,7 +358,9 @@ class Builder:
 
     def rest(self) -> None:
         self._hands.rest()
-        late("cache.start_expiry")(self._setting.environment.cache_dir, self._setting.config.cache)
+        from overt.app.cache_expiry import start_expiry  # late: 0.4 ms
+
+        start_expiry(self._setting.environment.cache_dir, self._setting.config.cache)
         while len(self._providers) > 1:
             self._providers.pop(0).close()
 
@@ -367,7 +378,9 @@ class Builder:
             self._conversation.record(fact)
 
     async def finish(self) -> None:
-        late("cache.finish_expiry")()
+        from overt.app.cache_expiry import finish_expiry  # late: 0.4 ms
+
+        finish_expiry()
         self._updates.close()
         await self._seeker.close()
         await self._hands.close()

@@ -8,7 +8,6 @@ from overt.app.setting import Setting
 from overt.config.profiles import ModelProfile, load_profile, with_profile
 from overt.config.trust import dotenv
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.core.settings import ProviderEntry, Timeouts
 from overt.lib.catalogue import say
 from overt.lib.log import LOG
@@ -66,8 +65,9 @@ def surroundings(setting: Setting) -> Surroundings:
     said = config.origin("offline")
 
     def embedded() -> ProviderEntry | None:
-        entry: ProviderEntry | None = late("embedded")(setting.environment.cache_dir)
-        return entry
+        from overt.providers import local  # late: 6 ms
+
+        return local.embedded(setting.environment.cache_dir)
 
     return Surroundings(
         environ=setting.environment.variables,
@@ -83,7 +83,9 @@ def surroundings(setting: Setting) -> Surroundings:
 
 
 def _kept(name: str) -> str | None:
-    found: str | None = late("keyring.lookup")(name)
+    from overt.app.keys import keyring_lookup  # late: 1.1 ms
+
+    found: str | None = keyring_lookup(name)
     return found
 
 

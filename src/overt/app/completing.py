@@ -17,12 +17,11 @@ from overt.app._level import MOST_LISTED, Found, Levels, Wanted, best, shown
 from overt.app._ranking import ranked
 from overt.app._used import Used
 from overt.app.choices import ENDS, Asked, Choice, Completion, asked
+from overt.app.command_table import ALIASES, NAMES
 from overt.app.conversation import Conversation
 from overt.app.late_hands import LateHands
-from overt.app.slash import ALIASES, NAMES
 from overt.app.slash_arguments import ARGUMENTS, NEEDED, Around, Offer
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.lib.background import log_failure
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -191,7 +190,9 @@ class Completer:
         used, workspace = self._used, self._conversation.workspace
         async with self._writing:
             if used is not None:
-                await asyncio.to_thread(lambda: used.add(late("references.pointed")(text, workspace), time()))
+                from overt.app._pointed import pointed  # late: 2 ms
+
+                await asyncio.to_thread(lambda: used.add(pointed(text, workspace), time()))
 
 
 def commands(question: Asked) -> Completion:

@@ -12,7 +12,6 @@ from overt.app.setting import Setting
 from overt.core.foreign import our_tool
 from overt.core.fragments import Origin
 from overt.core.history import History
-from overt.core.late import late
 from overt.core.messages import Message, said
 from overt.core.requests import Prefix
 from overt.engine.agent import Agent
@@ -74,7 +73,9 @@ class ContextUpdates:
 
     def _read_git(self) -> Any:
         setting, roots = self._setting, self._setting.roots
-        self._reader = late("git.summary")(
+        from overt.world.git_summary import start_summary  # late: 15 ms
+
+        self._reader = start_summary(
             roots.workspace,
             roots.project,
             search_path=setting.environment.get("PATH"),
@@ -120,11 +121,14 @@ class ContextUpdates:
         recipe = self._setting.config.recipe
         if not history.seen or not nested_names(recipe.sources):
             return ()
-        self._nesting = self._nesting or late("nested")(
-            self._setting.roots.workspace,
-            nested_names(recipe.sources),
-            may_read=agent.gate.may_read,
-            cap=recipe.cap("nested"),
-            instead={RULES: FOREIGN_RULES} if reads_foreign(self._setting) else {},
-        )
+        if self._nesting is None:
+            from overt.app.nested import Nested  # late: 0.8 ms
+
+            self._nesting = Nested(
+                self._setting.roots.workspace,
+                nested_names(recipe.sources),
+                may_read=agent.gate.may_read,
+                cap=recipe.cap("nested"),
+                instead={RULES: FOREIGN_RULES} if reads_foreign(self._setting) else {},
+            )
         return self._nesting(history)

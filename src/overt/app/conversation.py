@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from time import monotonic
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -47,7 +46,6 @@ from overt.core.events import (
 )
 from overt.core.fragments import HARNESS, MODEL, USER
 from overt.core.history import Mark, fold, heal, last_exchange, mark, note
-from overt.core.late import late
 from overt.core.messages import Call, Image, Message, Text, said
 from overt.core.ports import Answer, UnsavedEntry
 from overt.core.settings import Mode
@@ -284,7 +282,8 @@ class Conversation:
         return end
 
     async def _consume_compaction(self, focus: str) -> TurnEnded:
-        compact: Any = late("compaction")
+        from overt.engine.compaction import compact  # late: 8 ms
+
         try:
             async with aclosing(compact(self.agent, lambda: self.history, cause="asked", focus=focus)) as events:
                 async for event in events:
@@ -331,7 +330,9 @@ class Conversation:
         if old and (old.fingerprint, old.about, old.calls) == (new.fingerprint, new.about, new.calls):
             return
         if old and old.fingerprint != new.fingerprint:
-            self._happened(PrefixReset(cause=late("changes.why")(old, new)))
+            from overt.context.changes import why  # late: 1.2 ms
+
+            self._happened(PrefixReset(cause=why(old, new)))
             self.agent.assembler.forget()
         self._happened(new)
         self._recorded_prefix = new

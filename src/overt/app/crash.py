@@ -15,13 +15,13 @@ from typing import Any
 from msgspec import Struct
 
 from overt import __version__
+from overt.app.options import SUBCOMMANDS
 from overt.app.recent import RECENT
 from overt.config.origin import explain
 from overt.config.paths import Environment, read_environment
 from overt.core.errors import InternalError, OvertError
 from overt.core.events import Event
 from overt.core.ids import new_id
-from overt.core.late import TABLE
 from overt.lib.atomic import NEW, write_all
 from overt.lib.catalogue import say
 from overt.lib.log import DEFAULT_KEEP, DEFAULT_LEVEL, DEFAULT_SIZE, LOG
@@ -171,7 +171,7 @@ def _command() -> str:
     for number, word in enumerate(sys.argv[1:]):
         if word.startswith("-"):
             names.append(word.partition("=")[0] if word.startswith("--") else word[:2])
-        elif number == 0 and (word == "run" or f"cli.{word}" in TABLE):
+        elif number == 0 and (word == "run" or word in SUBCOMMANDS):
             names.append(word)
     return " ".join(names)
 

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 from overt.app.recent import RECENT
 from overt.core.errors import InternalError
-from overt.core.late import late
 
 T = TypeVar("T")
 
@@ -24,11 +23,15 @@ def report_failures(loop: asyncio.AbstractEventLoop, show: Callable[[InternalErr
 
 
 def _handle(context: dict[str, Any], show: Callable[[InternalError], None]) -> None:
-    reported: InternalError | None = late("crash.loop")(context)
+    from overt.app.crash import report_callback  # late: 28 ms
+
+    reported: InternalError | None = report_callback(context)
     if reported is not None:
         show(reported)
 
 
 def _print_report(reported: InternalError) -> None:
     RECENT.uncaught += 1
-    late("crash.print")(reported)
+    from overt.app.crash import print_report  # late: 28 ms
+
+    print_report(reported)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 
 from overt.app.record import Recorded
 from overt.app.secrets import known_secrets
@@ -13,7 +13,6 @@ from overt.core.effects import Effect, EndedJob, JobState
 from overt.core.errors import ToolError
 from overt.core.events import Event, TodoSet
 from overt.core.history import History
-from overt.core.late import late
 from overt.core.ports import BOXED, Change, Journal, Loan, Looked, Profile, SandboxState, Survey
 from overt.core.settings import Rule
 from overt.core.views import Todo
@@ -152,7 +151,7 @@ class WorldHands:
         self._resting: asyncio.TimerHandle | None = None
         path = self._environment.get("PATH", "")
         self.keeper = make_keeper(place, own=self._workspace.own, path=path, record=record, settings=config.undo)
-        self.keeper.limit(lambda: cast(LimitEnforcer, late("undo.limits")(setting)), config.undo)
+        self.keeper.limit(lambda: _limits(setting), config.undo)
         if not config.undo.enabled:
             self.keeper.disable()
         self._git_watch = GitWatch(place.workspace, self.keeper.store, record)
@@ -299,3 +298,9 @@ class WorldHands:
                 raise ToolError(f"the effect {effect} is not available in this version")
             case _:
                 assert_never(effect)
+
+
+def _limits(setting: Setting) -> LimitEnforcer:
+    from overt.app.undo_usage import limits_of  # late: 5 ms
+
+    return limits_of(setting)

@@ -12,7 +12,6 @@ from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.config.trust import dotenv
 from overt.core.errors import ConfigError
-from overt.core.late import late
 from overt.lib.log import LOG
 from overt.lib.secret_values import says_secret
 from overt.providers.credentials import GENERAL, VENDOR_KEYS
@@ -66,7 +65,9 @@ def keyring_lookup(name: str) -> str | None:
 def _ask(name: str, answer: Callable[[str | None], None]) -> None:
     """A backend is anybody's code and may fail in any way, which means that there is no key."""
     with suppress(Exception):
-        answer(late("keyring").get_password(SERVICE, name) or None)
+        import keyring  # late: 39 ms
+
+        answer(keyring.get_password(SERVICE, name) or None)
 
 
 def key_rows(directory: str) -> tuple[KeyRow, ...]:
@@ -131,7 +132,9 @@ def remove_key(name: str) -> bool:
 
 def _ring() -> Any:
     try:
-        return late("keyring")
+        import keyring  # late: 39 ms
+
+        return keyring
     except ImportError:
         raise ConfigError(f"the system's keyring cannot be used: {INSTALL}") from None
 

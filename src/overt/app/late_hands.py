@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from overt.app.record import Recorded
 from overt.app.setting import Setting
@@ -11,11 +11,13 @@ from overt.core.errors import OvertError
 from overt.core.events import Event
 from overt.core.foreign import our_tool
 from overt.core.history import History
-from overt.core.late import late
 from overt.core.ports import BOXED, Change, Loan, Looked, Profile, SandboxState, Survey
 from overt.lib.background import log_failure
 from overt.lib.log import LOG
 from overt.lib.redact import Redactor
+
+if TYPE_CHECKING:
+    from overt.app.hands import WorldHands
 
 PROGRAM_TOOLS = ("bash", "jobs")
 
@@ -38,7 +40,7 @@ class LateHands:
         self._setting = setting
         self._history = history
         self._record = record
-        self._found: Any = None
+        self._found: WorldHands | None = None
         self._closed = False
         self._warmed: set[str] = set()
         self._warming: asyncio.Task[None] | None = None
@@ -52,8 +54,7 @@ class LateHands:
         report: Callable[[str], None] | None = None,
         box: Profile = BOXED,
     ) -> Loan:
-        loan: Loan = self._real().lend(call_id, needs, preview=preview, report=report, box=box)
-        return loan
+        return self._real().lend(call_id, needs, preview=preview, report=report, box=box)
 
     def warm(self, tool: str) -> None:
         """Get ready for a call that still streams. A failure is logged: the call itself reports it again."""
@@ -76,16 +77,13 @@ class LateHands:
             LOG.warning("sandbox", f"it could not be prepared: {error.message}")
 
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
-        found: tuple[Looked, ...] = self._real().look(paths)
-        return found
+        return self._real().look(paths)
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
-        found: tuple[str, ...] = self._real().weigh(paths, verb)
-        return found
+        return self._real().weigh(paths, verb)
 
     async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
-        surveys: tuple[Survey, ...] = await self._real().survey(changes)
-        return surveys
+        return await self._real().survey(changes)
 
     def require_undo(self, call_id: str) -> None:
         self._real().require_undo(call_id)
@@ -93,21 +91,21 @@ class LateHands:
     def guess(self) -> SandboxState:
         """Before anything has run it follows from the settings, without the hands."""
         wanted = self._setting.config.sandbox.mode
-        found: SandboxState = late("sandbox")(wanted) if self._found is None else self._found.guess()
-        return found
+        if self._found is not None:
+            return self._found.guess()
+        from overt.world.sandbox.choose import choose  # late: 1.0 ms
+
+        return choose(wanted)
 
     def jobs(self) -> tuple[JobState, ...]:
         """Background commands, where any can have been started."""
-        found: tuple[JobState, ...] = self._found.jobs() if self._found is not None else ()
-        return found
+        return self._found.jobs() if self._found is not None else ()
 
     def ended_jobs(self) -> tuple[EndedJob, ...]:
-        found: tuple[EndedJob, ...] = self._found.ended_jobs() if self._found is not None else ()
-        return found
+        return self._found.ended_jobs() if self._found is not None else ()
 
     async def standing(self) -> SandboxState:
-        found: SandboxState = await self._real().standing()
-        return found
+        return await self._real().standing()
 
     async def settled(self) -> None:
         if self._found is not None:
@@ -127,13 +125,15 @@ class LateHands:
     def undo_enabled(self) -> bool:
         return self._setting.config.undo.enabled
 
-    def real(self) -> Any:
+    def real(self) -> "WorldHands":
         """The hands themselves, for what is none of a tool's business."""
         return self._real()
 
-    def _real(self) -> Any:
+    def _real(self) -> "WorldHands":
         if self._found is None:
-            self._found = late("hands")(
+            from overt.app.hands import WorldHands  # late: 80 ms
+
+            self._found = WorldHands(
                 self._setting,
                 history=self._history,
                 record=self._record,

@@ -11,7 +11,6 @@ from overt.app.choose import choose_model, surroundings
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.core.errors import OvertError, UsageError
-from overt.core.late import late
 from overt.core.settings import Price, ProviderEntry
 from overt.providers.credentials import GENERAL, find_key
 from overt.providers.discover import ONLY_HERE, Found, Surroundings, answering, asked, informed, is_local, kept_here
@@ -90,8 +89,9 @@ def _not_asked(provider: str, stated: str) -> str:
 async def _shelves(around: Surroundings, chosen: Found | None, weights: ProviderEntry | None) -> list[_Shelf]:
     """One for each provider; what a person configured stands before what was found and what is merely known."""
     configured = [entry for entry in (_usable(each, around) for each in around.entries) if entry is not None]
-    vendors: tuple[ProviderEntry, ...] = late("catalog")()
-    known = [entry for entry in vendors if not is_local(entry)]
+    from overt.providers import catalog  # late: 1.2 ms
+
+    known = [entry for entry in catalog.vendors() if not is_local(entry)]
     here = [entry for entry in await answering(around) if entry.models]
     if chosen is not None and is_local(chosen.entry):
         here = [chosen.entry, *(entry for entry in here if entry.base_url != chosen.entry.base_url)]

@@ -11,7 +11,6 @@ from overt.app.conversation import Conversation
 from overt.app.late_hands import LateHands
 from overt.app.looked import Models
 from overt.core.effects import JobOutput, JobState
-from overt.core.late import late
 from overt.core.views import Todo
 
 TAIL = 2000
@@ -30,25 +29,45 @@ async def look(conversation: Conversation, kind: str, text: str = "", number: in
         case "todos":
             return _todos(conversation)
         case "models":
-            listing = await late("look.models")(conversation.workspace)
+            from overt.app.listing import list_models  # late: 26 ms
+
+            listing = await list_models(conversation.workspace)
             agent = conversation.agent
             return Models(listing=listing, current=(agent.provider.name, agent.params.model))
         case "context" | "request":
-            return await late(f"look.{kind}")(conversation, number)
+            from overt.app import looking_context  # late: 29 ms
+
+            query = looking_context.context if kind == "context" else looking_context.request
+            return await query(conversation, number)
         case "sessions":
-            return await asyncio.to_thread(late("look.sessions"), conversation, number)
+            from overt.app.looking_sessions import sessions  # late: 2 ms
+
+            return await asyncio.to_thread(sessions, conversation, number)
         case "preview":
-            return await asyncio.to_thread(late("look.preview"), text)
+            from overt.app.looking_sessions import preview  # late: 2 ms
+
+            return await asyncio.to_thread(preview, text)
         case "search":
-            return await asyncio.to_thread(late("look.search"), conversation, text, number)
+            from overt.app.looking_sessions import search  # late: 2 ms
+
+            return await asyncio.to_thread(search, conversation, text, number)
         case "turns" | "diff":
-            return await late(f"look.{kind}")(conversation)
+            from overt.app import looking_files  # late: 112 ms
+
+            return await (looking_files.turns if kind == "turns" else looking_files.diff)(conversation)
         case "undone":
-            return await late("look.undone")(conversation, number)
+            from overt.app.looking_files import undone  # late: 112 ms
+
+            return await undone(conversation, number)
         case "permissions" | "decisions":
-            return await asyncio.to_thread(late(f"look.{kind}"), conversation)
+            from overt.app import looking_rules  # late: 5 ms
+
+            lookup = looking_rules.permissions if kind == "permissions" else looking_rules.decisions
+            return await asyncio.to_thread(lookup, conversation)
         case "revoke":
-            return await late("look.revoke")(conversation, text)
+            from overt.app.looking_rules import revoke  # late: 5 ms
+
+            return await revoke(conversation, text)
         case _:
             raise KeyError(kind)
 

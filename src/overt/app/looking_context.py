@@ -12,9 +12,9 @@ from overt.app.records.context_view import Opened, View, exact, view
 from overt.app.records.rebuild import Rebuilt
 from overt.app.slash_context import upcoming
 from overt.context.assemble import Assembler
+from overt.context.spoken import SpokenWire
 from overt.core.errors import SessionError
 from overt.core.events import PrefixSet, RequestSent
-from overt.core.late import late
 from overt.lib.catalogue import say
 from overt.sessions.load import load
 
@@ -84,7 +84,9 @@ def _pretty(body: bytes) -> str:
 
 def _next_body(conversation: Conversation) -> bytes:
     agent = conversation.agent
-    wire = agent.provider.wire if agent.calls == "native" else late("spoken")(agent.provider.wire, agent.calls)
+    wire = agent.provider.wire
+    if agent.calls != "native":
+        wire = SpokenWire(wire, agent.calls)
     assembler = Assembler(wire, vendor=agent.provider.name)
     return assembler.assemble(agent.prefix, conversation.history.messages, agent.params).request.body()
 

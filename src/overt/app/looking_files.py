@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -79,7 +79,7 @@ async def _work(conversation: Conversation) -> Work:
     if not isinstance(hands, LateHands) or not conversation.path:
         raise OvertError(say("undo.unkept"))
     await hands.settled()
-    real: Any = hands.real()
+    real = hands.real()
     return Work(conversation.path, real.workspace, real.keeper, conversation.redact)
 
 

@@ -1,7 +1,6 @@
 """How a model is led, found out and not assumed: how it calls tools, and whether it gets the compact context."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -9,7 +8,6 @@ from msgspec.structs import replace
 from overt.app.prefix import Fragments
 from overt.core.errors import ProviderError
 from overt.core.history import History
-from overt.core.late import late
 from overt.core.messages import Message
 from overt.core.ports import Hands, Wire
 from overt.core.requests import Prefix, ToolSpec
@@ -59,7 +57,8 @@ class FormLead:
     """A model that calls tools by a JSON object in each reply needs the schema, and nothing else."""
 
     def __init__(self, specs: Mapping[str, ToolSpec]) -> None:
-        form_of = late("form")
+        from overt.context.forms import form_of  # late: 0.7 ms
+
         self._form: Raw = form_of(specs)
         self._answer: Raw = form_of(specs, only_final=True)
 
@@ -86,21 +85,27 @@ def manner_of(facts: ModelFacts) -> Manner:
 
 def conduct(manner: Manner, tools: dict[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
     if manner.compact:
-        made: Conduct = late("compact")(manner, tools, fragments, wire=wire, ground=ground)
-        return made
+        from overt.app import compact  # late: 17 ms
+
+        return compact.conduct(manner, tools, fragments, wire=wire, ground=ground)
     limits = ground.limits
     specs = {name: tool.spec for name, tool in tools.items()}
     if manner.flatten:
-        flat: Any = late("flat")
+        from overt.repair.flatten import flat  # late: 0.9 ms
+
         specs = {name: flat(spec) for name, spec in specs.items()}
     if manner.calls == "native":
         prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
         return Conduct(tools=tools, prefix=prefix, wire=wire, limits=limits)
-    guide = late("guide")(specs.values(), manner.calls)
+    from overt.context.spoken import tool_guide  # late: 1.4 ms
+
+    guide = tool_guide(specs.values(), manner.calls)
+    from overt.context.spoken import SpokenWire  # late: 1.4 ms
+
     return Conduct(
         tools=tools,
         prefix=Prefix(system=(*fragments.usual(), guide), tools=()),
-        wire=late("spoken")(wire, manner.calls),
+        wire=SpokenWire(wire, manner.calls),
         limits=limits,
         lead=FormLead(specs) if manner.calls == "schema" else None,
     )

@@ -18,7 +18,6 @@ from overt.core.errors import ConfigError, SessionError
 from overt.core.events import Event, PermissionDecided, ToolStarted
 from overt.core.foreign import our_tool
 from overt.core.history import History
-from overt.core.late import late
 from overt.core.messages import Call
 from overt.core.ports import Change, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
@@ -176,7 +175,9 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
     reading, policy = subject.reading, setting.config.permissions.dangerous_policy
     if reading.hazard != "dangerous":
         return None
-    sandbox: SandboxState = late("sandbox")(setting.config.sandbox.mode)
+    from overt.world.sandbox.choose import choose  # late: 1.0 ms
+
+    sandbox: SandboxState = choose(setting.config.sandbox.mode)
     changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
     surveys = dict(zip(changes, run_async(_survey(setting, tuple(changes.values()))), strict=True)) if changes else {}
     network = setting.config.sandbox.network
@@ -184,7 +185,9 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
 
 
 async def _survey(setting: Setting, changes: tuple[Change, ...]) -> tuple[Survey, ...]:
-    hands = late("hands")(setting, history=History)
+    from overt.app.hands import WorldHands  # late: 103 ms
+
+    hands = WorldHands(setting, history=History)
     try:
         surveys: tuple[Survey, ...] = await hands.survey(changes)
         return surveys

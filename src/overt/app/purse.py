@@ -4,7 +4,6 @@ from typing import Any
 
 from overt.app.setting import Setting
 from overt.core.history import History
-from overt.core.late import late
 from overt.engine.purse import Looked
 from overt.lib.catalogue import say
 
@@ -26,7 +25,9 @@ class SessionPurse:
         if not bound:
             return Looked()
         spent = self.spent()
-        paid, most = late("dollars")(spent.cost), late("dollars")(bound)
+        from overt.context.cost import dollars  # late: 0.8 ms
+
+        paid, most = dollars(spent.cost), dollars(bound)
         if spent.cost >= bound:
             return Looked(refusal=say("budget.over", spent=paid, bound=most))
         if spent.cost >= NEARLY * bound:
@@ -35,7 +36,10 @@ class SessionPurse:
 
     def spent(self) -> Any:
         """The totals of the session; loaded with the first question, because most sessions have no bound."""
-        self._spending = self._spending or late("spending")(self._data_dir, self._session)
+        if self._spending is None:
+            from overt.app.spending import Spending  # late: 14 ms
+
+            self._spending = Spending(self._data_dir, self._session)
         return self._spending.read(0).session
 
     def _once(self, what: str, words: str) -> Looked:

@@ -11,7 +11,6 @@ from overt.config.origin import explain
 from overt.config.paths import read_environment
 from overt.core.errors import OvertError
 from overt.core.events import Event, PrefixReset
-from overt.core.late import late
 from overt.lib.catalogue import say
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find, list_sessions
@@ -86,7 +85,9 @@ def standing_entries(path: str) -> tuple[Entry[Event], ...]:
 def delete_session(reference: str, directory: str = "") -> tuple[str, str]:
     """Delete a session and what only it needed for undo. Return its path, and a note if that was not possible."""
     path = find_session(reference, directory, by_name=False)  # a name may be half remembered; this cannot be undone
-    snapshots = late("undo.deleted")(path, read_environment().data_dir)
+    from overt.app.undo_usage import DeletedSession  # late: 150 ms
+
+    snapshots = DeletedSession(path, read_environment().data_dir)
     delete(path)
     try:
         snapshots.release()

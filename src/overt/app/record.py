@@ -12,7 +12,6 @@ from overt.app.setting import Setting
 from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, SessionOpened, TitleSet
 from overt.core.ids import new_id
-from overt.core.late import late
 from overt.core.ports import UnsavedEntry
 from overt.lib.catalogue import say
 from overt.sessions.entries import VERSION
@@ -65,7 +64,11 @@ class Recorded(Struct, frozen=True, kw_only=True):
 def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], None]) -> Recorded:
     path = _wanted(options, setting)
     places = setting.roots
-    id = late("session.free_id")(setting.environment.data_dir, options.session_id) if options.session_id else ""
+    id = ""
+    if options.session_id:
+        from overt.sessions.fork import free_id  # late: 0.8 ms
+
+        id = free_id(setting.environment.data_dir, options.session_id)
     if path is None:
         if not options.persist:
             return Recorded(log=NoLog(), id=id or new_id())
@@ -82,7 +85,9 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
         loaded = load(path)
         return _going_on(NoLog(), "", loaded, setting)
     if options.fork:
-        path = late("session.fork")(path, id=id, overt=__version__)
+        from overt.sessions.fork import fork  # late: 0.8 ms
+
+        path = fork(path, id=id, overt=__version__)
     header = SessionOpened(
         id="", format=VERSION, overt=__version__, workspace=places.workspace, project=places.project, created=""
     )

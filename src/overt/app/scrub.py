@@ -33,7 +33,6 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.late import late
 from overt.core.messages import Call, Message, Part, Reasoning, Result, Text
 from overt.core.states import GitState
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, Listing, Output, Plain, Todo, View
@@ -54,7 +53,9 @@ class Scrub:
         self.clean: Clean = redactor.clean
         self._allowed = redactor.allowed
         if self._allowed is not None:
-            late("redact.remember")(earlier, self._allowed)
+            from overt.app.allowed_calls import remember_messages  # late: 0.6 ms
+
+            remember_messages(earlier, self._allowed)
         self._text: Flow = redactor.flow()
         self._reasoning: Flow = redactor.flow()
 
@@ -75,7 +76,9 @@ class Scrub:
                 return [found, told] if found != event else [found]
             case RequestSent() | Replied():
                 if self._allowed is not None and isinstance(event, Replied):
-                    late("redact.remember")((event.message,), self._allowed)
+                    from overt.app.allowed_calls import remember_messages  # late: 0.6 ms
+
+                    remember_messages((event.message,), self._allowed)
                 return [*self.rest(agent=event.agent), scrubbed(event, self.clean)]
             case _:
                 return [scrubbed(event, self.clean)]

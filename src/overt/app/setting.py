@@ -12,7 +12,6 @@ from overt.config.rules import split_rules
 from overt.config.schema import Config
 from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
-from overt.core.late import late
 from overt.lib.catalogue import language_of, set_language
 from overt.lib.log import LOG
 
@@ -45,7 +44,7 @@ def read_setting(options: Options) -> Setting:
     logs = config.logs
     LOG.configure(environment.state_dir, level=logs.level, max_size=logs.max_size, keep=logs.keep)
     setting = Setting(environment=environment, roots=places, trust=trust, config=config)
-    LOG.learn_from(lambda: late("secrets.known")(setting))
+    LOG.learn_from(lambda: _known_secrets(setting))
     RECENT.setting = setting
     return setting
 
@@ -75,3 +74,9 @@ def _flags(options: Options) -> list[Flag]:
 def _rules(words: tuple[str, ...]) -> list[str]:
     """One word may hold several rules, as other agents write them."""
     return [rule for word in words for rule in split_rules(word)]
+
+
+def _known_secrets(setting: Setting) -> tuple[str, ...]:
+    from overt.app.secrets import known_secrets  # late: 10 ms
+
+    return known_secrets(setting)

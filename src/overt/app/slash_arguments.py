@@ -10,15 +10,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
+from overt.app.command_table import THEMES, USAGE
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
-from overt.app.slash import THEMES, USAGE
 from overt.app.slash_effort import DEFAULT, USUAL
 from overt.config.always import load_always
 from overt.core.effects import RunPrograms
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.core.settings import Mode
 from overt.lib.catalogue import say
 from overt.sessions.index import Summary, paths, summary
@@ -80,7 +79,9 @@ class Around:
     async def _fetch(self) -> None:
         try:
             async with asyncio.timeout(MODELS_WITHIN):
-                found = await late("complete.models")(self.conversation)
+                from overt.app._models_known import known_models  # late: 32 ms
+
+                found = await known_models(self.conversation)
             self._models = (monotonic(), tuple(Offer(name, detail) for name, detail in found))
         except (OvertError, OSError):  # a TimeoutError is one
             self._models = self._models or (monotonic(), self.models())
@@ -188,7 +189,9 @@ async def _pin(around: Around, given: str) -> Sequence[Offer]:
 async def _memory(around: Around, given: str) -> Sequence[Offer]:
     verb, blank, _ = given.partition(" ")
     if verb in ("remove", "rm") and blank:
-        rows = await asyncio.to_thread(lambda: late("notebook")(around.conversation.workspace).rows())
+        from overt.app.notes import notebook  # late: 10 ms
+
+        rows = await asyncio.to_thread(lambda: notebook(around.conversation.workspace).rows())
         return [Offer(f"{verb} {row.name}", row.first, row.name) for row in rows if row.name.startswith(SHELVES)]
     if verb == "add" and blank:
         return [Offer("add --global", say("tui.complete.memory_global"), "--global", more=True)]
@@ -210,7 +213,9 @@ async def _permissions(around: Around, given: str) -> Sequence[Offer]:
 
 
 async def _config(around: Around, _given: str) -> Sequence[Offer]:
-    rows, _ = await asyncio.to_thread(late("configuration"), around.conversation.workspace)
+    from overt.app.queries import configuration  # late: 2 ms
+
+    rows, _ = await asyncio.to_thread(configuration, around.conversation.workspace)
     return [Offer("all"), *(Offer(row.key, f"{row.value}") for row in rows)]
 
 

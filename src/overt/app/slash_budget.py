@@ -1,8 +1,8 @@
 """`/budget`: what this session may cost."""
 
+from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
 from overt.app.gauges import bound_of
-from overt.app.slash import Done, misused
 from overt.app.spending import Spending
 from overt.config.paths import read_environment
 from overt.context.cost import dollars

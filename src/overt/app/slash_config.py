@@ -2,12 +2,12 @@
 
 import asyncio
 
+from overt.app.command_table import Done
 from overt.app.conversation import Conversation
 from overt.app.doctor import examine
 from overt.app.doctor_lines import lines
 from overt.app.queries import Row, configuration
 from overt.app.setting_rows import explain_setting, lines_of
-from overt.app.slash import Done
 from overt.core.codec import printable
 from overt.lib.catalogue import say
 

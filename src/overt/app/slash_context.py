@@ -2,14 +2,14 @@
 
 import asyncio
 
+from overt.app.command_table import Done
 from overt.app.conversation import Conversation
 from overt.app.records.context_lines import table
 from overt.app.records.context_view import View, columns
-from overt.app.slash import Done
 from overt.context.assemble import Assembler
 from overt.context.provenance import Span, measured, trace
+from overt.context.spoken import SpokenWire
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.core.messages import Message
 from overt.core.ports import Wire
 from overt.core.requests import Request
@@ -62,5 +62,5 @@ def _wire(agent: Agent) -> Wire:
     """One that has not been spoken yet."""
     if agent.calls == "native":
         return agent.provider.wire
-    spoken: Wire = late("spoken")(agent.provider.wire, agent.calls)
+    spoken: Wire = SpokenWire(agent.provider.wire, agent.calls)
     return spoken

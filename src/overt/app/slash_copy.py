@@ -1,7 +1,7 @@
 """`/copy`: an answer of the model for the clipboard."""
 
+from overt.app.command_table import Action, Done, misused
 from overt.app.conversation import Conversation
-from overt.app.slash import Action, Done, misused
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 

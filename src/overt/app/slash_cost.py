@@ -2,9 +2,9 @@
 
 import asyncio
 
+from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
 from overt.app.records.statistics import usage_stats
-from overt.app.slash import Done, misused
 from overt.app.spending import Spending, cached_share, known_cost
 from overt.config.paths import read_environment
 from overt.context.cost import dollars

@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
 
 from overt.app.changed import Changes
+from overt.app.command_table import Done
 from overt.app.conversation import Conversation
 from overt.app.late_hands import LateHands
-from overt.app.slash import Done
 from overt.core.effects import RunPrograms
 from overt.core.errors import OvertError
 from overt.core.ports import Profile
@@ -37,7 +36,7 @@ async def changed(conversation: Conversation, first: int = 0) -> tuple[tuple[Fil
     if not conversation.path or not isinstance(hands, LateHands) or conversation.turn == 0:
         return (), ()
     await hands.settled()
-    real: Any = hands.real()
+    real = hands.real()
     work = Changes(conversation.path, real.workspace, real.keeper)
     found = await asyncio.to_thread(work.files, first)
     return found, (*work.damage(), *work.unknown())

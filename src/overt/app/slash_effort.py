@@ -1,7 +1,7 @@
 """`/effort`: how hard the model is to think."""
 
+from overt.app.command_table import Done
 from overt.app.conversation import Conversation
-from overt.app.slash import Done
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 

@@ -1,7 +1,7 @@
 """`/jobs`: the background commands of this conversation, what they print, and stopping one."""
 
+from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
-from overt.app.slash import Done, misused
 from overt.core.effects import JobState, RunPrograms
 from overt.lib.catalogue import say
 

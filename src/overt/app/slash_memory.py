@@ -1,8 +1,8 @@
 """`/memory`: the notes that join at the start of a session."""
 
+from overt.app.command_table import Done
 from overt.app.conversation import Conversation
 from overt.app.notes import notebook, perform
-from overt.app.slash import Done
 
 
 async def memory(conversation: Conversation, argument: str) -> Done:

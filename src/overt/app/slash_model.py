@@ -1,8 +1,8 @@
 """`/model` and `/models`: the model in use, those there are, and another one."""
 
+from overt.app.command_table import Done
 from overt.app.conversation import Conversation
 from overt.app.listing import ModelRow, list_models
-from overt.app.slash import Done
 from overt.context.cost import dollars
 from overt.lib.catalogue import say
 

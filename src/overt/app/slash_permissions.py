@@ -2,11 +2,11 @@
 
 import asyncio
 
+from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.permissions import always_used, revoke
 from overt.app.setting import read_setting
-from overt.app.slash import Done, misused
 from overt.lib.catalogue import say
 
 

@@ -2,8 +2,8 @@
 
 import os
 
+from overt.app.command_table import Done
 from overt.app.conversation import Conversation
-from overt.app.slash import Done
 from overt.lib.data import read_text
 
 RULES = ("AGENTS.md", "CLAUDE.md")

@@ -3,9 +3,9 @@
 import asyncio
 from time import localtime, strftime
 
+from overt.app.command_table import Action, Done
 from overt.app.conversation import Conversation
 from overt.app.queries import find_session, sessions
-from overt.app.slash import Action, Done
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 from overt.sessions.index import Summary

@@ -3,9 +3,9 @@
 import os
 
 from overt import __version__
+from overt.app.command_table import Action, Done
 from overt.app.conversation import Conversation
 from overt.app.records.archive import export_text, format_for, name_of, write_export
-from overt.app.slash import Action, Done
 from overt.core.errors import OvertError
 from overt.core.events import Pinned, TitleSet
 from overt.lib.catalogue import say

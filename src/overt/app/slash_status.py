@@ -2,8 +2,8 @@
 
 import asyncio
 
+from overt.app.command_table import Done
 from overt.app.conversation import Conversation
-from overt.app.slash import Done
 from overt.config.paths import read_environment
 from overt.context.cost import dollars
 from overt.core.errors import SessionError

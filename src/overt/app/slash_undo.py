@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
+from overt.app.command_table import USAGE, Done
 from overt.app.conversation import Conversation
 from overt.app.late_hands import LateHands
-from overt.app.slash import USAGE, Done
 from overt.app.undo import Undoing, Undone, UndoOptions, first_line, turn_lines
 from overt.app.undo_git import GitUndo, run_undo, split_git_flag
 from overt.core.errors import OvertError
@@ -89,14 +88,14 @@ async def _work(conversation: Conversation) -> Undoing:
     if not isinstance(hands, LateHands):
         raise OvertError(say("undo.unkept"))
     await hands.settled()
-    real: Any = hands.real()
+    real = hands.real()
     return Undoing(conversation.path, real.workspace, real.keeper)
 
 
 def _git(conversation: Conversation) -> GitUndo:
     hands = conversation.agent.hands
     assert isinstance(hands, LateHands)  # as `_work` has checked
-    real: Any = hands.real()
+    real = hands.real()
     return GitUndo(real.workspace.root, real.keeper.store, real.find_git())
 
 

@@ -4,7 +4,6 @@ from collections.abc import Awaitable
 
 from overt.core.errors import OvertError
 from overt.core.events import TurnEnded
-from overt.core.late import late
 
 
 async def failure_of(work: Awaitable[None]) -> Exception | None:
@@ -18,5 +17,8 @@ async def failure_of(work: Awaitable[None]) -> Exception | None:
 
 def failed_end(error: Exception) -> TurnEnded:
     """The end of a turn that failed: with the words of an OvertError, else with the path of a crash file."""
-    known: OvertError = error if isinstance(error, OvertError) else late("crash")(error, where="turn")
-    return TurnEnded(reason="error", text=known.message, kind="internal")
+    if not isinstance(error, OvertError):
+        from overt.app.crash import report_crash  # late: 39 ms
+
+        error = report_crash(error, where="turn")
+    return TurnEnded(reason="error", text=error.message, kind="internal")

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from overt.app.undo import Undone
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
-from overt.core.late import late
 from overt.core.states import GitState, StashEntry
 from overt.lib.catalogue import say
 from overt.sessions.checkpoints import RESTORE, Checkpoints, Turned
@@ -38,7 +37,8 @@ class GitChangeLine(Struct, frozen=True, kw_only=True):
         return f"{text} {say('undo.git.take_back_by_hand', command=way_back)}" if way_back else text
 
     def for_model(self, who: str) -> str:
-        table: dict[str, str] = late("strings.en.rare")
+        from overt.lib.strings_en_rare import ENGLISH as table  # late: 2 ms
+
         return table[f"undo.git.{self.key}"].format(who=who, **self.values)
 
 

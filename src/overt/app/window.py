@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from overt.config.schema import Config
 from overt.context.budget import Budget
 from overt.core.events import Noticed
-from overt.core.late import late
 from overt.lib.background import log_failure
 from overt.lib.catalogue import say
 from overt.lib.tokens import family_of
@@ -75,7 +74,9 @@ class WindowSeeker:
         return self._task is not None and not self._task.done()
 
     async def _seek(self, found: Found, budget: Budget) -> None:
-        size: int = await late("window.told")(found, self._environ)
+        from overt.providers.windows import told_window  # late: 4 ms
+
+        size: int = await told_window(found, self._environ)
         budget.resize(size or SAFE)
         self._then(budget.window)
         if not size:

@@ -6,7 +6,6 @@ from overt.app.keys import check_name, key_rows, remove_key, store_key
 from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
-from overt.core.late import late
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -58,5 +57,7 @@ def _typed(name: str) -> str:
     """Without an echo on a terminal; else the first line that is piped in."""
     if not sys.stdin.isatty():
         return sys.stdin.readline()
-    typed: str = late("getpass").getpass(say("auth.ask", name=name))
+    import getpass  # late: 0.4 ms
+
+    typed: str = getpass.getpass(say("auth.ask", name=name))
     return typed

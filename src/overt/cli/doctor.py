@@ -10,7 +10,6 @@ from overt.app.probing import Tested, try_model
 from overt.cli.parse import Command, Flag, Given, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
-from overt.core.late import late
 from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
 
@@ -60,7 +59,9 @@ def run(argv: list[str]) -> int:
 
 
 def _report(given: Given, examined: Examined) -> int:
-    report = late("report")(
+    from overt.app.report import make_report  # late: 25 ms
+
+    report = make_report(
         examined,
         directory=given.text("directory"),
         session=given.text("session"),

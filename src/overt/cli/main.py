@@ -7,11 +7,14 @@ import sys
 import threading
 from types import TracebackType
 
+from overt import __version__
+from overt.app.options import SUBCOMMANDS
 from overt.app.recent import RECENT
+from overt.app.terminal import terminal_type
 from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import parse
+from overt.cli.subcommands import load_subcommand
 from overt.core.errors import OvertError, UsageError
-from overt.core.late import TABLE, late
 from overt.faces.tui import early
 from overt.lib.log import LOG
 
@@ -38,13 +41,20 @@ def _run(argv: list[str]) -> int:
         return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
         early.undo()
-        print(f"overt: {late('harmless')(error.message)}", file=sys.stderr)
+        from overt.app.secrets import harmless  # late: 28 ms
+
+        print(f"overt: {harmless(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except Exception as error:  # noqa: BLE001 - reported in a crash file
         early.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _unwritten(error)
-        late("crash.print")(late("crash")(error))
+        from overt.app.crash import (
+            print_report,  # late: TODO
+            report_crash,  # late: TODO
+        )
+
+        print_report(report_crash(error))
         return 1
 
 
@@ -54,12 +64,16 @@ def _uncaught(_kind: type[BaseException], error: BaseException, _trace: Tracebac
     if RECENT.reporting:  # messages may hold secrets, so only the type is shown
         print(f"overt: internal error: {type(error).__name__}; it could not be reported", file=sys.stderr)
     else:
-        late("crash.hook")(error, "main")
+        from overt.app.crash import report_uncaught  # late: 39 ms
+
+        report_uncaught(error, "main")
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:
     if isinstance(failed.exc_value, Exception):
-        late("crash.hook")(failed.exc_value, f"thread {failed.thread.name if failed.thread else '?'}")
+        from overt.app.crash import report_uncaught  # late: 39 ms
+
+        report_uncaught(failed.exc_value, f"thread {failed.thread.name if failed.thread else '?'}")
 
 
 def _unraisable(failed: "sys.UnraisableHookArgs") -> None:
@@ -91,9 +105,8 @@ def _flushed(code: int) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     command = argv[0] if argv else ""
-    if f"cli.{command}" in TABLE:
-        code: int = late(f"cli.{command}")(argv[1:])
-        return code
+    if command in SUBCOMMANDS:
+        return load_subcommand(command)(argv[1:])
     return _prompt(argv[1:] if command == "run" else argv, headless=command == "run")
 
 
@@ -102,7 +115,7 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
     if given is None:
         return 0
     if given.switch("version"):
-        print(f"overt {late('version')}")
+        print(f"overt {__version__}")
         return 0
     words = given.words
     if not headless and words[:1] == ("run",) and "--" not in argv:
@@ -115,16 +128,20 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
         if not prompt.strip():
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
     options = options_of(given, interactive=not headless)
-    face = late(f"face.{_face(headless=headless, plain=given.switch('plain'))}")
-    code: int = face(options, prompt)
-    return code
+    if not headless and not given.switch("plain") and early.capable(terminal_type()):
+        from overt.faces.tui import run as terminal_chat  # late: 72 ms
 
-
-def _face(*, headless: bool, plain: bool) -> str:
-    if not headless and not plain and early.capable(late("environment")().get("TERM")):
-        return "tui"
+        code = terminal_chat.run(options, prompt)
+        if code != terminal_chat.USE_PLAIN_CHAT:
+            return code
     early.undo()
-    return "headless" if headless else "plain"
+    if headless:
+        from overt.faces.headless import run as headless_run  # late: 186 ms
+
+        return headless_run.run(options, prompt)
+    from overt.faces.plain import chat  # late: 199 ms
+
+    return chat.run(options, prompt)
 
 
 def _with_stdin(prompt: str, *, demanded: bool) -> str:

@@ -7,7 +7,6 @@ from overt.app.event_loop import run_async
 from overt.app.listing import Listing, ModelRow, list_models
 from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import printable
-from overt.core.late import late
 from overt.core.settings import Price
 from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
@@ -27,8 +26,9 @@ COMMAND = Command(
 
 def run(argv: list[str]) -> int:
     if argv[:1] == ["fetch"]:
-        code: int = late("cli.models_fetch")(argv[1:])
-        return code
+        from overt.cli import models_fetch  # late: 19 ms
+
+        return models_fetch.run(argv[1:])
     given = parse(COMMAND, argv)
     if given is None:
         return 0

@@ -21,7 +21,6 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.late import late
 from overt.core.messages import Text
 from overt.faces.attached import ALONG, attached
 from overt.lib.catalogue import say
@@ -72,7 +71,9 @@ def run(argv: list[str]) -> int:
         return 0
     action, *words = given.words or ("list",)
     if action not in WORDS:
-        near = late("difflib").get_close_matches(action, WORDS, n=1)
+        import difflib  # late: 0.8 ms
+
+        near = difflib.get_close_matches(action, WORDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"overt sessions: {action!r} is none of {', '.join(WORDS)}{hint}")
     least, most, what = WORDS[action]
@@ -100,18 +101,23 @@ def _act(action: str, words: list[str], given: Given) -> int:
             if note:
                 print(f"overt: {visible(note)}", file=sys.stderr)
         case "rename":
-            id, name = late("archive").rename(directory, words[0], " ".join(words[1:]))
+            from overt.app.records import archive  # late: 11 ms
+
+            id, name = archive.rename(directory, words[0], " ".join(words[1:]))
             print(visible(f"{id} is called {name} now"))
         case "fork":
-            print(late("archive").fork_session(directory, words[0], _turn(given)))
+            from overt.app.records import archive  # late: 11 ms
+
+            print(archive.fork_session(directory, words[0], _turn(given)))
         case "export":
-            text = late("archive").export_session(
-                directory, words[0], format=given.text("format"), target=given.text("output")
-            )
+            from overt.app.records import archive  # late: 11 ms
+
+            text = archive.export_session(directory, words[0], format=given.text("format"), target=given.text("output"))
             sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
         case "search" | "check":
-            code: int = late(f"sessions.{action}")(directory, words, given)
-            return code
+            from overt.cli import sessions_look  # late: 14 ms
+
+            return (sessions_look.search if action == "search" else sessions_look.check)(directory, words, given)
         case _:
             _list(directory, everywhere=given.switch("all"), as_json=given.switch("json"))
     return 0

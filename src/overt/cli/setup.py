@@ -2,7 +2,6 @@
 
 from overt.app.setup import Given, Settled
 from overt.cli.parse import Command, Flag, parse
-from overt.core.late import late
 
 COMMAND = Command(
     name="overt setup",
@@ -23,7 +22,9 @@ def run(argv: list[str]) -> int:
     if given is None:
         return 0
     answers = Given(vendor=given.text("vendor"), model=given.text("model"), yes=given.switch("yes"))
-    settled: Settled = late("face.setup")(given.text("directory"), answers)
+    from overt.faces.asking import run_setup  # late: 1.2 ms
+
+    settled: Settled = run_setup(given.text("directory"), answers)
     if settled.interrupted:
         return 130
     return 0 if settled.model else 1

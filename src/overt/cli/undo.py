@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from overt.app.undo_session import UndoRequest, Where, turns_of, undo_session
 from overt.cli.parse import Command, Flag, Given, parse
 from overt.core.errors import UsageError
-from overt.core.late import late
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -102,7 +101,9 @@ def _maintain(given: Given) -> tuple[str, ...]:
         raise UsageError("--all needs --prune: overt undo --prune --all")
     if len(chosen) > 1 or others or given.words:
         raise UsageError(f"--{chosen[0]} takes no session and no other flag than -C (--prune also takes --all)")
-    store, directory = late("undo.usage"), given.text("directory")
+    from overt.app import undo_usage  # late: 5 ms
+
+    store, directory = undo_usage, given.text("directory")
     lines: tuple[str, ...]
     if chosen == ["usage"]:
         lines = store.describe_usage(directory)

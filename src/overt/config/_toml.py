@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-from overt.core.late import late
 from overt.lib.jsonc import DEPTH, Located, Malformed, Path
 
 GAP = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
@@ -27,7 +26,9 @@ def parse(text: str) -> Located:
         # tomllib needs quadratic time for a key of very many parts.
         raise Malformed(f"nested deeper than {DEPTH} levels", text.count("\n", 0, long.start()) + 1)
     try:
-        value: dict[str, Any] = late("tomllib").loads(text)
+        import tomllib  # late: 2 ms
+
+        value: dict[str, Any] = tomllib.loads(text)
     except RecursionError:
         raise Malformed(f"nested deeper than {DEPTH} levels", _most_nested(text)) from None
     except ValueError as error:
@@ -115,7 +116,9 @@ class _Scanner:
             return part[1:-1]
         if part[0] != '"':
             return part
-        found: str = late("tomllib").loads(f"k={part}")["k"]
+        import tomllib  # late: 2 ms
+
+        found: str = tomllib.loads(f"k={part}")["k"]
         return found
 
     def value(self, path: Path) -> None:

@@ -13,7 +13,6 @@ from overt.config.paths import Environment
 from overt.config.regular import hollow
 from overt.config.schema import AgentSettings, Config, Permissions, Setting, ToolSettings
 from overt.core.errors import ConfigError
-from overt.core.late import late
 from overt.core.settings import (
     CAPS,
     SOURCES,
@@ -183,7 +182,9 @@ class _Merged:
     def file(
         self, path: str, name: str, *, base: str, home: str, trusted: bool = True, of_project: bool = False
     ) -> None:
-        settings, warnings = late("config.files")(path, name)
+        from overt.config._files import read_settings  # late: 15 ms
+
+        settings, warnings = read_settings(path, name)
         self.warnings.extend(warnings)
         ignored: list[Setting] = []
         for setting in settings:
@@ -215,7 +216,9 @@ class _Merged:
             self.outside(_resolved(Setting(key=flag.key, value=flag.value, origin=flag.flag), base, home))
 
     def outside(self, setting: Setting) -> None:
-        value, warnings = late("config.value")(setting.key, setting.value, setting.origin)
+        from overt.config._outside import outside_value  # late: 7 ms
+
+        value, warnings = outside_value(setting.key, setting.value, setting.origin)
         self.warnings.extend(warnings)
         self.put(Setting(key=setting.key, value=value, origin=setting.origin))
 

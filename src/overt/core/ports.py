@@ -49,7 +49,9 @@ class Provider(Protocol):
     """One endpoint of one vendor. `stream` ends with a Reply or raises ProviderError; closing it aborts."""
 
     name: str
-    wire: Wire
+
+    @property
+    def wire(self) -> Wire: ...
 
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]: ...
     async def models(self) -> tuple[str, ...]: ...

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from overt.core.errors import OvertError, ToolError
-from overt.core.late import late
 from overt.core.ports import BOXED, Hands, Journal, Profile
 from overt.core.tool import Outcome
 from overt.lib.log import LOG
@@ -44,6 +43,8 @@ async def contain(name: str, work: Awaitable[T]) -> T:
     except OvertError as error:
         raise ToolError(error.message) from error
     except Exception as error:
-        summary = late("tracebacks").summarize(error)
+        from overt.lib import tracebacks  # late: 1.0 ms
+
+        summary = tracebacks.summarize(error)
         LOG.error("tool", f"{name} broke: {summary}", error)
         raise ToolError(f"{name} broke: {summary}", code="broken") from error

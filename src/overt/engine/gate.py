@@ -11,7 +11,6 @@ from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided
 from overt.core.history import DENIED
 from overt.core.ids import new_id
-from overt.core.late import late
 from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
 from overt.core.settings import Action, DangerousPolicy, Mode, Rule
 from overt.core.tool import Outcome
@@ -234,7 +233,9 @@ class Gate:
             return outcome.blocked
         if not subject.reading.network or not self._hands.guess().boxed:
             return ""
-        return late("denial.network") if view.code or late("denial.offline").search(outcome.text) else ""
+        from overt.world.sandbox.denial import NETWORK, OFFLINE  # late: 11 ms
+
+        return NETWORK if view.code or OFFLINE.search(outcome.text) else ""
 
     async def _judge_reach(self, admission: Admission, sandbox: SandboxState, mode: Mode) -> Reach | None:
         """How far a dangerous command reaches; None for every other call, and where the mode refuses it anyway."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from overt.core.late import late
 from overt.lib.paths import literal, shown
 from overt.lib.regular import read_regular
 
@@ -128,7 +127,9 @@ def _below(folder: str, parts: Sequence[str], left: list[int]) -> Iterator[str]:
         return
     if part == "**" and rest:
         yield from _below(folder, rest, left)
-    alike = late("fnmatch").fnmatchcase
+    import fnmatch  # late: 0.2 ms
+
+    alike = fnmatch.fnmatchcase
     for entry in _entries(folder, left, hidden=part.startswith(".")):
         if entry.is_dir(follow_symlinks=False):
             if part == "**" or (rest and alike(entry.name, part)):

@@ -2,6 +2,7 @@
 
 import sys
 import termios
+import warnings
 from typing import TextIO
 
 from overt.app.event_loop import run_async
@@ -11,7 +12,6 @@ from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.app.setup import Given, Settled, set_up
 from overt.core.errors import OvertError, UsageError
-from overt.core.late import late
 from overt.lib.catalogue import say
 from overt.lib.log import LOG
 from overt.lib.text import visible
@@ -45,7 +45,8 @@ class Lines:
 
     def secret(self, prompt: str) -> str:
         """Where the echo cannot be switched off, nothing is asked: a key on a screen is a key lost."""
-        warnings, getpass = late("warnings"), late("getpass")
+        import getpass  # late: 0.2 ms
+
         with warnings.catch_warnings():
             warnings.simplefilter("error", getpass.GetPassWarning)
             try:

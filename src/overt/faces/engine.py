@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from overt.app.event_loop import report_failures
 from overt.core.errors import OvertError
 from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStreamed, ToolProgressed
-from overt.core.late import late
 from overt.faces.wake import Wake
 
 T = TypeVar("T")
@@ -49,7 +48,9 @@ class Engine:
             future.cancel()  # Ctrl-C: nobody waits for it any more
             raise
         if isinstance(error, Exception) and not isinstance(error, OvertError):
-            raise late("crash")(error, where="engine") from error
+            from overt.app.crash import report_crash  # late: 28 ms
+
+            raise report_crash(error, where="engine") from error
         return future.result()
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":

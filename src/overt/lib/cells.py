@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 
-from overt.core.late import late
-
 JOINING = "\u200d"
 ENDS = ("\n", "\r", "\r\n")
 # Text, not compiled: compiling costs milliseconds that a start-up without such letters would pay.
@@ -28,7 +26,8 @@ class _Widths(dict[str, int]):
     """The columns of every character met so far."""
 
     def __missing__(self, char: str) -> int:
-        table = late("unicodedata")
+        import unicodedata as table  # late: 0.2 ms
+
         category = table.category(char)
         if category in ("Mn", "Me") or (category == "Cf" and char not in SIGNS):
             taken = 0
@@ -61,7 +60,9 @@ def widest(text: str) -> int:
     picture)."""
     if text.isascii():
         return len(text)
-    east = late("unicodedata").east_asian_width
+    import unicodedata  # late: 0.2 ms
+
+    east = unicodedata.east_asian_width
     return width(text) + sum(1 for char in text if char == "\ufe0f" or (_WIDTHS[char] == 1 and east(char) == "A"))
 
 
@@ -82,7 +83,9 @@ def clusters(text: str) -> list[str]:
 
 
 def _joined(text: str) -> Iterator[str]:
-    category = late("unicodedata").category
+    import unicodedata  # late: 0.2 ms
+
+    category = unicodedata.category
     held = ""
     for found in re.finditer(CLUSTER, text, re.DOTALL):
         piece = found[0]

@@ -10,8 +10,6 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 from time import gmtime, strftime, time_ns
 from typing import Any
 
-from overt.core.late import late
-
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "off": 100}
 DEFAULT_LEVEL, DEFAULT_SIZE, DEFAULT_KEEP = "warning", 5 * 1024 * 1024, 5
 NAME = "overt.log"
@@ -66,7 +64,9 @@ class Log:
         """The Redactor that knows the secrets of this run."""
         if self._redactor is None:
             self._ask_sources()
-            self._redactor = late("redactor")(self._secrets)
+            from overt.lib.redact import Redactor  # late: 4 ms
+
+            self._redactor = Redactor(self._secrets)
         return self._redactor
 
     def _ask_sources(self) -> None:
@@ -100,8 +100,12 @@ class Log:
             return
         lines = [text]
         if error is not None:
-            lines += late("tracebacks").describe_error(error, self.clean)
-        body = late("visible")(self.clean("\n".join(lines))[:MAX_ENTRY_CHARACTERS]).replace("\n", "\n    ")
+            from overt.lib import tracebacks  # late: 3 ms
+
+            lines += tracebacks.describe_error(error, self.clean)
+        from overt.lib.text import visible  # late: 6 ms
+
+        body = visible(self.clean("\n".join(lines))[:MAX_ENTRY_CHARACTERS]).replace("\n", "\n    ")
         entry = f"{timestamp()} {level} {os.getpid()} {area}: {body}\n"
         try:
             self._append(entry.encode("utf-8", "replace"))

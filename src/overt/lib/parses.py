@@ -1,7 +1,8 @@
 """Whether a text is still what its name says it is."""
 
+import warnings
+
 from overt.core.codec import decode
-from overt.core.late import late
 
 SYNTAX_ONLY = 0x400
 """`ast.PyCF_ONLY_AST`, without importing ast."""
@@ -12,12 +13,14 @@ def parse_error(path: str, text: str) -> str:
     kind = path.rpartition(".")[2].lower()
     try:
         if kind == "py":
-            with late("warnings").catch_warnings(action="ignore"):  # an odd escape is none of our business
+            with warnings.catch_warnings(action="ignore"):  # an odd escape is none of our business
                 compile(text, path, "exec", SYNTAX_ONLY, dont_inherit=True)
         elif kind == "json":
             decode(text or "null")
         elif kind == "toml":
-            late("tomllib").loads(text)
+            import tomllib  # late: 2 ms
+
+            tomllib.loads(text)
     except SyntaxError as error:
         line = (error.text or "").strip()
         return f"line {error.lineno}: {error.msg}" + (f": {line}" if line else "")

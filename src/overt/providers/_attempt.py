@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from overt import __version__
 from overt.core.codec import decode
 from overt.core.errors import ProviderError
-from overt.core.late import late
 from overt.core.ports import Decoder, Wire
 from overt.core.requests import Delta, WaitDelta
 from overt.core.settings import Timeouts
@@ -39,8 +38,10 @@ many seconds: what has come by then costs little more than one small piece of it
 class StreamDecoder(Decoder, Protocol):
     """`finished`: the reply is whole, only its usage may follow. `done`: nothing that follows matters."""
 
-    finished: bool
-    done: bool
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def done(self) -> bool: ...
 
 
 class HttpWire(Wire, Protocol):
@@ -247,12 +248,16 @@ class Attempt:
         """Save the bytes of a reply that the decoder could not read, for `overt replay --raw`."""
         if not self._raw or (isinstance(error, ProviderError) and error.kind != "malformed"):
             return
-        raw_replies = late("raw_replies")
+        from overt.lib import (
+            raw_replies,  # late: TODO
+            tracebacks,  # late: TODO
+        )
+
         reply = raw_replies.RawReply(
             wire=self._wire.name,
             model=self._server.place.model,
             content_type=self._content_type,
-            error=late("tracebacks").summarize(error),
+            error=tracebacks.summarize(error),
             overt=__version__,
             truncated=self._raw_bytes > MAX_RAW_BYTES,
             data=b"".join(self._raw)[:MAX_RAW_BYTES],

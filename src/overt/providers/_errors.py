@@ -6,7 +6,6 @@ from typing import Any
 from msgspec import Struct
 
 from overt.core.errors import ProviderError
-from overt.core.late import late
 from overt.providers._address import Address
 
 RETRIED = frozenset({408, 429})
@@ -37,7 +36,8 @@ class Said(Struct, frozen=True, kw_only=True):
 
 def from_status(status: int, headers: dict[str, str], body: bytes, *, place: Place) -> ProviderError:
     """The error for a response that is not 2xx."""
-    refusal = late("refusal")
+    from overt.providers import _refusal as refusal  # late: 3 ms
+
     said: Said = refusal.read(body)
     kind, text = _judge(status, said, headers, place=place)
     return ProviderError(
@@ -51,7 +51,8 @@ def from_status(status: int, headers: dict[str, str], body: bytes, *, place: Pla
 
 def from_event(error: Any) -> ProviderError:
     """The error a server put into the stream after it had already answered 200."""
-    refusal = late("refusal")
+    from overt.providers import _refusal as refusal  # late: 3 ms
+
     said: Said = refusal.said_in({"error": error})
     status = int(said.code) if said.code.isascii() and said.code.isdigit() and len(said.code) == 3 else 0
     kind = refusal.kind_of(status, said) or "server"
@@ -71,7 +72,9 @@ def not_api(status: int, content_type: str, *, place: Place) -> ProviderError:
 
 def unreachable(address: Address, reason: OSError | UnicodeError | str) -> ProviderError:
     url = f"{'https' if address.secure else 'http'}://{address.authority}"
-    why = late("unreached").reasoned(reason)
+    from overt.providers import _unreached as unreached  # late: 0.8 ms
+
+    why = unreached.reasoned(reason)
     usual = "Is the server running?" if address.loopback else "Check the address and the network."
     return ProviderError(f"No answer from {url}: {why.text}. {why.advice or usual}", kind="down", retryable=why.passing)
 
@@ -123,7 +126,8 @@ def retry_after(headers: dict[str, str]) -> float | None:
         return max(0.0, seconds) if seconds == seconds else None  # `nan` is a float too
     except ValueError:
         pass
-    utils = late("email.utils")
+    from email import utils  # late: 0.2 ms
+
     try:
         then: float = utils.parsedate_to_datetime(value).timestamp()
     except (ValueError, TypeError, OverflowError):
@@ -147,10 +151,14 @@ def _judge(status: int, said: Said, headers: dict[str, str], *, place: Place) ->
         to = clean(headers.get("location", ""), limit=200) or "another address"
         return "redirect", f"{place.url} redirects to {to}. Set base_url to the final address; requests do not follow."
     if status == 407:
-        return "proxy", f"The proxy wants a name and a password (407). {late('unreached').PROXY_LOGIN}"
+        from overt.providers import _unreached as unreached  # late: 0.8 ms
+
+        return "proxy", f"The proxy wants a name and a password (407). {unreached.PROXY_LOGIN}"
     if any(words in said.message.lower() for words in HTTPS_WANTED):
         return "not_api", f"{place.url} speaks TLS: begin base_url with https:// instead of http://."
-    kind: str = late("refusal").kind_of(status, said)
+    from overt.providers import _refusal as refusal  # late: 3 ms
+
+    kind = refusal.kind_of(status, said)
     if kind:
         return kind, _words(kind, status, said, place=place)
     if status < 200 or status in (404, 405, 501):

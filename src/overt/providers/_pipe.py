@@ -8,12 +8,12 @@ idle pipe belongs to no loop and can serve the next one.
 import asyncio
 import errno
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from os import strerror
 from threading import Thread
 from typing import Any, Protocol
 
-from overt.core.late import late
 from overt.providers._address import Address, is_loopback
 from overt.providers._tls import SYSTEM, Tls, context_for
 
@@ -131,7 +131,6 @@ class SecurePipe:
         self.trouble: OSError | None = None
         self._raw = raw
         self._early = b""
-        ssl = late("ssl")
         self._want, self._closed = ssl.SSLWantReadError, (ssl.SSLZeroReturnError, ssl.SSLEOFError)
         self._inward, self._outward = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context_for(tls).wrap_bio(self._inward, self._outward, server_hostname=host)

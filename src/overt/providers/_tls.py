@@ -5,7 +5,6 @@ from typing import Any
 from msgspec import Struct
 
 from overt.core.errors import ProviderError
-from overt.core.late import late
 
 
 class Tls(Struct, frozen=True, kw_only=True):
@@ -30,7 +29,9 @@ def context_for(tls: Tls) -> Any:
 
 
 def _make(tls: Tls) -> Any:
-    context = late("ssl").create_default_context()
+    import ssl  # late: 8 ms
+
+    context = ssl.create_default_context()
     if tls.ca_file:
         try:
             context.load_verify_locations(cafile=tls.ca_file)

@@ -6,7 +6,6 @@ from typing import Any
 from msgspec import convert
 from msgspec.structs import replace
 
-from overt.core.late import late
 from overt.core.settings import ProviderEntry, Quirks
 from overt.lib.data import read_text
 from overt.providers._address import host_of, is_loopback, parse_address
@@ -20,7 +19,9 @@ _loaded: list[tuple[ProviderEntry, ...]] = []
 
 def vendors() -> tuple[ProviderEntry, ...]:
     if not _loaded:
-        table = late("tomllib").loads(read_text("overt.providers", "models.toml"))
+        import tomllib  # late: 2 ms
+
+        table = tomllib.loads(read_text("overt.providers", "models.toml"))
         _loaded.append(read_vendors(table["providers"]))
     return _loaded[0]
 

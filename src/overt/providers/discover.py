@@ -19,7 +19,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
-from overt.core.late import late
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.providers._address import parse_address
 from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_variables
@@ -132,7 +131,9 @@ async def _by_reference(reference: str, around: Surroundings) -> Found:
         return await _complete(_need_weights(around), reference.partition("/")[2], around, [])
     if around.get("OVERT_BASE_URL"):
         return await _complete(_from_environment(around), reference, around, [])
-    vendors: tuple[ProviderEntry, ...] = late("catalog")()
+    from overt.providers import catalog  # late: 1.2 ms
+
+    vendors = catalog.vendors()
     found = _match(reference, vendors)
     weights = around.weights()
     here = weights if weights is not None and reference in weights.models else None
@@ -193,7 +194,9 @@ async def _takes_any_model(around: Surroundings) -> ProviderEntry | None:
 
 def _resembles(reference: str, vendors: Sequence[ProviderEntry]) -> bool:
     """Whether it is a slip of the pen for a vendor's name rather than a model we have not heard of."""
-    return bool(late("difflib").get_close_matches(reference, [entry.name for entry in vendors], n=1, cutoff=0.75))
+    import difflib  # late: 0.6 ms
+
+    return bool(difflib.get_close_matches(reference, [entry.name for entry in vendors], n=1, cutoff=0.75))
 
 
 def _unknown(reference: str, entries: Sequence[ProviderEntry], tried: Sequence[str]) -> ConfigError:
@@ -266,7 +269,9 @@ def informed(entry: ProviderEntry, around: Surroundings) -> ProviderEntry:
     if entry.kind in (EMBEDDED, "scripted") or shipped:
         return entry
     if not entry.base_url or entry.name in ALIKE or vendor_variables(entry.base_url):
-        entry = late("catalog.inherited")(entry, around.stated.get(entry.name) or _differing(entry))
+        from overt.providers.catalog import inherited  # late: 1.2 ms
+
+        entry = inherited(entry, around.stated.get(entry.name) or _differing(entry))
     if not entry.base_url:
         raise ConfigError(
             f"provider {entry.name}: `base_url` is missing, and no vendor of this name is known; "
@@ -348,7 +353,11 @@ async def _on_this_machine(around: Surroundings, *, wanted: str, tried: list[str
 
 async def answering(around: Surroundings) -> tuple[ProviderEntry, ...]:
     """The well-known servers of this machine with the models each lists; none from one that does not answer."""
-    servers = around.servers if around.servers is not None else late("catalog.local_servers")()
+    servers = around.servers
+    if servers is None:
+        from overt.providers import catalog  # late: 1.2 ms
+
+        servers = catalog.local_servers()
     return tuple(await asyncio.gather(*(_offering(entry) for entry in servers)))
 
 
@@ -387,6 +396,7 @@ def _with_key(around: Surroundings) -> ProviderEntry | None:
     for has in (around.holds, around.keeps) if around.keyring else (around.holds,):
         host = next((host for host, names in VENDOR_KEYS.items() if any(map(has, names))), "")
         if host:
-            vendors: tuple[ProviderEntry, ...] = late("catalog")()
-            return next(entry for entry in vendors if parse_address(entry.base_url).host == host)
+            from overt.providers import catalog  # late: 1.2 ms
+
+            return next(entry for entry in catalog.vendors() if parse_address(entry.base_url).host == host)
     return None

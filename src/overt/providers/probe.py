@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from overt.core.late import late
 from overt.core.ports import Provider, Wire
 from overt.core.settings import Calls, ModelFacts, ProviderEntry, Quirks
 from overt.lib.catalogue import say
@@ -21,6 +20,8 @@ from overt.providers._errors import clean
 from overt.providers._probe_ask import Heard, Question, Watch, WatchedWire, ask
 from overt.providers._probe_server import Side
 from overt.providers._probe_trials import NAMES, Probed, no, unknown, yes
+from overt.providers.http_provider import HttpProvider
+from overt.providers.wires import make_wire
 
 MODEST, THOUGHTFUL = 256, 2048
 """Most tokens of a reply: of a model that answers, and of one that thinks first."""
@@ -72,10 +73,9 @@ class _Probing:
         self._thinks = False
         self._lost = 0
         self._rows: dict[str, Probed] = {}
-        wire: Any = provider.wire
-        self._plain: Wire = wire
-        if hasattr(wire, "whole"):
-            provider.wire = WatchedWire(wire, self._watch)
+        self._plain = provider.wire
+        if isinstance(provider, HttpProvider):
+            provider.wire = WatchedWire(provider.wire, self._watch)
 
     async def run(self, side: Side | None) -> tuple[Probed, ...]:
         if await self._reach():
@@ -191,8 +191,7 @@ class _Probing:
         facts: ModelFacts = replace(self._facts, quirks=quirks)
         if images:
             facts = replace(facts, images=True)
-        made: Wire = late(f"wire.{self._plain.name}")(facts)
-        return made
+        return make_wire(self._plain.name, facts)
 
 
 def _word() -> str:

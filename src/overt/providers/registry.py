@@ -3,28 +3,29 @@
 from collections.abc import Mapping
 
 from overt.core.errors import ConfigError
-from overt.core.late import late
 from overt.core.ports import Provider
 from overt.core.settings import ProviderEntry
 
-FACTORIES: dict[str, str] = {
-    "openai": "provider.http",
-    "responses": "provider.http",
-    "anthropic": "provider.http",
-    "local": "provider.local",
-    "scripted": "provider.scripted",
-}
-"""Kind → name in the late table of a function `(entry, key, model) -> Provider`."""
+KINDS = ("anthropic", "local", "openai", "responses", "scripted")
 
 
 def make(entry: ProviderEntry, key: str | None, model: str = "", environ: Mapping[str, str] | None = None) -> Provider:
     """The provider for an entry, or a ConfigError that says which kinds there are. `environ` may name a proxy."""
-    factory = FACTORIES.get(entry.kind)
-    if factory is None:
-        raise ConfigError(
-            f"provider {entry.name}: this version knows the kinds {', '.join(sorted(FACTORIES))}, "
-            f"not {entry.kind!r}. Most servers also speak `openai`."
-        )
-    routed = {"environ": environ} if factory == "provider.http" else {}
-    provider: Provider = late(factory)(entry, key, model, **routed)
-    return provider
+    match entry.kind:
+        case "openai" | "responses" | "anthropic":
+            from overt.providers import http_provider  # late: 42 ms
+
+            return http_provider.make(entry, key, model, environ=environ)
+        case "local":
+            from overt.providers import local  # late: 50 ms
+
+            return local.make(entry, key, model)
+        case "scripted":
+            from overt.providers import scripted  # late: 24 ms
+
+            return scripted.make(entry, key, model)
+        case _:
+            raise ConfigError(
+                f"provider {entry.name}: this version knows the kinds {', '.join(KINDS)}, "
+                f"not {entry.kind!r}. Most servers also speak `openai`."
+            )

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator
 from math import inf
 
 from overt.core.errors import ConfigError
-from overt.core.late import TABLE, late
 from overt.core.requests import Delta
 from overt.core.settings import Timeouts
 from overt.lib.raw_replies import RawReply
 from overt.providers._address import parse_address
-from overt.providers._attempt import Attempt, HttpWire, Server, limits_of
+from overt.providers._attempt import Attempt, Server, limits_of
 from overt.providers._client import Client, Outgoing
 from overt.providers._errors import Place
 from overt.providers._retry import Patience
+from overt.providers.wires import NAMES, make_wire
 
 SAVED_AT = "http://localhost/v1"
 """Stands in messages where the address of the server would; it is not saved with a reply."""
@@ -20,9 +20,9 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 
 def decode_saved(reply: RawReply, blocks: Iterable[bytes]) -> Iterator[Delta]:
-    if f"wire.{reply.wire}" not in TABLE:
+    if reply.wire not in NAMES:
         raise ConfigError(f"the saved reply is of an unknown wire: {reply.wire!r}")
-    wire: HttpWire = late(f"wire.{reply.wire}")()
+    wire = make_wire(reply.wire)
     address = parse_address(SAVED_AT, place="saved reply")
     server = Server(
         transport=Client(address),

@@ -14,7 +14,6 @@ from msgspec import Struct, convert
 
 from overt.core.codec import compact, decode
 from overt.core.errors import ConfigError, ProviderError
-from overt.core.late import late
 from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.ports import Wire
 from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply, Request, TextDelta
@@ -97,7 +96,9 @@ def make(entry: ProviderEntry, key: str | None, model: str = "") -> ScriptedProv
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ConfigError(f"{place}: {reason}. base_url names a file of replies.") from None
-    wire: Wire = late("wire.openai")(max_answer=entry.max_answer)
+    from overt.providers.openai_chat import OpenAIChat  # late: 9 ms
+
+    wire: Wire = OpenAIChat(max_answer=entry.max_answer)
     return ScriptedProvider(entry.name, read_script(data, place=place), wire=wire)
 
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from overt.core.late import late
-
 
 def nearest(name: str, known: Sequence[str], *, count: int = 3) -> tuple[str, ...]:
     """The names most like this one, the last part of `vendor/model` counting as well."""
@@ -11,7 +9,9 @@ def nearest(name: str, known: Sequence[str], *, count: int = 3) -> tuple[str, ..
     for candidate in known:
         short.setdefault(candidate.lower(), candidate)
         short.setdefault(candidate.lower().rpartition("/")[2], candidate)
-    close = late("difflib").get_close_matches(name.lower().rpartition("/")[2], list(short), n=count, cutoff=0.5)
+    import difflib  # late: 5 ms
+
+    close = difflib.get_close_matches(name.lower().rpartition("/")[2], list(short), n=count, cutoff=0.5)
     return tuple(dict.fromkeys(short[match] for match in close))
 
 
@@ -19,7 +19,9 @@ def nearest_pair(name: str, pairs: Sequence[str], *, count: int = 3) -> tuple[st
     """The pairs `provider/model` most like this one, when it is a pair."""
     if "/" not in name:
         return ()
-    return tuple(late("difflib").get_close_matches(name, pairs, n=count, cutoff=0.75))
+    import difflib  # late: 5 ms
+
+    return tuple(difflib.get_close_matches(name, pairs, n=count, cutoff=0.75))
 
 
 def exists_instead(name: str, known: Sequence[str]) -> str:

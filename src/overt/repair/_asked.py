@@ -5,6 +5,7 @@ forms count, as the whole of a reply (`whole`) those that name their tool clearl
 prose (`block`) only those that cannot be anything else.
 """
 
+import ast
 import re
 import warnings
 from functools import lru_cache
@@ -14,7 +15,6 @@ from msgspec import json
 
 from overt.core.codec import compact
 from overt.core.foreign import OUR_ARGUMENTS
-from overt.core.late import late
 from overt.core.tool import Tool
 from overt.repair._hunt import Hunt
 from overt.repair._lenient import Broken, Cut, read
@@ -189,7 +189,6 @@ def from_python(source: str, tools: Hunt, trust: Trust) -> list[Asked] | None:
     if not source.endswith((")", "]")) or len(source) > LONGEST or "(" not in source:
         return None
     tools.spend(len(source) * PARSING)
-    ast = late("ast")
     try:
         with warnings.catch_warnings(action="ignore"):
             body = ast.parse(source).body

@@ -7,7 +7,6 @@ from msgspec.structs import FieldInfo, fields, replace
 
 from overt.core.codec import compact
 from overt.core.foreign import OUR_ITEMS
-from overt.core.late import late
 from overt.core.tool import Tool
 from overt.repair.names import argument_names, our_value
 
@@ -64,7 +63,8 @@ def _or_none(text: str) -> Any:
 
 
 def _loose(text: str, objects: int) -> Parsed:
-    lenient = late("repair.lenient")
+    from overt.repair import _lenient as lenient  # late: 2 ms
+
     start = text.find("{")
     if start < 0:
         return Parsed()
@@ -102,7 +102,9 @@ def guessed(parsed: Parsed) -> Parsed:
     if not text or len(text) > GUESS_LIMIT or text.count("{") + text.count("[") > GUESS_DEPTH:
         return parsed
     try:
-        value = late("json_repair").loads(text, skip_json_loads=True)
+        import json_repair  # late: 12 ms
+
+        value = json_repair.loads(text, skip_json_loads=True)
     except (ValueError, RecursionError, IndexError, TypeError):
         return parsed
     if not value or not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
@@ -286,7 +288,8 @@ def _or_loose(text: str) -> Any:
     try:
         return json.decode(text)
     except (DecodeError, UnicodeError, RecursionError):
-        lenient = late("repair.lenient")
+        from overt.repair import _lenient as lenient  # late: 2 ms
+
         try:
             value, end, _ = lenient.read(text.strip())
         except (lenient.Broken, RecursionError):
@@ -299,7 +302,9 @@ def _command(words: list[str]) -> str:
         return words[2]
     if len(words) == 1:
         return words[0]
-    joined: str = late("shlex").join(words)
+    import shlex  # late: 0.3 ms
+
+    joined: str = shlex.join(words)
     return joined
 
 
@@ -310,7 +315,9 @@ def _problems(kept: dict[str, Any], wanted: dict[str, FieldInfo], extra: list[st
     for name, field in wanted.items():
         if name not in kept:
             if field.required:
-                meant = late("difflib").get_close_matches(name, near, n=1, cutoff=0.5)
+                import difflib  # late: 0.9 ms
+
+                meant = difflib.get_close_matches(name, near, n=1, cutoff=0.5)
                 found.append(f"missing `{name}`" + (f" (is `{meant[0]}` meant as `{name}`?)" if meant else ""))
             continue
         try:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from overt.core.codec import compact
 from overt.core.effects import Effect
-from overt.core.late import late
 from overt.core.messages import Call
 from overt.core.tool import Tool
 from overt.repair._hunt import Hunt
@@ -85,7 +84,9 @@ def _out_of_shell(mended: Mended, tools: Mapping[str, Tool]) -> Mended:
 
 def _spelled(call: Call, tools: Mapping[str, Tool], *, cut: bool) -> Call:
     """A call whose name the server read too far, over the markup of its arguments."""
-    found, _ = late("repair.leaks")(f"<tool_call>{call.name}{'' if cut else '</tool_call>'}", Hunt(tools))
+    from overt.repair._leaks import leaks  # late: 30 ms
+
+    found, _ = leaks(f"<tool_call>{call.name}{'' if cut else '</tool_call>'}", Hunt(tools))
     if call.arguments.strip(" {}\n") or not found or len(found[0].calls) != 1:
         return call
     name, arguments = found[0].calls[0]
@@ -118,6 +119,8 @@ def _near(text: str) -> str:
 
 
 def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> str:
-    near = late("difflib").get_close_matches(name[:100], tools, n=1)
+    import difflib  # late: 0.8 ms
+
+    near = difflib.get_close_matches(name[:100], tools, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return f"There is no tool called {_near(name)}.{hint} Tools: {', '.join(tools)}."

@@ -26,7 +26,6 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.late import late
 from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import Finish
 from overt.core.settings import Calls
@@ -81,7 +80,9 @@ def scavenge(
 
 def _formed(parts: tuple[Part, ...], hunt: Hunt, finish: Finish) -> tuple[tuple[Part, ...], str, str] | None:
     try:
-        found: tuple[tuple[Part, ...], str, str] | None = late("repair.form")(parts, hunt, finish)
+        from overt.repair._form import formed  # late: 8 ms
+
+        found: tuple[tuple[Part, ...], str, str] | None = formed(parts, hunt, finish)
     except Spent:
         return None
     return found
@@ -113,7 +114,9 @@ class _Taken:
     def _take(self, text: str) -> str:
         if not _may_hold(text):
             return text
-        found, limit = late("repair.leaks")(text, self._tools)
+        from overt.repair._leaks import leaks  # late: 33 ms
+
+        found, limit = leaks(text, self._tools)
         if not found:
             return text
         pieces: list[str] = []

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from overt.core.late import late
 from overt.lib.text import cut_line
 
 NUMBERED = r"^ *\d+\t"
@@ -31,7 +30,9 @@ def nearest(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     longest = max(wanted, key=len, default="").strip()
     if len(longest) < 4:
         return None
-    close = late("difflib").get_close_matches(longest, [line.strip() for line in lines[:MAX_CLOSE]], n=1, cutoff=0.6)
+    import difflib  # late: 0.9 ms
+
+    close = difflib.get_close_matches(longest, [line.strip() for line in lines[:MAX_CLOSE]], n=1, cutoff=0.6)
     if not close:
         return None
     at = next(index for index, line in enumerate(lines) if line.strip() == close[0])

@@ -9,7 +9,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
-from overt.core.late import late
 from overt.world.sandbox.git_folders import modules, worktrees
 from overt.world.sandbox.guards import OF_GIT, TOP, first_nested, nested
 
@@ -111,27 +110,35 @@ class Births:
 
     def _harm(self, path: str, git: str) -> str:
         if path == git:
-            what: str = late("newborn.harmful")(git)
+            from overt.world.sandbox.newborn import harmful  # late: 2 ms
+
+            what: str = harmful(git)
         elif os.path.islink(path):
             what = "it leads elsewhere"
         elif os.path.dirname(path) == f"{git}/worktrees":
-            what = late("newborn.worktree")(path)
+            from overt.world.sandbox.newborn import harmful_worktree  # late: 2 ms
+
+            what = harmful_worktree(path)
         else:
-            what = late("newborn.module")(path, git)
+            from overt.world.sandbox.newborn import harmful_module  # late: 2 ms
+
+            what = harmful_module(path, git)
         return what
 
     def _move(self, path: str, git: str, what: str) -> str:
         name = os.path.relpath(path, self._workspace)
         self._young.discard(path)
+        from overt.world.sandbox.newborn import set_aside  # late: 2 ms
+
         try:
             if path == git:
-                aside = late("newborn.set_aside")(path)
+                aside = set_aside(path)
                 if link := self._links.get(path):
                     os.symlink(link, path)
             else:
                 # Out of the folders that git goes through.
                 blocked = "../" * (path.removeprefix(git).count("/") - 1) + f"blocked-{os.path.basename(path)}"
-                aside = late("newborn.set_aside")(path, name=blocked)
+                aside = set_aside(path, name=blocked)
         except OSError as error:
             return STAYED.format(name=name, what=what, error=error.strerror)
         return MOVED.format(name=name, what=what, aside=aside)
@@ -168,7 +175,9 @@ class Births:
             aside = "nothing"
             try:
                 if os.path.lexists(path):
-                    aside = late("newborn.set_aside")(path)
+                    from overt.world.sandbox.newborn import set_aside  # late: 2 ms
+
+                    aside = set_aside(path)
                 os.symlink(text, path)
             except OSError as error:
                 aside = f"nowhere ({error.strerror})"

@@ -17,12 +17,11 @@ import struct
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from overt.core.errors import OvertError
-from overt.core.late import late
 
 if TYPE_CHECKING:
     from overt.world.sandbox.landlock import Ruleset
@@ -168,7 +167,8 @@ def make_environment(places: GitPlaces, settings: Mapping[str, str]) -> dict[str
 
 def limit_thread(program: str, places: GitPlaces) -> None:
     """Bind this thread and what it starts to the places; does nothing where the kernel has no Landlock."""
-    landlock: Any = late("landlock")  # it needs ctypes, which is slow to load
+    from overt.world.sandbox import landlock  # late: 6 ms # it needs ctypes, which is slow to load
+
     version = landlock.version()
     if version < 1:
         return
@@ -194,7 +194,8 @@ _rules_lock = threading.Lock()
 
 def make_rules(rules: "Ruleset", program: str, places: GitPlaces) -> "Ruleset":
     """Fill a ruleset. It is kept for the next start, which is faster with it."""
-    landlock: Any = late("landlock")
+    from overt.world.sandbox import landlock  # late: 6 ms
+
     try:
         for path in (*LIBRARIES, *places.read):
             rules.allow(path, landlock.READ_FILE | landlock.READ_DIR)

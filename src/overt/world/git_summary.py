@@ -9,12 +9,10 @@ import re
 import subprocess
 from collections.abc import Sequence
 from time import monotonic
-from typing import Any
 
 from msgspec import Struct
 
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.lib.encoding import show_name
 from overt.lib.regular import read_regular
 from overt.lib.text import visible
@@ -121,7 +119,8 @@ def _finish(child: "subprocess.Popen[bytes]", deadline: float) -> bytes | None:
 
 def _runs_nothing_else(program: str) -> bool:
     """True if the kernel keeps git from executing other programs."""
-    landlock: Any = late("landlock")
+    from overt.world.sandbox import landlock  # late: 5 ms
+
     return landlock.version() >= 1 and find_loader(program) is not None
 
 

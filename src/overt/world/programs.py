@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from overt.core.effects import JobOutput, JobState, Ran
 from overt.core.errors import ToolError
 from overt.core.interrupted import Interrupted
-from overt.core.late import late
 from overt.core.ports import Child, Profile, Spawner
 from overt.world._child import PIPE, Started
 from overt.world._contain import Workspace, lies_below, reach
@@ -171,7 +170,9 @@ class Programs:
         walls = child.walls if isinstance(child, Started) else None
         if walls is None or (code == 0 and ("|" not in command or self._profile.reading)):
             return ""
-        found: str = late("denial")(text, walls, cwd=cwd, failed=code != 0)
+        from overt.world.sandbox.denial import blocked  # late: 2 ms
+
+        found: str = blocked(text, walls, cwd=cwd, failed=code != 0)
         return found
 
     async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput:

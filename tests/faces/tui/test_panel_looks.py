@@ -4,8 +4,8 @@ from typing import Any
 
 from tests.faces.tui.panel_kit import JOBS, RULES, body, contents, filled, fragments, numbered, press, printed, text_of
 
+from overt.app.command_table import NAMES as COMMANDS
 from overt.app.looked import Changes, Permits, Revoked
-from overt.app.slash import NAMES as COMMANDS
 from overt.faces.tui.pager import CLOSE, Wish
 from overt.faces.tui.panels.context import ContextPanel, bar
 from overt.faces.tui.panels.inspector import open_panel

@@ -20,7 +20,6 @@ from overt.context.assemble import Assembler
 from overt.core.errors import ProviderError
 from overt.core.events import Event, PrefixSet, Replied, RequestSent, ToolFinished, ToolStarted, TurnEnded, UserSpoke
 from overt.core.history import History, fold
-from overt.core.late import late
 from overt.core.messages import Call, Message
 from overt.core.requests import Request
 from overt.core.settings import Limits
@@ -240,7 +239,11 @@ def flattened(opening: PrefixSet) -> bool:
 def tools_of(opening: PrefixSet) -> dict[str, Tool]:
     """The tools the model was told of, as far as this version has them."""
     compact = opening.about is not None and opening.about.compact
-    known: dict[str, Tool] = late("compact.tools")() if compact else {tool.name: tool for tool in BUILT_IN}
+    known = {tool.name: tool for tool in BUILT_IN}
+    if compact:
+        from overt.app.compact import compact_tools  # late: 30 ms
+
+        known = compact_tools()
     if opening.calls == "native":
         told = [spec.name for spec in opening.prefix.tools]
     else:

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from overt.app.records.rebuild import Rebuilt, wire_of
 from overt.context.provenance import Span, trace
-from overt.core.late import late
 
 AROUND = 60
 MARK = b',"cache_control":{"type":"ephemeral"}'
@@ -68,9 +67,9 @@ def _moved(old: tuple[Span, ...], before: bytes, new: tuple[Span, ...], after: b
     """What left and what came, in order; the wire's own bytes aside."""
     one = [(span, _print(span, before)) for span in old if span.key != "wire"]
     other = [(span, _print(span, after)) for span in new if span.key != "wire"]
-    matcher = late("difflib").SequenceMatcher(
-        None, [mark for _, mark in one], [mark for _, mark in other], autojunk=False
-    )
+    import difflib  # late: 0.5 ms
+
+    matcher = difflib.SequenceMatcher(None, [mark for _, mark in one], [mark for _, mark in other], autojunk=False)
     found: list[Moved] = []
     for way, a, b, c, d in matcher.get_opcodes():
         if way != "equal":

@@ -6,11 +6,12 @@ The value is the JSON export as it stands; Markdown and HTML are drawn from it.
 import re
 from collections.abc import Iterable, Sequence
 from time import gmtime, strftime
-from typing import Literal
+from typing import Literal, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.codec import printable
 from overt.core.events import (
     Compacted,
     Event,
@@ -29,7 +30,6 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.late import late
 from overt.core.messages import Call, Document, Image, Message, Reasoning, Text
 from overt.core.usage import Usage
 from overt.core.views import Diffs
@@ -138,8 +138,19 @@ def exported(entries: Sequence[Entry[Event]], opened: SessionOpened, damage: Ite
 
 def drawn(found: Exported, format: Format) -> str:
     """The text of the file."""
-    text: str = late(f"export.{format}")(found)
-    return text
+    match format:
+        case "html":
+            from overt.app.records import export_html  # late: 11 ms
+
+            return export_html.draw(found)
+        case "markdown":
+            from overt.app.records import export_markdown  # late: 8 ms
+
+            return export_markdown.draw(found)
+        case "json":
+            return printable(found)
+        case _:
+            assert_never(format)
 
 
 class _Telling:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from overt.context.assemble import Assembled, Assembler
 from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, Replied, RequestSent
 from overt.core.history import History, fold
-from overt.core.late import late
 from overt.core.ports import Wire
+from overt.providers.wires import make_wire
 from overt.sessions.entries import Entry
 
 
@@ -39,8 +39,12 @@ class Rebuilt(Struct, frozen=True, kw_only=True):
 
 def wire_of(opening: PrefixSet) -> Wire:
     """The wire as it was spoken then."""
-    wire: Wire = late(f"wire.{opening.wire}")(opening.about)
-    return wire if opening.calls == "native" else late("spoken")(wire, opening.calls)
+    wire = make_wire(opening.wire, opening.about)
+    if opening.calls == "native":
+        return wire
+    from overt.context.spoken import SpokenWire  # late: 1.5 ms
+
+    return SpokenWire(wire, opening.calls)
 
 
 def rebuild(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Iterator[Rebuilt]:

@@ -19,8 +19,8 @@ from overt.context.assemble import Assembler
 from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, RequestSent, TitleSet, UserSpoke
 from overt.core.fragments import USER
 from overt.core.history import History, fold, fold_all
-from overt.core.late import late
 from overt.core.requests import Request
+from overt.providers.wires import make_wire
 from overt.sessions.entries import Entry
 
 State = Literal["same", "folded", "differs"]
@@ -187,7 +187,7 @@ class _Driving:
     def _title(self, entry: Entry[Event], title: TitleSet) -> None:
         spoken = (each.data for each in self._entries if isinstance(each.data, UserSpoke))
         prompt = next((event.message.text() for event in spoken if event.message.origin == USER), "")
-        made = title_request(late(f"wire.{title.wire}")(title.about), title.model, prompt).request
+        made = title_request(make_wire(title.wire, title.about), title.model, prompt).request
         same = (made.digest, made.length) == (title.digest, title.length)
         what = f"the request for a title was {title.length} bytes, and its prompt gives {made.length}"
         if not same:

@@ -25,7 +25,6 @@ from overt.config.paths import Roots
 from overt.core.errors import SessionError, ToolError
 from overt.core.events import Event, PrefixSet, RequestSent, TodoSet, ToolFinished
 from overt.core.history import History
-from overt.core.late import late
 from overt.core.messages import Call
 from overt.core.ports import Hands, Profile, SandboxState
 from overt.engine.attempt import attempt
@@ -81,7 +80,9 @@ class _Running:
     def __init__(self, setting: Setting, workspace: str) -> None:
         self._history = History()
         redactor = make_redactor(setting)
-        self._hands: Hands = late("hands")(setting, history=lambda: self._history, redactor=redactor)
+        from overt.app.hands import WorldHands  # late: 87 ms
+
+        self._hands: Hands = WorldHands(setting, history=lambda: self._history, redactor=redactor)
         self._clean = redactor.clean
         self._config = setting.config
         self._scratch = setting.roots.workspace

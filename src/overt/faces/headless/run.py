@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from overt.app.build import open_conversation
+from overt.app.compacted import told
 from overt.app.conversation import Conversation
 from overt.app.event_loop import run_async
 from overt.app.late_hands import LateHands
@@ -24,7 +25,6 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.late import late
 from overt.core.messages import Text
 from overt.faces.attached import ALONG, attached
 from overt.faces.headless.claude import init, result, shaped
@@ -56,8 +56,11 @@ async def _run(options: Options, prompt: str) -> int:
         end = await _turn(conversation, options, prompt, changes)
     finally:
         unsaved = await conversation.close()
-        for line in late("session.unsaved")(unsaved, conversation.path) if unsaved else ():
-            _warn(line)
+        if unsaved:
+            from overt.app.records.unsaved import describe_unsaved  # late: 0.5 ms
+
+            for line in describe_unsaved(unsaved, conversation.path):
+                _warn(line)
     if options.output == "text":
         _close(_summarize(conversation, end, changes))
     if denied := denied_line(conversation.denials, len(conversation.calls)):
@@ -137,7 +140,7 @@ def tell(event: Event, narrator: Narrator | None = None) -> None:
         case Noticed(text=text, level=level) if level != "info" or verbose:
             _warn(text)
         case Compacted():
-            _warn(late("compaction.told")(event))
+            _warn(told(event))
         case Replied(finish="interrupted", message=partial):
             _warn(partial.text())
         case ToolFinished(code="denied", result=denied) if not verbose:

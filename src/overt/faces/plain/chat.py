@@ -5,6 +5,7 @@ pipe that wakes `select`, so a line typed while the agent works is seen at once 
 reaches the turn wherever it is.
 """
 
+import locale
 import os
 import select
 import signal
@@ -16,14 +17,15 @@ from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
+from overt import __version__
 from overt.app.build import open_conversation
+from overt.app.command_table import Action
 from overt.app.options import Options
 from overt.app.queries import colour_wanted
-from overt.app.slash import Action, slash
+from overt.app.slash import slash
 from overt.app.starting import start
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
-from overt.core.late import late
 from overt.core.ports import Answer
 from overt.faces.engine import NUDGE, Engine
 from overt.faces.offers import always_words, takes_session
@@ -62,12 +64,14 @@ class Chat:
         signal.signal(NUDGE, lambda number, frame: None)
         conversation = self._conversation
         model, mode = conversation.agent.params.model, conversation.mode
-        self._print(say("chat.welcome", version=late("version"), model=visible(model), mode=mode))
+        self._print(say("chat.welcome", version=__version__, model=visible(model), mode=mode))
         for notice in conversation.notices:
             self._print(visible(notice))
         text: str | None = first or None
+        import readline  # late: 0.8 ms
+
         for earlier in self._start.history:
-            late("readline").add_history(" ".join(earlier.splitlines()))
+            readline.add_history(" ".join(earlier.splitlines()))
         while True:
             self._show_failures()
             text = text if text is not None else self._read()
@@ -117,7 +121,8 @@ class Chat:
 
     def _typed(self) -> str:
         """After an interrupted turn the presses that follow at once still mean that turn, not this prompt."""
-        readline = late("readline")
+        import readline  # late: 0.8 ms
+
         readline.set_pre_input_hook(self._settle if self._settling else None)
         try:
             with self._engine.nudging():
@@ -133,7 +138,8 @@ class Chat:
         """The history of prompts is a file: no secret goes there."""
         kept = self._conversation.redact(text)
         if kept != text:
-            readline = late("readline")
+            import readline  # late: 0.8 ms
+
             readline.replace_history_item(readline.get_current_history_length() - 1, kept)
         if self._start.wishes.history:
             self._start.prompts.add(kept)
@@ -253,7 +259,8 @@ class Chat:
 
     def _answered(self, prompt: str) -> str | None:
         """A line that does not join the history of prompts; None where there is no more input."""
-        readline = late("readline")
+        import readline  # late: 0.8 ms
+
         readline.set_auto_history(False)
         try:
             self._in_turn = False
@@ -276,7 +283,6 @@ def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
 def _letters() -> None:
     """Where the locale that was asked for is not installed, lines would be edited byte by byte, not by letters."""
     if sys.flags.utf8_mode:
-        locale = late("locale")
         try:
             locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
         except locale.Error:
@@ -295,7 +301,9 @@ def run(options: Options, first: str) -> int:
     try:
         chat = Chat(options)
     except ConfigError as error:
-        if error.code != "no_model" or not late("face.offer")(options):
+        from overt.faces.plain.offering import offer_model  # late: 18 ms
+
+        if error.code != "no_model" or not offer_model(options):
             raise
         chat = Chat(options)
     try:

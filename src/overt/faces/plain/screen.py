@@ -21,7 +21,6 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.late import late
 from overt.core.usage import Usage
 from overt.core.views import Diffs
 from overt.faces.attached import ALONG, attached
@@ -81,7 +80,9 @@ def reduce(screen: Screen, event: Event) -> Screen:
         case Noticed(text=text):
             return _line(screen, ink.dim(hanging(text)))
         case Compacted(usage=usage):
-            return replace(_line(screen, ink.dim(late("compaction.told")(event))), usage=screen.usage + usage)
+            from overt.app import compacted  # late: 0.5 ms
+
+            return replace(_line(screen, ink.dim(compacted.told(event))), usage=screen.usage + usage)
         case PrefixReset(cause=cause):
             return _line(screen, ink.dim(say("turn.reset", cause=hanging(cause))))
         case TurnEnded():

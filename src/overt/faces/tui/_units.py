@@ -4,8 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from overt.core.late import late
-
 MAY_START = "#>-*+_=~`<|:0123456789"
 """A line of prose that begins otherwise goes on with the paragraph before it."""
 
@@ -49,7 +47,9 @@ def read_inside(tokens: Sequence[Any], references: dict[str, Any]) -> None:
     """Reads the text of those blocks: emphasis, links, code."""
     prose = [token for token in tokens if token.type == "inline" and len(token.content) <= MAX_INLINE]
     reader = _reader("inside")
-    reader.core.process(late("markdown_it.state")("", reader, {"references": references}, prose))
+    from markdown_it.rules_core import StateCore  # late: 29 ms
+
+    reader.core.process(StateCore("", reader, {"references": references}, prose))
 
 
 def units(tokens: Sequence[Any]) -> list[Unit]:
@@ -97,7 +97,9 @@ def _reader(kind: str) -> Any:
             ("flat", ["normalize", "block"]),
             ("inside", ["inline", "text_join"]),
         ):
-            _readers[name] = late("markdown_it")("commonmark").enable(["table", "strikethrough"])
+            from markdown_it import MarkdownIt  # late: 29 ms
+
+            _readers[name] = MarkdownIt("commonmark").enable(["table", "strikethrough"])
             _readers[name].core.ruler.enableOnly(rules)
         _readers["blocks"].options["maxNesting"] = DEEPEST
         _readers["flat"].block.ruler.enableOnly(["paragraph"])

@@ -1,13 +1,14 @@
 """What an answer needs to be drawn, loaded while the model still thinks."""
 
-from overt.core.late import late
-
-NEEDED = ("tui.markdown", "markdown_it", "tui.diffs", "citations")
 COMMON = "python"
 """The language whose code is met first."""
 
 
 def load() -> None:
-    for name in NEEDED:
-        late(name)
-    late("tui.highlighter")(COMMON).feed("x = 1\n")
+    import markdown_it  # noqa: F401  # late: 37 ms
+
+    from overt.app import citations  # noqa: F401  # late: 9 ms
+    from overt.faces.tui import diffs, markdown  # noqa: F401  # late: 51 ms
+    from overt.faces.tui.highlight import Highlighter  # late: 21 ms
+
+    Highlighter(COMMON).feed("x = 1\n")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
-from overt.core.late import late
 from overt.core.ports import Answer
 from overt.core.views import Diffs, Plain, View
 from overt.faces.offers import always_words, network_lines, takes_session
@@ -304,7 +303,8 @@ class Approvals:
 def _edged(view: View, hazards: tuple[str, ...], room: int) -> Iterator[Row]:
     match view:
         case Diffs(files=files):
-            diffs = late("tui.diffs")
+            from overt.faces.tui import diffs  # late: 8 ms
+
             for file in files:
                 yield from ((LINE, *each) for each in chop(file_head(file), room))
                 for each in diffs.diff_rows(file, room, whole=True, approval=True):

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from overt.app.options import Options
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.faces.tui.loop import Broken
 from overt.faces.wake import Wake
 
@@ -59,9 +58,13 @@ class Backstage:
 
     def opened(self, options: Options) -> Any:
         """Open a conversation, in a thread that may wait; the one before is closed only when the new one stands."""
-        engine = self.engine or late("face.engine")(self._wake)
+        from overt.faces.engine import Engine  # late: 34 ms
+
+        engine = self.engine or Engine(self._wake)
         try:
-            conversation = engine.call(late("conversation.open")(options))
+            from overt.app.build import open_conversation  # late: 258 ms
+
+            conversation = engine.call(open_conversation(options))
         except BaseException:
             if engine is not self.engine:
                 engine.stop()
@@ -105,7 +108,9 @@ class Backstage:
         def ended(future: Any) -> None:
             error = None if future.cancelled() else future.exception()
             if error is not None and failed is not None:
-                self._post(Then(failed, late("crash")(error, where="engine")))
+                from overt.app.crash import report_crash  # late: 54 ms
+
+                self._post(Then(failed, report_crash(error, where="engine")))
             elif error is not None:
                 self._post(Broken(error))
 

@@ -6,7 +6,7 @@ echoed at once. What the engine does comes as items: events of a turn, or things
 
 from collections.abc import Callable
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from overt.app.options import Options
 from overt.core.errors import OvertError
@@ -22,7 +22,6 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.gauges import Gauges
-from overt.core.late import late
 from overt.core.messages import Image
 from overt.faces.tui.backstage import Backstage, Then
 from overt.faces.tui.composer import Composer
@@ -40,6 +39,9 @@ from overt.faces.tui.views import words_rows
 from overt.faces.wake import Wake
 from overt.lib.catalogue import say
 from overt.lib.text import visible
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
 
 TICK = 0.1
 TWICE = 1.0
@@ -128,7 +130,7 @@ class Chat:
 
     def _read_gauges(self, then: Callable[[Gauges], None], failed: Callable[[OvertError], None]) -> None:
         conversation = self.backstage.conversation
-        self.backstage.look(lambda: late("gauges")(conversation), then, failed)
+        self.backstage.look(lambda: _read_gauges(conversation), then, failed)
 
     def _gauged(self, gauges: Gauges) -> None:
         self.gauges = gauges
@@ -139,8 +141,12 @@ class Chat:
 
     def _markdown(self) -> Any:
         if self._citing is None:
-            self._citing = late("citations")(self.backstage.conversation.workspace)
-        return late("tui.markdown")(cites=self._citing, links=self.terminal.links)
+            from overt.app.citations import Citations  # late: 1.1 ms
+
+            self._citing = Citations(self.backstage.conversation.workspace)
+        from overt.faces.tui.markdown import Markdown  # late: 26 ms
+
+        return Markdown(cites=self._citing, links=self.terminal.links)
 
     def _cost(self, _end: TurnEnded) -> float | None:
         return self.gauges.cost if self.gauges else None
@@ -378,3 +384,9 @@ class Chat:
         if self._hint and now >= self._hint_until:
             self._hint = ""
         self.doing.tick(now)
+
+
+def _read_gauges(conversation: "Conversation") -> Gauges:
+    from overt.app.gauges import gauges  # late: 139 ms
+
+    return gauges(conversation)

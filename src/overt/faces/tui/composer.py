@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.faces.tui import _emacs
 from overt.faces.tui._buffer import Buffer
 from overt.faces.tui._composer_draw import Drawing, Found, Sight
@@ -59,7 +58,11 @@ class Composer:
 
     @keys.setter
     def keys(self, keys: Keys) -> None:
-        self._vi = late("tui.vi")(self._buffer, self._walk, self._press, self._seek) if keys == "vi" else None
+        self._vi = None
+        if keys == "vi":
+            from overt.faces.tui.vi import Vi  # late: 7 ms
+
+            self._vi = Vi(self._buffer, self._walk, self._press, self._seek)
 
     @property
     def badge(self) -> str:
@@ -242,7 +245,9 @@ class Composer:
 
     def _paste(self, text: str) -> None:
         if len(text) <= PATH_LIKE and text.strip()[:1] in ("/", "~", "'", '"', "f", "\\"):
-            images, self._note = late("attachments.dropped")(text)
+            from overt.app.attachments import dropped  # late: 19 ms
+
+            images, self._note = dropped(text)
             if images:
                 self._buffer.edit(inserted(self.now, " ".join(map(self._folds.image, images))))
                 return

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from overt.core.errors import OvertError
-from overt.core.late import late
 from overt.core.messages import Image
 from overt.faces.tui.sending import IMAGE, Prompt
 from overt.faces.tui.views import words_rows
@@ -50,7 +49,12 @@ class Doing:
 
     def anytime(self, text: str) -> bool:
         """Whether a command may run beside a turn."""
-        return late("slash.named")(text)[0] in late("slash.anytime")
+        from overt.app.command_table import (
+            ANYTIME,  # late: TODO
+            named,  # late: TODO
+        )
+
+        return named(text)[0] in ANYTIME
 
     def slash(self, text: str) -> None:
         chat = self._chat
@@ -119,9 +123,13 @@ class Doing:
         chat = self._chat
         if chat.backstage.conversation is None or self.inspector is not None:
             return
-        panel = late("tui.panel")(NAMED.get(name, name), details=chat.transcript.details)
+        from overt.faces.tui.panels.inspector import open_panel  # late: 8 ms
+
+        panel = open_panel(NAMED.get(name, name), details=chat.transcript.details)
         mouse = chat.opening.wishes.mouse if chat.opening.wishes else False
-        self.inspector = late("tui.inspector")(panel, chat.terminal, self._carry, mouse=mouse)
+        from overt.faces.tui.panels.inspector import Inspector  # late: 8 ms
+
+        self.inspector = Inspector(panel, chat.terminal, self._carry, mouse=mouse)
         self.inspector.open(monotonic())
 
     def _carry(self, wish: Any) -> None:
@@ -134,8 +142,10 @@ class Doing:
             chat.sending.send(Prompt(wish.text))
             return
         conversation = chat.backstage.conversation
+        from overt.app.looking import look  # late: 123 ms
+
         chat.backstage.ask(
-            lambda: late("look")(conversation, wish.kind, wish.text, wish.number),
+            lambda: look(conversation, wish.kind, wish.text, wish.number),
             lambda value: inspector.given(wish, value),
             lambda error: inspector.failed(wish, error.message),
         )
@@ -160,7 +170,9 @@ class Doing:
             return
         chat.terminal.leave()
         try:
-            text = late("editor.outside")(chat.composer.text, chat.opening.wishes.editor)
+            from overt.app.external_editor import edit  # late: 10 ms
+
+            text = edit(chat.composer.text, chat.opening.wishes.editor)
         except OvertError as error:
             chat.terminal.enter()
             chat.tell_error(error)
@@ -171,15 +183,18 @@ class Doing:
 
     def paste_image(self) -> None:
         chat = self._chat
-        chat.backstage.aside(
-            lambda: late("clipboard.attachment")(), chat.composer.attach, lambda error: chat.hint(error.message)
-        )
+        from overt.app.clipboard import attachment  # late: 10 ms
+
+        chat.backstage.aside(attachment, chat.composer.attach, lambda error: chat.hint(error.message))
 
 
 async def _carried_out(conversation: Any, text: str) -> Carried:
-    name, argument = late("slash.named")(text)
+    from overt.app.command_table import named  # late: 1.2 ms
+    from overt.app.slash import slash  # late: 97 ms
+
+    name, argument = named(text)
     said = _said(conversation, argument) if name == "rewind" else None
-    done = await late("slash")(conversation, text, panels=True)
+    done = await slash(conversation, text, panels=True)
     return Carried(done, said, argument if name in ("model", "models") else "")
 
 
@@ -191,5 +206,7 @@ def _said(conversation: Any, argument: str) -> Prompt | None:
     found = next((mark.text for mark in conversation.marks if mark.turn >= int(turn) and mark.text), "")
     messages = [message for message in conversation.history.messages if message.text() == found]
     images = [part for part in messages[-1].parts if isinstance(part, Image)] if messages else []
-    attached = map(late("attachments.made"), re.findall(IMAGE, found), images)
+    from overt.app.attachments import Attachment  # late: 1.4 ms
+
+    attached = map(Attachment, re.findall(IMAGE, found), images)
     return Prompt(found, tuple(attached)) if found else None

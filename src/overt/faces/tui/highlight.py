@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from overt.core.late import late
 from overt.faces.tui.rows import BLANK, Row, Span
 from overt.faces.tui.verbatim import harmless, untabbed
 from overt.lib.text import visible
@@ -273,7 +272,9 @@ def _style(kind: Any) -> str:
 
 def _has_states(lexer: Any) -> bool:
     own = type(lexer).get_tokens_unprocessed
-    return bool(own is late("pygments.lexer").RegexLexer.get_tokens_unprocessed)
+    from pygments.lexer import RegexLexer  # late: 8 ms
+
+    return bool(own is RegexLexer.get_tokens_unprocessed)
 
 
 def _lexer(hint: str) -> Any:
@@ -292,10 +293,16 @@ def _made(word: str) -> Any:
     if not word or name == "":
         return None
     found = ""
-    for lexer, (_, _, aliases, patterns, _) in late("pygments.lexers.mapping").items():
+    from pygments.lexers._mapping import LEXERS  # late: 9 ms
+
+    for lexer, (_, _, aliases, patterns, _) in LEXERS.items():
         if (name or word) in aliases:
             found = lexer
             break
         if not found and (f"*.{end}" in patterns or word in (each.lower() for each in patterns)):
             found = lexer
-    return getattr(late("pygments.lexers"), found)(stripnl=False, ensurenl=False) if found else None
+    if not found:
+        return None
+    from pygments import lexers  # late: 0.2 ms
+
+    return getattr(lexers, found)(stripnl=False, ensurenl=False)

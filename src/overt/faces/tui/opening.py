@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from overt import __version__
+from overt.app.options import Options
 from overt.core.errors import ConfigError, OvertError
-from overt.core.late import late
 from overt.faces.tui.keys import Key
 from overt.faces.tui.terminal import SETTLE_TMUX
+from overt.faces.tui.theme import shade
+from overt.faces.tui.theme import theme as make_theme
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
+    from overt.app.setup import Missing
     from overt.faces.tui.chat import Chat
 
 HEADSTART = 0.05
@@ -44,8 +48,11 @@ class Opening:
 
     def _look_around(self) -> None:
         chat = self._chat
-        chat.backstage.later(self._seen, late("interface.looks")())
-        question = late("trust.question")(chat.options)
+        from overt.app import starting  # late: 27 ms
+        from overt.app.trusting import trust_question  # late: 16 ms
+
+        chat.backstage.later(self._seen, starting.looks())
+        question = trust_question(chat.options)
         if question is None:
             self._set_out()
         else:
@@ -53,7 +60,9 @@ class Opening:
 
     def _set_out(self) -> None:
         chat = self._chat
-        start = late("interface.start")(chat.options.directory)
+        from overt.app import starting  # late: 27 ms
+
+        start = starting.start(chat.options.directory)
         chat.backstage.later(self._dress, start)
         if not start.wishes.plain:
             chat.backstage.later(self._opened, chat.backstage.opened(chat.options))
@@ -73,7 +82,9 @@ class Opening:
 
     def _ask(self, question: Any) -> None:
         self._question = question
-        self._show(late("tui.trust")(question))
+        from overt.faces.tui.first import TrustPanel  # late: 22 ms
+
+        self._show(TrustPanel(question))
 
     def _show(self, panel: Any) -> None:
         self.panel = panel
@@ -85,7 +96,8 @@ class Opening:
                 self._chat.over = True
             case "yes" | "no" as said:
                 self.panel, question = None, self._question
-                answer = late("trust.answer")
+                from overt.app.trusting import answer  # late: 16 ms
+
                 self._chat.backstage.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
             case "setup" | "fetch" as wanted:
                 self.outside = wanted
@@ -119,8 +131,8 @@ class Opening:
 
     def theme(self, wanted: str) -> None:
         """`auto` follows the background that the terminal told of, and is dark where it has told nothing."""
-        name = wanted if wanted != "auto" else "light" if self._dark is False else "dark"
-        self._chat.terminal.theme = late("tui.theme")(name, depth=self._depth)
+        light = wanted == "light" or (wanted == "auto" and self._dark is False)
+        self._chat.terminal.theme = make_theme("light" if light else "dark", depth=self._depth)
         self._chat.terminal.repaint()
 
     def choose_theme(self, wanted: str) -> None:
@@ -132,7 +144,7 @@ class Opening:
 
     def reply(self, text: str) -> None:
         """An answer of the terminal: only its background is of interest."""
-        dark = late("tui.background")(text)
+        dark = shade(text)
         if dark is not None:
             self._dark = dark
             if self.wishes is None or self.wishes.theme == "auto":
@@ -142,7 +154,7 @@ class Opening:
 
     def _opened(self, conversation: Any) -> None:
         model, mode = conversation.agent.params.model, conversation.mode
-        self._chat.tell((say("tui.chat.welcome", version=late("version"), model=model, mode=mode),), "dim")
+        self._chat.tell((say("tui.chat.welcome", version=__version__, model=model, mode=mode),), "dim")
         self.opened(conversation)
 
     def opened(self, conversation: Any) -> None:
@@ -153,7 +165,9 @@ class Opening:
                 self._told.add(notice)
                 chat.tell((notice,), "dim")
         if conversation.turn and conversation.path:
-            chat.backstage.aside(lambda: late("session.standing")(conversation.path), self._replay, self._unread)
+            from overt.app.queries import standing_entries  # late: 60 ms
+
+            chat.backstage.aside(lambda: standing_entries(conversation.path), self._replay, self._unread)
         else:
             self._stands()
 
@@ -184,10 +198,12 @@ class Opening:
         if not isinstance(error, ConfigError) or error.code != "no_model":
             raise error  # main tells it, when the terminal is as it was
         options = self._chat.options
-        self._chat.backstage.aside(lambda: late("setup.missing")(options, error.message), self._offer, self._failed)
+        self._chat.backstage.aside(lambda: _missing(options, error.message), self._offer, self._failed)
 
     def _offer(self, missing: Any) -> None:
-        self._show(late("tui.no_model")(missing.told, embedded=missing.embedded, size=missing.size))
+        from overt.faces.tui.first import NoModelPanel  # late: 22 ms
+
+        self._show(NoModelPanel(missing.told, embedded=missing.embedded, size=missing.size))
 
     def load_ahead(self) -> None:
         """What the answer will need is loaded while the model thinks: a thread of its own, so that keys are echoed."""
@@ -207,8 +223,16 @@ class Opening:
 
 def _load() -> None:
     sleep(HEADSTART)
-    late("tui.ahead")()
+    from overt.faces.tui.ahead import load  # late: 0.2 ms
+
+    load()
 
 
 def _nothing(_value: Any) -> None:
     """Nobody waits for it."""
+
+
+def _missing(options: Options, message: str) -> "Missing":
+    from overt.app.setup import missing  # late: 112 ms
+
+    return missing(options, message)

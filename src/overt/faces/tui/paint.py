@@ -1,6 +1,5 @@
 """One row as text for the terminal: styles in few bytes, links, and nothing that others could smuggle in."""
 
-from overt.core.late import late
 from overt.faces.tui.rows import Row
 from overt.faces.tui.theme import BARE, Theme
 
@@ -37,7 +36,9 @@ def harmless(text: str) -> str:
         return text
     for char in set(text) - HARMLESS:
         if not _draws_itself(char):
-            return str(late("visible")(text)).replace("\n", "\\x0a").replace("\t", " ")
+            from overt.lib.text import visible  # late: 5 ms
+
+            return str(visible(text)).replace("\n", "\\x0a").replace("\t", " ")
         HARMLESS.add(char)
     return text
 
@@ -55,4 +56,8 @@ def address(link: str) -> str:
 def _draws_itself(char: str) -> bool:
     if "\u3400" <= char <= "\u9fff" or "\u3041" <= char <= "\u30ff" or "\uac00" <= char <= "\ud7a3":
         return char.isprintable()
-    return char not in "\n\t" and late("visible")(char) == char
+    if char in "\n\t":
+        return False
+    from overt.lib.text import visible  # late: 5 ms
+
+    return visible(char) == char

@@ -6,7 +6,7 @@ import threading
 from functools import partial
 
 from overt.app.options import Options
-from overt.core.late import late
+from overt.app.terminal import terminal_type
 from overt.faces.tui import early
 from overt.faces.tui.backstage import Aside, Then
 from overt.faces.tui.chat import Chat
@@ -16,6 +16,8 @@ from overt.faces.tui.theme import theme
 from overt.faces.wake import Wake
 from overt.lib.catalogue import say
 
+USE_PLAIN_CHAT = -1
+"""Returned instead of an exit code when the configuration asks for the plain chat."""
 SWITCH = 0.0005
 """Seconds that a thread may keep the interpreter: a key must not wait for the usual ten times of that."""
 
@@ -24,7 +26,7 @@ def run(options: Options, first: str) -> int:
     sys.setswitchinterval(SWITCH)
     before, typed = early.found()
     terminal = Terminal(Device(before=before, typed=typed), theme("dark", depth=0))
-    terminal.extended = late("environment")().get("TERM") != "linux"
+    terminal.extended = terminal_type() != "linux"
     while True:
         wake = Wake()
         threading.excepthook = partial(_broken, wake)
@@ -36,13 +38,17 @@ def run(options: Options, first: str) -> int:
                 chat.backstage.close(chat.ending)
         wake.close()
         early.deaf()
+        from overt.faces.asking import (
+            fetch_embedded,  # late: TODO
+            run_setup,  # late: TODO
+        )
+
         match chat.opening.outside:
             case "plain":
-                code: int = late("face.plain")(options, first)
-                return code
-            case "setup" if late("face.setup")(options.directory).done:
+                return USE_PLAIN_CHAT
+            case "setup" if run_setup(options.directory).done:
                 continue
-            case "fetch" if late("face.fetch")(options):
+            case "fetch" if fetch_embedded(options):
                 continue
             case "":
                 _farewell(chat)
@@ -65,7 +71,9 @@ def _play(chat: Chat, loop: Loop) -> None:
 def _broken(wake: Wake, failed: threading.ExceptHookArgs) -> None:
     """A traceback would be drawn over the screen, and whoever waits for the thread would wait for ever."""
     if isinstance(failed.thread, Aside) and isinstance(failed.exc_value, Exception):
-        wake.post(Then(failed.thread.failed, late("crash")(failed.exc_value, where="thread")))
+        from overt.app.crash import report_crash  # late: 27 ms
+
+        wake.post(Then(failed.thread.failed, report_crash(failed.exc_value, where="thread")))
     elif failed.exc_value is not None:
         wake.post(Broken(failed.exc_value))
 
@@ -77,6 +85,9 @@ def _begin(chat: Chat) -> None:
 
 def _farewell(chat: Chat) -> None:
     conversation = chat.backstage.conversation
-    kept = conversation is not None and conversation.turn and late("session.kept")(conversation.path)
-    if kept:
+    if conversation is None or not conversation.turn:
+        return
+    from overt.app.queries import kept  # late: 43 ms
+
+    if kept(conversation.path):
         print(say("tui.chat.goodbye", id=conversation.id))

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from overt.app.choices import Completion
-from overt.core.late import late
 from overt.faces.tui.complete import Ask, Completing, Pressed
 from overt.faces.tui.keys import Key
 from overt.faces.tui.rows import Row
 
 if TYPE_CHECKING:
+    from overt.app.completing import Completer
+    from overt.app.conversation import Conversation
     from overt.faces.tui.chat import Chat
 
 
@@ -24,7 +25,7 @@ class Suggesting:
         if old is not None:
             self._completer = None
             self._chat.backstage.engine.start(old.close())
-        self._chat.backstage.look(lambda: late("completer")(conversation), self._found, self._chat.tell_error)
+        self._chat.backstage.look(lambda: _completer(conversation), self._found, self._chat.tell_error)
 
     def _found(self, completer: Any) -> None:
         self._completer = completer
@@ -72,3 +73,9 @@ class Suggesting:
         if pressed.send:
             self._chat.send()
         return pressed.kind != "ignored"
+
+
+def _completer(conversation: "Conversation") -> "Completer":
+    from overt.app.completing import Completer  # late: 153 ms
+
+    return Completer(conversation)

@@ -6,7 +6,6 @@ from typing import NamedTuple, assert_never
 
 from msgspec.structs import replace
 
-from overt.core.late import late
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
 from overt.faces.tui.live import headlined, label
 from overt.faces.tui.rows import Row, Span, columns, cut, row, wrap
@@ -137,7 +136,9 @@ def prompt_rows(text: str, room: int, *, mark: str = "› ", style: str = "user"
 def file_head(file: FileDiff) -> Row:
     """The name of a file, on one line whatever is in it, and how many lines came and went."""
     named = file if "\n" not in file.path else replace(file, path=file.path.replace("\n", "\\x0a"))
-    head: Row = late("tui.diffs").diff_head(named)
+    from overt.faces.tui import diffs  # late: 8 ms
+
+    head: Row = diffs.diff_head(named)
     return head
 
 
@@ -146,7 +147,9 @@ def _taken(ms: int) -> Row:
 
 
 def _diff(file: FileDiff, room: int) -> list[Row]:
-    return [row("  ", *each) for each in late("tui.diffs").diff_rows(file, room - 2, whole=False)]
+    from overt.faces.tui import diffs  # late: 8 ms
+
+    return [row("  ", *each) for each in diffs.diff_rows(file, room - 2, whole=False)]
 
 
 def _mark(ended: Ended) -> Span:

@@ -2,7 +2,7 @@
 
 from itertools import zip_longest
 
-from overt.app.slash import NAMES
+from overt.app.command_table import NAMES
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import Pager, Screenful, Wish, Wishes
 from overt.faces.tui.rows import BLANK, Row, Span, cut, padded, wrap

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from overt.core.late import late
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import Lay, Screenful, Wish, Wishes
 from overt.faces.tui.rows import Row
@@ -42,10 +41,49 @@ class Full(Protocol):
 
 def open_panel(name: str, *, details: Lay | None = None) -> Panel:
     """`details` are the rows of the panel of that name, made for so many columns."""
-    if name not in NAMES:
-        raise KeyError(name)
-    make: Callable[..., Panel] = late(f"panel.{name}")
-    return make(details) if name == "details" else make()
+    match name:
+        case "details":
+            from overt.faces.tui.panels.texts import details as make_details  # late: 28 ms
+
+            return make_details(details)
+        case "context":
+            from overt.faces.tui.panels.context import ContextPanel  # late: 24 ms
+
+            return ContextPanel()
+        case "diff":
+            from overt.faces.tui.panels.texts import DiffPanel  # late: 28 ms
+
+            return DiffPanel()
+        case "help":
+            from overt.faces.tui.panels.help import HelpPanel  # late: 25 ms
+
+            return HelpPanel()
+        case "jobs":
+            from overt.faces.tui.panels.jobs import JobsPanel  # late: 21 ms
+
+            return JobsPanel()
+        case "models":
+            from overt.faces.tui.panels.models import ModelsPanel  # late: 23 ms
+
+            return ModelsPanel()
+        case "permissions":
+            from overt.faces.tui.panels.permissions import PermissionsPanel  # late: 23 ms
+
+            return PermissionsPanel()
+        case "rewind":
+            from overt.faces.tui.panels.rewind import RewindPanel  # late: 34 ms
+
+            return RewindPanel()
+        case "sessions":
+            from overt.faces.tui.panels.sessions import SessionsPanel  # late: 25 ms
+
+            return SessionsPanel()
+        case "todos":
+            from overt.faces.tui.panels.texts import TodosPanel  # late: 28 ms
+
+            return TodosPanel()
+        case _:
+            raise KeyError(name)
 
 
 class Inspector:
