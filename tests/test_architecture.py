@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 
+import grimp
 import pytest
 from msgspec import json
 
@@ -105,6 +106,17 @@ def _inner_imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inner = {node for each in functions for node in ast.walk(each) if isinstance(node, ast.Import | ast.ImportFrom)}
     return sorted(inner, key=lambda node: node.lineno)
+
+
+def test_there_are_no_import_cycles() -> None:
+    """Imports inside functions count; those for type checking only do not."""
+    graph = grimp.build_graph("overt", exclude_type_checking_imports=True, cache_dir=None)
+    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    while leaves := {module for module, others in imported.items() if not others & imported.keys()}:
+        for leaf in leaves:
+            del imported[leaf]
+    # What is left is in a cycle or leads to one.
+    assert sorted(imported) == []
 
 
 def test_no_module_is_imported_by_a_computed_name() -> None:

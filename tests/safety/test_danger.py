@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from overt.safety.danger import Reading, read_command
+from overt.safety.command import read_command
+from overt.safety.danger import Reading
 
 DATA = Path(__file__).parents[1] / "data"
 ASKS_IN_REVIEW = {"script-file", "source"}

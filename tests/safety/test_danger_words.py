@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.safety.danger import read_command
+from overt.safety.command import read_command
 
 DATA = Path(__file__).parents[1] / "data" / "shell_more.jsonl"
 ROWS = [json.loads(line) for line in DATA.read_text().splitlines()]

@@ -4,7 +4,7 @@ import pytest
 
 from overt.core.effects import Effect
 from overt.core.settings import Action, Mode, Rule
-from overt.safety.danger import read_command
+from overt.safety.command import read_command
 from overt.safety.policy import Sight, judge, subject_of
 from overt.safety.rules import Subject, normal, speaks_of
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from overt.core.codec import decode
 from overt.core.messages import Call, Message, Result, Text
-from overt.safety.danger import read_command
+from overt.safety.command import read_command
 
 CHANGE = (
     r"\b(add|adapt|append|bump|change|convert|correct|create|delete|drop|edit|extend|fix|generate|implement|increase|"

@@ -8,12 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from overt.app.cache_expiry import finish_expiry, start_expiry
 from overt.app.choose import as_before, choose_model
 from overt.app.context_updates import ContextUpdates
 from overt.app.conversation import Conversation
 from overt.app.house import Recorder, Standing, Switch
 from overt.app.late_hands import LateHands
-from overt.app.manner import Ground, Manner, conduct, efforts_of, manner_of
+from overt.app.manner import Ground, Manner, efforts_of, manner_of
+from overt.app.opening import FREE, known_facts, prefix_event
 from overt.app.options import Options
 from overt.app.prefix import Fragments
 from overt.app.purse import SessionPurse
@@ -22,9 +24,10 @@ from overt.app.secrets import make_redactor
 from overt.app.setting import Setting, read_setting
 from overt.app.small import AGENT as TITLE_AGENT
 from overt.app.small import ask_title
+from overt.app.tool_protocol import conduct
 from overt.app.window import WindowSeeker, budget_of, window_of
 from overt.config.always import add_always, load_always
-from overt.context.assemble import Assembler, fingerprint
+from overt.context.assemble import Assembler
 from overt.context.budget import Budget
 from overt.core.effects import Effect
 from overt.core.errors import OvertError, ProviderError
@@ -34,7 +37,7 @@ from overt.core.history import History
 from overt.core.messages import Message
 from overt.core.ports import Provider
 from overt.core.requests import Params
-from overt.core.settings import ModelFacts, Price, Rule
+from overt.core.settings import Rule
 from overt.core.tool import Tool
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms, told_of_sandbox
@@ -44,9 +47,9 @@ from overt.providers.registry import make
 from overt.safety.policy import Sight
 from overt.sessions.resume import Resumed
 from overt.tools.registry import tools_for
+from overt.world.sandbox.choose import choose as choose_sandbox
 
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
-FREE = Price(input=0.0, output=0.0)
 
 
 async def open_conversation(options: Options) -> Conversation:
@@ -67,9 +70,7 @@ class Builder:
             self._record,
             self._redactor,
         )
-        from overt.world.sandbox import choose as sandbox_choice  # late: 1.0 ms
-
-        self._sandbox = sandbox_choice.choose(setting.config.sandbox.mode)
+        self._sandbox = choose_sandbox(setting.config.sandbox.mode)
         self._found: Found | None = None
         self._manner: Manner | None = None
         self._manners: dict[tuple[str, str], Manner] = {}
@@ -122,7 +123,7 @@ class Builder:
             agent,
             log=self._recorder(record.log),
             standing=standing,
-            opening=_opening(agent, found),
+            opening=prefix_event(agent, found),
             house=self,
             redactor=self._redactor,
         )
@@ -284,7 +285,7 @@ class Builder:
         try:
             self._small = found
             # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
-            await ask_title(provider, _known(found), self.redact(prompt), record)
+            await ask_title(provider, known_facts(found), self.redact(prompt), record)
         finally:
             provider.close()
 
@@ -300,7 +301,7 @@ class Builder:
         assert self._conversation is not None
         agent = self._agent(found, manner, gate=self._conversation.agent.gate)
         self._conversation.window = agent.budget.window if agent.budget else 0
-        return agent, _opening(agent, found)
+        return agent, prefix_event(agent, found)
 
     async def refer(self, prompt: str) -> tuple[Message, ...]:
         """What a prompt points at, and the rules that hold for it."""
@@ -358,8 +359,6 @@ class Builder:
 
     def rest(self) -> None:
         self._hands.rest()
-        from overt.app.cache_expiry import start_expiry  # late: 0.4 ms
-
         start_expiry(self._setting.environment.cache_dir, self._setting.config.cache)
         while len(self._providers) > 1:
             self._providers.pop(0).close()
@@ -378,8 +377,6 @@ class Builder:
             self._conversation.record(fact)
 
     async def finish(self) -> None:
-        from overt.app.cache_expiry import finish_expiry  # late: 0.4 ms
-
         finish_expiry()
         self._updates.close()
         await self._seeker.close()
@@ -391,22 +388,3 @@ class Builder:
 def _removes(rule: Rule) -> bool:
     """A bare denial of a tool takes it out of the model's list."""
     return rule.action == "deny" and not rule.pattern and our_tool(rule.tool) != "edit"
-
-
-def _known(found: Found) -> ModelFacts:
-    """What is recorded of a model, its price of that day included: what works on this machine costs nothing."""
-    about = found.entry.facts(found.model)
-    return replace(about, price=FREE) if about.price is None and is_local(found.entry) else about
-
-
-def _opening(agent: Agent, found: Found) -> PrefixSet:
-    return PrefixSet(
-        prefix=agent.prefix,
-        provider=agent.provider.name,
-        model=agent.params.model,
-        wire=agent.provider.wire.name,
-        encoder=agent.provider.wire.version,
-        fingerprint=fingerprint(agent.provider.wire, agent.prefix, agent.params),
-        about=_known(found),
-        calls=agent.calls,
-    )

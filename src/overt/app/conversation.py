@@ -56,7 +56,7 @@ from overt.engine.job_notices import announce_ended_jobs
 from overt.engine.shell import TYPED, run_command
 from overt.engine.turn import open_turn
 from overt.lib.redact import Redactor
-from overt.tools.registry import BUILT_IN
+from overt.tools.bash import bash
 
 Consume = Callable[[], Awaitable[TurnEnded]]
 CLOSE_WITHIN = 2.0
@@ -294,7 +294,6 @@ class Conversation:
 
     async def _consume_command(self, text: str) -> TurnEnded:
         end = TurnEnded(reason="error", text="the command ended without a word")
-        bash = next(tool for tool in BUILT_IN if tool.name == "bash")
         async with aclosing(run_command(self.agent, text, bash, self._report)) as events:
             async for event in events:
                 if isinstance(event, TurnEnded):
@@ -330,9 +329,9 @@ class Conversation:
         if old and (old.fingerprint, old.about, old.calls) == (new.fingerprint, new.about, new.calls):
             return
         if old and old.fingerprint != new.fingerprint:
-            from overt.context.changes import why  # late: 1.2 ms
+            from overt.context import changes  # late: 1.2 ms
 
-            self._happened(PrefixReset(cause=why(old, new)))
+            self._happened(PrefixReset(cause=changes.why(old, new)))
             self.agent.assembler.forget()
         self._happened(new)
         self._recorded_prefix = new

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
+from overt.app.place import place_of
 from overt.app.record import Recorded
 from overt.app.secrets import known_secrets
 from overt.app.setting import Setting
@@ -30,29 +31,12 @@ from overt.world.keeping import make_keeper
 from overt.world.losses import UndoCover
 from overt.world.programs import NoPrograms, Programs, Supervised
 from overt.world.readable import Readable
-from overt.world.sandbox.profile import Place, cache_folders, own_code, writable
+from overt.world.sandbox.profile import own_code, writable
 from overt.world.sight import look
 from overt.world.undo_maintenance import LimitEnforcer
 
 WEIGHED = 8
 REST = 3.0
-
-
-def place_of(setting: Setting) -> Place:
-    """Where a conversation is, as its boxes need to know it."""
-    environment, config = setting.environment, setting.config
-    return Place(
-        workspace=setting.roots.workspace,
-        project=setting.roots.project,
-        home=os.path.realpath(environment.home),
-        config_dir=os.path.realpath(environment.config_dir),
-        data_dir=os.path.realpath(environment.data_dir),
-        cache_dir=os.path.realpath(environment.cache_dir),
-        state_dir=os.path.realpath(environment.state_dir) if environment.state_dir else "",
-        write=tuple(os.path.realpath(path) for path in config.allow_write),
-        read=tuple(os.path.realpath(path) for path in config.allow_read),
-        caches=cache_folders(os.path.realpath(environment.home), environment.variables),
-    )
 
 
 def _trust_no_module_of(roots: Sequence[str]) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from overt.app.prefix import Fragments
 from overt.core.errors import ProviderError
 from overt.core.history import History
 from overt.core.messages import Message
@@ -80,34 +79,6 @@ def manner_of(facts: ModelFacts) -> Manner:
         calls=facts.calls or "native",
         compact=bool(facts.compact),
         flatten=bool(facts.quirks and facts.quirks.flatten),
-    )
-
-
-def conduct(manner: Manner, tools: dict[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
-    if manner.compact:
-        from overt.app import compact  # late: 17 ms
-
-        return compact.conduct(manner, tools, fragments, wire=wire, ground=ground)
-    limits = ground.limits
-    specs = {name: tool.spec for name, tool in tools.items()}
-    if manner.flatten:
-        from overt.repair.flatten import flat  # late: 0.9 ms
-
-        specs = {name: flat(spec) for name, spec in specs.items()}
-    if manner.calls == "native":
-        prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
-        return Conduct(tools=tools, prefix=prefix, wire=wire, limits=limits)
-    from overt.context.spoken import tool_guide  # late: 1.4 ms
-
-    guide = tool_guide(specs.values(), manner.calls)
-    from overt.context.spoken import SpokenWire  # late: 1.4 ms
-
-    return Conduct(
-        tools=tools,
-        prefix=Prefix(system=(*fragments.usual(), guide), tools=()),
-        wire=SpokenWire(wire, manner.calls),
-        limits=limits,
-        lead=FormLead(specs) if manner.calls == "schema" else None,
     )
 
 

@@ -21,7 +21,7 @@ from overt.core.history import History
 from overt.core.messages import Call
 from overt.core.ports import Change, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
-from overt.safety.danger import read_command
+from overt.safety.command import read_command
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject, opens_network, speaks_of

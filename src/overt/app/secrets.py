@@ -2,9 +2,9 @@
 
 import os
 
+from overt.app.secret_sources import find_secrets
 from overt.app.setting import Setting
 from overt.config.paths import read_environment
-from overt.config.trust import assignments
 from overt.core.errors import OvertError
 from overt.lib.redact import Redactor
 from overt.lib.secret_values import secret_values
@@ -13,10 +13,7 @@ from overt.lib.text import visible
 
 def known_secrets(setting: Setting) -> tuple[str, ...]:
     project = setting.roots.project
-    found = (*setting.environment.secrets(), *secret_values(setting.environment.variables))
-    if not setting.trust.has(project):
-        return found  # another project could name a common word a secret and have it hidden everywhere
-    return (*found, *secret_values(dict(assignments(os.path.join(project, ".env")))))
+    return find_secrets(setting.environment, project, trusted=setting.trust.has(project))
 
 
 def make_redactor(setting: Setting) -> Redactor:

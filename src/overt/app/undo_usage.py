@@ -3,8 +3,8 @@
 import os
 import time
 
-from overt.app.hands import place_of
 from overt.app.options import Options
+from overt.app.place import place_of
 from overt.app.setting import Setting, read_setting
 from overt.app.undo_limits import PruneResult, UndoLimits, UndoPlace
 from overt.core.errors import OvertError

@@ -49,10 +49,7 @@ def _run(argv: list[str]) -> int:
         early.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _unwritten(error)
-        from overt.app.crash import (
-            print_report,  # late: TODO
-            report_crash,  # late: TODO
-        )
+        from overt.app.crash import print_report, report_crash  # late: 9 ms
 
         print_report(report_crash(error))
         return 1

@@ -1,13 +1,13 @@
 """Data files of the package, read through its loader so that they work from a folder, a zip or one executable."""
 
-from importlib import import_module
+from importlib.util import find_spec
 from os.path import dirname, join
 from typing import Any
 
 
 def read_bytes(package: str, name: str) -> bytes:
     """The file `name` that lies beside the modules of `package`."""
-    spec = import_module(package).__spec__
+    spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise FileNotFoundError(f"{package} has no place from which {name} could be read")
     loader: Any = spec.loader

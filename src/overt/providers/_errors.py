@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from overt.core.errors import ProviderError
 from overt.providers._address import Address
+from overt.providers._error_body import Said
 
 RETRIED = frozenset({408, 429})
 HTTPS_WANTED = ("http request to an https server", "plain http request was sent to https port")
@@ -20,18 +21,6 @@ class Place(Struct, frozen=True, kw_only=True):
     model: str
     key_env: str = ""
     has_key: bool = False
-
-
-class Said(Struct, frozen=True, kw_only=True):
-    """What an error body says, whatever its shape."""
-
-    message: str = ""
-    code: str = ""
-    type: str = ""
-    param: str = ""
-
-    def words(self) -> str:
-        return f"{self.code} {self.type} {self.message}".lower()
 
 
 def from_status(status: int, headers: dict[str, str], body: bytes, *, place: Place) -> ProviderError:

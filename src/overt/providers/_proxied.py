@@ -21,7 +21,7 @@ from overt.providers._address import Address
 from overt.providers._client import Outgoing
 from overt.providers._errors import not_http, stalled, unreachable
 from overt.providers._pipe import resolve
-from overt.providers._route import Proxy
+from overt.providers._proxy import Proxy
 from overt.providers._tls import Tls, context_for
 
 WAITING = 8

@@ -3,7 +3,7 @@
 from typing import Any
 
 from overt.core.codec import decode
-from overt.providers._errors import Said
+from overt.providers._error_body import Said
 from overt.providers._events import word
 
 KEY_WORDS = (

@@ -7,35 +7,16 @@ the environment's NO_PROXY makes exceptions from the environment's proxies only.
 import os
 from collections.abc import Mapping
 
-from msgspec import Struct
-
 from overt.core.errors import ConfigError
 from overt.core.settings import ProviderEntry
 from overt.providers._address import Address, split_port
 from overt.providers._client import Client, Transport
+from overt.providers._proxy import Proxy
 from overt.providers._tls import Tls
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 STRAIGHT = ("none", "direct")
 NOT_IN_HOSTS = frozenset('"#/<>?@[\\]^`{|}\x7f')
-
-
-class Proxy(Struct, frozen=True, kw_only=True):
-    """`login` is name and password as the URL had them, and never shown; `origin` is who named the proxy."""
-
-    scheme: str
-    host: str
-    port: int
-    login: str = ""
-    origin: str = "proxy"
-
-    @property
-    def shown(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
-
-    def __repr__(self) -> str:
-        return f"Proxy({self.shown})"
 
 
 def transport_for(entry: ProviderEntry, address: Address, environ: Mapping[str, str]) -> Transport:

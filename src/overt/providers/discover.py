@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ModelFacts, ProviderEntry
+from overt.providers import catalog
 from overt.providers._address import parse_address
 from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_variables
 from overt.providers.http_provider import HttpProvider, make
@@ -131,8 +132,6 @@ async def _by_reference(reference: str, around: Surroundings) -> Found:
         return await _complete(_need_weights(around), reference.partition("/")[2], around, [])
     if around.get("OVERT_BASE_URL"):
         return await _complete(_from_environment(around), reference, around, [])
-    from overt.providers import catalog  # late: 1.2 ms
-
     vendors = catalog.vendors()
     found = _match(reference, vendors)
     weights = around.weights()
@@ -269,9 +268,7 @@ def informed(entry: ProviderEntry, around: Surroundings) -> ProviderEntry:
     if entry.kind in (EMBEDDED, "scripted") or shipped:
         return entry
     if not entry.base_url or entry.name in ALIKE or vendor_variables(entry.base_url):
-        from overt.providers.catalog import inherited  # late: 1.2 ms
-
-        entry = inherited(entry, around.stated.get(entry.name) or _differing(entry))
+        entry = catalog.inherited(entry, around.stated.get(entry.name) or _differing(entry))
     if not entry.base_url:
         raise ConfigError(
             f"provider {entry.name}: `base_url` is missing, and no vendor of this name is known; "
@@ -355,8 +352,6 @@ async def answering(around: Surroundings) -> tuple[ProviderEntry, ...]:
     """The well-known servers of this machine with the models each lists; none from one that does not answer."""
     servers = around.servers
     if servers is None:
-        from overt.providers import catalog  # late: 1.2 ms
-
         servers = catalog.local_servers()
     return tuple(await asyncio.gather(*(_offering(entry) for entry in servers)))
 
@@ -396,7 +391,5 @@ def _with_key(around: Surroundings) -> ProviderEntry | None:
     for has in (around.holds, around.keeps) if around.keyring else (around.holds,):
         host = next((host for host, names in VENDOR_KEYS.items() if any(map(has, names))), "")
         if host:
-            from overt.providers import catalog  # late: 1.2 ms
-
             return next(entry for entry in catalog.vendors() if parse_address(entry.base_url).host == host)
     return None

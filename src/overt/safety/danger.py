@@ -1,6 +1,5 @@
-"""What a shell command may do: the types of the answer, and the door to the reader, loaded with the first command."""
+"""What a shell command may do: the types of the answer that `read_command` gives."""
 
-from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
@@ -86,19 +85,3 @@ class Reading(Struct, frozen=True, kw_only=True):
     @property
     def dangers(self) -> tuple[Cause, ...]:
         return tuple(cause for cause in self.causes if cause.dangerous)
-
-
-def assume(path: str) -> bool:
-    """Whatever is written to exists already, unless somebody knows better."""
-    return True
-
-
-def read_command(
-    command: str, exists: Callable[[str], bool] = assume, *, also: frozenset[str] = frozenset()
-) -> Reading:
-    """`exists` tells whether a path, counted from the workspace, is there already; `also` are names of programs
-    that count as dangerous besides those of the table."""
-    from overt.safety._judge import read  # late: 52 ms
-
-    reading: Reading = read(command, exists, also)
-    return reading

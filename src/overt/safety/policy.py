@@ -11,7 +11,7 @@ from overt.core.effects import WRITING, Effect
 from overt.core.ports import Looked, SandboxState
 from overt.core.settings import Action, Mode, Rule
 from overt.lib.protected import protected_name
-from overt.safety.danger import read_command
+from overt.safety.command import read_command
 from overt.safety.reach import FinalCause, Reach, judge_reach
 from overt.safety.rules import Subject, matching, normal, opens, operands
 

@@ -3,14 +3,16 @@
 import os
 import unicodedata
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from msgspec import Struct
 
 from overt import __version__
 from overt.app.options import Options
 from overt.app.queries import find_session
-from overt.app.records.export import FORMATS, Format, drawn, exported
+from overt.app.records.export import FORMATS, Exported, Format, exported
 from overt.app.setting import read_setting
+from overt.core.codec import printable
 from overt.core.errors import OvertError, SessionError, UsageError
 from overt.core.events import TitleSet
 from overt.lib import atomic
@@ -120,3 +122,20 @@ def stray_files(directory: str, *, everywhere: bool) -> tuple[str, ...]:
 def _known(directory: str, *, everywhere: bool) -> tuple[str, ...]:
     setting = read_setting(Options(directory=directory))
     return paths(setting.environment.data_dir, None if everywhere else setting.roots.project)
+
+
+def drawn(session: Exported, format: Format) -> str:
+    """The text of the file."""
+    match format:
+        case "html":
+            from overt.app.records import export_html  # late: 11 ms
+
+            return export_html.draw(session)
+        case "markdown":
+            from overt.app.records import export_markdown  # late: 8 ms
+
+            return export_markdown.draw(session)
+        case "json":
+            return printable(session)
+        case _:
+            assert_never(format)

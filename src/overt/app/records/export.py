@@ -6,12 +6,11 @@ The value is the JSON export as it stands; Markdown and HTML are drawn from it.
 import re
 from collections.abc import Iterable, Sequence
 from time import gmtime, strftime
-from typing import Literal, assert_never
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.codec import printable
 from overt.core.events import (
     Compacted,
     Event,
@@ -134,23 +133,6 @@ def exported(entries: Sequence[Entry[Event]], opened: SessionOpened, damage: Ite
         models=tuple(dict.fromkeys(telling.models)),
     )
     return Exported(format=FORMAT, session=about, turns=tuple(telling.turns), usage=telling.usage, damage=tuple(damage))
-
-
-def drawn(found: Exported, format: Format) -> str:
-    """The text of the file."""
-    match format:
-        case "html":
-            from overt.app.records import export_html  # late: 11 ms
-
-            return export_html.draw(found)
-        case "markdown":
-            from overt.app.records import export_markdown  # late: 8 ms
-
-            return export_markdown.draw(found)
-        case "json":
-            return printable(found)
-        case _:
-            assert_never(format)
 
 
 class _Telling:

@@ -49,10 +49,7 @@ class Doing:
 
     def anytime(self, text: str) -> bool:
         """Whether a command may run beside a turn."""
-        from overt.app.command_table import (
-            ANYTIME,  # late: TODO
-            named,  # late: TODO
-        )
+        from overt.app.command_table import ANYTIME, named  # late: 9 ms
 
         return named(text)[0] in ANYTIME
 

@@ -1,0 +1,30 @@
+"""What is recorded of a model and its prefix before the first request."""
+
+from msgspec.structs import replace
+
+from overt.context.assemble import fingerprint
+from overt.core.events import PrefixSet
+from overt.core.settings import ModelFacts, Price
+from overt.engine.agent import Agent
+from overt.providers.discover import Found, is_local
+
+FREE = Price(input=0.0, output=0.0)
+
+
+def known_facts(found: Found) -> ModelFacts:
+    """What is recorded of a model, its price of that day included: what works on this machine costs nothing."""
+    about = found.entry.facts(found.model)
+    return replace(about, price=FREE) if about.price is None and is_local(found.entry) else about
+
+
+def prefix_event(agent: Agent, found: Found) -> PrefixSet:
+    return PrefixSet(
+        prefix=agent.prefix,
+        provider=agent.provider.name,
+        model=agent.params.model,
+        wire=agent.provider.wire.name,
+        encoder=agent.provider.wire.version,
+        fingerprint=fingerprint(agent.provider.wire, agent.prefix, agent.params),
+        about=known_facts(found),
+        calls=agent.calls,
+    )

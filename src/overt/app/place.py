@@ -1,0 +1,23 @@
+"""The folders around a run, as its sandboxes need to know them."""
+
+import os
+
+from overt.app.setting import Setting
+from overt.world.sandbox.profile import Place, cache_folders
+
+
+def place_of(setting: Setting) -> Place:
+    """Where a conversation is, as its boxes need to know it."""
+    environment, config = setting.environment, setting.config
+    return Place(
+        workspace=setting.roots.workspace,
+        project=setting.roots.project,
+        home=os.path.realpath(environment.home),
+        config_dir=os.path.realpath(environment.config_dir),
+        data_dir=os.path.realpath(environment.data_dir),
+        cache_dir=os.path.realpath(environment.cache_dir),
+        state_dir=os.path.realpath(environment.state_dir) if environment.state_dir else "",
+        write=tuple(os.path.realpath(path) for path in config.allow_write),
+        read=tuple(os.path.realpath(path) for path in config.allow_read),
+        caches=cache_folders(os.path.realpath(environment.home), environment.variables),
+    )
