@@ -135,15 +135,15 @@ def _is_blanket(handler: ast.ExceptHandler) -> bool:
     return everything and not (isinstance(last, ast.Raise) and last.exc is None)
 
 
-def test_there_are_three_blanket_catches_in_all() -> None:
-    """Around main, around a tool and around a turn (decision 0011)."""
+def test_there_are_four_blanket_catches_in_all() -> None:
+    """Around main, a tool, a turn (decision 0011) and a subscriber (decision 0014)."""
     where = [
         str(path.relative_to(ROOT / "src" / "overt"))
         for path in SOURCE
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ExceptHandler) and _is_blanket(node)
     ]
-    assert where == ["app/turn_failure.py", "cli/main.py", "engine/attempt.py"]
+    assert where == ["app/session.py", "app/turn_failure.py", "cli/main.py", "engine/attempt.py"]
 
 
 def test_only_config_reads_the_environment() -> None:

@@ -14,6 +14,7 @@ from tests.journeys.journey_kit import call, calls
 from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
+from overt.app.session import follow
 from overt.core.events import Event, Noticed, TextStreamed
 from overt.lib.paths import slug
 from overt.sessions.ledger import Booked, read
@@ -65,7 +66,8 @@ async def spoken(conversation: Conversation, text: str) -> list[Event]:
     if text.startswith("/model "):
         await conversation.set_model(text.removeprefix("/model "))
         return []
-    play = conversation.command(text[1:]) if text.startswith("!") else conversation.prompt(text)
+    turn = conversation.command(text[1:]) if text.startswith("!") else conversation.prompt(text)
+    play = follow(conversation.session, turn)
     async with aclosing(play) as events:
         found = [event async for event in events]
     if task := conversation._titling._task:
@@ -148,7 +150,7 @@ def test_a_reply_that_broke_off_is_booked_without_a_price(home: Path) -> None:
     async def main() -> None:
         conversation = await open_conversation(Options(directory=str(home / "work")))
         try:
-            async with asyncio.timeout(30), aclosing(conversation.prompt("go")) as events:
+            async with asyncio.timeout(30), aclosing(follow(conversation.session, conversation.prompt("go"))) as events:
                 async for event in events:
                     stop(conversation, event)
         finally:

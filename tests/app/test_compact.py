@@ -228,7 +228,7 @@ def test_a_denied_call_may_be_followed_by_an_answer_that_is_believed(tmp_path: P
     for told in ("The user denied this call: not now", "Denied (plan, mode): plan mode changes nothing"):
         denied = called("edit", path="a.py", error=True, text=told)
         assert choices(lead(tmp_path), spoken(*denied))[-1] == "final"
-        assert soon(lead(tmp_path).doubt(spoken(*denied, answers("I was not allowed to.")))) == ""
+        assert soon(lead(tmp_path).find_objection(spoken(*denied, answers("I was not allowed to.")))) == ""
 
 
 def test_a_call_that_was_refused_for_being_the_same_is_not_possible_next(tmp_path: Path) -> None:
@@ -258,42 +258,44 @@ def test_without_a_schema_there_is_no_form(tmp_path: Path) -> None:
 
 def test_a_claimed_change_without_any_is_doubted_twice_at_most(tmp_path: Path) -> None:
     helper = lead(tmp_path)
-    first = soon(helper.doubt(spoken(answers("I changed it."))))
+    first = soon(helper.find_objection(spoken(answers("I changed it."))))
     assert first.startswith("[overt] Not believed: no file was changed. The task is: Change a.py")
     again = [answers(), doubts(first)] * 2
-    assert soon(helper.doubt(spoken(*again[:3]))) == first
-    assert soon(helper.doubt(spoken(*again, answers()))) == ""
+    assert soon(helper.find_objection(spoken(*again[:3]))) == first
+    assert soon(helper.find_objection(spoken(*again, answers()))) == ""
 
 
 def test_a_new_turn_is_doubted_anew(tmp_path: Path) -> None:
     helper = lead(tmp_path)
-    first = soon(helper.doubt(spoken(answers())))
+    first = soon(helper.find_objection(spoken(answers())))
     history = spoken(*[answers(), doubts(first)] * 2, answers(), UserSpoke(message=said("Fix it", origin=USER)))
-    assert soon(helper.doubt(fold_all(history, [answers()]))) != ""
+    assert soon(helper.find_objection(fold_all(history, [answers()]))) != ""
 
 
 def test_a_real_change_and_an_answered_question_are_believed(tmp_path: Path) -> None:
     lay(tmp_path, a__py="x = 1\n")
     helper = lead(tmp_path)
-    assert soon(helper.doubt(spoken(*called("edit", path="a.py", text="updated a.py (+1 -1)"), answers()))) == ""
-    assert soon(helper.doubt(spoken(answers("It adds two numbers."), task="What does add do?"))) == ""
+    assert (
+        soon(helper.find_objection(spoken(*called("edit", path="a.py", text="updated a.py (+1 -1)"), answers()))) == ""
+    )
+    assert soon(helper.find_objection(spoken(answers("It adds two numbers."), task="What does add do?"))) == ""
 
 
 def test_an_edit_that_failed_or_changed_nothing_is_no_change(tmp_path: Path) -> None:
     for event in (called("edit", path="a.py", error=True), called("write", path="a.py", text="unchanged a.py")):
-        assert "no file was changed" in soon(lead(tmp_path).doubt(spoken(*event, answers())))
+        assert "no file was changed" in soon(lead(tmp_path).find_objection(spoken(*event, answers())))
 
 
 def test_an_honest_failure_is_believed_and_one_without_an_attempt_is_not(tmp_path: Path) -> None:
     failed = called("edit", path="a.py", error=True)
-    assert soon(lead(tmp_path).doubt(spoken(*failed, answers("I could not change a.py.")))) == ""
-    assert "no file was changed" in soon(lead(tmp_path).doubt(spoken(answers("I cannot do that."))))
+    assert soon(lead(tmp_path).find_objection(spoken(*failed, answers("I could not change a.py.")))) == ""
+    assert "no file was changed" in soon(lead(tmp_path).find_objection(spoken(answers("I cannot do that."))))
 
 
 def test_a_command_that_only_looks_is_no_change_and_another_may_be(tmp_path: Path) -> None:
     looked = spoken(*called("bash", command="cat a.py"), answers())
-    assert "no file was changed" in soon(lead(tmp_path).doubt(looked))
-    assert soon(lead(tmp_path).doubt(spoken(*called("bash", command="sed -i s/1/2/ a.py"), answers()))) == ""
+    assert "no file was changed" in soon(lead(tmp_path).find_objection(looked))
+    assert soon(lead(tmp_path).find_objection(spoken(*called("bash", command="sed -i s/1/2/ a.py"), answers()))) == ""
 
 
 @pytest.mark.parametrize(
@@ -307,32 +309,32 @@ def test_a_command_that_only_looks_is_no_change_and_another_may_be(tmp_path: Pat
 def test_a_changed_file_that_does_not_parse_is_doubted(tmp_path: Path, name: str, content: str, trouble: str) -> None:
     (tmp_path / name).write_text(content)
     history = spoken(*called("write", path=name, text=f"created {name} (+1 -0)"), answers())
-    assert trouble in soon(lead(tmp_path).doubt(history))
+    assert trouble in soon(lead(tmp_path).find_objection(history))
     (tmp_path / name).write_text({"a.py": "x = '\\d'\n", "a.json": "{}", "a.toml": "a = 1\n"}[name])
-    assert soon(lead(tmp_path).doubt(history)) == ""
+    assert soon(lead(tmp_path).find_objection(history)) == ""
 
 
 def test_a_task_about_tests_is_checked_by_running_one(tmp_path: Path) -> None:
     lay(tmp_path, a__py="x = 1\n")
     changed = called("edit", path="a.py", text="updated a.py (+1 -1)")
     task = "Change a.py so that the test passes"
-    assert "Run the test" in soon(lead(tmp_path).doubt(spoken(*changed, answers(), task=task)))
+    assert "Run the test" in soon(lead(tmp_path).find_objection(spoken(*changed, answers(), task=task)))
     ran = called("bash", command="python3 test_a.py", text="ok")
-    assert soon(lead(tmp_path).doubt(spoken(*changed, *ran, answers(), task=task))) == ""
+    assert soon(lead(tmp_path).find_objection(spoken(*changed, *ran, answers(), task=task))) == ""
     failed = called("bash", command="python3 test_a.py", text="AssertionError\n[exit code 1]")
-    assert "(exit code 1)" in soon(lead(tmp_path).doubt(spoken(*changed, *failed, answers(), task=task)))
+    assert "(exit code 1)" in soon(lead(tmp_path).find_objection(spoken(*changed, *failed, answers(), task=task)))
 
 
 def test_calls_with_the_same_id_are_told_apart(tmp_path: Path) -> None:
     lay(tmp_path, a__py="x = 1\n")
     changed = called("edit", path="a.py", text="updated a.py (+1 -1)", id="c1")
     looked = called("read", path="a.py", text="x = 1", id="c1")
-    assert soon(lead(tmp_path).doubt(spoken(*changed, *looked, answers()))) == ""
-    assert "no file was changed" in soon(lead(tmp_path).doubt(spoken(*looked, answers())))
+    assert soon(lead(tmp_path).find_objection(spoken(*changed, *looked, answers()))) == ""
+    assert "no file was changed" in soon(lead(tmp_path).find_objection(spoken(*looked, answers())))
 
 
 def test_a_run_that_was_asked_for_must_have_happened(tmp_path: Path) -> None:
-    told = soon(lead(tmp_path).doubt(spoken(answers("7 words"), task="Run count.py and say what it prints")))
+    told = soon(lead(tmp_path).find_objection(spoken(answers("7 words"), task="Run count.py and say what it prints")))
     assert "no command was run" in told
 
 

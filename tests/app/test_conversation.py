@@ -14,6 +14,7 @@ from overt.app.build import open_conversation
 from overt.app.command_table import NAMES, Action, Done
 from overt.app.conversation import Conversation
 from overt.app.options import Options
+from overt.app.session import follow
 from overt.app.slash import slash
 from overt.core.errors import OvertError
 from overt.core.events import (
@@ -61,7 +62,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opener:
 
 
 async def turn(conversation: Conversation, prompt: str) -> list[Event]:
-    async with aclosing(conversation.prompt(prompt)) as events:
+    async with aclosing(follow(conversation.session, conversation.prompt(prompt))) as events:
         return [event async for event in events]
 
 
@@ -80,7 +81,7 @@ def test_what_is_shown_is_on_disk(opened: Opener, tmp_path: Path) -> None:
     async def main() -> None:
         async with opened([calls(call("read", path="a.txt")), Turn(text="done")]) as (conversation, _):
             facts = ["session"]
-            async with aclosing(conversation.prompt("go")) as events:
+            async with aclosing(follow(conversation.session, conversation.prompt("go"))) as events:
                 async for event in events:
                     if type(event) in TYPE_OF:
                         facts.append(TYPE_OF[type(event)])
@@ -111,7 +112,7 @@ def test_an_interrupt_before_the_first_step_of_a_turn_ends_it(opened: Opener) ->
 def test_an_interrupted_stream_keeps_what_was_said(opened: Opener) -> None:
     async def main() -> None:
         async with opened([STALLED, Turn(text="whole")]) as (conversation, server):
-            async with aclosing(conversation.prompt("go")) as events:
+            async with aclosing(follow(conversation.session, conversation.prompt("go"))) as events:
                 async for event in events:
                     if isinstance(event, TextStreamed):
                         conversation.interrupt()
@@ -130,7 +131,7 @@ def test_an_interrupted_stream_keeps_what_was_said(opened: Opener) -> None:
 def test_leaving_a_turn_early_interrupts_it(opened: Opener) -> None:
     async def main() -> None:
         async with opened([calls(call("bash", command="sleep 60")), Turn(text="done")]) as (conversation, server):
-            async with aclosing(conversation.prompt("go")) as events:
+            async with aclosing(follow(conversation.session, conversation.prompt("go"))) as events:
                 async for event in events:
                     if isinstance(event, Replied):
                         break
@@ -145,7 +146,7 @@ def test_text_typed_during_a_turn_steers_it_at_the_next_step(opened: Opener) -> 
     async def main() -> None:
         turns = [calls(call("bash", command="sleep 0.5")), Turn(text="as you wish")]
         async with opened(turns) as (conversation, server):
-            async with aclosing(conversation.prompt("go")) as events:
+            async with aclosing(follow(conversation.session, conversation.prompt("go"))) as events:
                 async for event in events:
                     if isinstance(event, ToolStarted):
                         conversation.inbox.steer("the other way")
@@ -159,7 +160,7 @@ def test_steering_in_the_last_step_opens_one_more(opened: Opener) -> None:
     async def main() -> None:
         slow = Turn(text="done", chunk=1, delay=0.1)
         async with opened([slow, Turn(text="really done")]) as (conversation, server):
-            async with aclosing(conversation.prompt("go")) as events:
+            async with aclosing(follow(conversation.session, conversation.prompt("go"))) as events:
                 async for event in events:
                     if isinstance(event, TextStreamed) and event.text == "d" and len(server.posts) == 1:
                         conversation.inbox.steer("wait")
@@ -193,7 +194,7 @@ def test_refusing_to_run_a_command_outside_of_the_sandbox_is_not_a_denied_call(o
                 conversation.record(
                     PermissionDecided(call_id=id, verdict="deny", rule=rule, origin="", by="person", reason="no")
                 )
-            assert [denial.call.id for denial in conversation.denials] == ["b"]
+            assert [denial.call.id for denial in conversation.session.denials] == ["b"]
 
     asyncio.run(main())
 
@@ -215,7 +216,7 @@ def test_retry_drops_the_last_exchange_and_says_so(opened: Opener) -> None:
         async with opened(turns) as (conversation, server):
             await turn(conversation, "first")
             await turn(conversation, "second")
-            async with aclosing(conversation.retry()) as events:
+            async with aclosing(follow(conversation.session, conversation.retry())) as events:
                 shown = [event async for event in events]
             assert end(shown).text == "better"
             assert [message["content"] for message in messages(server)[1:]] == ["first", "one", "second"]
@@ -228,7 +229,7 @@ def test_retry_without_a_prompt_says_that_there_is_none(opened: Opener) -> None:
     async def main() -> None:
         async with opened([]) as (conversation, _):
             with pytest.raises(OvertError, match="nothing to retry"):
-                async for _event in conversation.retry():
+                async for _event in follow(conversation.session, conversation.retry()):
                     pass
 
     asyncio.run(main())
@@ -324,7 +325,7 @@ def test_help_and_status_name_what_there_is(opened: Opener) -> None:
             assert model == f"environment/fake-model, mode review, sandbox {conversation.agent.hands.guess().kind}"
             assert session == f"Session {conversation.id}, turns so far: 1"
             assert context == f"Context: {used} tokens; the window of this model is not known"
-            spoken = conversation.usage
+            spoken = conversation.session.usage
             assert spent == f"Spent: {spoken.input} tokens sent (0 cached), {spoken.output} received, $0"
             assert cache.startswith("Cache: the server does not tell")
             assert offline.startswith("offline: no request leaves this machine")
@@ -334,7 +335,10 @@ def test_help_and_status_name_what_there_is(opened: Opener) -> None:
 
 def test_the_prompt_is_recorded_before_the_request_is_sent(opened: Opener) -> None:
     async def main() -> None:
-        async with opened([Turn(text="hello")]) as (conversation, _), aclosing(conversation.prompt("go")) as events:
+        async with (
+            opened([Turn(text="hello")]) as (conversation, _),
+            aclosing(follow(conversation.session, conversation.prompt("go"))) as events,
+        ):
             async for event in events:
                 if isinstance(event, UserSpoke):
                     kinds = on_disk(conversation)

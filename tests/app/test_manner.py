@@ -10,6 +10,7 @@ from tests.fakes.model_server import Fault, ModelServer, Turn
 
 from overt.app.build import open_conversation
 from overt.app.options import Options
+from overt.app.session import follow
 from overt.core.events import Event, Noticed, Repaired, Replied, TextStreamed, ToolFinished, ToolStarted, TurnEnded
 from overt.core.messages import Call
 from overt.core.settings import ProviderEntry
@@ -39,7 +40,7 @@ class Played:
             conversation = await open_conversation(Options(directory=str(folder), mode="auto"))
             try:
                 for _ in range(prompts):
-                    async for event in conversation.prompt("what does a.txt say?"):
+                    async for event in follow(conversation.session, conversation.prompt("what does a.txt say?")):
                         self.events.append(event)
             finally:
                 await conversation.close()

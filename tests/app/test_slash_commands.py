@@ -105,8 +105,7 @@ async def test_what_only_a_terminal_can_do_is_an_action_there_and_refused_elsewh
 
 async def played(done: Done) -> None:
     assert done.play is not None
-    async for _ in done.play():
-        pass
+    await done.play()
 
 
 @awaited
@@ -201,7 +200,7 @@ async def test_cost_and_stats_add_up_what_was_booked(opened: Opener, a_home_of_i
                     saved=cost and 0.125,
                 )
             )
-        conversation.turn = 2
+        conversation.session.turn = 2
         assert (await slash(conversation, "/cost")).lines == (
             "This turn: 2 requests, 2000 tokens sent (50 % cached), 20 received, $0.2500+",
             "This session: 3 requests, 3000 tokens sent (50 % cached), 30 received, $0.7500+",

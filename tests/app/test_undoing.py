@@ -13,6 +13,7 @@ from tests.journeys.journey_kit import call, calls, messages
 from tests.world.keeping_kit import whole
 
 from overt.app.options import Options
+from overt.app.session import follow
 from overt.app.slash import slash
 from overt.core.errors import OvertError
 from overt.core.events import ToolStarted
@@ -156,7 +157,7 @@ def test_an_interrupted_command_can_be_undone(opened: Opener, work: Path) -> Non
     async def main() -> None:
         async with opened([runs("echo half > half; sleep 60")], yolo(work)) as (conversation, _):
             events = []
-            async for event in conversation.prompt("go"):
+            async for event in follow(conversation.session, conversation.prompt("go")):
                 events.append(event)
                 if isinstance(event, ToolStarted):
                     while not (work / "half").exists() or not (work / "half").read_text():
@@ -174,7 +175,7 @@ def test_an_interrupted_command_can_be_undone(opened: Opener, work: Path) -> Non
 def test_a_command_of_the_person_can_be_undone_too(opened: Opener, work: Path) -> None:
     async def main() -> None:
         async with opened([]) as (conversation, _):
-            async for _event in conversation.command("echo typed > typed"):
+            async for _event in follow(conversation.session, conversation.command("echo typed > typed")):
                 pass
             assert (work / "typed").exists()
             done = await slash(conversation, "/undo")

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
 
 import pytest
 from tests.fakes.played import call
@@ -126,9 +125,7 @@ class Made:
 
     async def _take(self, name: str, **arguments: str) -> Admission:
         admission = self.gate.receive(mend(call(name, **arguments), TOOLS))
-        async with aclosing(self.gate.admit(admission, "main")) as events:
-            async for event in events:
-                self.events.append(event)
+        await self.gate.admit(admission, "main", self.events.append)
         if not admission.refusal and name == "bash":
             outcome, _ = await attempt(admission.mended, self.hands, box=admission.box)
             if outcome.blocked and await self.gate.widen(admission, outcome.blocked, self.events.append, "main"):

@@ -15,6 +15,7 @@ from overt.app.conversation import Conversation
 from overt.app.hands import WorldHands
 from overt.app.house import Standing, Switch
 from overt.app.record import NoLog
+from overt.app.session import follow
 from overt.app.setting import Setting
 from overt.config.paths import Environment, Roots
 from overt.config.schema import Config
@@ -139,7 +140,7 @@ class Bench:
 
     async def prompt(self, text: str = "go", *, on: Any = None) -> TurnEnded:
         async with asyncio.timeout(60):
-            async for event in self.conversation.prompt(text):
+            async for event in follow(self.conversation.session, self.conversation.prompt(text)):
                 self.events.append(event)
                 if isinstance(event, PermissionAsked):
                     self.conversation.answer(event.id, self.answers.pop(0))
@@ -231,7 +232,7 @@ def test_a_denial_with_its_reason_reaches_the_model_and_nothing_is_written(tmp_p
     bench.play(bench.prompt())
     assert bench.results() == ["[overt] The user denied this call: use b instead"]
     assert not (tmp_path / "a").exists()
-    assert bench.conversation.last_denied
+    assert bench.conversation.session.last_call_denied
 
 
 def test_an_edit_that_cannot_work_is_answered_without_asking(tmp_path: Path) -> None:
@@ -425,7 +426,7 @@ def test_retry_drops_the_last_exchange_and_is_a_recorded_reset(tmp_path: Path) -
 
     async def two() -> None:
         await bench.prompt("question")
-        async for event in bench.conversation.retry():
+        async for event in follow(bench.conversation.session, bench.conversation.retry()):
             bench.events.append(event)
 
     bench.play(two())
@@ -545,7 +546,7 @@ def test_retry_after_steering_begins_at_the_prompt(tmp_path: Path) -> None:
 
     async def two() -> None:
         await bench.prompt("task", on=steer)
-        async for event in bench.conversation.retry():
+        async for event in follow(bench.conversation.session, bench.conversation.retry()):
             bench.events.append(event)
 
     bench.play(two())

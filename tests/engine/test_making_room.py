@@ -1,7 +1,7 @@
 """Compaction as the loop runs it: real tools in a real folder, a model played from memory, and a small window."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from itertools import pairwise
 from pathlib import Path
@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from tests.engine.test_loop import Bench
 from tests.fakes.played import Played, call, says
 
+from overt.app.session import follow
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
 from overt.context.spoken import SpokenWire
 from overt.core.errors import ProviderError
 from overt.core.events import (
     Compacted,
-    Event,
     Noticed,
     Pinned,
     PrefixReset,
@@ -121,9 +121,9 @@ class Small(Bench):
     def go(self, text: str) -> TurnEnded:
         return asyncio.run(self.prompt(text))
 
-    def follow(self, play: Callable[[], AsyncGenerator[Event, None]]) -> TurnEnded:
+    def follow(self, play: Callable[[], asyncio.Task[TurnEnded]]) -> TurnEnded:
         async def all_of_it() -> None:
-            async with asyncio.timeout(60), aclosing(play()) as events:
+            async with asyncio.timeout(60), aclosing(follow(self.conversation.session, play())) as events:
                 async for event in events:
                     self.events.append(event)
 

@@ -1,7 +1,6 @@
 """Whatever a history holds and whatever the model makes of it: room is made once, and nothing that matters is lost."""
 
 import asyncio
-from contextlib import aclosing
 from typing import Any, cast
 
 import pytest
@@ -112,14 +111,16 @@ class Living:
             budget=Budget(window=window),
         )
 
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+        self.history = fold(self.history, event)
+
     def run(self, making: Any) -> bool:
         """Whether it came to an end; False when what is left is too large all the same."""
 
         async def main() -> None:
-            async with asyncio.timeout(30), aclosing(making) as events:
-                async for event in events:
-                    self.events.append(event)
-                    self.history = fold(self.history, event)
+            async with asyncio.timeout(30):
+                await making
 
         try:
             asyncio.run(main())
@@ -129,10 +130,10 @@ class Living:
         return True
 
     def compact(self, cause: Any) -> bool:
-        return self.run(compact(self.agent, lambda: self.history, cause=cause))
+        return self.run(compact(self.agent, lambda: self.history, self.emit, cause=cause))
 
     def make_room(self) -> bool:
-        return self.run(make_room(self.agent, lambda: self.history))
+        return self.run(make_room(self.agent, lambda: self.history, self.emit))
 
     def short(self) -> bool:
         budget = self.agent.budget

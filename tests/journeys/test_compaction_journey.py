@@ -13,6 +13,7 @@ from tests.journeys.journey_kit import Place, assert_paired, call, calls, entrie
 from overt.app.build import open_conversation
 from overt.app.options import Options
 from overt.app.records.rebuild import rebuild
+from overt.app.session import follow
 from overt.core.events import Compacted, Event, Noticed, Pinned, TurnEnded
 from overt.sessions.load import load
 
@@ -74,14 +75,14 @@ async def played(place: Place, prompts: list[str], *, pin: str = "", compact: bo
         conversation = await open_conversation(Options(directory=str(place.work), mode="auto"))
         try:
             for number, prompt in enumerate(prompts):
-                async for event in conversation.prompt(prompt):
+                async for event in follow(conversation.session, conversation.prompt(prompt)):
                     events.append(event)
                 if pin and not number:
                     conversation.record(Pinned(text=pin))
             if compact:
-                async for event in conversation.compact("the names"):
+                async for event in follow(conversation.session, conversation.compact("the names")):
                     events.append(event)
-                async for event in conversation.prompt("go on"):
+                async for event in follow(conversation.session, conversation.prompt("go on")):
                     events.append(event)
         finally:
             await conversation.close()

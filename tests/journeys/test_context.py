@@ -16,6 +16,7 @@ from tests.journeys.journey_kit import Place, call, calls, entries
 from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
+from overt.app.session import follow
 from overt.cli.main import main
 from overt.core.codec import decode
 from overt.core.events import TurnEnded
@@ -35,7 +36,7 @@ def lively(steps: int, start: int) -> list[Turn]:
 
 
 async def told(conversation: Conversation, prompt: str) -> None:
-    async with aclosing(conversation.prompt(prompt)) as events:
+    async with aclosing(follow(conversation.session, conversation.prompt(prompt))) as events:
         (last,) = [event async for event in events if isinstance(event, TurnEnded)]
     assert last.reason == "done", last
 
@@ -49,7 +50,7 @@ async def forty_steps(folder: Path, server: ModelServer) -> str:
     try:
         await told(conversation, "Look at the parts and change them.")
         await told(conversation, "Go on with the rest 请。")
-        async with aclosing(conversation.compact("the parts")) as events:
+        async with aclosing(follow(conversation.session, conversation.compact("the parts"))) as events:
             assert [event.reason async for event in events if isinstance(event, TurnEnded)] == ["done"]
         await told(conversation, "And now?")
         await conversation.set_model("other-model")

@@ -23,6 +23,7 @@ from tests.journeys.journey_kit import (
 
 from overt.app.build import Builder, open_conversation
 from overt.app.options import Options
+from overt.app.session import follow
 from overt.core.events import RequestSent
 from overt.world.git_summary import GitSummary
 
@@ -116,7 +117,7 @@ def test_a_mode_changed_during_a_turn_is_told_before_the_next_request(
 
     async def main() -> None:
         conversation = await open_conversation(Options(directory=str(place.work), interactive=True, name="x"))
-        async with asyncio.timeout(30), aclosing(conversation.prompt("go")) as events:
+        async with asyncio.timeout(30), aclosing(follow(conversation.session, conversation.prompt("go"))) as events:
             async for event in events:
                 if isinstance(event, RequestSent) and conversation.mode == "review":
                     conversation.set_mode("yolo")
@@ -270,7 +271,7 @@ def read_git_state(place: Place, monkeypatch: pytest.MonkeyPatch) -> tuple[Model
         async with asyncio.timeout(30):
             if updates._git:
                 await asyncio.wait([updates._git])
-            async with aclosing(conversation.prompt("go")) as events:
+            async with aclosing(follow(conversation.session, conversation.prompt("go"))) as events:
                 assert [event async for event in events]
         await conversation.close()
 

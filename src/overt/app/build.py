@@ -192,6 +192,7 @@ class Builder:
             hide=self._redactor.clean,
             calls=manner.calls,
             lead=made.lead,
+            checks=made.checks,
             flatten=manner.flatten,
             nested=self._updates.collect,
             price=FREE if is_local(entry) else found.about.price,

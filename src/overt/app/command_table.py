@@ -1,12 +1,12 @@
 """The slash commands by name: what each takes, where it may run, and the value it returns."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum
 
 from msgspec import Struct
 
 from overt.core.errors import OvertError
-from overt.core.events import Event
+from overt.core.events import TurnEnded
 from overt.lib.catalogue import say
 
 USAGE: dict[str, str] = {
@@ -111,7 +111,7 @@ class Done(Struct, frozen=True, kw_only=True):
 
     lines: tuple[str, ...] = ()
     action: Action = Action.NOTHING
-    play: Callable[[], AsyncGenerator[Event, None]] | None = None
+    play: Callable[[], Awaitable[TurnEnded]] | None = None
     resume: str = ""
     value: str = ""
     panel: str = ""

@@ -51,12 +51,14 @@ DOUBT = "[overt] Not believed: "
 def conduct(manner: Manner, tools: Mapping[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
     """The compact agent: of its tools those that the usual one may use, too."""
     own = {name: tool for name, tool in compact_tools().items() if name in tools}
+    lead = CompactLead(ground.hands, own, calls=manner.calls, may_read=ground.may_read)
     return Conduct(
         tools=own,
         prefix=compact_prefix(own, manner.calls, fragments),
         wire=wire if manner.calls == "native" else SpokenWire(wire, manner.calls),
         limits=small_limits(ground.limits),
-        lead=CompactLead(ground.hands, own, calls=manner.calls, may_read=ground.may_read),
+        lead=lead,
+        checks=(lead,),
         temperature=0.0,
     )
 
@@ -166,7 +168,7 @@ class CompactLead:
             return {**self._specs, "edit": _placed(self._specs["edit"])}
         return self._specs
 
-    async def doubt(self, history: History) -> str:
+    async def find_objection(self, history: History) -> str:
         turn = _turn(history)
         doubted = sum(1 for message in turn if message.origin == HARNESS and message.text().startswith(DOUBT))
         if doubted >= DOUBTS or not turn or any(message.origin.kind == "summary" for message in turn):

@@ -12,7 +12,7 @@ from overt.core.ports import Hands, Wire
 from overt.core.requests import Prefix, ToolSpec
 from overt.core.settings import Calls, Limits, ModelFacts, Quirks
 from overt.core.tool import Tool
-from overt.engine.lead import Lead
+from overt.engine.lead import AnswerCheck, Lead
 
 NEXT: dict[tuple[str, Calls], Calls] = {
     ("tools", "native"): "schema",
@@ -49,6 +49,7 @@ class Conduct(Struct, frozen=True, kw_only=True):
     wire: Wire
     limits: Limits
     lead: Lead | None = None
+    checks: tuple[AnswerCheck, ...] = ()
     temperature: float | None = None
 
 
@@ -66,9 +67,6 @@ class FormLead:
 
     async def form(self, history: History, *, forced: bool) -> Raw | None:
         return self._answer if forced else self._form
-
-    async def doubt(self, history: History) -> str:
-        return ""
 
     def forget(self) -> None:
         """Nothing goes along."""

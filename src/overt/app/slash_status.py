@@ -47,7 +47,7 @@ def _context(conversation: Conversation) -> str:
 
 def _spent(conversation: Conversation, booked: Totals | None) -> str:
     """As the ledger has it, which knows of earlier runs too; without one, what this run has used."""
-    found = booked or conversation.usage
+    found = booked or conversation.session.usage
     cost = _cost(booked) if booked else "?"
     return say("status.spent", input=found.input, cached=found.cached, output=found.output, cost=cost)
 

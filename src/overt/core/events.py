@@ -4,6 +4,7 @@ Live run, resume, replay and fork fold the same structs. `agent` is the path of 
 the session line carries it beside the data, so it is left out of the data when that is written.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -21,6 +22,10 @@ Level = Literal["info", "warning", "error"]
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent: str = "main"
+
+
+Emit = Callable[[Event], None]
+"""Record an event, fold it into the state of the session and publish it, before it returns."""
 
 
 # ── facts: recorded before they are shown ────────────────────────────────────────────────────────────────

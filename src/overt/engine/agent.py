@@ -14,7 +14,7 @@ from overt.core.requests import Params, Prefix
 from overt.core.settings import Calls, Limits, Price
 from overt.core.tool import Tool
 from overt.engine.gate import Gate
-from overt.engine.lead import Lead
+from overt.engine.lead import AnswerCheck, Lead
 from overt.engine.purse import Purse
 from overt.engine.room import Room
 from overt.lib.result_limit import ResultLimit, result_limit
@@ -45,6 +45,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     hide: Callable[[str], str]
     calls: Calls = "native"
     lead: Lead | None = None
+    checks: tuple[AnswerCheck, ...] = ()
     flatten: bool = False
     budget: Budget | None = None
     nested: Callable[[History], tuple[Message, ...]] | None = None

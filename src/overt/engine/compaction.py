@@ -1,12 +1,11 @@
 """Making room in a history: old results go where that pays, the older middle becomes a summary, and a hard cap holds.
 
-Nothing is changed but by a `Compacted` that is yielded: a summary that fails, is no summary or is interrupted leaves
+Nothing is changed but by a `Compacted` that is emitted: a summary that fails, is no summary or is interrupted leaves
 the history as it was. The summary is asked for with the same head, tools and history as the last request, so that
 the server reads it from its cache.
 """
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from typing import Literal
 
 from msgspec.structs import replace
@@ -30,12 +29,12 @@ from overt.context.compaction import (
 )
 from overt.context.facts import REMOVED
 from overt.core.errors import ProviderError
-from overt.core.events import Compacted, Event, Noticed, Replied, Retried
+from overt.core.events import Compacted, Emit, Event, Noticed, Replied, Retried
 from overt.core.history import History, fold
 from overt.core.messages import Message, Result
 from overt.engine.agent import Agent
+from overt.engine.model_call import call_model, request_sent
 from overt.engine.room import by_itself
-from overt.engine.sample import request_sent, sample
 from overt.lib.catalogue import say
 
 Cause = Literal["limit", "asked", "overflow"]
@@ -53,50 +52,46 @@ SHORTER = 0.3
 """How much is cut when nobody knows how long is too long."""
 
 
-async def compact(
-    agent: Agent, history: Callable[[], History], *, cause: Cause, focus: str = ""
-) -> AsyncGenerator[Event, None]:
-    """Make room once. `history` is asked again after each event: by then it has been folded in."""
-    job = _Job(agent, history, cause, agent.hide(focus.strip()))
+async def compact(agent: Agent, history: Callable[[], History], emit: Emit, *, cause: Cause, focus: str = "") -> None:
+    """Make room once."""
+    job = _Job(agent, history, emit, cause, agent.hide(focus.strip()))
     before = history().messages
-    async with aclosing(job.run()) as events:
-        async for event in events:
-            yield event
+    await job.run()
     if cause == "overflow" and history().messages == before and (pruned := job.last_resort()):
-        yield pruned
+        job.emit(pruned)
     if cause != "asked":
-        async with aclosing(job.fit()) as events:
-            async for event in events:
-                yield event
+        job.fit()
     agent.room.tried(job.budget, job.count())
     job.settle(before)
 
 
-async def make_room(agent: Agent, history: Callable[[], History]) -> AsyncGenerator[Event, None]:
+async def make_room(agent: Agent, history: Callable[[], History], emit: Emit) -> None:
     """Before a request that is too large: a compaction when one is due, and the hard cap in any case."""
-    job = _Job(agent, history, "limit")
+    job = _Job(agent, history, emit, "limit")
     if by_itself(agent.budget) and agent.room.due(job.budget, job.count()):
-        async with aclosing(compact(agent, history, cause="limit")) as events:
-            async for event in events:
-                yield event
+        await compact(agent, history, emit, cause="limit")
         return
     before = history().messages
-    async with aclosing(job.fit()) as events:
-        async for event in events:
-            yield event
+    job.fit()
     job.settle(before)
 
 
 class _Job:
     """One attempt to make room."""
 
-    def __init__(self, agent: Agent, history: Callable[[], History], cause: Cause, focus: str = "") -> None:
+    def __init__(self, agent: Agent, history: Callable[[], History], emit: Emit, cause: Cause, focus: str = "") -> None:
         self.agent = agent
         self.budget = agent.budget or Budget(window=0)
         self.history = history
+        self._emit = emit
         self.cause = cause
         self.focus = focus
         self._start = self.count()
+
+    def emit(self, event: Event) -> None:
+        self._emit(event)
+        if isinstance(event, Compacted):
+            self.agent.assembler.forget()
 
     def count(self, messages: tuple[Message, ...] | None = None) -> int:
         return self.budget.count(self.agent.prefix, self.history().messages if messages is None else messages)
@@ -107,27 +102,25 @@ class _Job:
 
     # ── the usual way ────────────────────────────────────────────────────────────────────────────────────
 
-    async def run(self) -> AsyncGenerator[Event, None]:
+    async def run(self) -> None:
         if self.cause != "asked" and (pruned := self._worthwhile()):
-            yield pruned
+            self.emit(pruned)
             if pruned.after <= self.target:
                 return
         ask = instruction(self.focus)
         if self._crowded(ask) and (pruned := self._pruned(self._old())):
-            yield pruned
+            self.emit(pruned)
         tail = self._tail()
         span = middle(self.history().messages, tail.start)
         if span is None or self._tokens(span) < self._least():
             if self.cause == "asked":
-                yield self._pruned(list(tail.large)) or self._nothing()
+                self.emit(self._pruned(list(tail.large)) or self._nothing())
             return
         if self._crowded(ask):
             if folded := self._folded(span, large=tail.large):
-                yield folded
+                self.emit(folded)
             return
-        async with aclosing(self._summarise(span, tail, ask)) as events:
-            async for event in events:
-                yield event
+        await self._summarise(span, tail, ask)
 
     def _worthwhile(self) -> Compacted | None:
         """A pruning that pays and is enough; after an overflow whatever can go, so that the summary has room."""
@@ -210,69 +203,64 @@ class _Job:
 
     # ── the summary ──────────────────────────────────────────────────────────────────────────────────────
 
-    async def _summarise(self, span: Span, tail: HistoryTail, ask: Message) -> AsyncGenerator[Event, None]:
-        asked = (*self.history().messages, ask)
-        yield Noticed(agent=self.agent.path, text=say("compaction.started", tokens=self.count(asked)))
-        reply: Replied | None = None
+    async def _summarise(self, span: Span, tail: HistoryTail, ask: Message) -> None:
+        messages = (*self.history().messages, ask)
+        self.emit(Noticed(agent=self.agent.path, text=say("compaction.started", tokens=self.count(messages))))
         try:
-            async with aclosing(self._asked(ask)) as events:
-                async for event in events:
-                    if isinstance(event, Replied):
-                        reply = event
-                    else:
-                        yield event
+            reply = await self._ask(ask)
         except ProviderError as error:
             if error.kind == "overflow" and self.cause != "asked" and (folded := self._folded(span, large=tail.large)):
-                yield folded
+                self.emit(folded)
                 return
             if self.cause == "asked":
                 raise
-            yield self._failed(self.agent.hide(error.message))
+            self.emit(self._failed(self.agent.hide(error.message)))
             return
-        assert reply is not None
-        self.budget.observe(self.agent.prefix, asked, reply.usage)
+        self.budget.observe(self.agent.prefix, messages, reply.usage)
         written = reply.message.text()
         why = fault(written, reply.finish)
-        made = None if why else self._folded(span, large=tail.large, written=written)
-        if made is None:
-            yield replace(reply, message=replace(reply.message, parts=()))  # no answer, but it was paid for
-            yield self._failed(say(f"compaction.{why or 'longer'}"))
+        compacted = None if why else self._folded(span, large=tail.large, written=written)
+        if compacted is None:
+            self.emit(replace(reply, message=replace(reply.message, parts=())))  # no answer, but it was paid for
+            self.emit(self._failed(say(f"compaction.{why or 'longer'}")))
             return
-        yield replace(made, usage=reply.usage, model=reply.model or self.agent.params.model, ms=reply.ms)
+        model = reply.model or self.agent.params.model
+        self.emit(replace(compacted, usage=reply.usage, model=model, ms=reply.ms))
 
-    async def _asked(self, ask: Message) -> AsyncGenerator[Event, None]:
+    async def _ask(self, ask: Message) -> Replied:
+        """Ask for the summary. Its text is not shown and does not join the history."""
         agent, history = self.agent, self.history()
         params = replace(agent.params, tool_choice="none") if agent.prefix.tools else agent.params
         if agent.lead:
             params = replace(params, form=await agent.lead.form(history, forced=True))
-        messages = (*history.messages, ask)
-        made = agent.assembler.beside().assemble(agent.prefix, messages, params)
-        yield request_sent(agent, made, forced=True, purpose="summary", also=(ask,))
-        async with aclosing(sample(agent, made.request, forced=True)) as events:
-            async for event in events:
-                if isinstance(event, Replied | Retried | Noticed):
-                    yield event
+        assembled = agent.assembler.beside().assemble(agent.prefix, (*history.messages, ask), params)
+        self.emit(request_sent(agent, assembled, forced=True, purpose="summary", also=(ask,)))
+        return await call_model(agent, assembled.request, self._emit_troubles, final=True)
+
+    def _emit_troubles(self, event: Event) -> None:
+        if isinstance(event, Retried | Noticed):
+            self.emit(event)
 
     def _failed(self, why: str) -> Noticed:
         return Noticed(agent=self.agent.path, text=say("compaction.failed", why=why), level="warning")
 
     # ── the hard cap ─────────────────────────────────────────────────────────────────────────────────────
 
-    async def fit(self) -> AsyncGenerator[Event, None]:
+    def fit(self) -> None:
         """Cut on until the next request is below the cap, the least needed first; the person's words never."""
         cap = self.budget.cap
         if not self.budget.window or self.count() <= cap:
             return
         if by_itself(self.agent.budget):
             if pruned := self._pruned(self._old()):
-                yield pruned
+                self.emit(pruned)
             if self.count() > (self.budget.due_above or cap) and (folded := self._shorter()):
-                yield folded
+                self.emit(folded)
             if (over := self.count() - cap) > 0 and (pruned := self._pruned(self._largest(over))):
-                yield pruned
+                self.emit(pruned)
             for share in SHORTER_TAILS:
                 if self.count() > cap and (folded := self._shorter(share)):
-                    yield folded
+                    self.emit(folded)
         if self.count() > cap:
             raise ProviderError(self._too_large(), kind="overflow")
 

@@ -1,14 +1,14 @@
 """The gate: no call runs before it was judged, and asked about where the verdict says so."""
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.effects import Effect
 from overt.core.errors import OvertError, ToolError
-from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided
+from overt.core.events import Emit, Noticed, PermissionAsked, PermissionDecided
 from overt.core.history import DENIED
 from overt.core.ids import new_id
 from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
@@ -102,7 +102,7 @@ class Gate:
         tool = admission.mended.tool
         return tool is not None and not self.changes(admission) and "notes" not in tool.effects
 
-    async def admit(self, admission: Admission, agent: str, *, mode: Mode | None = None) -> AsyncGenerator[Event, None]:
+    async def admit(self, admission: Admission, agent: str, emit: Emit, *, mode: Mode | None = None) -> None:
         """Judge one call; afterwards the admission holds a refusal, a failure, or nothing: then it may run.
 
         `mode` stands in for the conversation's own where a person speaks, not the model.
@@ -113,7 +113,7 @@ class Gate:
         expected = self._hands.guess()
         standing = await self._hands.standing() if runs else expected
         if standing.kind != expected.kind:
-            yield Noticed(agent=agent, text=told_of_sandbox(standing), level="warning")
+            emit(Noticed(agent=agent, text=told_of_sandbox(standing), level="warning"))
         effective = mode or (self.mode if self.terms.write else "plan")
         reach = await self._judge_reach(admission, SandboxState() if mode else standing, effective)
         verdict = judge(
@@ -141,12 +141,12 @@ class Gate:
                 admission.failure = error
                 return
             question = self._question(admission, verdict, view, agent, network=network)
-            yield question
+            emit(question)
             answer = await self.asker.ask(question)
             by = "person"
         remembered, problem = self._keep_answer(admission, answer, verdict, network=network)
         if problem:
-            yield Noticed(agent=agent, text=problem, level="warning")
+            emit(Noticed(agent=agent, text=problem, level="warning"))
         if answer.choice == "deny":
             admission.refusal = _refusal(verdict, answer, by)
         elif reach and not reach.finals:
@@ -154,7 +154,7 @@ class Gate:
             if reach.undone and by != "person":
                 self._hands.require_undo(admission.mended.call.id)
         admission.box = self._box(admission, network=network and by == "person")
-        yield PermissionDecided(
+        decided = PermissionDecided(
             agent=agent,
             call_id=admission.mended.call.id,
             verdict="deny" if answer.choice == "deny" else "allow",
@@ -165,8 +165,9 @@ class Gate:
             remembered=remembered,
             allowed_by=_ways(verdict, tool.name) if answer.choice == "deny" and by != "person" else (),
         )
+        emit(decided)
 
-    async def widen(self, admission: Admission, blocked: str, tell: Callable[[Event], None], agent: str) -> bool:
+    async def widen(self, admission: Admission, blocked: str, emit: Emit, agent: str) -> bool:
         """Offer to run again what the sandbox has stopped: with the network, or outside of every wall."""
         if self.asker is None or self.terms.dont_ask:
             return False
@@ -180,16 +181,16 @@ class Gate:
         view = Plain(text="\n".join(admission.subject.values))
         question = self._question(admission, verdict, view, agent, network=network)
         question = question if network else replace(question, always="")
-        tell(question)
+        emit(question)
         answer = await self.asker.ask(question)
         remembered, problem = self._keep_answer(admission, answer, verdict, network=network)
         if problem:
-            tell(Noticed(agent=agent, text=problem, level="warning"))
+            emit(Noticed(agent=agent, text=problem, level="warning"))
         if answer.choice != "deny":
             admission.box = wider
         elif answer.reason:
             admission.note = f"The user did not want it to run {where}: {answer.reason}"
-        tell(
+        emit(
             PermissionDecided(
                 agent=agent,
                 call_id=admission.mended.call.id,
@@ -222,9 +223,8 @@ class Gate:
         kept = tuple(
             each for each in self.terms.rules if each.origin != ALWAYS or rule not in (each.text(), each.shown())
         )
-        found = len(kept) < len(self.terms.rules)
-        self.terms = replace(self.terms, rules=kept)
-        return found
+        before, self.terms = self.terms, replace(self.terms, rules=kept)
+        return len(kept) < len(before.rules)
 
     def blocked(self, admission: Admission, outcome: Outcome) -> str:
         """What the sandbox refused: as it was named, or the network where a command that needs it did without."""

@@ -22,10 +22,14 @@ class Lead(Protocol):
         """The JSON schema of the next reply; with `forced` it may only be an answer."""
         ...
 
-    async def doubt(self, history: History) -> str:
-        """Why an answer is not believed, for the model to read; empty when it is."""
-        ...
-
     def forget(self) -> None:
         """What went along with earlier prompts has left the history."""
+        ...
+
+
+class AnswerCheck(Protocol):
+    """Looks at an answer before the turn ends: a validation, a hook, or the check of a small model's claims."""
+
+    async def find_objection(self, history: History) -> str:
+        """Return the objection to send back to the model, or an empty string if the answer is accepted."""
         ...

@@ -1,28 +1,21 @@
-"""The loop: ask the model, run what it calls, feed back, until it has nothing more to call.
+"""The loop: ask the model, run what it calls, feed the results back, until it has nothing more to call.
 
-It yields what happened and keeps nothing: recording, showing and healing belong to the conversation. An
-error of the provider leaves as an exception, and an abort as a cancellation; both leave a history that the
-conversation closes. Before each request room is made for it, if it is short.
+`emit` records an event, folds it into the history and publishes it, so `history()` holds everything emitted so far.
+An error of the provider leaves as an exception and an abort as a cancellation; the session closes the history then.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from itertools import count
 
-from msgspec.structs import replace
-
-from overt.core.errors import ProviderError
-from overt.core.events import Event, Noticed, PrefixReset, Replied, TurnEnded, UserSpoke
+from overt.core.events import Emit, Noticed, TurnEnded, UserSpoke
 from overt.core.fragments import HARNESS
 from overt.core.history import History
 from overt.core.messages import said
 from overt.engine.agent import Agent
+from overt.engine.ask import ask
 from overt.engine.inbox import Inbox
 from overt.engine.job_notices import announce_ended_jobs
-from overt.engine.room import by_itself
-from overt.engine.sample import request_sent, sample
-from overt.engine.settle import settle
+from overt.engine.tool_calls import run_calls
 from overt.lib.catalogue import say
 from overt.repair.storm import Storm
 
@@ -34,105 +27,67 @@ LIMIT = (
 CUT = {"length": "turn.cut", "filter": "turn.filtered"}
 
 
-async def run_turn(
-    agent: Agent, history: Callable[[], History], inbox: Inbox, workers: asyncio.TaskGroup
-) -> AsyncGenerator[Event, None]:
-    """`history` is asked before each request: by then everything yielded so far has been folded into it."""
+async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, emit: Emit) -> TurnEnded:
+    """Run one turn and return how it ended. The caller emits the end, after it has closed the history."""
     storm = Storm()
     limit = agent.limits.max_steps
     for step in range(1, limit + 1) if limit else count(1):
-        if agent.purse and any(looked := agent.purse.look(history())):
-            yield Noticed(agent=agent.path, text=looked.refusal or looked.warning, level="warning")
-            if looked.refusal:
-                yield TurnEnded(agent=agent.path, reason="limit", text=looked.refusal, kind="budget", steps=step - 1)
-                return
-        for message in (*inbox.messages(step, limit), *(agent.nested(history()) if agent.nested and step > 1 else ())):
-            yield UserSpoke(agent=agent.path, message=message, steered=True)
-        for announced in announce_ended_jobs(agent, steered=True) if step > 1 else ():
-            yield announced
+        if refusal := _check_spending(agent, history(), emit):
+            return TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=step - 1)
+        if step > 1:
+            _pass_on_news(agent, history(), inbox, emit, step=step)
 
-        reply: Replied | None = None
-        async with aclosing(_ask(agent, history)) as events:
-            async for event in events:
-                reply = event if isinstance(event, Replied) else reply
-                yield event
-        assert reply is not None
-
-        calls = reply.message.calls()
+        reply = await ask(agent, history, emit)
+        calls, text = reply.message.calls(), reply.message.text()
         if calls:
-            async with aclosing(settle(agent, calls, storm, workers=workers, cut=reply.finish == "length")) as events:
-                async for event in events:
-                    yield event
-        elif not reply.message.text().strip():
+            await run_calls(agent, calls, storm, emit, truncated=reply.finish == "length")
+        elif not text.strip():
             storm.empty()
             if not storm.over():
-                yield UserSpoke(agent=agent.path, message=said(NUDGE, origin=HARNESS))
-        elif doubt := await agent.lead.doubt(history()) if agent.lead else "":
-            yield UserSpoke(agent=agent.path, message=said(doubt, origin=HARNESS))
-        elif step == limit or not inbox.has_steering():  # what came too late opens the next turn
+                _tell_model(agent, NUDGE, emit)
+        elif objection := await _find_objection(agent, history()):
+            _tell_model(agent, objection, emit)
+        elif step == limit or not inbox.has_steering():  # what the user typed too late opens the next turn
             if reply.finish in CUT:
-                yield Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning")
-            yield TurnEnded(agent=agent.path, reason="done", text=reply.message.text(), steps=step)
-            return
+                emit(Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning"))
+            return TurnEnded(agent=agent.path, reason="done", text=text, steps=step)
 
         if over := storm.over():
-            yield TurnEnded(agent=agent.path, reason="storm", text=over, steps=step)
-            return
+            return TurnEnded(agent=agent.path, reason="storm", text=over, steps=step)
 
     if agent.purse and (refusal := agent.purse.look(history()).refusal):
-        yield TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=limit)
-        return
-    yield UserSpoke(agent=agent.path, message=said(LIMIT, origin=HARNESS))
-    summary = ""
-    async with aclosing(_ask(agent, history, forced=True)) as events:
-        async for event in events:
-            yield event
-            if isinstance(event, Replied):
-                summary = event.message.text()
-    yield TurnEnded(agent=agent.path, reason="limit", text=summary, steps=limit)
+        return TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=limit)
+    _tell_model(agent, LIMIT, emit)
+    summary = await ask(agent, history, emit, final=True)
+    return TurnEnded(agent=agent.path, reason="limit", text=summary.message.text(), steps=limit)
 
 
-async def _ask(agent: Agent, history: Callable[[], History], *, forced: bool = False) -> AsyncGenerator[Event, None]:
-    """One request and its reply; when the server finds it too long, room is made once and it is sent once more."""
-    budget = agent.budget
-    if budget and agent.room.short(budget, budget.count(agent.prefix, history().messages)):
-        from overt.engine.compaction import make_room  # late: 8 ms
-
-        async with aclosing(make_room(agent, history)) as events:
-            async for event in events:
-                yield event
-    try:
-        async with aclosing(_send(agent, history(), forced=forced)) as events:
-            async for event in events:
-                yield event
-        return
-    except ProviderError as error:
-        if error.kind != "overflow" or not by_itself(budget):
-            raise
-        refused, before = error, history().messages
-    from overt.engine.compaction import compact  # late: 8 ms
-
-    async with aclosing(compact(agent, history, cause="overflow")) as events:
-        async for event in events:
-            yield event
-    if history().messages == before:
-        raise refused
-    async with aclosing(_send(agent, history(), forced=forced)) as events:
-        async for event in events:
-            yield event
+def _check_spending(agent: Agent, history: History, emit: Emit) -> str:
+    """Return why nothing more may be spent, or an empty string. A warning is emitted on the way."""
+    if agent.purse is None:
+        return ""
+    spending = agent.purse.look(history)
+    if any(spending):
+        emit(Noticed(agent=agent.path, text=spending.refusal or spending.warning, level="warning"))
+    return spending.refusal
 
 
-async def _send(agent: Agent, history: History, *, forced: bool) -> AsyncGenerator[Event, None]:
-    """One request as it stands. `forced` keeps the same tools, so the cache holds, but forbids calling them."""
-    params = replace(agent.params, tool_choice="none") if forced and agent.prefix.tools else agent.params
-    if agent.lead:
-        params = replace(params, form=await agent.lead.form(history, forced=forced))
-    made = agent.assembler.assemble(agent.prefix, history.messages, params)
-    if made.reset:
-        yield PrefixReset(agent=agent.path, cause=made.reset)
-    yield request_sent(agent, made, forced=forced)
-    async with aclosing(sample(agent, made.request, forced=forced)) as events:
-        async for event in events:
-            yield event
-            if isinstance(event, Replied) and agent.budget:
-                agent.budget.observe(agent.prefix, history.messages, event.usage)
+def _pass_on_news(agent: Agent, history: History, inbox: Inbox, emit: Emit, *, step: int) -> None:
+    """Add what happened since the last request: the user's words, rules of folders, changed facts, ended jobs."""
+    updates = agent.nested(history) if agent.nested else ()
+    for message in (*inbox.messages(step, agent.limits.max_steps), *updates):
+        emit(UserSpoke(agent=agent.path, message=message, steered=True))
+    for event in announce_ended_jobs(agent, steered=True):
+        emit(event)
+
+
+async def _find_objection(agent: Agent, history: History) -> str:
+    """Return the first objection that a check has to the answer, or an empty string if all accept it."""
+    for check in agent.checks:
+        if objection := await check.find_objection(history):
+            return objection
+    return ""
+
+
+def _tell_model(agent: Agent, text: str, emit: Emit) -> None:
+    emit(UserSpoke(agent=agent.path, message=said(text, origin=HARNESS)))

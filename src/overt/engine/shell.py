@@ -1,11 +1,8 @@
 """A command that the person types: run at once and outside of the box, after the guard for dangerous ones."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
-
 from overt.core.codec import compact
 from overt.core.errors import ToolError
-from overt.core.events import Event, Replied, TextStreamed, ToolStarted, TurnEnded
+from overt.core.events import Emit, Replied, TextStreamed, ToolProgressed, ToolStarted, TurnEnded
 from overt.core.fragments import Origin
 from overt.core.ids import new_id
 from overt.core.messages import Call, said
@@ -20,16 +17,16 @@ TYPED = Origin(kind="user", where="!")
 RAN = Origin(kind="tool", where="!")
 
 
-async def run_command(
-    agent: Agent, command: str, bash: Tool, report: Callable[[str], None]
-) -> AsyncGenerator[Event, None]:
-    """What the person said is in the history already; what came of it joins it as one message."""
+async def run_command(agent: Agent, command: str, bash: Tool, emit: Emit) -> TurnEnded:
+    """Run a command that the user typed. It is in the history already; its output joins it as one message."""
+
+    def report(text: str) -> None:
+        emit(ToolProgressed(agent=agent.path, call_id="", text=text))
+
     arguments = compact({"command": command, "timeout": 600_000})
     admission = agent.gate.receive(mend(Call(id=new_id(), name="bash", arguments=arguments), {"bash": bash}))
-    yield ToolStarted(agent=agent.path, call=admission.mended.call, effects=("run",), headline=command)
-    async with aclosing(agent.gate.admit(admission, agent.path, mode="yolo")) as events:
-        async for event in events:
-            yield event
+    emit(ToolStarted(agent=agent.path, call=admission.mended.call, effects=("run",), headline=command))
+    await agent.gate.admit(admission, agent.path, emit, mode="yolo")
     text = admission.refusal or (admission.failure.message if admission.failure else "")
     if not text:
         try:
@@ -38,8 +35,8 @@ async def run_command(
             text = outcome.text
         except ToolError as error:
             text = error.message
-    told = agent.result_limit().clip(agent.hide(text))
-    yield TextStreamed(agent=agent.path, text=told + "\n")
-    message = said(f"$ {command}\n{told}", role="assistant", origin=RAN)
-    yield Replied(agent=agent.path, message=message, finish="stop", usage=Usage())
-    yield TurnEnded(agent=agent.path, reason="denied" if admission.refusal else "done", text=told)
+    output = agent.result_limit().clip(agent.hide(text))
+    emit(TextStreamed(agent=agent.path, text=output + "\n"))
+    message = said(f"$ {command}\n{output}", role="assistant", origin=RAN)
+    emit(Replied(agent=agent.path, message=message, finish="stop", usage=Usage()))
+    return TurnEnded(agent=agent.path, reason="denied" if admission.refusal else "done", text=output)

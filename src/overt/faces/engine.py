@@ -3,16 +3,17 @@
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from overt.app.event_loop import report_failures
+from overt.app.session import Session, Subscription
 from overt.core.errors import OvertError
-from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStreamed, ToolProgressed
+from overt.core.events import CallStreamed, ReasoningStreamed, TextStreamed, ToolProgressed, TurnEnded
 from overt.faces.wake import Wake
 
 T = TypeVar("T")
@@ -33,6 +34,7 @@ class Engine:
         self.loop = asyncio.new_event_loop()
         self.wake = wake
         self._gathered = Gathered(self.loop, wake)
+        self._subscription: Subscription | None = None
         report_failures(self.loop, self._gathered.post)
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="engine")
         self._thread.start()
@@ -59,12 +61,16 @@ class Engine:
     def soon(self, function: Callable[..., Any], *args: Any) -> None:
         self.loop.call_soon_threadsafe(function, *args)
 
-    async def follow(self, turn: Callable[[], AsyncGenerator[Event, None]]) -> None:
-        """Post every event of a turn; an OvertError that ended it; and None when it is over."""
+    async def watch(self, session: Session) -> None:
+        """Post every event of a session from now on, in a turn and between two, and no more of the one before."""
+        if self._subscription is not None:
+            self._subscription.close()
+        self._subscription = session.subscribe(self._gathered.post, name="terminal")
+
+    async def play(self, turn: Callable[[], Awaitable[TurnEnded]]) -> None:
+        """Run a turn. Post an OvertError that kept it from starting, and None when it is over."""
         try:
-            async with aclosing(turn()) as events:
-                async for event in events:
-                    self._gathered.post(event)
+            await turn()
         except OvertError as error:
             self._gathered.post(error)
         finally:

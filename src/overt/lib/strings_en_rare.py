@@ -3,6 +3,7 @@
 from overt.lib.strings_en_undo import UNDO_GIT, UNDO_LIMITS
 
 ENGLISH: dict[str, str] = {
+    "session.subscriber_failed": "{name} failed ({error}) and gets no more events of this session. See the log.",
     **UNDO_LIMITS,
     "crash.line": "Internal error: {what}. Crash file: {path}",
     "crash.unwritten": "Internal error: {what}. No crash file was written: {why}.",

@@ -3,6 +3,7 @@
 from overt.lib.strings_zh_undo import UNDO_GIT, UNDO_LIMITS
 
 CHINESE: dict[str, str] = {
+    "session.subscriber_failed": "{name} 出错（{error}），不再接收本会话的事件，详见日志。",
     **UNDO_LIMITS,
     "crash.line": "内部错误：{what}。崩溃文件：{path}",
     "crash.unwritten": "内部错误：{what}。未能写入崩溃文件：{why}。",

@@ -23,6 +23,7 @@ from tests.sessions.samples import PREFIX, assert_valid
 from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
+from overt.app.session import follow
 from overt.context.assemble import Assembler
 from overt.core.ports import Wire
 from overt.core.requests import Params
@@ -90,16 +91,16 @@ async def live(conversation: Conversation) -> None:
     for text in ("look around", "note it", "again", "again", "again", "again"):
         await turn(conversation, text)
     await interrupted(conversation, "TextStreamed")
-    await drained(conversation.retry())
+    await drained(follow(conversation.session, conversation.retry()))
     await interrupted(conversation, "ToolStarted")
-    await drained(conversation.compact())
+    await drained(follow(conversation.session, conversation.compact()))
     await turn(conversation, "go on")
     conversation.rewind(conversation.marks[2])
     await turn(conversation, "another way")
 
 
 async def interrupted(conversation: Conversation, after: str) -> None:
-    async with aclosing(conversation.prompt("quickly")) as events:
+    async with aclosing(follow(conversation.session, conversation.prompt("quickly"))) as events:
         async for event in events:
             if type(event).__name__ == after:
                 conversation.interrupt()

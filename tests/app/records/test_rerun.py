@@ -15,6 +15,7 @@ from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.records.rebuild import rebuild
 from overt.app.records.replay import Rerun, Unlike, rerun
+from overt.app.session import follow as follow_turn
 from overt.core.events import (
     Event,
     PrefixReset,
@@ -65,7 +66,7 @@ class Recorder:
             try:
                 async with asyncio.timeout(30):
                     for text in prompts:
-                        async with aclosing(conversation.prompt(text)) as events:
+                        async with aclosing(follow_turn(conversation.session, conversation.prompt(text))) as events:
                             async for event in events:
                                 if follow:
                                     follow(conversation, event)

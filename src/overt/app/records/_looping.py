@@ -1,6 +1,6 @@
 """One run of the real loop over a recorded stretch of a turn: whether it comes to the same requests by itself."""
 
-from typing import cast
+from typing import NoReturn, cast
 
 from msgspec.structs import replace
 
@@ -26,7 +26,7 @@ from overt.core.settings import Limits
 from overt.core.tool import Tool
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms
-from overt.engine.turn import open_turn
+from overt.engine.loop import run_turn
 from overt.lib.redact import HIDDEN
 from overt.safety.policy import Sight
 from overt.tools.registry import BUILT_IN
@@ -63,21 +63,21 @@ class Looping:
         self._asked = 0
         self._taken = 0
         self._inbox = RecordedInbox()
+        self._stopped = False
 
     async def run(self, path: str) -> None:
         if self._steps[0].sent.forced:
             self.unable = "it was the answer at the step limit"
             return
-        async with open_turn(self._agent(path), self._present, self._inbox) as events:
-            try:
-                async for event in events:
-                    if self._over(event):
-                        break
-            except ProviderError as error:
-                if error.kind != STOPPED:
-                    raise
-            except Unable as why:
-                self.unable = str(why)
+        try:
+            end = await run_turn(self._agent(path), self._present, self._inbox, self._emit)
+            if not self._stopped:
+                self._ended(end)
+        except ProviderError as error:
+            if error.kind != STOPPED:
+                raise
+        except Unable as why:
+            self.unable = str(why)
 
     def _agent(self, path: str) -> Agent:
         opening, first = self._opening, self._steps[0]
@@ -85,6 +85,7 @@ class Looping:
         hands = RecordedHands(self._step)
         sight = Sight(root="/", exists=lambda path: False)
         reader = Gate(Terms(rules=()), mode="review", sight=sight, hands=hands, remember=lambda rule: None)
+        lead = RecordedLead(self._coming)
         forced = next((number for number, step in enumerate(self._steps) if step.sent.forced), None)
         return Agent(
             path=path,
@@ -100,7 +101,8 @@ class Looping:
             assembler=self._assembler,
             hide=lambda text: text,
             calls=opening.calls,
-            lead=RecordedLead(self._coming),
+            lead=lead,
+            checks=(lead,),
             flatten=flattened(opening),
             nested=self._nested,
         )
@@ -145,14 +147,16 @@ class Looping:
 
     # ── what the loop does ───────────────────────────────────────────────────────────────────────────────
 
-    def _over(self, event: Event) -> bool:
-        """Follow one event; True when there is no going on."""
+    def _emit(self, event: Event) -> None:
+        """Compare one event with the record. After a difference, the loop is stopped at its next request."""
         match event:
             case RequestSent():
-                if self._asked == len(self._steps):
-                    return self._one_more()
+                if self._stopped or self._asked == len(self._steps):
+                    self._stop()
                 self._asked += 1
                 self._taken = 0
+            case _ if self._stopped:
+                return
             case Replied():
                 self._replied(event)
             case UserSpoke():
@@ -161,18 +165,16 @@ class Looping:
                 self._started(event)
             case ToolFinished():
                 self._finished(event)
-            case TurnEnded():
-                self._ended(event)
             case _:
                 pass
         self._history = fold(self._history, event)
-        return self.unlike is not None
+        self._stopped = self.unlike is not None
 
-    def _one_more(self) -> bool:
+    def _stop(self) -> NoReturn:
         end = self._found.end
-        if end and end.reason in ENDINGS and (self._fresh or end.reason != "storm"):
+        if not self._stopped and end and end.reason in ENDINGS and (self._fresh or end.reason != "storm"):
             self._differ(f"the turn ended ({end.reason}), and the loop asks once more")
-        return True
+        raise ProviderError("the record ends here", kind=STOPPED)
 
     def _replied(self, event: Replied) -> None:
         reply = self._step().reply

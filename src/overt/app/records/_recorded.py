@@ -11,6 +11,7 @@ from overt.core.effects import Effect, EndedJob
 from overt.core.errors import ProviderError, ToolError
 from overt.core.events import (
     Compacted,
+    Emit,
     Event,
     PermissionDecided,
     PrefixReset,
@@ -290,11 +291,11 @@ class RecordedGate:
     def may_read(self, path: str) -> bool:
         return False
 
-    async def admit(self, admission: Admission, agent: str, *, mode: str | None = None) -> AsyncGenerator[Event, None]:
+    async def admit(self, admission: Admission, agent: str, emit: Emit, *, mode: str | None = None) -> None:
         step, id = self._now(), admission.mended.call.id
         verdict, done = step.verdicts.get(id), step.outcomes.get(id)
         if verdict:
-            yield verdict
+            emit(verdict)
         if done is None:
             return
         if done.result.harness or done.code == "denied":
@@ -302,7 +303,7 @@ class RecordedGate:
         elif verdict is None and done.result.error:
             admission.failure = ToolError(told(done), code=done.code)
 
-    async def widen(self, admission: Admission, blocked: str, tell: Callable[[Event], None], agent: str) -> bool:
+    async def widen(self, admission: Admission, blocked: str, emit: Emit, agent: str) -> bool:
         return False
 
     def blocked(self, admission: Admission, outcome: Outcome) -> str:
@@ -324,7 +325,7 @@ class RecordedLead:
         form: Raw | None = coming.sent.params.form if coming else None
         return form
 
-    async def doubt(self, history: History) -> str:
+    async def find_objection(self, history: History) -> str:
         coming = self._coming()
         return coming.doubt() if coming else ""
 

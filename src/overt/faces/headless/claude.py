@@ -89,7 +89,7 @@ def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[s
                 "tool_use_id": denial.call.id,
                 "tool_input": _input(denial.call),
             }
-            for denial in conversation.denials
+            for denial in conversation.session.denials
         ],
         "uuid": new_id(32),
     }

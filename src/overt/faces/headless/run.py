@@ -12,6 +12,7 @@ from overt.app.conversation import Conversation
 from overt.app.event_loop import run_async
 from overt.app.late_hands import LateHands
 from overt.app.options import Options
+from overt.app.session import follow
 from overt.core.codec import printable
 from overt.core.errors import OvertError
 from overt.core.events import (
@@ -63,9 +64,9 @@ async def _run(options: Options, prompt: str) -> int:
                 _warn(line)
     if options.output == "text":
         _close(_summarize(conversation, end, changes))
-    if denied := denied_line(conversation.denials, len(conversation.calls)):
+    if denied := denied_line(conversation.session.denials, len(conversation.session.calls)):
         _warn(denied)
-    code = EXIT["denied"] if end.reason == "done" and conversation.last_denied else EXIT[end.reason]
+    code = EXIT["denied"] if end.reason == "done" and conversation.session.last_call_denied else EXIT[end.reason]
     return EXIT["error"] if unsaved and code not in SIGNAL_CODES else code
 
 
@@ -77,7 +78,7 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, chang
         _line(init(conversation))
     api_ms, narrator = 0, Narrator() if options.verbose else None
     end = TurnEnded(reason="error")
-    async with aclosing(conversation.prompt(prompt)) as events:
+    async with aclosing(follow(conversation.session, conversation.prompt(prompt))) as events:
         async for event in events:
             if options.output == "stream-json" and (line := shaped(event, conversation)):
                 _line(line)

@@ -55,6 +55,7 @@ class Chat:
         self.ending: EndReason = "interrupted"
         try:
             self._conversation = self._engine.call(open_conversation(options))
+            self._engine.call(self._engine.watch(self._conversation.session))
         except BaseException:
             self._stop()
             raise
@@ -73,7 +74,7 @@ class Chat:
         for earlier in self._start.history:
             readline.add_history(" ".join(earlier.splitlines()))
         while True:
-            self._show_failures()
+            self._show_pending()
             text = text if text is not None else self._read()
             if text is None or not self._handle(text):
                 break
@@ -171,6 +172,7 @@ class Chat:
         """The old conversation is given up only when the new one stands."""
         options = replace(self._options, resume=resume, continue_last=False, fork=False, name="", session_id="")
         fresh = self._engine.call(open_conversation(options))
+        self._engine.call(self._engine.watch(fresh.session))
         old, self._conversation = self._conversation, fresh
         self._engine.call(old.close())
         self._print(say("session.new", id=fresh.id))
@@ -179,9 +181,9 @@ class Chat:
 
     def _turn(self, start: Callable[[], Any]) -> None:
         self._in_turn = True
-        self._show_failures()
+        self._show_pending()
         self._listening = True
-        following = self._engine.start(self._engine.follow(start))
+        following = self._engine.start(self._engine.play(start))
         try:
             while (event := self._next()) is not None:
                 self._show(event)
@@ -189,12 +191,12 @@ class Chat:
         finally:
             self._in_turn = False
 
-    def _show_failures(self) -> None:
-        """Show what broke in the engine between two turns: nothing else listens then."""
-        for item in list(self._wake.items):
-            if isinstance(item, OvertError):
+    def _show_pending(self) -> None:
+        """Show what happened between two turns: the line that the user types is not disturbed by it."""
+        while self._wake.items:
+            item = self._wake.items.popleft()
+            if item is not None:
                 self._show(item)
-        self._wake.items.clear()
 
     def _next(self) -> "Event | OvertError | None":
         while not self._wake.items:

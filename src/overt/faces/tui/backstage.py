@@ -69,6 +69,7 @@ class Backstage:
             if engine is not self.engine:
                 engine.stop()
             raise
+        engine.call(engine.watch(conversation.session))
         old, self.engine, self.conversation = self.conversation, engine, conversation
         if old is not None:
             engine.call(old.close())
@@ -100,7 +101,7 @@ class Backstage:
         self._post(Then(do, value))
 
     def play(self, turn: Callable[[], Any]) -> None:
-        self._start(self.engine.follow(turn))
+        self._start(self.engine.play(turn))
 
     def _start(self, work: Coroutine[Any, Any, None], failed: Do | None = None) -> None:
         """Start work that nothing awaits. If it breaks, `failed` gets the report; without `failed` the loop ends."""

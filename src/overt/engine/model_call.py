@@ -1,19 +1,15 @@
-"""One model call: deltas become events, the whole reply comes last, with the calls that had leaked into its text.
+"""One model call: deltas become events, and the whole reply comes last, with calls that had leaked into its text."""
 
-What reads replies is loaded when the first of one comes, not before the request goes out.
-"""
-
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from time import monotonic
-from typing import Any, Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from msgspec.structs import replace
 
 from overt.context.assemble import Assembled
 from overt.core.events import (
     CallStreamed,
-    Event,
+    Emit,
     Noticed,
     ReasoningStreamed,
     Repaired,
@@ -28,6 +24,9 @@ from overt.core.messages import Call, Message, Part
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, Request, RetryDelta, TextDelta, WaitDelta
 from overt.engine.agent import Agent
 from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.repair.veil import Veil
 
 
 def request_sent(
@@ -56,48 +55,54 @@ def request_sent(
     )
 
 
-async def sample(agent: Agent, request: Request, *, forced: bool = False) -> AsyncGenerator[Event, None]:
-    """With `forced` the reply is a summary for display: calls in it are dropped."""
+async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool = False) -> Replied:
+    """Send a request, emit what streams in, and return the reply. Calls in a `final` reply are dropped.
+
+    What reads replies is loaded with the first piece of one, so that the request goes out first.
+    """
     started = monotonic()
     path = agent.path
-    veil: Any = None
+    veil: Veil | None = None
+    replied: Replied | None = None
     origin = Origin(kind="model", where=agent.provider.name)
     async with aclosing(agent.provider.stream(request)) as deltas:
         async for delta in deltas:
             match delta:
                 case TextDelta(text=text):
                     if veil is None:
-                        from overt.repair.veil import Veil  # late: 3 ms
+                        from overt.repair import veil as hide_markup  # late: 2 ms
 
-                        veil = Veil(agent.calls)
+                        veil = hide_markup.Veil(agent.calls)
                     if shown := veil.feed(text):
-                        yield TextStreamed(agent=path, text=shown)
+                        emit(TextStreamed(agent=path, text=shown))
                 case ReasoningDelta(text=text):
-                    yield ReasoningStreamed(agent=path, text=text)
+                    emit(ReasoningStreamed(agent=path, text=text))
                 case CallDelta(index=index, name=name, characters=characters, ready=ready):
-                    yield CallStreamed(agent=path, index=index, name=name, characters=characters, ready=ready)
+                    emit(CallStreamed(agent=path, index=index, name=name, characters=characters, ready=ready))
                 case RetryDelta(attempt=attempt, wait=wait, reason=reason):
-                    yield Retried(agent=path, attempt=attempt, wait=wait, reason=reason)
+                    emit(Retried(agent=path, attempt=attempt, wait=wait, reason=reason))
                 case WaitDelta(seconds=seconds):
-                    yield Noticed(agent=path, text=say("turn.waiting", seconds=round(seconds)), level="warning")
+                    emit(Noticed(agent=path, text=say("turn.waiting", seconds=round(seconds)), level="warning"))
                 case Reply():
-                    from overt.repair.scavenge import scavenge  # late: 1.4 ms
+                    from overt.repair.scavenge import scavenge  # late: 6 ms
 
-                    found = scavenge(delta.parts, agent.tools, calls=agent.calls, finish=delta.finish)
-                    parts = _identified(found.parts, delta.parts)
-                    if veil and (rest := veil.rest(kept=found.parts == delta.parts)):
-                        yield TextStreamed(agent=path, text=rest)
-                    whole = replace(delta, parts=parts)
+                    salvaged = scavenge(delta.parts, agent.tools, calls=agent.calls, finish=delta.finish)
+                    parts = _identified(salvaged.parts, delta.parts)
+                    if veil and (rest := veil.rest(kept=salvaged.parts == delta.parts)):
+                        emit(TextStreamed(agent=path, text=rest))
                     ms = round((monotonic() - started) * 1000)
-                    yield _replied(whole, agent=path, origin=origin, forced=forced, ms=ms)
-                    if found.note:
-                        yield Repaired(agent=path, call_id=_first(parts), note=found.note, before=found.before)
+                    replied = _replied(replace(delta, parts=parts), agent=path, origin=origin, final=final, ms=ms)
+                    emit(replied)
+                    if salvaged.note:
+                        emit(Repaired(agent=path, call_id=_first(parts), note=salvaged.note, before=salvaged.before))
                 case _:
                     assert_never(delta)
+    assert replied is not None  # a stream ends with a reply or raises
+    return replied
 
 
-def _replied(reply: Reply, *, agent: str, origin: Origin, forced: bool, ms: int) -> Replied:
-    parts = tuple(part for part in reply.parts if not (forced and isinstance(part, Call)))
+def _replied(reply: Reply, *, agent: str, origin: Origin, final: bool, ms: int) -> Replied:
+    parts = tuple(part for part in reply.parts if not (final and isinstance(part, Call)))
     calls = any(isinstance(part, Call) for part in parts)
     return Replied(
         agent=agent,
@@ -105,7 +110,7 @@ def _replied(reply: Reply, *, agent: str, origin: Origin, forced: bool, ms: int)
         finish="calls" if calls and reply.finish == "stop" else reply.finish,
         usage=reply.usage,
         model=reply.model,
-        forced=forced,
+        forced=final,
         skipped=reply.skipped,
         ms=ms,
     )

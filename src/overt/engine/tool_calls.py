@@ -1,12 +1,10 @@
-"""The calls of one reply, settled: repaired, judged, run, answered — each exactly once.
+"""Run the tool calls of one reply: each is repaired, judged, run and answered exactly once.
 
-Neighbouring calls that only read run together; every other call is judged and run by itself, in order, so
-that an approval shows the files as they are at that moment.
+Neighbouring calls that only read run together. Every other call is judged and run alone, in order, so that an
+approval shows the files as they are at that moment.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from time import monotonic
 
 from msgspec import to_builtins
@@ -14,7 +12,7 @@ from msgspec.structs import replace
 
 from overt.core.codec import compact
 from overt.core.errors import ToolError
-from overt.core.events import Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
+from overt.core.events import Emit, Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
 from overt.core.interrupted import Interrupted
 from overt.core.messages import Call, Result, Text
 from overt.core.tool import Outcome
@@ -26,83 +24,67 @@ from overt.lib.redact import HIDDEN
 from overt.repair.mend import Mended, mend
 from overt.repair.storm import Storm
 
-Emit = Callable[[Event], None]
 
-
-async def settle(
-    agent: Agent, calls: tuple[Call, ...], storm: Storm, *, workers: asyncio.TaskGroup, cut: bool = False
-) -> AsyncGenerator[Event, None]:
-    """With `cut` the reply ended at its token limit."""
+async def run_calls(
+    agent: Agent, calls: tuple[Call, ...], storm: Storm, emit: Emit, *, truncated: bool = False
+) -> None:
+    """Run all calls of a reply. If the reply was `truncated` at its token limit, a call may be half."""
     together: list[Admission] = []
     for call in calls:
-        mended = mend(call, agent.tools, cut=cut, flatten=agent.flatten)
+        mended = mend(call, agent.tools, cut=truncated, flatten=agent.flatten)
         if mended.notes:
-            yield Repaired(agent=agent.path, call_id=call.id, note="; ".join(mended.notes))
+            emit(Repaired(agent=agent.path, call_id=call.id, note="; ".join(mended.notes)))
         problem = mended.error or _hidden(mended) or storm.advice(mended.call.name, _meant(mended))
         if problem:
             storm.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
-            yield ToolStarted(agent=agent.path, call=mended.call)
-            yield _refused(agent, call.id, problem, code="invalid")
+            emit(ToolStarted(agent=agent.path, call=mended.call))
+            emit(_refused(agent, call.id, problem, code="invalid"))
             continue
         admission = agent.gate.receive(mended)
         if agent.gate.parallel(admission):
             together.append(admission)
             continue
-        for batch in (together, [admission]):
-            async with aclosing(_admit_and_run(agent, batch, storm, workers)) as events:
-                async for event in events:
-                    yield event
+        await _admit_and_run(agent, together, storm, emit)
+        await _admit_and_run(agent, [admission], storm, emit)
         together = []
-    async with aclosing(_admit_and_run(agent, together, storm, workers)) as events:
-        async for event in events:
-            yield event
+    await _admit_and_run(agent, together, storm, emit)
 
 
-async def _admit_and_run(
-    agent: Agent, batch: list[Admission], storm: Storm, workers: asyncio.TaskGroup
-) -> AsyncGenerator[Event, None]:
+async def _admit_and_run(agent: Agent, batch: list[Admission], storm: Storm, emit: Emit) -> None:
+    """Judge each call of a batch, then run those that may run at the same time."""
     ready: list[Admission] = []
     for admission in batch:
         call = admission.mended.call
-        yield ToolStarted(agent=agent.path, call=call, effects=_effects(admission), headline=_headline(admission))
-        async with aclosing(agent.gate.admit(admission, agent.path)) as events:
-            async for event in events:
-                yield event
+        emit(ToolStarted(agent=agent.path, call=call, effects=_effects(admission), headline=_headline(admission)))
+        await agent.gate.admit(admission, agent.path, emit)
         if admission.refusal:
-            yield _refused(agent, call.id, admission.refusal, code="denied")
+            emit(_refused(agent, call.id, admission.refusal, code="denied"))
         elif admission.failure:
             storm.ran(call.name, _meant(admission.mended), mutating=False, failed=True)
-            yield _failed(agent, call.id, admission.failure.message, code=admission.failure.code)
+            emit(_failed(agent, call.id, admission.failure.message, code=admission.failure.code))
         else:
             ready.append(admission)
-    if not ready:
-        return
-    events_in: asyncio.Queue[Event] = asyncio.Queue()
     places = asyncio.Semaphore(agent.limits.max_parallel)
-    for admission in ready:
-        workers.create_task(_perform(agent, admission, events_in.put_nowait, places))
-    waiting = len(ready)
-    while waiting:
-        event = await events_in.get()
-        if isinstance(event, ToolFinished):
-            waiting -= 1
-            done = next(one for one in ready if one.mended.call.id == event.result.call_id)
-            call, changes = done.mended.call, agent.gate.changes(done)
-            storm.ran(call.name, _meant(done.mended), mutating=changes, failed=event.result.error)
-        yield event
+    async with asyncio.TaskGroup() as tasks:
+        for admission in ready:
+            tasks.create_task(_perform(agent, admission, storm, emit, places))
 
 
-async def _perform(agent: Agent, admission: Admission, emit: Emit, places: asyncio.Semaphore) -> None:
+async def _perform(agent: Agent, admission: Admission, storm: Storm, emit: Emit, places: asyncio.Semaphore) -> None:
     """Run one tool; whatever happens to it becomes an outcome."""
-    call_id = admission.mended.call.id
+    call = admission.mended.call
     async with places:
         try:
-            events = await contain(admission.mended.call.name, _run_tool(agent, admission, emit))
+            events = await contain(call.name, _run_tool(agent, admission, emit))
         except ToolError as error:
-            events = [_failed(agent, call_id, error.message, code=error.code)]
+            events = [_failed(agent, call.id, error.message, code=error.code)]
         except Interrupted as stopped:
-            agent.printed[call_id] = _bounded(agent, stopped.text)
+            agent.printed[call.id] = _bounded(agent, stopped.text)
             raise
+    finished = events[-1]
+    assert isinstance(finished, ToolFinished)
+    changes = agent.gate.changes(admission)
+    storm.ran(call.name, _meant(admission.mended), mutating=changes, failed=finished.result.error)
     for event in events:
         emit(event)
 

@@ -1,0 +1,239 @@
+"""A session: its log, its state and its subscribers.
+
+`emit` does four things, in this order and before it returns: it takes secrets out of an event, appends it to the log,
+folds it into the state, and publishes it. Whatever a subscriber has seen is therefore already on disk.
+
+    loop, tools, commands ── emit ──▶ redact ─▶ log ─▶ fold ─▶ publish ──▶ frontends, title, cache meter, ledger …
+
+Subscribers are called between turns too. Frontends that wait for events give `EventQueue.put` as their callback, so a
+slow one delays nobody. A callback that raises is dropped, and the others are told its name.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+
+from overt.app.house import Denial, Recorder, Standing
+from overt.app.partial import Partial
+from overt.app.recent import RECENT
+from overt.app.scrub import Scrub
+from overt.core.events import (
+    TYPE_OF,
+    Compacted,
+    Event,
+    ModeSet,
+    Noticed,
+    PartialSaved,
+    PermissionDecided,
+    Replied,
+    RequestSent,
+    TextStreamed,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+    UserSpoke,
+)
+from overt.core.history import History, fold, mark, note
+from overt.core.messages import Call
+from overt.core.ports import UnsavedEntry
+from overt.core.usage import Usage
+from overt.lib.catalogue import say
+from overt.lib.log import LOG
+from overt.lib.redact import Redactor
+
+Receive = Callable[[Event], None]
+MAIN = "main"
+HIDDEN_AGENTS = frozenset({"title"})
+"""Agents whose work is recorded and counted, but not shown."""
+
+
+class Subscription:
+    """One subscriber of a session. `name` is shown to the others if it fails."""
+
+    def __init__(self, receive: Receive, name: str, subscribers: list["Subscription"], *, hidden: bool) -> None:
+        self.receive = receive
+        self.name = name
+        self.hidden = hidden
+        self._subscribers = subscribers
+
+    def close(self) -> None:
+        if self in self._subscribers:
+            self._subscribers.remove(self)
+
+
+class Session:
+    """The state of one session, kept by folding its events; `history` is that of the main agent."""
+
+    def __init__(self, opening: Standing, log: Recorder, *, redactor: Redactor, log_notices: deque[Noticed]) -> None:
+        """`log_notices` is where the log puts its own troubles, such as a full disk."""
+        self.id, self.path, self.workspace = opening.id, opening.path, opening.workspace
+        self.histories: dict[str, History] = {MAIN: opening.history}
+        self.turn, self.step = opening.turn, 0
+        self.marks = list(opening.marks)
+        self.mode = opening.mode
+        self.usage = Usage()
+        self.calls: dict[str, Call] = {}
+        self.denials: list[Denial] = []
+        self.last_call_denied = False
+        self.redaction = Scrub(redactor, opening.history.messages)
+        self._log = log
+        self._log_notices = log_notices
+        self._subscribers: list[Subscription] = []
+        self._unpublished: deque[Event] = deque()
+        self._publishing = False
+        self._turn_events: list[Event] = []
+        self._partial = Partial(lambda text: log.append(PartialSaved(text=text), turn=self.turn, step=self.step))
+
+    @property
+    def history(self) -> History:
+        return self.histories[MAIN]
+
+    def subscribe(self, receive: Receive, *, name: str, catch_up: bool = False, hidden: bool = False) -> Subscription:
+        """Call `receive` with each event from now on; with `catch_up`, first with those of the running turn.
+
+        With `hidden` it also gets the events of agents that are not shown.
+        """
+        subscription = Subscription(receive, name, self._subscribers, hidden=hidden)
+        if catch_up:
+            streamed = self._partial.text()
+            for event in (*self._turn_events, *((TextStreamed(text=streamed),) if streamed else ())):
+                if hidden or event.agent not in HIDDEN_AGENTS:
+                    receive(event)
+        self._subscribers.append(subscription)
+        return subscription
+
+    def emit(self, event: Event) -> None:
+        """Redact, record, fold and publish."""
+        for redacted in self.redaction.events(event):
+            self._take(redacted)
+
+    def publish(self, event: Event) -> None:
+        """Show an event that is not part of the record."""
+        self._unpublished.append(event)
+        if self._publishing:
+            return  # emitted by a subscriber: all get it after the event that is being published
+        self._publishing = True
+        try:
+            while self._unpublished:
+                self._call_subscribers(self._unpublished.popleft())
+        finally:
+            self._publishing = False
+
+    def end_turn(self) -> str:
+        """Let go of what still waits at the end of a turn. Return the text of a reply that broke off."""
+        for event in self.redaction.rest(broken=True):
+            self._take(event)
+        streamed = self._partial.text()
+        if streamed:
+            self._partial.save()
+        return streamed
+
+    def sync(self) -> None:
+        self._log.sync()
+        self._publish_log_notices()
+
+    def close(self) -> tuple[UnsavedEntry, ...]:
+        """Close the log. Return the entries that could not be saved."""
+        return self._log.close()
+
+    # ── one event ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _take(self, event: Event) -> None:
+        RECENT.add(event)
+        if type(event) in TYPE_OF:
+            self._record(event)
+        self._fold(event)
+        self.publish(event)
+
+    def _record(self, event: Event) -> None:
+        step = self.step + isinstance(event, RequestSent) if event.agent == MAIN else 0
+        self._log.append(event, turn=self.turn, step=step)
+        if event.agent == MAIN and isinstance(event, UserSpoke) and not event.steered:
+            note(self.marks, mark(self.history, self.turn, event))
+        self.histories[event.agent] = fold(self.histories.get(event.agent, History()), event)
+        if isinstance(event, TurnStarted):
+            self._turn_events = []
+        self._turn_events.append(event)
+        self._publish_log_notices()
+
+    def _fold(self, event: Event) -> None:
+        """State that is kept beside the histories. What other agents use counts for the session too."""
+        if isinstance(event, Replied | Compacted):
+            self.usage += event.usage
+        if event.agent != MAIN:
+            return
+        match event:
+            case RequestSent():
+                self.step += 1
+                self._partial.begin()
+            case TextStreamed(text=text):
+                self._partial.add(text)
+            case Compacted() | Replied():
+                self._partial.begin()
+            case ModeSet(mode=mode):
+                self.mode = mode
+            case ToolStarted(call=call):
+                self.calls[call.id] = call
+            case PermissionDecided(verdict="deny", call_id=call_id, reason=reason) if event.rule != "sandbox":
+                if denied := self.calls.get(call_id):  # a command that the user typed is no call of the model
+                    self.denials.append(Denial(call=denied, reason=reason, decided=event))
+            case ToolFinished(code=code):
+                self.last_call_denied = code == "denied"
+            case _:
+                pass
+
+    def _publish_log_notices(self) -> None:
+        while self._log_notices:
+            self.publish(self._log_notices.popleft())
+
+    def _call_subscribers(self, event: Event) -> None:
+        is_hidden = event.agent in HIDDEN_AGENTS
+        for subscription in tuple(self._subscribers):
+            if is_hidden and not subscription.hidden:
+                continue
+            try:
+                subscription.receive(event)
+            except Exception as error:  # noqa: BLE001 - one subscriber must not end the turn of all, see decision 0014
+                subscription.close()
+                LOG.error("session", f"{subscription.name} failed and gets no more events", error)
+                text = say("session.subscriber_failed", name=subscription.name, error=type(error).__name__)
+                self._unpublished.append(Noticed(text=text, level="error"))
+
+
+class EventQueue:
+    """Events for a consumer that takes its time: `put` is the callback of its subscription."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    def put(self, event: Event) -> None:
+        self._queue.put_nowait(event)
+
+    def end(self) -> None:
+        self._queue.put_nowait(None)
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        while (event := await self._queue.get()) is not None:
+            yield event
+
+
+def follow(session: Session, turn: "asyncio.Task[TurnEnded]") -> AsyncGenerator[Event, None]:
+    """Give the events of a turn that has just been started. Closing the generator early interrupts the turn."""
+    events = EventQueue()
+    subscription = session.subscribe(events.put, name="follower")
+    turn.add_done_callback(lambda _: events.end())
+    return _drain(events, subscription, turn)
+
+
+async def _drain(
+    events: EventQueue, subscription: Subscription, turn: "asyncio.Task[TurnEnded]"
+) -> AsyncGenerator[Event, None]:
+    try:
+        async for event in events:
+            yield event
+    finally:
+        turn.cancel()
+        await asyncio.wait([turn])
+        subscription.close()
+    turn.result()
