@@ -120,7 +120,7 @@ def test_of_a_damaged_session_what_stands_is_copied_and_the_copy_is_sound(tmp_pa
     path = write(tmp_path, [*thirty(), prompt("a\udcff")])
     lines = Path(path).read_bytes().splitlines(keepends=True)
     lines[7] = b"\0garbage\n"
-    lines[12] = lines[12].replace(b"c0", b"c9")
+    lines[12] = lines[12].replace(b"c0", b"c9", 1)  # not in the sum, which may hold these digits too
     Path(path).write_bytes(b"".join(lines) + b'{"v":1,"se')
     copy = fork(path)
     assert load(copy).damage == ()
