@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.app.scrub import Scrub, scrubbed
+from overt.app.scrub import Scrub, redact_event
 from overt.core.events import (
     Event,
     GitMoved,
@@ -90,33 +90,33 @@ def every(word: str) -> list[Event]:
 
 @pytest.mark.parametrize("number", range(len(every(""))), ids=[type(event).__name__ for event in every("")])
 def test_a_secret_leaves_an_event_and_the_rest_stays(number: int) -> None:
-    assert scrubbed(every(SECRET)[number], REDACTOR.clean) == every(HIDDEN)[number]
+    assert redact_event(every(SECRET)[number], REDACTOR.clean) == every(HIDDEN)[number]
     harmless = every("ordinary words")[number]
-    assert scrubbed(harmless, REDACTOR.clean) is harmless
+    assert redact_event(harmless, REDACTOR.clean) is harmless
 
 
 def test_arguments_that_are_no_json_are_scrubbed_as_text() -> None:
     call = Call(id="c1", name="bash", arguments=f'{{"command": "{SECRET}')
-    event = scrubbed(ToolStarted(call=call), REDACTOR.clean)
+    event = redact_event(ToolStarted(call=call), REDACTOR.clean)
     assert isinstance(event, ToolStarted) and event.call.arguments == f'{{"command": "{HIDDEN}'
 
 
 def test_a_name_that_holds_a_secret_becomes_one_that_servers_take() -> None:
-    event = scrubbed(ToolStarted(call=Call(id="c1", name=f"x{SECRET}", arguments="{}")), REDACTOR.clean)
+    event = redact_event(ToolStarted(call=Call(id="c1", name=f"x{SECRET}", arguments="{}")), REDACTOR.clean)
     assert event == ToolStarted(call=Call(id="c1", name="redacted", arguments="{}"))
 
 
 def test_a_rule_that_holds_a_secret_is_not_offered_for_keeping() -> None:
     call = Call(id="c1", name="bash", arguments="{}")
     asked = PermissionAsked(id="q", call=call, headline="", why="", view=Plain(text=""), always=f"bash(echo {SECRET})")
-    event = scrubbed(asked, REDACTOR.clean)
+    event = redact_event(asked, REDACTOR.clean)
     assert isinstance(event, PermissionAsked) and event.always == ""
 
 
 def test_a_signature_does_not_vouch_for_what_was_changed() -> None:
     thoughts = (Reasoning(text=SECRET, signature="s", opaque="o"), Reasoning(text="x", signature="s", opaque="o"))
     message = Message(role="assistant", parts=thoughts, origin=MODEL)
-    event = scrubbed(Replied(message=message, finish="stop", usage=Usage()), REDACTOR.clean)
+    event = redact_event(Replied(message=message, finish="stop", usage=Usage()), REDACTOR.clean)
     assert isinstance(event, Replied)
     assert event.message.parts == (Reasoning(text=HIDDEN), thoughts[1])
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from overt.core.messages import Call, Message, Result
+from overt.core.redaction import Exact, RuleText
 from overt.core.requests import Finish, Params, Prefix
 from overt.core.settings import Calls, ModelFacts
 from overt.core.states import GitState
@@ -21,7 +22,7 @@ Level = Literal["info", "warning", "error"]
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    agent: str = "main"
+    agent: Exact = "main"
 
 
 Emit = Callable[[Event], None]
@@ -34,13 +35,13 @@ Emit = Callable[[Event], None]
 class SessionOpened(Event, frozen=True, kw_only=True):
     """The header line."""
 
-    id: str
+    id: Exact
     format: int
     overt: str
-    workspace: str
-    project: str
+    workspace: Exact
+    project: Exact
     created: str
-    parent: str = ""
+    parent: Exact = ""
 
 
 class PrefixSet(Event, frozen=True, kw_only=True):
@@ -50,11 +51,11 @@ class PrefixSet(Event, frozen=True, kw_only=True):
     """
 
     prefix: Prefix
-    provider: str
-    model: str
-    wire: str
+    provider: Exact
+    model: Exact
+    wire: Exact
     encoder: int
-    fingerprint: str
+    fingerprint: Exact
     about: ModelFacts | None = None
     calls: Calls = "native"
 
@@ -73,9 +74,9 @@ class RequestSent(Event, frozen=True, kw_only=True):
     messages that went out behind the history and are no part of it, as for a `summary` or a `title`.
     """
 
-    digest: str
+    digest: Exact
     length: int
-    stable: str
+    stable: Exact
     stable_length: int
     params: Params
     messages: int
@@ -99,7 +100,7 @@ class Replied(Event, frozen=True, kw_only=True):
 class Repaired(Event, frozen=True, kw_only=True):
     """`before` is what the model wrote, where the reply does not hold it any more."""
 
-    call_id: str
+    call_id: Exact
     note: str
     before: str = ""
 
@@ -118,7 +119,7 @@ class PermissionDecided(Event, frozen=True, kw_only=True):
     `allowed_by` are flags or settings that would have allowed a call which was denied because nobody could be asked.
     """
 
-    call_id: str
+    call_id: Exact
     verdict: Literal["allow", "deny"]
     rule: str
     origin: str
@@ -134,12 +135,12 @@ class SnapshotTaken(Event, frozen=True, kw_only=True):
     `hash` names the content in the store of snapshots. `uncovered` says why it could not be kept there.
     """
 
-    call_id: str
-    path: str
+    call_id: Exact
+    path: Exact
     existed: bool
-    hash: str = ""
+    hash: Exact = ""
     mode: int = 0
-    after: str = ""
+    after: Exact = ""
     after_mode: int = 0
     uncovered: str = ""
 
@@ -152,14 +153,14 @@ class TreeTaken(Event, frozen=True, kw_only=True):
     somebody else. If not, any of them may be somebody else's.
     """
 
-    call_id: str
-    before: str
-    after: str
+    call_id: Exact
+    before: Exact
+    after: Exact
     changed: int = 0
     uncovered: tuple[str, ...] = ()
     tracked: bool = False
-    shared: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    shared: tuple[Exact, ...] = ()
+    others: tuple[Exact, ...] = ()
 
 
 class GitMoved(Event, frozen=True, kw_only=True):
@@ -169,8 +170,8 @@ class GitMoved(Event, frozen=True, kw_only=True):
     the git changes of `turns`.
     """
 
-    call_id: str
-    git_dir: str
+    call_id: Exact
+    git_dir: Exact
     before: GitState
     after: GitState
     turns: tuple[int, ...] = ()
@@ -185,7 +186,7 @@ class Restored(Event, frozen=True, kw_only=True):
     way: Literal["undo", "redo", "rewind"]
     turn: int
     paths: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
+    left: tuple[Exact, ...] = ()
 
 
 class ToolFinished(Event, frozen=True, kw_only=True):
@@ -193,7 +194,7 @@ class ToolFinished(Event, frozen=True, kw_only=True):
 
     result: Result
     view: View
-    seen: dict[str, str] = {}
+    seen: dict[Exact, Exact] = {}
     code: str = ""
     ms: int = 0
 
@@ -208,8 +209,8 @@ class ModeSet(Event, frozen=True, kw_only=True):
 
 
 class ModelSet(Event, frozen=True, kw_only=True):
-    provider: str
-    model: str
+    provider: Exact
+    model: Exact
     by: str
 
 
@@ -221,12 +222,12 @@ class TitleSet(Event, frozen=True, kw_only=True):
     """
 
     title: str
-    model: str
+    model: Exact
     usage: Usage = Usage()
-    provider: str = ""
-    wire: str = ""
+    provider: Exact = ""
+    wire: Exact = ""
     about: ModelFacts | None = None
-    digest: str = ""
+    digest: Exact = ""
     length: int = 0
     ms: int = 0
 
@@ -250,7 +251,7 @@ class Compacted(Event, frozen=True, kw_only=True):
     """
 
     cause: Literal["limit", "asked", "overflow"]
-    pruned: tuple[str, ...] = ()
+    pruned: tuple[Exact, ...] = ()
     text: str = ""
     start: int = 0
     end: int = 0
@@ -295,7 +296,7 @@ class TurnEnded(Event, frozen=True, kw_only=True):
 class Unknown(Event, frozen=True, kw_only=True):
     """An entry of a type this version does not know; kept as it stands, skipped by fold."""
 
-    type: str
+    type: Exact
     data: Any = None
 
 
@@ -330,12 +331,12 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     the network in the words of the model.
     """
 
-    id: str
+    id: Exact
     call: Call
     headline: str
     why: str
     view: View
-    always: str = ""
+    always: RuleText = ""
     dangerous: bool = False
     affects: tuple[str, ...] = ()
     hazards: tuple[str, ...] = ()
@@ -345,7 +346,7 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
 
 
 class ToolProgressed(Event, frozen=True, kw_only=True):
-    call_id: str
+    call_id: Exact
     text: str
 
 

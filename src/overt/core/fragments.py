@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from overt.core.redaction import Exact
+
 OriginKind = Literal["file", "flag", "environment", "user", "model", "tool", "summary", "harness"]
 
 
@@ -11,9 +13,9 @@ class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`where` is a path, a flag or a call id; `hash` the SHA-256 of the whole source when it is a file."""
 
     kind: OriginKind
-    where: str = ""
+    where: Exact = ""
     lines: str = ""
-    hash: str = ""
+    hash: Exact = ""
 
 
 class Fragment(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from overt.core.fragments import Origin
+from overt.core.redaction import Exact, JsonText, Seal, ToolName
 
 Role = Literal["user", "assistant", "tool"]
 
@@ -30,22 +31,22 @@ class Reasoning(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="reas
     """`signature` and `opaque` go back to the vendor exactly as they came."""
 
     text: str
-    signature: str = ""
-    opaque: str = ""
+    signature: Seal = ""
+    opaque: Seal = ""
 
 
 class Call(Struct, frozen=True, kw_only=True, tag="call"):
     """`arguments` is the JSON text as the model wrote it, valid or not."""
 
-    id: str
-    name: str
-    arguments: str
+    id: Exact
+    name: ToolName
+    arguments: JsonText
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="result"):
     """The answer to one call: `parts` hold what the model reads. `harness`: it is ours, the tool had no say in it."""
 
-    call_id: str
+    call_id: Exact
     parts: tuple[Text | Image | Document, ...]
     error: bool = False
     harness: bool = False

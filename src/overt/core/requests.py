@@ -8,6 +8,7 @@ from msgspec.structs import force_setattr
 from overt.core.codec import encode
 from overt.core.fragments import Fragment
 from overt.core.messages import Message, Part
+from overt.core.redaction import Exact
 from overt.core.usage import Usage
 
 ToolChoice = Literal["auto", "none", "required"]
@@ -39,7 +40,7 @@ class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `form` is a JSON schema (a Raw) that the text of the reply must fit.
     """
 
-    model: str
+    model: Exact
     max_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None

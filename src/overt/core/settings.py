@@ -5,6 +5,8 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.redaction import Exact
+
 Mode = Literal["review", "auto", "plan", "yolo"]
 Action = Literal["allow", "ask", "deny"]
 DangerousPolicy = Literal["reach", "always"]
@@ -58,7 +60,7 @@ class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 class ModelFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What is known of one model; 0, None and empty mean unknown. `quirks` takes the place of its endpoint's."""
 
-    name: str
+    name: Exact
     window: int = 0
     output: int = 0
     price: Price | None = None

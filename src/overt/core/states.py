@@ -5,6 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from overt.core.redaction import Exact
+
 Doubt = Literal["", "maybe", "shared"]
 """Whose change it is: certainly the turn's; perhaps somebody else's; also changed by somebody else."""
 
@@ -45,7 +47,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 class StashEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One entry of `git stash list`, the newest is the first."""
 
-    commit: str
+    commit: Exact
     message: str = ""
 
 
@@ -57,12 +59,12 @@ class GitState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     the store of snapshots, with its time `index_mtime` in nanoseconds. `operation` is a merge or rebase in progress.
     """
 
-    head: str = ""
-    commit: str = ""
-    refs: dict[str, str] = {}
+    head: Exact = ""
+    commit: Exact = ""
+    refs: dict[Exact, Exact] = {}
     stash: tuple[StashEntry, ...] = ()
-    index: str = ""
-    index_copy: str = ""
+    index: Exact = ""
+    index_copy: Exact = ""
     index_mtime: int = 0
     operation: str = ""
 

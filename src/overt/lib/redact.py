@@ -22,6 +22,8 @@ HIDDEN = "[redacted" + " secret]"
 SHORTEST, TELLING = 6, 3
 SHORTEST_FORM = 14
 """An address with a password of eight characters and no name; every other form is longer."""
+REMEMBERED = 1024
+"""Texts longer than this are remembered once they are cleaned; shorter ones would only push them out."""
 LONGEST = 8 * 1024
 """No key is longer; text that is held back because it may become one is let go of at this size."""
 
@@ -157,9 +159,8 @@ class Redactor:
         """The text without secrets. Plain searching decides for nearly every text that there is nothing to do."""
         if len(text) < SHORTEST:
             return text
-        for done in self._done:
-            if text is done:
-                return text  # the record asks again for what a result was already
+        if len(text) > REMEMBERED and any(text is done for done in self._done):
+            return text  # the record asks again for what a result was already
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, HIDDEN)
@@ -174,7 +175,8 @@ class Redactor:
             if word in text and pattern != done_with:
                 done_with = pattern
                 text = _compiled(pattern).sub(self._mark, text)
-        self._done.append(text)
+        if len(text) > REMEMBERED:
+            self._done.append(text)
         return text
 
     def _mark(self, match: re.Match[str]) -> str:
