@@ -18,7 +18,7 @@ from overt.app.options import Options
 from overt.app.scrub import Scrub, redact_event
 from overt.app.session import follow
 from overt.core import events as event_module
-from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, TextStreamed, ToolStarted
+from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, Noticed, TextStreamed, ToolStarted
 from overt.core.messages import Call
 from overt.lib.redact import HIDDEN, Redactor
 from overt.sessions.load import load
@@ -153,6 +153,16 @@ def test_a_new_event_type_leaks_nothing_to_the_file_the_history_the_screen_or_th
             assert [entry.data for entry in recorded if isinstance(entry.data, Published)] == [redacted]
             for place in (shown, conversation.history, server.posts, Path(conversation.path).read_text()):
                 assert SECRET not in str(place)
+
+    asyncio.run(main())
+
+
+def test_a_notice_that_is_only_shown_is_redacted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with opened(tmp_path, monkeypatch) as (conversation, _):
+            shown = await prompt(conversation, f"explain @src/{SECRET}.py")
+            assert f"@src/{HIDDEN}.py" in str([event for event in shown if isinstance(event, Noticed)])
+            assert SECRET not in str(shown)
 
     asyncio.run(main())
 

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from overt.app.house import Denial, Recorder, Standing
 from overt.app.partial import Partial
 from overt.app.recent import RECENT
-from overt.app.scrub import Scrub
+from overt.app.scrub import Scrub, redact_event
 from overt.core.events import (
     TYPE_OF,
     Compacted,
@@ -109,7 +109,10 @@ class Session:
             self._take(redacted)
 
     def publish(self, event: Event) -> None:
-        """Show an event that is not part of the record."""
+        """Show an event that is not part of the record, without secrets all the same."""
+        self._publish(redact_event(event, self.redaction.clean))
+
+    def _publish(self, event: Event) -> None:
         self._unpublished.append(event)
         if self._publishing:
             return  # emitted by a subscriber: all get it after the event that is being published
@@ -144,7 +147,7 @@ class Session:
         if type(event) in TYPE_OF:
             self._record(event)
         self._fold(event)
-        self.publish(event)
+        self._publish(event)
 
     def _record(self, event: Event) -> None:
         step = self.step + isinstance(event, RequestSent) if event.agent == MAIN else 0
