@@ -16,7 +16,10 @@ from tests.journeys.journey_kit import (
     results,
 )
 
+from overt.core.events import Restored, SnapshotTaken, UserSpoke
 from overt.lib.redact import HIDDEN
+from overt.sessions.load import load
+from overt.sessions.names import id_of
 
 VARIABLES = {
     "OPENAI_API_KEY": "opn-4f9a8c71d2b34e06",
@@ -224,3 +227,27 @@ def test_words_on_the_command_line_are_not_quoted_with_a_secret_in_them(place: P
         done = place.run(*words, env=VARIABLES)
         assert done.code in (1, 2)
         assert_clean(done.out + done.err, "error")
+
+
+def test_a_file_with_a_secret_in_its_name_can_be_undone_and_is_not_named_in_prose(trusted: Place) -> None:
+    secret = VARIABLES["GITHUB_TOKEN"]
+    (trusted.work / f"{secret}.txt").write_text("one\n")
+    edit = call("edit", path=f"{secret}.txt", old_string="one", new_string="two")
+    with ModelServer([calls(call("read", path=f"{secret}.txt"), edit), Turn(text="done")]) as server:
+        assert trusted.run("run", "go", "--yolo", server=server, env=VARIABLES).out == "done\n"
+    assert (trusted.work / f"{secret}.txt").read_text() == "two\n"
+    assert trusted.run("undo", env=VARIABLES).code == 0
+    assert (trusted.work / f"{secret}.txt").read_text() == "one\n"
+    recorded = [entry.data for entry in load(str(trusted.session())).entries]
+    assert next(event.path for event in recorded if isinstance(event, SnapshotTaken)) == f"{secret}.txt"
+    assert [event.paths for event in recorded if isinstance(event, Restored)] == [(f"{HIDDEN}.txt",)]
+    assert secret not in str([event for event in recorded if isinstance(event, UserSpoke)])
+
+
+def test_a_secret_in_the_new_name_of_a_session_is_redacted(trusted: Place) -> None:
+    with ModelServer([Turn(text="done")]) as server:
+        trusted.run("run", "go", server=server, env=VARIABLES)
+        name = f"deploy with {VARIABLES['GITHUB_TOKEN']}"
+        assert trusted.run("sessions", "rename", id_of(str(trusted.session())), name, env=VARIABLES).code == 0
+        assert_kept_nowhere(trusted, server)
+    assert f'"title":"deploy with {HIDDEN}"' in trusted.session().read_text()

@@ -7,11 +7,13 @@ from msgspec.structs import replace
 
 from overt.app.hands import WorldHands
 from overt.app.options import Options
+from overt.app.scrub import redact_event
+from overt.app.secrets import make_redactor
 from overt.app.setting import Setting, read_setting
 from overt.app.undo import Undoing, Undone, UndoOptions, first_line, turn_lines
 from overt.app.undo_git import GitUndo, run_undo
 from overt.core.errors import OvertError, SessionError
-from overt.core.events import UserSpoke
+from overt.core.events import Event, UserSpoke
 from overt.core.fragments import HARNESS
 from overt.core.history import History
 from overt.core.messages import said
@@ -80,11 +82,12 @@ def undo_session(where: Where, request: UndoRequest) -> Undone:
                 with_git=request.git,
                 undo=f"{command} --git",
             )
-        for fact in done.facts:
-            log.append(fact, turn=last.turn, step=last.step)
+        events: list[Event] = [*done.facts]
         if done.told:
-            message = said(f"[overt] {done.told}", origin=HARNESS)
-            log.append(UserSpoke(message=message, steered=True), turn=last.turn, step=last.step)
+            events.append(UserSpoke(message=said(f"[overt] {done.told}", origin=HARNESS), steered=True))
+        clean = make_redactor(setting).clean
+        for event in events:
+            log.append(redact_event(event, clean), turn=last.turn, step=last.step)
     finally:
         log.close()
     if log.unsaved:

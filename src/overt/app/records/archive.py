@@ -11,6 +11,7 @@ from overt import __version__
 from overt.app.options import Options
 from overt.app.queries import find_session
 from overt.app.records.export import FORMATS, Exported, Format, exported
+from overt.app.secrets import make_redactor
 from overt.app.setting import read_setting
 from overt.core.codec import printable
 from overt.core.errors import OvertError, SessionError, UsageError
@@ -44,7 +45,7 @@ def name_of(text: str) -> str:
 def rename(directory: str, reference: str, name: str) -> tuple[str, str]:
     """Give a session a name; its id, and the name as it was taken."""
     path = find_session(reference, directory)
-    title = name_of(name)
+    title = name_of(make_redactor(read_setting(Options(directory=directory))).clean(name))
     if not title:
         raise UsageError("a name needs at least one letter: overt sessions rename ID NAME")
     try:
