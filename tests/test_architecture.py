@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import grimp
@@ -108,10 +109,26 @@ def _inner_imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
     return sorted(inner, key=lambda node: node.lineno)
 
 
-def test_there_are_no_import_cycles() -> None:
-    """Imports inside functions count; those for type checking only do not."""
+@pytest.fixture(scope="module")
+def imported() -> dict[str, set[str]]:
+    """Module → the modules it imports. Imports inside functions count; those for type checking only do not."""
     graph = grimp.build_graph("overt", exclude_type_checking_imports=True, cache_dir=None)
-    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def test_the_page_on_architecture_is_true(imported: dict[str, set[str]]) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    layers, prompt, _ = re.findall(r"^```\n(.*?)^```", page, re.M | re.S)
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert layers.split("\n")[:-1] == contracts[0]["layers"]
+    arrows = re.findall(r"^(\S+) +→ (\S+)", prompt, re.M)
+    assert len(arrows) == len(prompt.splitlines())
+    modules = [tuple(f"overt.{name.replace('/', '.')}" for name in pair) for pair in arrows]
+    assert [(a, b) for a, b in modules if b not in imported[a]] == []
+
+
+def test_there_are_no_import_cycles(imported: dict[str, set[str]]) -> None:
+    imported = dict(imported)
     while leaves := {module for module, others in imported.items() if not others & imported.keys()}:
         for leaf in leaves:
             del imported[leaf]
