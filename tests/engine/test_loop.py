@@ -105,7 +105,7 @@ class Bench:
         opening = PrefixSet(
             prefix=agent.prefix, provider="played", model="m", wire="openai", encoder=1, fingerprint="f"
         )
-        standing = Standing(id="test", workspace=str(folder))
+        standing = Standing(id="test", setting=setting)
         self.conversation = Conversation(agent, log=NoLog(), standing=standing, opening=opening, house=self)
         if asked:
             gate.asker = self.conversation.mailbox

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import PROMPT, Place, call, calls, entries, messages, results, until
+from tests.journeys.tty_kit import tty
 
 WRITE = call("write", path="made.txt", content="new\n")
 TOUCH = call("bash", command="touch touched")
@@ -307,3 +308,37 @@ def test_what_was_answered_with_always_is_listed_and_can_be_taken_back(place: Pl
     assert place.run("permissions", "revoke", "bash(touch *)").out == "revoked bash(touch *)\n"
     assert place.run("permissions").out == "No saved permission rules in this project.\n"
     assert place.run("permissions", "revoke", "bash(touch *)").code == 1
+
+
+FLAGS = ("--allowedTools", "bash(git log *)", "--disallowedTools", "bash(git push *)")
+
+
+def has_the_rules_of_flags(shown: str) -> bool:
+    lines = shown.splitlines()
+    return all(
+        any(action in line and rule in line and flag in line for line in lines)
+        for action, rule, flag in (
+            ("allow", "bash(git log *)", "--allowedTools"),
+            ("deny", "bash(git push *)", "--disallowedTools"),
+        )
+    )
+
+
+def test_the_plain_chat_lists_the_rules_of_flags(place: Place) -> None:
+    with ModelServer([]) as server, place.chat(*FLAGS, server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("/permissions")
+        assert has_the_rules_of_flags(terminal.expect("No saved permission rules"))
+        terminal.line("/exit")
+        assert terminal.wait() == 0
+
+
+def test_the_permissions_panel_lists_the_rules_of_flags(place: Place) -> None:
+    with ModelServer([]) as server, tty(place, *FLAGS, env=place.environment(server), size=(120, 30)) as terminal:
+        terminal.expect("fake-model")
+        terminal.type("/permissions\r")
+        terminal.expect(has_the_rules_of_flags)
+        terminal.type("\x1b")
+        terminal.expect(lambda shown: "--allowedTools" not in shown)
+        terminal.type("/exit\r")
+        assert terminal.wait() == 0

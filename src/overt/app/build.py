@@ -105,7 +105,7 @@ class Builder:
             self._notices.append(say("local.limits", model=found.model))
         standing = Standing(
             id=record.id,
-            workspace=self._setting.roots.workspace,
+            setting=self._setting,
             window=window_of(found, self._setting.config),
             mode=resumed.mode if resumed else "",
             path=record.path,

@@ -67,7 +67,7 @@ class Conversation:
     ) -> None:
         self.agent = agent
         self.session = Session(standing, log, redactor=redactor or Redactor(), log_notices=house.troubles)
-        self.window, self.offline = standing.window, standing.offline
+        self.setting, self.window, self.offline = standing.setting, standing.window, standing.offline
         self.inbox, self.mailbox, self.cache = Inbox(), Mailbox(), Metered()
         self.notices = [self.redact(notice) for notice in standing.notices]
         self._opening, self._recorded_prefix = opening, standing.prefix

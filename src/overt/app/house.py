@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from overt.app.setting import Setting
 from overt.core.errors import ProviderError
 from overt.core.events import (
     Compacted,
@@ -64,10 +65,13 @@ class House(Protocol):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """Where a conversation stands when it is opened, new or resumed; `offline` says why nothing leaves the machine."""
+    """Where a conversation stands when it is opened, new or resumed; `offline` says why nothing leaves the machine.
+
+    `setting` is the configuration that it was opened with, flags included.
+    """
 
     id: str
-    workspace: str
+    setting: Setting
     path: str = ""
     history: History = History()
     healing: tuple[ToolFinished, ...] = ()

@@ -1,54 +1,34 @@
-"""Rules that hold, decisions that were made, and a stored rule taken back, for the permissions inspector."""
+"""What `/permissions` shows in every frontend: the rules of a session and the decisions that were made."""
 
 import asyncio
-from typing import Protocol, runtime_checkable
 
-from overt.app import permissions as asked
+from overt.app import permissions as project_permissions
 from overt.app.conversation import Conversation
 from overt.app.looked import Permits, Revoked, Ruled
-from overt.app.options import Options
-from overt.app.setting import read_setting
 from overt.config.always import ORIGIN, load_always
 from overt.core.settings import Rule
 
 MOST_DECISIONS = 50
 
 
-@runtime_checkable
-class Forgetting(Protocol):
-    """A gate that can let go of a rule while it stands."""
-
-    def forget(self, rule: str) -> bool: ...
-
-
-@runtime_checkable
-class Ruling(Protocol):
-    """A gate that tells the rules it goes by, those of flags and of this conversation among them."""
-
-    def rules(self) -> tuple[Rule, ...]: ...
-
-
 def permissions(conversation: Conversation) -> Permits:
-    """Stored rules first."""
-    setting = read_setting(Options(directory=conversation.workspace))
-    always = load_always(setting.environment, setting.roots.project)
-    gate = conversation.agent.gate
-    holding = gate.rules() if isinstance(gate, Ruling) else setting.config.permissions.rules
-    others = (rule for rule in holding if rule.origin != ORIGIN)
-    rows = (*(_row(rule) for rule in always.rules), *(_row(rule) for rule in others))
-    return Permits(mode=conversation.mode, rules=rows, problem=always.warning)
+    """Return the rules that hold in this session. Saved rules come first, as the file has them now."""
+    setting = conversation.setting
+    saved = load_always(setting.environment, setting.roots.project)
+    others = (rule for rule in conversation.agent.gate.rules() if rule.origin != ORIGIN)
+    rows = tuple(_row(rule) for rule in (*saved.rules, *others))
+    return Permits(mode=conversation.mode, rules=rows, problem=saved.warning)
 
 
-def decisions(conversation: Conversation) -> tuple[asked.Decided, ...]:
-    """The newest first."""
-    return asked.decisions(conversation.workspace, MOST_DECISIONS)[::-1]
+def decisions(conversation: Conversation) -> tuple[project_permissions.Decided, ...]:
+    """Return the last decisions in this project, the newest first."""
+    return project_permissions.decisions(conversation.setting, MOST_DECISIONS)[::-1]
 
 
 async def revoke(conversation: Conversation, text: str) -> Revoked:
-    """On disk, and in the conversation that is open."""
-    gone = await asyncio.to_thread(asked.revoke, conversation.workspace, text)
-    gate = conversation.agent.gate
-    return Revoked(text=gone, here=gate.forget(gone) if isinstance(gate, Forgetting) else False)
+    """Delete a saved rule from the file and from this session."""
+    rule = await asyncio.to_thread(project_permissions.revoke, conversation.setting, text)
+    return Revoked(text=rule, here=conversation.agent.gate.forget(rule))
 
 
 def _row(rule: Rule) -> Ruled:

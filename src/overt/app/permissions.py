@@ -9,8 +9,7 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from overt.app.event_loop import run_async
-from overt.app.options import Options
-from overt.app.setting import Setting, read_setting
+from overt.app.setting import Setting
 from overt.config.always import load_always, remove_always
 from overt.core.codec import decode
 from overt.core.effects import Effect
@@ -120,9 +119,8 @@ def classify(command: str, *, mode: Mode = "review") -> Judged:
     )
 
 
-def explain(directory: str, text: str, *, mode: str = "") -> Explained:
+def explain(setting: Setting, text: str, *, mode: str = "") -> Explained:
     """A command, or a call written like a rule: `edit(src/a.py)`, with the rules of this project."""
-    setting = read_setting(Options(directory=directory))
     tool, value = _call(text)
     subject = subject_of(tool, (value,), _sight(setting))
     effects = TOOLS[tool].effects
@@ -215,17 +213,15 @@ def _sight(setting: Setting) -> Sight:
 # ── stored rules ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def always_used(directory: str) -> tuple[Used, ...]:
+def always_used(setting: Setting) -> tuple[Used, ...]:
     """Every stored rule with what past calls of this project it speaks of, the commonest first."""
-    setting = read_setting(Options(directory=directory))
     rules = _always(setting)
     past = _past_subjects(setting) if rules else []
     return tuple(_used(rule, past) for rule in rules)
 
 
-def revoke(directory: str, wanted: str) -> str:
+def revoke(setting: Setting, wanted: str) -> str:
     """Take back the rule that reads like this, or that has this number in the list."""
-    setting = read_setting(Options(directory=directory))
     rules = _always(setting)
     rule = next((each for each in rules if wanted in (each.text(), each.shown())), None)
     if rule is None and wanted.isascii() and wanted.isdecimal() and 0 < int(wanted[:9]) <= len(rules):
@@ -279,9 +275,8 @@ def _subjects(call: Call) -> tuple[str, tuple[str, ...]] | None:
 # ── decisions ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def decisions(directory: str, limit: int) -> tuple[Decided, ...]:
+def decisions(setting: Setting, limit: int) -> tuple[Decided, ...]:
     """The last decisions of this project's sessions, the newest last."""
-    setting = read_setting(Options(directory=directory))
     found: list[Decided] = []
     for path in paths(setting.environment.data_dir, setting.roots.project)[:MOST_SESSIONS]:
         found = [*_decided(path), *found]

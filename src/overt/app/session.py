@@ -67,7 +67,7 @@ class Session:
 
     def __init__(self, opening: Standing, log: Recorder, *, redactor: Redactor, log_notices: deque[Noticed]) -> None:
         """`log_notices` is where the log puts its own troubles, such as a full disk."""
-        self.id, self.path, self.workspace = opening.id, opening.path, opening.workspace
+        self.id, self.path, self.workspace = opening.id, opening.path, opening.setting.roots.workspace
         self.histories: dict[str, History] = {MAIN: opening.history}
         self.turn, self.step = opening.turn, 0
         self.marks = list(opening.marks)

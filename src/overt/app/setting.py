@@ -24,6 +24,8 @@ SANDBOX_FLAG: dict[str, dict[str, str | bool]] = {
 
 
 class Setting(Struct, frozen=True, kw_only=True):
+    """Environment, roots, trust and configuration, as they were read when a session or a subcommand began."""
+
     environment: Environment
     roots: Roots
     trust: Trusted
@@ -47,6 +49,17 @@ def read_setting(options: Options) -> Setting:
     LOG.learn_from(lambda: _known_secrets(setting))
     RECENT.setting = setting
     return setting
+
+
+def read_setting_or_defaults(options: Options) -> tuple[Setting, str]:
+    """Read the setting. If the configuration cannot be read, return its defaults and what is wrong with it."""
+    try:
+        return read_setting(options), ""
+    except ConfigError as error:
+        environment = read_environment()
+        set_language(language_of("auto", environment.variables))
+        places = roots(environment, options.directory)  # raises if the folder itself is missing
+        return Setting(environment=environment, roots=places, trust=Trusted(), config=Config()), error.message
 
 
 def _flags(options: Options) -> list[Flag]:

@@ -4,29 +4,28 @@ import asyncio
 
 from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
-from overt.app.options import Options
-from overt.app.permissions import always_used, revoke
-from overt.app.setting import read_setting
+from overt.app.looked import Permits
+from overt.app.looking_rules import permissions as rules_of
+from overt.app.looking_rules import revoke
 from overt.lib.catalogue import say
 
 
 async def permissions(conversation: Conversation, argument: str) -> Done:
-    word, _, wanted = argument.partition(" ")
-    if word == "revoke" and wanted.strip():
-        gone = await asyncio.to_thread(revoke, conversation.workspace, wanted.strip())
-        conversation.agent.gate.forget(gone)
-        return Done(lines=(say("permissions.revoked", rule=gone),))
+    word, _, rule = argument.partition(" ")
+    if word == "revoke" and rule.strip():
+        revoked = await revoke(conversation, rule.strip())
+        return Done(lines=(say("permissions.revoked", rule=revoked.text),))
     if argument:
         raise misused("permissions")
-    return Done(lines=await asyncio.to_thread(_lines, conversation.workspace, conversation.mode))
+    return Done(lines=_lines(await asyncio.to_thread(rules_of, conversation)))
 
 
-def _lines(workspace: str, mode: str) -> tuple[str, ...]:
-    setting = read_setting(Options(directory=workspace))
-    lines = [say("chat.mode", mode=mode)]
-    rules = setting.config.permissions.rules
-    lines += [f"  {rule.action:5}  {rule.shown()}  ({rule.origin})" for rule in rules]
-    stored = always_used(workspace)
-    lines.append(say("permissions.stored") if stored else say("permissions.none"))
-    lines += [f"  {number:2}  {used.rule.action:5}  {used.rule.shown()}" for number, used in enumerate(stored, 1)]
-    return tuple(lines)
+def _lines(permits: Permits) -> tuple[str, ...]:
+    """The same rules as in the panel: those of files and flags, then the saved ones, numbered for `revoke`."""
+    saved = [rule for rule in permits.rules if rule.stored]
+    return (
+        say("chat.mode", mode=permits.mode),
+        *(f"  {rule.action:5}  {rule.text}  ({rule.origin})" for rule in permits.rules if not rule.stored),
+        permits.problem or say("permissions.stored" if saved else "permissions.none"),
+        *(f"  {number:2}  {rule.action:5}  {rule.text}" for number, rule in enumerate(saved, 1)),
+    )

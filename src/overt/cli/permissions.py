@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from time import localtime, strftime
 
 from overt.app.permissions import MODES, Explained, Judged, Ruled, always_used, classify, decisions, explain, revoke
+from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.setting import read_setting_for
 from overt.core.codec import decode, printable
 from overt.core.errors import UsageError
 from overt.core.settings import Mode
@@ -43,18 +45,19 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    directory, as_json = given.text("directory"), given.switch("json")
+    as_json = given.switch("json")
+    if given.words == ("check",) and given.switch("stdin"):
+        return _stream(_mode(given), as_json=as_json)
+    setting = read_setting_for(given)
     match given.words:
         case () | ("list",):
-            _list(directory, as_json=as_json)
+            _list(setting, as_json=as_json)
         case ("revoke", text):
-            print(f"revoked {visible(revoke(directory, text))}")
-        case ("check",) if given.switch("stdin"):
-            return _stream(_mode(given), as_json=as_json)
+            print(f"revoked {visible(revoke(setting, text))}")
         case ("check", *words) if words and not given.switch("stdin"):
-            _check(explain(directory, " ".join(words), mode=given.text("mode")), as_json=as_json)
+            _check(explain(setting, " ".join(words), mode=given.text("mode")), as_json=as_json)
         case ("log",):
-            _log(directory, _count(given.text("last")), as_json=as_json)
+            _log(setting, _count(given.text("last")), as_json=as_json)
         case _:
             raise UsageError("overt permissions takes: list, revoke RULE, check COMMAND, check --stdin, or log")
     return 0
@@ -76,8 +79,8 @@ def _line(*columns: str) -> str:
     return visible(cut_line(" ".join("  ".join(columns).split("\n")), WIDEST)).rstrip()
 
 
-def _list(directory: str, *, as_json: bool) -> None:
-    found = always_used(directory)
+def _list(setting: Setting, *, as_json: bool) -> None:
+    found = always_used(setting)
     if not found and not as_json:
         print(say("permissions.none"))
     for number, used in enumerate(found, 1):
@@ -90,8 +93,8 @@ def _list(directory: str, *, as_json: bool) -> None:
         print(_line(f"{number:2}", used.rule.action, used.rule.shown(), past + "; ".join(used.examples)))
 
 
-def _log(directory: str, last: int, *, as_json: bool) -> None:
-    for made in decisions(directory, last):
+def _log(setting: Setting, last: int, *, as_json: bool) -> None:
+    for made in decisions(setting, last):
         if as_json:
             print(printable(made))
             continue
