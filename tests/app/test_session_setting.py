@@ -75,3 +75,59 @@ async def test_lines_and_panel_show_the_same_rules(opened: Opener, options: Opti
         permits = await look(conversation, "permissions")
         lines = (await slash(conversation, "/permissions")).lines
         assert [f"  {rule.action:5}  {rule.text}  ({rule.origin})" for rule in permits.rules] == list(lines[1:-1])
+
+
+@awaited
+async def test_config_shows_every_flag_with_its_name(opened: Opener, options: Options, tmp_path: Path) -> None:
+    async with opened([], options) as (conversation, _):
+        lines = (await slash(conversation, "/config")).lines
+        for line in (
+            'default_model = "other-model"  (--model)',
+            'agent.system_prompt = "Be brief."  (--system-prompt)',
+            'agent.append_system_prompt = "Be polite."  (--append-system-prompt)',
+            "agent.max_steps = 7  (--max-turns)",
+            'permissions.mode = "plan"  (--permission-mode)',
+            'permissions.allow = "bash(git log *)"  (--allowedTools)',
+            'permissions.deny = "bash(git push *)"  (--disallowedTools)',
+            "sandbox.write = false  (--sandbox)",
+            "sandbox.network = true  (--network)",
+            f'workspace.allow_write = "{tmp_path}/beside"  (--add-dir)',
+        ):
+            assert line in lines
+        one = (await slash(conversation, "/config agent.max_steps")).lines
+        assert one[1] == "  value    7  (--max-turns)"
+
+
+@awaited
+async def test_status_context_and_models_show_what_flags_chose(opened: Opener, options: Options) -> None:
+    async with opened([], options) as (conversation, _):
+        status = (await slash(conversation, "/status")).lines[0]
+        assert "other-model" in status and "plan" in status
+        context = await look(conversation, "context")
+        assert [(piece.text, piece.origin) for piece in context.pieces if piece.key in ("system", "append")] == [
+            ("Be brief.", "--system-prompt"),
+            ("Be polite.", "--append-system-prompt"),
+        ]
+        models = await look(conversation, "models")
+        assert [row.model for row in models.listing.rows if row.chosen] == ["other-model"]
+
+
+@awaited
+async def test_doctor_looks_at_the_sandbox_of_the_session(opened: Opener, tmp_path: Path) -> None:
+    bare = Options(directory=str(tmp_path / "work"), sandbox="danger-full-access", network=True)
+    async with opened([], bare) as (conversation, _):
+        lines = (await slash(conversation, "/doctor")).lines
+        assert "sandbox: 0 of 12 walls hold (none)" in lines
+
+
+@awaited
+async def test_a_file_changed_meanwhile_is_not_shown_as_the_settings_in_use(
+    opened: Opener, a_home_of_its_own: Path
+) -> None:
+    place = a_home_of_its_own / ".config/overt"
+    place.mkdir(parents=True)
+    (place / "config.toml").write_text('[permissions]\ndeny = ["bash(curl *)"]\n')
+    async with opened([]) as (conversation, _):
+        before = [(await slash(conversation, text)).lines for text in ("/config", "/permissions")]
+        (place / "config.toml").write_text("[permissions]\nallow = [")
+        assert [(await slash(conversation, text)).lines for text in ("/config", "/permissions")] == before

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from overt.app.conversation import Conversation
 from overt.app.listing import ModelRow, list_models
+from overt.app.setting import Setting
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -14,7 +15,7 @@ from overt.providers.discover import ENVIRONMENT
 async def known_models(conversation: Conversation) -> list[tuple[str, str]]:
     """References with a few words about each: the one in use, then its provider's, then all that could be used."""
     provider = conversation.agent.provider
-    listed, served = await asyncio.gather(_rows(conversation.workspace), _served(conversation))
+    listed, served = await asyncio.gather(_rows(conversation.setting), _served(conversation))
     apart = any(row.provider == ENVIRONMENT for row in listed)
     found: dict[str, str] = {}
     by_name = {row.provider: row for row in listed}
@@ -39,9 +40,9 @@ def _reference(row: ModelRow | None, model: str) -> str:
     return f"{row.provider}/{model}"
 
 
-async def _rows(directory: str) -> Sequence[ModelRow]:
+async def _rows(setting: Setting) -> Sequence[ModelRow]:
     try:
-        return (await list_models(directory)).rows
+        return (await list_models(setting)).rows
     except OvertError:
         return ()
 

@@ -10,15 +10,10 @@ from msgspec.structs import replace
 
 from overt import __version__
 from overt.app.choose import choose_model
-from overt.app.options import Options
-from overt.app.setting import Setting, read_setting
-from overt.config.paths import read_environment, roots
+from overt.app.setting import Setting
 from overt.config.profiles import load_profile, with_profile
-from overt.config.schema import Config
-from overt.config.trust import Trusted
-from overt.core.errors import ConfigError, OvertError
+from overt.core.errors import OvertError
 from overt.core.ports import SandboxState, Spawner
-from overt.lib.catalogue import language_of, set_language
 from overt.lib.paths import shown
 from overt.world.environment import child_environment
 from overt.world.files import find_rg
@@ -87,9 +82,11 @@ class Examined(Struct, frozen=True, kw_only=True):
         return not self.mistake and self.sessions_writable and self.sandbox.whole
 
 
-async def examine(directory: str) -> Examined:
-    """Look at everything. Nothing is changed or left behind, and nothing beyond this machine is asked."""
-    setting, mistake = _setting(directory)
+async def examine(setting: Setting, mistake: str = "") -> Examined:
+    """Look at everything. Nothing is changed or left behind, and nothing beyond this machine is asked.
+
+    `mistake` says why the configuration could not be read; `setting` then holds its defaults.
+    """
     config, environment = setting.config, setting.environment
     sandbox, model, programs = await asyncio.gather(_sandbox(setting), _model(setting), _programs(setting))
     system = os.uname()
@@ -111,18 +108,6 @@ async def examine(directory: str) -> Examined:
         sessions_writable=_writable(sessions),
         sandbox=sandbox,
     )
-
-
-def _setting(directory: str) -> tuple[Setting, str]:
-    """The setting; where the configuration cannot be read, the defaults and what is wrong with it."""
-    try:
-        return read_setting(Options(directory=directory)), ""
-    except ConfigError as error:
-        environment = read_environment()
-        set_language(language_of("auto", environment.variables))
-        places = roots(environment, directory)  # a folder that is not there is nothing to examine
-        setting = Setting(environment=environment, roots=places, trust=Trusted(), config=Config())
-        return setting, error.message
 
 
 async def _model(setting: Setting) -> Model:

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from overt.app.options import Options
-from overt.app.setting import Setting, read_setting
+from overt.app.setting import Setting
 from overt.config.trust import dotenv
 from overt.core.errors import ConfigError
 from overt.lib.log import LOG
@@ -70,9 +69,8 @@ def _ask(name: str, answer: Callable[[str | None], None]) -> None:
         answer(keyring.get_password(SERVICE, name) or None)
 
 
-def key_rows(directory: str) -> tuple[KeyRow, ...]:
+def key_rows(setting: Setting) -> tuple[KeyRow, ...]:
     """Every key that a configured provider or a known vendor goes by, those of the configuration first."""
-    setting = read_setting(Options(directory=directory))
     wanted: dict[str, list[str]] = {}
     for entry in setting.config.providers:
         if entry.api_key_env:

@@ -8,8 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.app.choose import choose_model, surroundings
-from overt.app.options import Options
-from overt.app.setting import read_setting
+from overt.app.setting import Setting
 from overt.core.errors import OvertError, UsageError
 from overt.core.settings import Price, ProviderEntry
 from overt.providers.credentials import GENERAL, find_key
@@ -56,9 +55,8 @@ class _Shelf(Struct, frozen=True, kw_only=True):
     balance: str = ""
 
 
-async def list_models(directory: str, only: str = "") -> Listing:
+async def list_models(setting: Setting, only: str = "") -> Listing:
     """Every model, or those of one provider. Servers of this machine, the chosen one and the named one are asked."""
-    setting = read_setting(Options(directory=directory))
     around = surroundings(setting)
     chosen: Found | None = None
     problem = ""

@@ -31,7 +31,7 @@ async def look(conversation: Conversation, kind: str, text: str = "", number: in
         case "models":
             from overt.app.listing import list_models  # late: 26 ms
 
-            listing = await list_models(conversation.workspace)
+            listing = await list_models(conversation.setting)
             agent = conversation.agent
             return Models(listing=listing, current=(agent.provider.name, agent.params.model))
         case "context" | "request":

@@ -7,8 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.app.choose import choose_model
-from overt.app.options import Options
-from overt.app.setting import read_setting
+from overt.app.setting import Setting
 from overt.config.profiles import Cache, ModelProfile, save_profile, with_profile
 from overt.core.settings import Calls
 from overt.lib.paths import shown
@@ -42,9 +41,8 @@ class Tested(Struct, frozen=True, kw_only=True):
         return self.found is not None
 
 
-async def try_model(directory: str, reference: str, *, save: bool, tell: Callable[[str], None]) -> Tested:
+async def try_model(setting: Setting, reference: str, *, save: bool, tell: Callable[[str], None]) -> Tested:
     """Ask the server of a model everything there is to know of it; `tell` hears what is being tried."""
-    setting = read_setting(Options(directory=directory, model=reference))
     chosen = await choose_model(setting, reference)
     entry = replace(chosen.entry, attempts=min(ATTEMPTS, chosen.entry.attempts))
     variables = setting.environment.variables

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from overt.app.options import Options
-from overt.app.setting import read_setting
+from overt.app.setting import Setting, read_setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
 from overt.core.errors import OvertError
@@ -33,9 +33,9 @@ class ToolRow(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-def configuration(directory: str) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """Every value with its origin, and the warnings."""
-    config = read_setting(Options(directory=directory)).config
+def configuration(setting: Setting) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """Return every setting with its origin, and the warnings about the files."""
+    config = setting.config
     return tuple(Row(key=each.key, value=each.value, origin=each.origin) for each in explain(config)), config.warnings
 
 

@@ -17,12 +17,11 @@ from overt.app.crash import FOLDER as CRASHES
 from overt.app.crash import prepare_log, version_lines
 from overt.app.doctor import Examined
 from overt.app.doctor_lines import lines as doctor_lines
-from overt.app.options import Options
 from overt.app.secrets import known_secrets
-from overt.app.setting import Setting, read_setting
+from overt.app.setting import Setting
 from overt.config.origin import explain
-from overt.config.paths import Environment, read_environment
-from overt.core.errors import ConfigError, OvertError
+from overt.config.paths import Environment
+from overt.core.errors import OvertError
 from overt.core.ids import new_id
 from overt.lib.atomic import replace
 from overt.lib.log import LOG, NAME
@@ -43,17 +42,15 @@ class ReportArchive(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
 
 
-def make_report(examined: Examined, *, directory: str, session: str = "", replies: bool = False) -> ReportArchive:
+def make_report(examined: Examined, setting: Setting, *, session: str = "", replies: bool = False) -> ReportArchive:
     """Write the archive into the state folder. `session` is the id of one to include."""
-    environment = read_environment()
+    environment = setting.environment
     prepare_log()
-    setting, problem = _read(directory)
-    if setting:
-        LOG.learn(*known_secrets(setting))
+    LOG.learn(*known_secrets(setting))
     members = {
         "doctor.txt": _text(doctor_lines(examined)),
         "versions.txt": _text(version_lines()),
-        "config.txt": _text(_config(setting, problem)),
+        "config.txt": _text(_config(setting, examined.mistake)),
         **_files(environment.state_dir, f"{NAME}*", "logs", MAX_LOGS),
         **_files(os.path.join(environment.state_dir, CRASHES), "crash-*", "crashes", MAX_CRASHES),
     }
@@ -67,17 +64,10 @@ def make_report(examined: Examined, *, directory: str, session: str = "", replie
     return _write(environment, {name: _clean(data, environment) for name, data in members.items()})
 
 
-def _read(directory: str) -> tuple[Setting | None, str]:
-    try:
-        return read_setting(Options(directory=directory)), ""
-    except ConfigError as error:
-        return None, error.message
-
-
-def _config(setting: Setting | None, problem: str) -> Iterator[str]:
+def _config(setting: Setting, mistake: str) -> Iterator[str]:
     """Every setting with its origin; texts of prompts by length only."""
-    if setting is None:
-        yield f"The configuration cannot be read: {problem}"
+    if mistake:
+        yield f"The configuration cannot be read: {mistake}"
         return
     for row in explain(setting.config):
         value = f"<{len(row.value)} characters>" if row.key.endswith("system_prompt") and row.value else row.value

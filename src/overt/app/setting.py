@@ -81,6 +81,12 @@ def _flags(options: Options) -> list[Flag]:
         given.append(Flag(flag="--add-dir", key="workspace.allow_write", value=list(options.add_dirs)))
     if options.model:
         given.append(Flag(flag="--model", key="default_model", value=options.model))
+    if options.system_prompt is not None:
+        origin = options.system_prompt_origin or "--system-prompt"
+        given.append(Flag(flag=origin, key="agent.system_prompt", value=options.system_prompt))
+    if options.append_system_prompt:
+        text = options.append_system_prompt
+        given.append(Flag(flag="--append-system-prompt", key="agent.append_system_prompt", value=text))
     return given
 
 

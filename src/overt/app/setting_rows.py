@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct, json
 
 from overt.app.queries import Row, configuration
+from overt.app.setting import Setting
 from overt.config.json_schema import build_schema
 from overt.config.key_table import ENTRY, KEYS, SettingKey, find_key, keys_below, nearest_key, show_value
 from overt.core.errors import UsageError
@@ -22,18 +23,18 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     description: str
 
 
-def explain_all(directory: str) -> tuple[tuple[SettingRow, ...], tuple[str, ...]]:
+def explain_all(setting: Setting) -> tuple[tuple[SettingRow, ...], tuple[str, ...]]:
     """Return every setting in use, and warnings about the files."""
-    rows, warnings = configuration(directory)
+    rows, warnings = configuration(setting)
     return tuple(_setting_row(row) for row in rows), warnings
 
 
-def explain_setting(directory: str, name: str) -> tuple[tuple[SettingRow, ...], tuple[str, ...]]:
+def explain_setting(setting: Setting, name: str) -> tuple[tuple[SettingRow, ...], tuple[str, ...]]:
     """Return one setting, or all of a table such as `undo`, and warnings.
 
     Raise UsageError with the nearest name if there is no such setting.
     """
-    rows, warnings = configuration(directory)
+    rows, warnings = configuration(setting)
     set_rows = [row for row in rows if row.key == name or row.key.startswith(f"{name}.")]
     keys_set = {row.key for row in set_rows}
     unset = [

@@ -215,7 +215,7 @@ async def _permissions(around: Around, given: str) -> Sequence[Offer]:
 async def _config(around: Around, _given: str) -> Sequence[Offer]:
     from overt.app.queries import configuration  # late: 2 ms
 
-    rows, _ = await asyncio.to_thread(configuration, around.conversation.workspace)
+    rows, _ = configuration(around.conversation.setting)
     return [Offer("all"), *(Offer(row.key, f"{row.value}") for row in rows)]
 
 

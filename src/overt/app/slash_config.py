@@ -1,7 +1,5 @@
 """`/config` and `/doctor`: the settings with their origin, and what Overt finds when it looks at itself."""
 
-import asyncio
-
 from overt.app.command_table import Done
 from overt.app.conversation import Conversation
 from overt.app.doctor import examine
@@ -14,12 +12,12 @@ from overt.lib.catalogue import say
 
 async def config(conversation: Conversation, argument: str) -> Done:
     if argument in ("", "all"):
-        rows, warnings = await asyncio.to_thread(configuration, conversation.workspace)
+        rows, warnings = configuration(conversation.setting)
         shown = [row for row in rows if argument or row.origin != "default"]
         head = () if shown else (say("config.defaults"),)
         more = () if argument else (say("config.all"),)
         return Done(lines=(*head, *map(_line, shown), *more, *warnings))
-    settings, warnings = await asyncio.to_thread(explain_setting, conversation.workspace, argument)
+    settings, warnings = explain_setting(conversation.setting, argument)
     return Done(lines=(*lines_of(settings), *warnings))
 
 
@@ -28,4 +26,4 @@ def _line(row: Row) -> str:
 
 
 async def doctor(conversation: Conversation, _argument: str) -> Done:
-    return Done(lines=tuple(lines(await examine(conversation.workspace))))
+    return Done(lines=tuple(lines(await examine(conversation.setting))))

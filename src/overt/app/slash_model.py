@@ -19,7 +19,7 @@ async def model(conversation: Conversation, argument: str) -> Done:
 async def models(conversation: Conversation, argument: str) -> Done:
     if argument:
         return await model(conversation, argument)
-    found = await list_models(conversation.workspace)
+    found = await list_models(conversation.setting)
     current = (conversation.agent.provider.name, conversation.agent.params.model)
     rows = [row for row in found.rows if not row.wants or (row.provider, row.model) == current]
     missing = tuple(dict.fromkeys(row.wants for row in found.rows if row.wants))

@@ -3,7 +3,9 @@
 import sys
 
 from overt.app.keys import check_name, key_rows, remove_key, store_key
+from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, parse
+from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
@@ -27,7 +29,7 @@ def run(argv: list[str]) -> int:
         return 0
     match given.words:
         case () | ("list",):
-            return _list(given.text("directory"), machine=given.switch("json"))
+            return _list(read_setting_for(given), machine=given.switch("json"))
         case ("set", name):
             store_key(check_name(name), _typed(name))
             print(say("auth.stored", name=name))
@@ -39,8 +41,8 @@ def run(argv: list[str]) -> int:
             raise UsageError("overt auth: expected nothing, `set NAME` or `remove NAME`")
 
 
-def _list(directory: str, *, machine: bool) -> int:
-    rows = key_rows(directory)
+def _list(setting: Setting, *, machine: bool) -> int:
+    rows = key_rows(setting)
     if machine:
         print(printable(rows))
         return 0

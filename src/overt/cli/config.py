@@ -6,6 +6,7 @@ from msgspec import to_builtins
 
 from overt.app.setting_rows import explain_all, explain_setting, lines_of, schema_text, value_text
 from overt.cli.parse import Command, Flag, parse
+from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.text import visible
@@ -34,8 +35,8 @@ def run(argv: list[str]) -> int:
             raise UsageError("--schema takes no KEY. Try: overt config --schema")
         print(schema_text(), end="")
         return 0
-    directory = given.text("directory")
-    settings, warnings = explain_setting(directory, name) if name else explain_all(directory)
+    setting = read_setting_for(given)
+    settings, warnings = explain_setting(setting, name) if name else explain_all(setting)
     if given.switch("json"):
         print(printable(to_builtins(settings)))
     elif name:

@@ -7,7 +7,9 @@ from overt.app.doctor import Examined, examine
 from overt.app.doctor_lines import lines
 from overt.app.event_loop import run_async
 from overt.app.probing import Tested, try_model
+from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.setting import read_setting_for, read_setting_or_defaults_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
@@ -46,9 +48,10 @@ def run(argv: list[str]) -> int:
         return _try(given)
     if given.switch("no_save"):
         raise UsageError("--no-save goes with --model: there is nothing else that doctor keeps")
-    found = run_async(examine(given.text("directory")))
+    setting, mistake = read_setting_or_defaults_for(given)
+    found = run_async(examine(setting, mistake))
     if given.switch("report"):
-        return _report(given, found)
+        return _report(given, found, setting)
     if given.switch("json"):
         sandbox = found.sandbox
         print(printable({"well": found.well, "walls_held": sandbox.checked.held, "found": found}))
@@ -58,15 +61,10 @@ def run(argv: list[str]) -> int:
     return 0 if found.well else 1
 
 
-def _report(given: Given, examined: Examined) -> int:
+def _report(given: Given, examined: Examined, setting: Setting) -> int:
     from overt.app.report import make_report  # late: 25 ms
 
-    report = make_report(
-        examined,
-        directory=given.text("directory"),
-        session=given.text("session"),
-        replies=given.switch("replies"),
-    )
+    report = make_report(examined, setting, session=given.text("session"), replies=given.switch("replies"))
     if given.switch("json"):
         print(printable(report))
         return 0
@@ -81,7 +79,8 @@ def _try(given: Given) -> int:
     progress = _Progress()
     save = not given.switch("no_save")
     try:
-        tested = run_async(try_model(given.text("directory"), given.text("model"), save=save, tell=progress.tell))
+        setting = read_setting_for(given)
+        tested = run_async(try_model(setting, given.text("model"), save=save, tell=progress.tell))
     finally:
         progress.end()
     if given.switch("json"):

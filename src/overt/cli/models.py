@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from overt.app.event_loop import run_async
 from overt.app.listing import Listing, ModelRow, list_models
 from overt.cli.parse import Command, Flag, parse
+from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.settings import Price
 from overt.lib.catalogue import say
@@ -32,7 +33,7 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    found = run_async(list_models(given.text("directory"), given.words[0] if given.words else ""))
+    found = run_async(list_models(read_setting_for(given), given.words[0] if given.words else ""))
     if given.switch("json"):
         print(printable(found.rows))
     else:

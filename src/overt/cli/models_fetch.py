@@ -6,9 +6,9 @@ import time
 from overt.app.event_loop import run_async
 from overt.app.fetch import fetch_model, fetched, found_already, plan
 from overt.app.fetch_bar import Bar
-from overt.app.options import Options
-from overt.app.setting import Setting, read_setting
+from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.setting import read_setting_for
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -30,7 +30,7 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    setting = read_setting(Options())
+    setting = read_setting_for(given)
     if given.switch("unless") and (found := run_async(found_already(setting))):
         print(visible(say("fetch.found", model=found)), file=sys.stderr)
         return 0
