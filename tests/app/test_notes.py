@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.notes import Notebook, NoteRow, notebook, perform
+from overt.app.notes import Notebook, NoteRow, perform
+from overt.app.options import Options
+from overt.app.setting import read_setting
 from overt.core.errors import OvertError
 
 KEY = "sk-notes-5f0c2e7a91b84d63aa"
@@ -16,7 +18,7 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Notebook:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / "OVERT.md").write_text("# Kept here\nmore\n")
-    return notebook(str(tmp_path))
+    return Notebook(read_setting(Options(directory=str(tmp_path))))
 
 
 def do(book: Notebook, text: str) -> tuple[str, ...]:

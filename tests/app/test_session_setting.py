@@ -8,6 +8,7 @@ from tests.app.test_conversation import Opener
 from tests.app.test_slash_sessions import awaited
 from tests.faces.tui.panel_kit import text_of
 
+from overt.app.completing import Completer
 from overt.app.conversation import Conversation
 from overt.app.looking import look
 from overt.app.options import Options
@@ -118,6 +119,17 @@ async def test_doctor_looks_at_the_sandbox_of_the_session(opened: Opener, tmp_pa
     async with opened([], bare) as (conversation, _):
         lines = (await slash(conversation, "/doctor")).lines
         assert "sandbox: 0 of 12 walls hold (none)" in lines
+
+
+@awaited
+async def test_completion_offers_files_of_a_further_folder(opened: Opener, options: Options, tmp_path: Path) -> None:
+    (tmp_path / "beside" / "notes.txt").write_text("x")
+    async with opened([], options) as (conversation, _):
+        completer = Completer(conversation)
+        text = f"@{tmp_path}/beside/no"
+        found = await completer.complete(text, len(text))
+        assert [choice.insert for choice in found.choices] == [f"@{tmp_path}/beside/notes.txt"]
+        await completer.close()
 
 
 @awaited

@@ -34,6 +34,19 @@ def test_where_there_is_no_session_yet_this_is_said(place: Place) -> None:
         assert place.run(*words) == Ran(1, "", f"overt: There is no session in {place.work} yet.\n"), words
 
 
+def test_a_broken_configuration_hides_no_session(place: Place) -> None:
+    with ModelServer([Turn(text="fine")]) as server:
+        place.run("run", "hello", server=server)
+    id = id_of(place.session())
+    (place.work / "overt.toml").write_text("[permissions\n")
+    assert id in place.run("sessions").out
+    assert place.run("sessions", "show", id).out == "\n› hello\nfine\n"
+    assert place.run("sessions", "-C", "missing").err == "overt: -C: missing is not a folder; give one that exists\n"
+    for words in (("stats",), ("sessions", "rename", id, "other")):
+        refused = place.run(*words)
+        assert (refused.code, refused.err[:20]) == (1, "overt: overt.toml:1:"), words
+
+
 def test_a_session_is_shown_with_what_went_along_and_what_the_program_did(place: Place) -> None:
     (place.work / "a.txt").write_text("one\n")
     (place.work / "sub").mkdir()

@@ -41,8 +41,14 @@ class Completer:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._around = Around(conversation)
-        self._levels: Levels | None = None
-        self._used: Used | None = None
+        setting = conversation.setting
+        folders = (*setting.config.allow_write, *setting.config.allow_read)
+        self._used = Used(setting.environment.data_dir, conversation.workspace)
+        self._levels = Levels(
+            (conversation.workspace, *map(os.path.realpath, folders)),
+            ignored=Ignored(setting.roots.project),
+            used=self._used,
+        )
         self._asking: asyncio.Task[None] | None = None
         self._looking: asyncio.Future[Any] | None = None
         self._counting: set[asyncio.Task[None]] = set()
@@ -118,7 +124,7 @@ class Completer:
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _paths(self, question: Asked) -> Completion:
-        levels = await self._ready()
+        levels = self._levels
         folder, slash, name = question.word.rpartition("/")
         wanted = Wanted(folder + slash, name, time())
         found, more = await self._alone(lambda: levels.find(wanted))
@@ -131,15 +137,6 @@ class Completer:
         point = self._reference if question.kind == "file" else _shell_name
         choices = tuple(point(each, wanted.folder, quoted=question.quoted) for each in found)
         return Completion(question.kind, question.start, question.end, choices=choices, more=more)
-
-    async def _ready(self) -> Levels:
-        setting = await self._around.setting()
-        if self._levels is None:
-            workspace, config = self._conversation.workspace, setting.config
-            more = (os.path.realpath(path) for path in (*config.allow_write, *config.allow_read))
-            self._used = Used(setting.environment.data_dir, workspace)
-            self._levels = Levels((workspace, *more), ignored=Ignored(setting.roots.project), used=self._used)
-        return self._levels
 
     async def _alone(self, work: Callable[[], T]) -> T:
         """One look at the disk at a time: where it is slow, those who gave up waiting must not pile up."""
@@ -183,16 +180,11 @@ class Completer:
         return Choice(f"@{path}", label, detail, folder=found.folder, again=found.folder)
 
     async def _count(self, text: str) -> None:
-        try:
-            await self._ready()
-        except (OvertError, OSError):
-            return
-        used, workspace = self._used, self._conversation.workspace
-        async with self._writing:
-            if used is not None:
-                from overt.app._pointed import pointed  # late: 2 ms
+        from overt.app._pointed import pointed  # late: 2 ms
 
-                await asyncio.to_thread(lambda: used.add(pointed(text, workspace), time()))
+        workspace = self._conversation.workspace
+        async with self._writing:
+            await asyncio.to_thread(lambda: self._used.add(pointed(text, workspace), time()))
 
 
 def commands(question: Asked) -> Completion:

@@ -6,7 +6,6 @@ from itertools import islice
 
 from overt.app.conversation import Conversation
 from overt.app.looked import Kept, Piece, Preview
-from overt.config.paths import read_environment, roots
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, Replied, UserSpoke
 from overt.sessions.entries import decode_line
@@ -101,8 +100,8 @@ def _kept(path: str, conversation: Conversation) -> Kept:
 
 
 def _known(conversation: Conversation) -> tuple[str, ...]:
-    environment = read_environment()
-    return paths(environment.data_dir, roots(environment, conversation.workspace).project)
+    setting = conversation.setting
+    return paths(setting.environment.data_dir, setting.roots.project)
 
 
 def _following(start: int, known: tuple[str, ...]) -> int:

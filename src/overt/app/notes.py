@@ -4,10 +4,9 @@ import os
 
 from msgspec import Struct
 
-from overt.app.options import Options
 from overt.app.prefix import project_rules, shelves_of
 from overt.app.secrets import make_redactor
-from overt.app.setting import Setting, read_setting
+from overt.app.setting import Setting
 from overt.core.errors import UsageError
 from overt.extend import memory
 from overt.extend.instructions import read
@@ -83,10 +82,6 @@ class Notebook:
 
     def _shown(self, path: str) -> str:
         return shown(path, self._setting.roots.project, self._setting.environment.home)
-
-
-def notebook(directory: str = "") -> Notebook:
-    return Notebook(read_setting(Options(directory=directory)))
 
 
 def perform(book: Notebook, argument: str, *, how: str) -> tuple[str, ...]:

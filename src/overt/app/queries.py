@@ -5,8 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from overt.app.options import Options
-from overt.app.setting import Setting, read_setting
+from overt.app.setting import Setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
 from overt.core.errors import OvertError
@@ -51,14 +50,13 @@ def tool_rows() -> tuple[ToolRow, ...]:
     )
 
 
-def sessions(directory: str, *, everywhere: bool) -> tuple[Summary, ...]:
-    setting = read_setting(Options(directory=directory))
+def sessions(setting: Setting, *, everywhere: bool) -> tuple[Summary, ...]:
     return list_sessions(setting.environment.data_dir, None if everywhere else setting.roots.project)
 
 
-def session_entries(reference: str, directory: str = "") -> tuple[str, tuple[Entry[Event], ...], tuple[str, ...]]:
+def session_entries(reference: str, setting: Setting) -> tuple[str, tuple[Entry[Event], ...], tuple[str, ...]]:
     """The path, the entries and the damage of one session."""
-    path = find_session(reference, directory)
+    path = find_session(reference, setting)
     loaded = load(path)
     return path, loaded.entries, loaded.damage
 
@@ -82,12 +80,12 @@ def standing_entries(path: str) -> tuple[Entry[Event], ...]:
     return tuple(kept)
 
 
-def delete_session(reference: str, directory: str = "") -> tuple[str, str]:
+def delete_session(reference: str, setting: Setting) -> tuple[str, str]:
     """Delete a session and what only it needed for undo. Return its path, and a note if that was not possible."""
-    path = find_session(reference, directory, by_name=False)  # a name may be half remembered; this cannot be undone
+    path = find_session(reference, setting, by_name=False)  # a name may be half remembered; this cannot be undone
     from overt.app.undo_usage import DeletedSession  # late: 150 ms
 
-    snapshots = DeletedSession(path, read_environment().data_dir)
+    snapshots = DeletedSession(path, setting.environment.data_dir)
     delete(path)
     try:
         snapshots.release()
@@ -96,14 +94,8 @@ def delete_session(reference: str, directory: str = "") -> tuple[str, str]:
     return path, ""
 
 
-def find_session(reference: str, directory: str = "", *, by_name: bool = True) -> str:
-    """By id or name, in the project of the folder first, then anywhere; a broken configuration hides no session."""
-    try:
-        setting = read_setting(Options(directory=directory))
-    except OvertError:
-        if directory:
-            raise
-        return find(read_environment().data_dir, reference, None, by_name=by_name)
+def find_session(reference: str, setting: Setting, *, by_name: bool = True) -> str:
+    """Return the path of a session by its id or name: of this project first, then of any other."""
     return find(setting.environment.data_dir, reference, setting.roots.project, by_name=by_name)
 
 

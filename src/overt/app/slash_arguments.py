@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from overt.app.command_table import THEMES, USAGE
 from overt.app.conversation import Conversation
-from overt.app.options import Options
-from overt.app.setting import Setting, read_setting
 from overt.app.slash_effort import DEFAULT, USUAL
 from overt.config.always import load_always
 from overt.core.effects import RunPrograms
@@ -51,15 +49,9 @@ class Around:
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
-        self._setting: Setting | None = None
         self._models: tuple[float, tuple[Offer, ...]] | None = None
         self._sessions: tuple[float, tuple[Summary, ...]] = (0.0, ())
         self._fetching: asyncio.Task[None] | None = None
-
-    async def setting(self) -> Setting:
-        if self._setting is None:
-            self._setting = await asyncio.to_thread(read_setting, Options(directory=self.conversation.workspace))
-        return self._setting
 
     def models(self) -> tuple[Offer, ...]:
         """As far as they are known; `fetched` waits for the rest."""
@@ -91,7 +83,7 @@ class Around:
     async def sessions(self) -> tuple[Summary, ...]:
         when, known = self._sessions
         if not when or monotonic() - when > SESSIONS_FRESH:
-            setting = await self.setting()
+            setting = self.conversation.setting
             known = await asyncio.to_thread(_newest, setting.environment.data_dir, setting.roots.project)
             self._sessions = (monotonic(), known)
         return known
@@ -189,9 +181,9 @@ async def _pin(around: Around, given: str) -> Sequence[Offer]:
 async def _memory(around: Around, given: str) -> Sequence[Offer]:
     verb, blank, _ = given.partition(" ")
     if verb in ("remove", "rm") and blank:
-        from overt.app.notes import notebook  # late: 10 ms
+        from overt.app.notes import Notebook  # late: 10 ms
 
-        rows = await asyncio.to_thread(lambda: notebook(around.conversation.workspace).rows())
+        rows = await asyncio.to_thread(lambda: Notebook(around.conversation.setting).rows())
         return [Offer(f"{verb} {row.name}", row.first, row.name) for row in rows if row.name.startswith(SHELVES)]
     if verb == "add" and blank:
         return [Offer("add --global", say("tui.complete.memory_global"), "--global", more=True)]
@@ -205,7 +197,7 @@ async def _memory(around: Around, given: str) -> Sequence[Offer]:
 
 
 async def _permissions(around: Around, given: str) -> Sequence[Offer]:
-    setting = await around.setting()
+    setting = around.conversation.setting
     rules = await asyncio.to_thread(lambda: load_always(setting.environment, setting.roots.project).rules)
     if given.startswith("revoke "):
         return [Offer(f"revoke {rule.text()}", rule.action, rule.text()) for rule in rules]

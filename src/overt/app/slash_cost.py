@@ -32,7 +32,7 @@ async def stats(conversation: Conversation, argument: str) -> Done:
     if argument not in ("", "all"):
         raise misused("stats")
     everywhere = argument == "all"
-    found = await asyncio.to_thread(usage_stats, conversation.workspace, everywhere=everywhere)
+    found = await asyncio.to_thread(usage_stats, conversation.setting, everywhere=everywhere)
     if not found.windows["total"].requests:
         return Done(lines=(say("stats.none" if everywhere else "stats.none_here"),))
     lines = [_line(SHOWN[name], totals) for name, totals in found.windows.items()]

@@ -18,14 +18,14 @@ WIDEST = 60
 async def resume(conversation: Conversation, argument: str) -> Done:
     if not argument:
         return Done(lines=await asyncio.to_thread(_recent, conversation))
-    found = id_of(await asyncio.to_thread(find_session, argument, conversation.workspace))
+    found = id_of(await asyncio.to_thread(find_session, argument, conversation.setting))
     if found == conversation.id:
         raise OvertError(say("session.already", id=found))
     return Done(action=Action.NEW, resume=found)
 
 
 def _recent(conversation: Conversation) -> tuple[str, ...]:
-    found = [each for each in sessions(conversation.workspace, everywhere=False) if each.id != conversation.id]
+    found = [each for each in sessions(conversation.setting, everywhere=False) if each.id != conversation.id]
     if not found:
         return (say("session.no_other"),)
     more = (say("session.more", count=len(found) - SHOWN),) if len(found) > SHOWN else ()

@@ -24,8 +24,12 @@ from overt.sessions.resume import resume
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """Which session: by its id, or the newest one of the project of a folder."""
+    """Which session: by its id, or the newest one of the project. `setting` is that of the folder `-C` names.
 
+    `directory` and `add_dirs` are as they were typed.
+    """
+
+    setting: Setting
     reference: str = ""
     directory: str = ""
     add_dirs: tuple[str, ...] = ()
@@ -38,7 +42,7 @@ class Where(Struct, frozen=True, kw_only=True):
 
 
 def turns_of(where: Where) -> tuple[str, ...]:
-    path, setting = _found(where)
+    path, setting = _find_session(where)
     work, _ = _undoing(path, setting)
     lines = turn_lines(work.points(), first_line) or (say("undo.no_turns"),)
     return (*lines, *work.damage())
@@ -56,7 +60,7 @@ class UndoRequest(Struct, frozen=True, kw_only=True):
 
 
 def undo_session(where: Where, request: UndoRequest) -> Undone:
-    path, setting = _found(where)
+    path, setting = _find_session(where)
     log, loaded = SessionLog.open(path)
     try:
         last, turn = resume(loaded.entries), request.turn
@@ -95,14 +99,16 @@ def undo_session(where: Where, request: UndoRequest) -> Undone:
     return done
 
 
-def _found(where: Where) -> tuple[str, Setting]:
-    """The session and the setting of the folder that it worked in."""
-    setting = read_setting(Options(directory=where.directory))
+def _find_session(where: Where) -> tuple[str, Setting]:
+    """Return the path of the session and the setting of the folder that it worked in."""
+    setting = where.setting
     data, project = setting.environment.data_dir, setting.roots.project
     path = find(data, where.reference, None) if where.reference else latest(data, project)
     if path is None:
         raise SessionError(say("session.none", project=project), code="missing")
-    workspace = summary(path).workspace or setting.roots.workspace
+    workspace = summary(path).workspace
+    if workspace in ("", setting.roots.workspace):
+        return path, setting
     return path, read_setting(Options(directory=workspace, add_dirs=where.add_dirs))
 
 

@@ -17,9 +17,9 @@ from overt.world.first_snapshot import clear_marker, read_marker
 from overt.world.sandbox.profile import writable
 
 
-def describe_usage(directory: str) -> tuple[str, ...]:
-    """Return what the project of a folder keeps for undo, in lines for people."""
-    place = _place(directory)
+def describe_usage(setting: Setting) -> tuple[str, ...]:
+    """Return what the project keeps for undo, in lines for people."""
+    place = undo_place(setting)
     usage = UndoLimits(place).usage()
     project, size, limit = place.project, show_size(usage.bytes), show_size(place.settings.max_size)
     if usage.turns:
@@ -37,15 +37,15 @@ def describe_usage(directory: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def prune(directory: str, *, everything: bool) -> tuple[str, ...]:
+def prune(setting: Setting, *, everything: bool) -> tuple[str, ...]:
     """Remove what no session needs and what exceeds the limits, or everything, and return how much was freed."""
-    limits = UndoLimits(_place(directory))
+    limits = limits_of(setting)
     return (_describe(limits.drop_all() if everything else limits.enforce(thorough=True)),)
 
 
-def retry(directory: str) -> tuple[str, ...]:
+def retry(setting: Setting) -> tuple[str, ...]:
     """Let the next run try a first snapshot again that was given up."""
-    place = _place(directory)
+    place = undo_place(setting)
     was_marked = clear_marker(place.store(place.workspace))
     return (say("undo.retry" if was_marked else "undo.retry_idle", workspace=place.workspace),)
 
@@ -95,10 +95,6 @@ class DeletedSession:
             settings=place.settings,
         )
         return UndoLimits(place).enforce(forget=self._names)
-
-
-def _place(directory: str) -> UndoPlace:
-    return undo_place(read_setting(Options(directory=directory)))
 
 
 def _describe(result: PruneResult) -> str:

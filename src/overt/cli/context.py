@@ -18,6 +18,7 @@ from overt.app.records.context_view import (
     view,
 )
 from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.text import visible
@@ -56,7 +57,7 @@ def run(argv: list[str]) -> int:
     if given is None:
         return 0
     _check(given)
-    opened = open_session(given.words[0] if given.words else "", given.text("directory"))
+    opened = open_session(given.words[0] if given.words else "", read_setting_for(given))
     if given.switch("raw"):
         return _raw(opened, *_wanted(given))
     for line in opened.damage:

@@ -1,7 +1,8 @@
 """`overt memory`: the notes that join at the start of a session."""
 
-from overt.app.notes import NoteRow, listed, notebook
+from overt.app.notes import Notebook, NoteRow, listed
 from overt.cli.parse import Command, Flag, parse
+from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
@@ -32,7 +33,7 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    book = notebook(given.text("directory"))
+    book = Notebook(read_setting_for(given))
     match given.words:
         case () | ("list",) if given.switch("json"):
             for row in book.rows():

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from time import localtime, strftime
 
 from overt.app.queries import delete_session, session_entries, sessions
+from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.setting import read_setting_or_defaults_for
 from overt.core.codec import printable
-from overt.core.errors import UsageError
+from overt.core.errors import ConfigError, UsageError
 from overt.core.events import (
     TYPE_OF,
     Compacted,
@@ -91,35 +93,37 @@ def export(argv: list[str]) -> int:
 
 
 def _act(action: str, words: list[str], given: Given) -> int:
-    directory = given.text("directory")
+    setting, mistake = read_setting_or_defaults_for(given)  # a broken configuration hides no session
     match action:
         case "show":
-            return _show(words[0], directory, as_json=given.switch("json"))
+            return _show(words[0], setting, as_json=given.switch("json"))
         case "delete":
-            path, note = delete_session(words[0], directory)
+            path, note = delete_session(words[0], setting)
             print(f"deleted {visible(path)}")
             if note:
                 print(f"overt: {visible(note)}", file=sys.stderr)
         case "rename":
+            if mistake:  # the name is written, and the configuration says which secrets to take out of it
+                raise ConfigError(mistake)
             from overt.app.records import archive  # late: 11 ms
 
-            id, name = archive.rename(directory, words[0], " ".join(words[1:]))
+            id, name = archive.rename(setting, words[0], " ".join(words[1:]))
             print(visible(f"{id} is called {name} now"))
         case "fork":
             from overt.app.records import archive  # late: 11 ms
 
-            print(archive.fork_session(directory, words[0], _turn(given)))
+            print(archive.fork_session(setting, words[0], _turn(given)))
         case "export":
             from overt.app.records import archive  # late: 11 ms
 
-            text = archive.export_session(directory, words[0], format=given.text("format"), target=given.text("output"))
+            text = archive.export_session(setting, words[0], format=given.text("format"), target=given.text("output"))
             sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
         case "search" | "check":
             from overt.cli import sessions_look  # late: 14 ms
 
-            return (sessions_look.search if action == "search" else sessions_look.check)(directory, words, given)
+            return (sessions_look.search if action == "search" else sessions_look.check)(setting, words, given)
         case _:
-            _list(directory, everywhere=given.switch("all"), as_json=given.switch("json"))
+            _list(setting, everywhere=given.switch("all"), as_json=given.switch("json"))
     return 0
 
 
@@ -132,8 +136,8 @@ def _turn(given: Given) -> int | None:
     return int(text)
 
 
-def _list(directory: str, *, everywhere: bool, as_json: bool) -> None:
-    rows = sessions(directory, everywhere=everywhere)
+def _list(setting: Setting, *, everywhere: bool, as_json: bool) -> None:
+    rows = sessions(setting, everywhere=everywhere)
     if not rows:
         where = "" if everywhere else " in this project (--all looks at every one)"
         print(f"overt: there is no session yet{where}", file=sys.stderr)
@@ -147,8 +151,8 @@ def _list(directory: str, *, everywhere: bool, as_json: bool) -> None:
         print(visible(f"{found.id}  {when}  {turns}  {found.model:24.24}  {found.title}{forked}"))
 
 
-def _show(reference: str, directory: str, *, as_json: bool) -> int:
-    path, entries, damage = session_entries(reference, directory)
+def _show(reference: str, setting: Setting, *, as_json: bool) -> int:
+    path, entries, damage = session_entries(reference, setting)
     for line in damage:
         print(f"overt: {visible(path)}: {visible(line)}", file=sys.stderr)
     results = _pair_results([(entry.agent, entry.data) for entry in entries])

@@ -6,6 +6,7 @@ from time import localtime, strftime
 from typing import Any
 
 from overt.app.records.archive import Found, check_sessions, search_sessions, stray_files
+from overt.app.setting import Setting
 from overt.cli.parse import Given
 from overt.core.codec import printable
 from overt.core.errors import SessionError
@@ -25,10 +26,10 @@ WHO = {
 UNFINISHED = "Overt was killed, or the disk was full."
 
 
-def search(directory: str, words: list[str], given: Given) -> int:
+def search(setting: Setting, words: list[str], given: Given) -> int:
     """Ends with 1 when nothing was found, as grep does."""
     any_hit = False
-    for found in search_sessions(directory, words, everywhere=given.switch("all")):
+    for found in search_sessions(setting, words, everywhere=given.switch("all")):
         try:
             any_hit = (_all_as_json(found) if given.switch("json") else _some(found)) or any_hit
         except SessionError as error:
@@ -39,11 +40,11 @@ def search(directory: str, words: list[str], given: Given) -> int:
     return 0 if any_hit else 1
 
 
-def check(directory: str, words: list[str], given: Given) -> int:
+def check(setting: Setting, words: list[str], given: Given) -> int:
     """Return 1 if a session has a damaged line or a turn without an end, or cannot be read."""
     reference, everywhere = words[0] if words else "", given.switch("all")
     bad = 0
-    for found in check_sessions(directory, reference, everywhere=everywhere):
+    for found in check_sessions(setting, reference, everywhere=everywhere):
         bad += found.state != "sound"
         if given.switch("json"):
             print(printable(found))
@@ -61,7 +62,7 @@ def check(directory: str, words: list[str], given: Given) -> int:
             print(f"  turn {turn.turn} has no end: its last entry is `{turn.last}`. {UNFINISHED}")
         for line in found.beside:
             print(f"  beside it: {visible(line)}")
-    strays = () if reference else stray_files(directory, everywhere=everywhere)
+    strays = () if reference else stray_files(setting, everywhere=everywhere)
     for path in strays:
         print(f"overt: {visible(path)} belongs to no session", file=sys.stderr)
     return 1 if bad else 0

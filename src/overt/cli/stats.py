@@ -11,6 +11,7 @@ from overt.app.queries import colour_wanted
 from overt.app.records.statistics import By, Group, Stats, Totals, dollars, usage_stats
 from overt.cli._columns import bar, count, cut, padded, percent, screen_width, table
 from overt.cli.parse import Command, Flag, parse
+from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.text import wide
@@ -41,9 +42,8 @@ def run(argv: list[str]) -> int:
     if given is None:
         return 0
     by: By = next((kind for kind in KINDS if kind == given.text("by")), "day")
-    found = usage_stats(
-        given.text("directory"), everywhere=given.switch("all"), by=by, days=_days(given.text("days") or "30")
-    )
+    days = _days(given.text("days") or "30")
+    found = usage_stats(read_setting_for(given), everywhere=given.switch("all"), by=by, days=days)
     if given.switch("json"):
         print(printable(_object(found)))
         return 0

@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Iterable
 
+from overt.app.setting import Setting
 from overt.app.undo_session import UndoRequest, Where, turns_of, undo_session
 from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.setting import read_setting_for
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -47,14 +49,16 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
+    setting = read_setting_for(given)
     where = Where(
+        setting=setting,
         reference=given.words[0] if given.words else "",
         directory=given.text("directory"),
         add_dirs=given.texts("add_dirs"),
     )
     complete = True
     if any(given.switch(name) for name in (*STORE, "all")):
-        lines = _maintain(given)
+        lines = _maintain(given, setting)
     elif given.switch("list"):
         lines = turns_of(where)
     else:
@@ -93,7 +97,7 @@ def _confirmed() -> bool:
         return False
 
 
-def _maintain(given: Given) -> tuple[str, ...]:
+def _maintain(given: Given, setting: Setting) -> tuple[str, ...]:
     """The flags that concern the stores and no session."""
     chosen = [name for name in STORE if given.switch(name)]
     others = [name for name in ("turn", "redo", "yes", "force", "git", "list", "add_dirs") if given.switch(name)]
@@ -103,15 +107,11 @@ def _maintain(given: Given) -> tuple[str, ...]:
         raise UsageError(f"--{chosen[0]} takes no session and no other flag than -C (--prune also takes --all)")
     from overt.app import undo_usage  # late: 5 ms
 
-    store, directory = undo_usage, given.text("directory")
-    lines: tuple[str, ...]
     if chosen == ["usage"]:
-        lines = store.describe_usage(directory)
-    elif chosen == ["retry"]:
-        lines = store.retry(directory)
-    else:
-        lines = store.prune(directory, everything=given.switch("all"))
-    return lines
+        return undo_usage.describe_usage(setting)
+    if chosen == ["retry"]:
+        return undo_usage.retry(setting)
+    return undo_usage.prune(setting, everything=given.switch("all"))
 
 
 def _turn(text: str) -> int:

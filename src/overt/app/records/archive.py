@@ -8,11 +8,10 @@ from typing import assert_never
 from msgspec import Struct
 
 from overt import __version__
-from overt.app.options import Options
 from overt.app.queries import find_session
 from overt.app.records.export import FORMATS, Exported, Format, exported
 from overt.app.secrets import make_redactor
-from overt.app.setting import read_setting
+from overt.app.setting import Setting
 from overt.core.codec import printable
 from overt.core.errors import OvertError, SessionError, UsageError
 from overt.core.events import TitleSet
@@ -42,10 +41,10 @@ def name_of(text: str) -> str:
     return words if len(words) <= LONGEST_NAME else f"{words[: LONGEST_NAME - 1]}…"
 
 
-def rename(directory: str, reference: str, name: str) -> tuple[str, str]:
+def rename(setting: Setting, reference: str, name: str) -> tuple[str, str]:
     """Give a session a name; its id, and the name as it was taken."""
-    path = find_session(reference, directory)
-    title = name_of(make_redactor(read_setting(Options(directory=directory))).clean(name))
+    path = find_session(reference, setting)
+    title = name_of(make_redactor(setting).clean(name))
     if not title:
         raise UsageError("a name needs at least one letter: overt sessions rename ID NAME")
     try:
@@ -62,9 +61,9 @@ def rename(directory: str, reference: str, name: str) -> tuple[str, str]:
     return id_of(path), title
 
 
-def fork_session(directory: str, reference: str, turn: int | None) -> str:
+def fork_session(setting: Setting, reference: str, turn: int | None) -> str:
     """The id of the copy."""
-    return id_of(fork(find_session(reference, directory), turn=turn, overt=__version__))
+    return id_of(fork(find_session(reference, setting), turn=turn, overt=__version__))
 
 
 def export_text(path: str, format: Format) -> str:
@@ -72,10 +71,10 @@ def export_text(path: str, format: Format) -> str:
     return drawn(exported(loaded.entries, loaded.opened, loaded.damage), format)
 
 
-def export_session(directory: str, reference: str, *, format: str, target: str) -> str:
+def export_session(setting: Setting, reference: str, *, format: str, target: str) -> str:
     """The text of an export, or, when it went to a file, nothing."""
     chosen = format_for(format, target)
-    text = export_text(find_session(reference, directory), chosen)
+    text = export_text(find_session(reference, setting), chosen)
     if not target or target == "-":
         return text
     try:
@@ -96,32 +95,31 @@ def write_export(target: str, text: str) -> None:
     atomic.replace(target, text.encode("utf-8", "replace"))
 
 
-def search_sessions(directory: str, words: Sequence[str], *, everywhere: bool) -> Iterator[Found]:
+def search_sessions(setting: Setting, words: Sequence[str], *, everywhere: bool) -> Iterator[Found]:
     """Session after session, the one written last first; what cannot be read is passed over."""
     if not any(word.strip() for word in words):
         raise UsageError("overt sessions search needs at least one word")
-    for path in _known(directory, everywhere=everywhere):
+    for path in _known(setting, everywhere=everywhere):
         try:
             yield Found(session=summary(path), hits=search(path, words))
         except (OSError, SessionError):
             continue
 
 
-def check_sessions(directory: str, reference: str, *, everywhere: bool) -> Iterator[Checked]:
+def check_sessions(setting: Setting, reference: str, *, everywhere: bool) -> Iterator[Checked]:
     if reference:
-        yield check(find_session(reference, directory))
+        yield check(find_session(reference, setting))
         return
-    for path in _known(directory, everywhere=everywhere):
+    for path in _known(setting, everywhere=everywhere):
         yield check(path)
 
 
-def stray_files(directory: str, *, everywhere: bool) -> tuple[str, ...]:
-    folders = dict.fromkeys(os.path.dirname(path) for path in _known(directory, everywhere=everywhere))
+def stray_files(setting: Setting, *, everywhere: bool) -> tuple[str, ...]:
+    folders = dict.fromkeys(os.path.dirname(path) for path in _known(setting, everywhere=everywhere))
     return tuple(path for folder in folders for path in strays(folder))
 
 
-def _known(directory: str, *, everywhere: bool) -> tuple[str, ...]:
-    setting = read_setting(Options(directory=directory))
+def _known(setting: Setting, *, everywhere: bool) -> tuple[str, ...]:
     return paths(setting.environment.data_dir, None if everywhere else setting.roots.project)
 
 

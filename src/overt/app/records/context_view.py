@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.options import Options
 from overt.app.records.rebuild import Rebuilt, rebuild, wire_of
-from overt.app.setting import Setting, read_setting
+from overt.app.setting import Setting
 from overt.context.cache import CacheMeter, Step, Totals, totals
 from overt.context.provenance import Span, held, measured, trace
 from overt.core.errors import SessionError, UsageError
@@ -74,9 +73,8 @@ class View(Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...]
 
 
-def open_session(reference: str, directory: str) -> Opened:
+def open_session(reference: str, setting: Setting) -> Opened:
     """The session whose id begins so; without one the newest of the project."""
-    setting = read_setting(Options(directory=directory))
     path = _path(reference, setting)
     limit = setting.config.context_window or 0
     try:

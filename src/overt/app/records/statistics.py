@@ -4,8 +4,7 @@ from time import time
 
 from msgspec import Struct
 
-from overt.app.options import Options
-from overt.app.setting import read_setting
+from overt.app.setting import Setting
 from overt.config.paths import read_environment
 from overt.context.changes import why
 from overt.context.cost import cost, dollars
@@ -44,9 +43,8 @@ class Compared(Struct, frozen=True, kw_only=True):
     damage: tuple[str, ...] = ()
 
 
-def usage_stats(directory: str, *, everywhere: bool, by: By = "day", days: int = 30) -> Stats:
+def usage_stats(setting: Setting, *, everywhere: bool, by: By = "day", days: int = 30) -> Stats:
     """What was spent in the project of a folder, or everywhere."""
-    setting = read_setting(Options(directory=directory))
     project = "" if everywhere else slug(setting.roots.project)
     return stats(read(setting.environment.data_dir), now=time(), by=by, days=days, project=project)
 
