@@ -172,6 +172,37 @@ def test_only_config_reads_the_environment() -> None:
     assert readers <= {"config/paths.py", "world/sandbox/supervisor.py", "__main__.py"}
 
 
+READS_CONFIGURATION = {
+    "app/build.py": "a single run; /new and /resume, which follow a file that was changed meanwhile",
+    "app/setting.py": "read_setting_or_defaults, which falls back if the configuration is broken",
+    "cli/setting.py": "each subcommand, at its entry",
+    "faces/plain/chat.py": "the plain chat, at its entry",
+    "faces/tui/opening.py": "the terminal chat, when the folder is trusted or not",
+    "app/setup.py": "setup, at its entry: without the flags of a chat, which it does not write",
+    "app/_setup_walk.py": "setup has just written the file",
+    "app/undo_session.py": "undo of a session that worked in another folder",
+    "app/undo_usage.py": "the snapshots of a deleted session, which may have worked in another folder",
+    "app/records/replay_tools.py": "the tools of a session run again, in a copy of its folder",
+}
+"""Who may call `read_setting`, once each, and why. Everyone else is handed a `Setting`, flags included."""
+
+
+def test_configuration_is_read_once() -> None:
+    assert _users("read_setting") == dict.fromkeys(READS_CONFIGURATION, 1)
+    assert _users("read_setting_or_defaults") == {"cli/setting.py": 1}
+
+
+def _users(function: str) -> dict[str, int]:
+    """Return the files that call a function or pass it on, with how often."""
+    found = {
+        str(path.relative_to(ROOT / "src" / "overt")): sum(
+            isinstance(node, ast.Name) and node.id == function for node in ast.walk(ast.parse(path.read_text()))
+        )
+        for path in SOURCE
+    }
+    return {path: count for path, count in found.items() if count}
+
+
 def test_core_imports_nothing_of_ours_but_core() -> None:
     for path in (ROOT / "src" / "overt" / "core").glob("*.py"):
         ours = {name for name in imports(path) if name.startswith("overt") and not name.startswith("overt.core")}

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from overt.app.interface import Wishes, decided, wishes
+from overt.app.options import Options
+from overt.app.setting import read_setting
 from overt.core.settings import Interface
 
 
@@ -83,4 +85,4 @@ def test_they_are_read_for_a_folder(tmp_path: Path, a_home_of_its_own: Path) -> 
     place = a_home_of_its_own / ".config/overt"
     place.mkdir(parents=True)
     (place / "config.toml").write_text('[ui]\ntheme = "light"\n')
-    assert wishes(str(tmp_path)).theme == "light"
+    assert wishes(read_setting(Options(directory=str(tmp_path)))).theme == "light"

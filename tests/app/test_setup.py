@@ -12,6 +12,7 @@ from overt.app._setup_asking import export_line, full_address
 from overt.app._setup_file import Change, changed, planned, write
 from overt.app._setup_places import check_provider_name, variable_for
 from overt.app.options import Options
+from overt.app.setting import read_setting
 from overt.app.setup import Given, Settled, missing, set_up
 from overt.config.paths import read_environment
 from overt.core.errors import ConfigError, OvertError
@@ -458,6 +459,8 @@ def test_names_that_mean_something_else_are_refused() -> None:
 
 def test_what_is_missing_is_told_without_the_ways_on_that_the_panel_has_itself(project: Path) -> None:
     looked = "  - OVERT_BASE_URL: not set\n  - embedded model: not fetched\n"
-    found = missing(Options(), f"No model found. Looked for:\n{looked}Ways to go on:\n  1. export OPENAI_API_KEY=…")
+    found = missing(
+        read_setting(Options()), f"No model found. Looked for:\n{looked}Ways to go on:\n  1. export OPENAI_API_KEY=…"
+    )
     assert found.told == "- OVERT_BASE_URL: not set\n- embedded model: not fetched"
     assert (found.size in found.embedded, found.size.endswith(" GB")) == (True, True)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from overt.app.options import Options
+from overt.app.setting import read_setting
 from overt.faces.plain.offering import offer_model
 
 
@@ -17,5 +18,5 @@ def test_ctrl_c_while_it_is_fetched_leaves_with_word_of_how_to_go_on(
 ) -> None:
     monkeypatch.setattr("overt.faces.plain.offering.offer", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        offer_model(Options(directory=str(tmp_path)))
+        offer_model(read_setting(Options(directory=str(tmp_path))))
     assert capsys.readouterr().out == "\nStopped. The same command goes on from here: overt models fetch\n"

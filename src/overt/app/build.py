@@ -52,8 +52,9 @@ from overt.world.sandbox.choose import choose as choose_sandbox
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
 
-async def open_conversation(options: Options) -> Conversation:
-    return await Builder(options, read_setting(options)).build()
+async def open_conversation(options: Options, setting: Setting | None = None) -> Conversation:
+    """Open a new or a recorded session. Without `setting`, the configuration is read first."""
+    return await Builder(options, setting or read_setting(options)).build()
 
 
 class Builder:

@@ -6,9 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.app.options import Options
-from overt.app.setting import read_setting
-from overt.config.paths import read_environment
+from overt.app.setting import Setting
 from overt.core.settings import Interface
 
 NOTIFYING = frozenset({"iterm.app", "wezterm", "ghostty", "warpterminal", "kitty"})
@@ -39,9 +37,8 @@ class Wishes(Struct, frozen=True, kw_only=True):
     history: bool
 
 
-def wishes(directory: str = "") -> Wishes:
-    """As configured for a folder; a configuration that cannot be read is the business of whoever opens a session."""
-    return decided(read_setting(Options(directory=directory)).config.ui, read_environment().variables)
+def wishes(setting: Setting) -> Wishes:
+    return decided(setting.config.ui, setting.environment.variables)
 
 
 def decided(ui: Interface, variables: Mapping[str, str]) -> Wishes:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from overt.app._setup_asking import Asking, Given, Settled
 from overt.app._setup_walk import Walk
 from overt.app.options import Options
-from overt.app.setting import read_setting
+from overt.app.setting import Setting, read_setting
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 from overt.providers.fetching import choose
@@ -28,9 +28,8 @@ class Missing(Struct, frozen=True, kw_only=True):
     size: str = ""
 
 
-def missing(options: Options, problem: str) -> Missing:
+def missing(setting: Setting, problem: str) -> Missing:
     """What to tell a person who has no model, from the words of the error that says so."""
-    setting = read_setting(options)
     looked = [line.strip() for line in problem.splitlines() if line.startswith(LOOKED)]
     told = "\n".join(looked) or problem
     if setting.config.offline or not runnable():

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from overt.app.interface import Wishes, wishes
 from overt.app.prompts import Prompts
+from overt.app.setting import Setting
 from overt.config.paths import read_environment
 
 Depth = Literal[0, 16, 256]
@@ -40,9 +41,9 @@ def looks() -> Looks:
     )
 
 
-def start(directory: str) -> Start:
-    found = wishes(directory)
-    prompts = Prompts(read_environment().data_dir)
+def start(setting: Setting) -> Start:
+    found = wishes(setting)
+    prompts = Prompts(setting.environment.data_dir)
     return Start(wishes=found, prompts=prompts, history=prompts.load() if found.history else [])
 
 

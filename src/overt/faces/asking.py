@@ -8,8 +8,7 @@ from typing import TextIO
 from overt.app.event_loop import run_async
 from overt.app.fetch import fetch_model, plan
 from overt.app.fetch_bar import Bar
-from overt.app.options import Options
-from overt.app.setting import read_setting
+from overt.app.setting import Setting
 from overt.app.setup import Given, Settled, set_up
 from overt.core.errors import OvertError, UsageError
 from overt.lib.catalogue import say
@@ -89,9 +88,8 @@ def run_setup(directory: str = "", given: Given | None = None) -> Settled:
     return set_up(Lines() if there else Nobody(), directory, given)
 
 
-def fetch_embedded(options: Options) -> bool:
-    """Fetch the embedded model for a person who has said yes to it. True: it is here now."""
-    setting = read_setting(options)
+def fetch_embedded(setting: Setting) -> bool:
+    """Fetch the embedded model for a person who has said yes to it. Return True if it is installed now."""
     about = plan(setting, "")
     lines = Lines()
     lines.tell(about.told)

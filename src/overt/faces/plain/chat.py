@@ -22,6 +22,7 @@ from overt.app.build import open_conversation
 from overt.app.command_table import Action
 from overt.app.options import Options
 from overt.app.queries import colour_wanted
+from overt.app.setting import Setting, read_setting
 from overt.app.slash import slash
 from overt.app.starting import start
 from overt.core.errors import ConfigError, OvertError
@@ -42,9 +43,9 @@ SETTLING = 0.3
 
 
 class Chat:
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, setting: Setting) -> None:
         self._options = options
-        self._start = start(options.directory)
+        self._start = start(setting)
         self._wake = Wake()
         self._engine = Engine(self._wake)
         self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
@@ -54,7 +55,7 @@ class Chat:
         self._settling = False
         self.ending: EndReason = "interrupted"
         try:
-            self._conversation = self._engine.call(open_conversation(options))
+            self._conversation = self._engine.call(open_conversation(options, setting))
             self._engine.call(self._engine.watch(self._conversation.session))
         except BaseException:
             self._stop()
@@ -300,14 +301,15 @@ def run(options: Options, first: str) -> int:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     if not ask_trust(options):
         return 0
+    setting = read_setting(options)
     try:
-        chat = Chat(options)
+        chat = Chat(options, setting)
     except ConfigError as error:
         from overt.faces.plain.offering import offer_model  # late: 18 ms
 
-        if error.code != "no_model" or not offer_model(options):
+        if error.code != "no_model" or not offer_model(setting):
             raise
-        chat = Chat(options)
+        chat = Chat(options, setting)
     try:
         return chat.run(first)
     except SystemExit:

@@ -6,15 +6,14 @@ import termios
 from overt.app.event_loop import run_async
 from overt.app.fetch import offer
 from overt.app.fetch_bar import Bar
-from overt.app.options import Options
-from overt.app.setting import read_setting
+from overt.app.setting import Setting
 from overt.lib.catalogue import say
 
 
-def offer_model(options: Options) -> bool:
-    """Ask, and fetch after a yes. True: there is a model now. Ctrl-C leaves, with word of how to go on."""
+def offer_model(setting: Setting) -> bool:
+    """Ask, and fetch after a yes. Return True if there is a model now. Ctrl-C leaves, and says how to go on."""
     try:
-        return run_async(offer(read_setting(options), _agreed, Bar(_write, terminal=sys.stdout.isatty())))
+        return run_async(offer(setting, _agreed, Bar(_write, terminal=sys.stdout.isatty())))
     except KeyboardInterrupt:
         print(f"\n{say('fetch.interrupted', name='')}".rstrip(), flush=True)
         raise

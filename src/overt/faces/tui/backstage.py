@@ -6,12 +6,15 @@ thread of the terminal, when the loop finds it among the posted items.
 
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from overt.app.options import Options
 from overt.core.errors import OvertError
 from overt.faces.tui.loop import Broken
 from overt.faces.wake import Wake
+
+if TYPE_CHECKING:
+    from overt.app.setting import Setting
 
 Do = Callable[[Any], None]
 
@@ -56,7 +59,7 @@ class Backstage:
     def open(self, options: Options, then: Do, failed: Do) -> None:
         self.aside(lambda: self.opened(options), then, failed)
 
-    def opened(self, options: Options) -> Any:
+    def opened(self, options: Options, setting: "Setting | None" = None) -> Any:
         """Open a conversation, in a thread that may wait; the one before is closed only when the new one stands."""
         from overt.faces.engine import Engine  # late: 34 ms
 
@@ -64,7 +67,7 @@ class Backstage:
         try:
             from overt.app.build import open_conversation  # late: 258 ms
 
-            conversation = engine.call(open_conversation(options))
+            conversation = engine.call(open_conversation(options, setting))
         except BaseException:
             if engine is not self.engine:
                 engine.stop()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from overt import __version__
-from overt.app.options import Options
 from overt.core.errors import ConfigError, OvertError
 from overt.faces.tui.keys import Key
 from overt.faces.tui.terminal import SETTLE_TMUX
@@ -19,6 +18,7 @@ from overt.faces.tui.theme import theme as make_theme
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
+    from overt.app.setting import Setting
     from overt.app.setup import Missing
     from overt.faces.tui.chat import Chat
 
@@ -27,12 +27,16 @@ HEADSTART = 0.05
 
 
 class Opening:
-    """`panel` is a question that must be answered first; `wishes` are None until the configuration was read."""
+    """`panel` is a question that must be answered first.
+
+    `setting` and `wishes` are None until the configuration has been read.
+    """
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
         self.panel: Any = None
         self.wishes: Any = None
+        self.setting: Setting | None = None
         self.outside = ""
         """What is to be done without the terminal, when the loop has let go of it: `setup` or `fetch`."""
         self._question: Any = None
@@ -61,11 +65,13 @@ class Opening:
     def _set_out(self) -> None:
         chat = self._chat
         from overt.app import starting  # late: 27 ms
+        from overt.app.setting import read_setting  # late: 17 ms
 
-        start = starting.start(chat.options.directory)
+        self.setting = setting = read_setting(chat.options)
+        start = starting.start(setting)
         chat.backstage.later(self._dress, start)
         if not start.wishes.plain:
-            chat.backstage.later(self._opened, chat.backstage.opened(chat.options))
+            chat.backstage.later(self._opened, chat.backstage.opened(chat.options, setting))
 
     def _seen(self, looks: Any) -> None:
         """Colours before anything is asked; the background is asked of the terminal where nothing tells it."""
@@ -195,10 +201,10 @@ class Opening:
         self._chat.suggesting.begin()
 
     def _failed(self, error: OvertError) -> None:
-        if not isinstance(error, ConfigError) or error.code != "no_model":
+        setting = self.setting
+        if setting is None or not isinstance(error, ConfigError) or error.code != "no_model":
             raise error  # main tells it, when the terminal is as it was
-        options = self._chat.options
-        self._chat.backstage.aside(lambda: _missing(options, error.message), self._offer, self._failed)
+        self._chat.backstage.aside(lambda: _missing(setting, error.message), self._offer, self._failed)
 
     def _offer(self, missing: Any) -> None:
         from overt.faces.tui.first import NoModelPanel  # late: 22 ms
@@ -232,7 +238,7 @@ def _nothing(_value: Any) -> None:
     """Nobody waits for it."""
 
 
-def _missing(options: Options, message: str) -> "Missing":
+def _missing(setting: "Setting", message: str) -> "Missing":
     from overt.app.setup import missing  # late: 112 ms
 
-    return missing(options, message)
+    return missing(setting, message)

@@ -45,7 +45,7 @@ def run(options: Options, first: str) -> int:
                 return USE_PLAIN_CHAT
             case "setup" if run_setup(options.directory).done:
                 continue
-            case "fetch" if fetch_embedded(options):
+            case "fetch" if chat.opening.setting and fetch_embedded(chat.opening.setting):
                 continue
             case "":
                 _farewell(chat)
