@@ -173,7 +173,7 @@ def test_only_config_reads_the_environment() -> None:
 
 
 READS_CONFIGURATION = {
-    "app/build.py": "a single run; /new and /resume, which follow a file that was changed meanwhile",
+    "app/start.py": "a single run; /new and /resume, which follow a file that was changed meanwhile",
     "app/setting.py": "read_setting_or_defaults, which falls back if the configuration is broken",
     "cli/setting.py": "each subcommand, at its entry",
     "faces/plain/chat.py": "the plain chat, at its entry",

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from tests.fakes.model_server import Fault, ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 
-from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.app.start import open_conversation
 from overt.core.events import Event, Noticed, TextStreamed
 from overt.lib.paths import slug
 from overt.sessions.ledger import Booked, read

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import pytest
 from tests.fakes.model_server import Fault, ModelServer, Turn
 
-from overt.app.build import open_conversation
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.app.start import open_conversation
 from overt.core.events import Event, Noticed, Repaired, Replied, TextStreamed, ToolFinished, ToolStarted, TurnEnded
 from overt.core.messages import Call
 from overt.core.settings import ProviderEntry
@@ -138,7 +138,7 @@ class Counted:
 def test_another_model_takes_the_place_of_the_one_before_and_the_same_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("overt.app.build.make", Counted)
+    monkeypatch.setattr("overt.app.models.make", Counted)
     monkeypatch.setattr(Counted, "closed", [])
     monkeypatch.setenv("OVERT_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OVERT_MODEL", "one")

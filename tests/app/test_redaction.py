@@ -12,11 +12,11 @@ from msgspec import Raw, Struct
 from msgspec.structs import fields
 from tests.fakes.model_server import ModelServer, Turn
 
-from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.scrub import Scrub, redact_event
 from overt.app.session import follow
+from overt.app.start import open_conversation
 from overt.core import events as event_module
 from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, Noticed, TextStreamed, ToolStarted
 from overt.core.messages import Call

@@ -9,10 +9,10 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 
-from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import EventQueue
+from overt.app.start import open_conversation
 from overt.core.events import (
     TYPE_OF,
     Event,

@@ -12,11 +12,11 @@ from tests.app.test_slash_sessions import awaited, refused
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 
-from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.gauges import gauges
 from overt.app.options import Options
 from overt.app.slash import slash
+from overt.app.start import open_conversation
 from overt.config.always import add_always
 from overt.config.paths import read_environment
 from overt.core.events import Noticed, PrefixReset
@@ -122,7 +122,8 @@ async def test_a_model_without_a_price_is_told_of(
     here: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("overt.app.ledger.is_local", lambda entry: False)
-    monkeypatch.setattr("overt.app.build.is_local", lambda entry: False)
+    for module in ("agents", "models", "opening"):
+        monkeypatch.setattr(f"overt.app.{module}.is_local", lambda entry: False)
     async with shop([DIME] * 3, here) as (conversation, _):
         await conversation.set_model("here/unpriced")
         assert (await slash(conversation, "/budget 1")).lines[1].startswith("No price is known for unpriced, so ")

@@ -38,8 +38,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.notices: list[Noticed] = []
-        self.windows: list[int] = []
-        self.seeker = WindowSeeker({}, tell=self.notices.append, then=self.windows.append)
+        self.seeker = WindowSeeker({}, self.notices.append)
 
     async def sought(self, base_url: str, budget: Budget, *, times: int = 1) -> int:
         for _ in range(times):
@@ -93,7 +92,7 @@ def test_a_server_that_tells_is_believed_without_a_word() -> None:
     with ModelServer(listing=[{"id": "fake-model", "max_model_len": 50_000}]) as server:
         window = run(heard.sought(server.url, counted()))
 
-    assert (window, heard.windows, heard.notices) == (50_000, [50_000], [])
+    assert (window, heard.notices) == (50_000, [])
 
 
 def test_a_window_that_nobody_tells_is_assumed_and_said_aloud_once() -> None:
@@ -102,7 +101,7 @@ def test_a_window_that_nobody_tells_is_assumed_and_said_aloud_once() -> None:
         window = run(heard.sought(server.url, counted(), times=3))
         asked = [request.path for request in server.requests]
 
-    assert (window, heard.windows, len(heard.notices)) == (SAFE, [SAFE], 1)
+    assert (window, len(heard.notices)) == (SAFE, 1)
     assert str(SAFE) in heard.notices[0].text and "context_window" in heard.notices[0].text
     assert asked.count("/v1/models") == 1
 

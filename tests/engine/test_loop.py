@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,13 @@ from typing import Any
 import pytest
 from msgspec import json
 from tests.fakes.played import Played, Player, call, says
+from tests.fakes.services import no_services
 
 from overt.app.conversation import Conversation
 from overt.app.hands import WorldHands
-from overt.app.house import Standing, Switch
 from overt.app.record import NoLog
-from overt.app.session import follow
+from overt.app.session import Session, follow
+from overt.app.session_state import OpeningState
 from overt.app.setting import Setting
 from overt.config.paths import Environment, Roots
 from overt.config.schema import Config
@@ -39,12 +39,13 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.history import INTERRUPTED, open_calls
-from overt.core.messages import Call, Message, Result, Text
+from overt.core.messages import Call, Result, Text
 from overt.core.ports import Answer
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate, Terms
+from overt.lib.redact import Redactor
 from overt.safety.policy import Sight
 from overt.tools.registry import tools_for
 
@@ -105,38 +106,14 @@ class Bench:
         opening = PrefixSet(
             prefix=agent.prefix, provider="played", model="m", wire="openai", encoder=1, fingerprint="f"
         )
-        standing = Standing(id="test", setting=setting)
-        self.conversation = Conversation(agent, log=NoLog(), standing=standing, opening=opening, house=self)
+        session = Session(
+            OpeningState(id="test", setting=setting), NoLog(), redactor=Redactor(), log_notices=self.troubles
+        )
+        self.conversation = Conversation(agent, opening, session=session, services=no_services())
         if asked:
             gate.asker = self.conversation.mailbox
         self.events: list[Event] = []
         self.answers: list[Answer] = []
-
-    def warm(self, tool: str) -> None: ...
-
-    def rest(self) -> None: ...
-
-    def redact(self, text: str) -> str:
-        return text
-
-    async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
-        raise NotImplementedError
-
-    async def title(self, prompt: str, record: Callable[[Event], None]) -> None: ...
-
-    def otherwise(self, error: ProviderError) -> Switch | None:
-        return None
-
-    async def refer(self, prompt: str) -> tuple[Message, ...]:
-        return ()
-
-    def book(self, event: Event, *, turn: int, step: int) -> None: ...
-
-    async def settled(self, then: Callable[[], None]) -> None:
-        then()
-
-    async def finish(self) -> None:
-        await self.hands.close()
 
     async def prompt(self, text: str = "go", *, on: Any = None) -> TurnEnded:
         async with asyncio.timeout(60):
@@ -161,6 +138,7 @@ class Bench:
                 return await coroutine
             finally:
                 await self.conversation.close()
+                await self.hands.close()
 
         return asyncio.run(whole())
 

@@ -10,10 +10,10 @@ import pytest
 from tests.fakes.model_server import Fault, ModelServer, Recorded, Turn
 from tests.journeys.journey_kit import Place, assert_paired, call, calls, entries, messages, place
 
-from overt.app.build import open_conversation
 from overt.app.options import Options
 from overt.app.records.rebuild import rebuild
 from overt.app.session import follow
+from overt.app.start import open_conversation
 from overt.core.events import Compacted, Event, Noticed, Pinned, TurnEnded
 from overt.sessions.load import load
 

@@ -13,10 +13,10 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import Place, call, calls, entries
 
-from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.app.start import open_conversation
 from overt.cli.main import main
 from overt.core.codec import decode
 from overt.core.events import TurnEnded

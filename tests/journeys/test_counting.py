@@ -8,9 +8,9 @@ import pytest
 from tests.fakes.model_server import Fault, ModelServer, Recorded, Turn
 from tests.journeys.journey_kit import Place, call, calls, entries, until
 
-from overt.app.build import open_conversation
 from overt.app.gauges import gauges
 from overt.app.options import Options
+from overt.app.start import open_conversation
 
 PRICES = {"big": (3.0, 15.0, 0.3), "other": (2.0, 8.0, 0.5), "small": (0.1, 0.4, 0.05)}
 SUMMARY = "## Objective\nCount what is sent.\n## Next steps\nGo on."

@@ -21,9 +21,10 @@ from tests.journeys.journey_kit import (
     messages,
 )
 
-from overt.app.build import Builder, open_conversation
+from overt.app.context_updates import ContextUpdates
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.app.start import open_conversation
 from overt.core.events import RequestSent
 from overt.world.git_summary import GitSummary
 
@@ -267,7 +268,7 @@ def read_git_state(place: Place, monkeypatch: pytest.MonkeyPatch) -> tuple[Model
 
     async def main() -> None:
         conversation = await open_conversation(Options(directory=str(place.work), interactive=True, name="x"))
-        updates = cast(Builder, conversation._house)._updates
+        updates = cast(ContextUpdates, conversation._services.context)
         async with asyncio.timeout(30):
             if updates._git:
                 await asyncio.wait([updates._git])
@@ -317,11 +318,11 @@ def test_git_is_left_out_where_a_call_may_have_changed_files_before_it_was_read(
 ) -> None:
     async def main() -> None:
         conversation = await open_conversation(Options(directory=str(place.work), interactive=True, name="x"))
-        house = cast(Builder, conversation._house)
-        reading = house._updates._git = asyncio.get_running_loop().create_future()
-        house.warm(tool)
+        updates = cast(ContextUpdates, conversation._services.context)
+        reading = updates._git = asyncio.get_running_loop().create_future()
+        updates.tool_called(tool)
         reading.set_result(GitSummary(changes=("?? mine.txt",), change_count=1, commits=()))
-        joined = house._updates.collect(conversation.history)
+        joined = updates.collect(conversation.agent, conversation.history)
         await conversation.close()
         assert bool(joined) == joins
 

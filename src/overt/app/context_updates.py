@@ -4,15 +4,20 @@ They stand after the prefix, which therefore stays the same for a whole session 
 """
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from overt.app.prefix import Fragments, nested_names, reads_foreign
 from overt.app.setting import Setting
+from overt.core.events import Event, Noticed, RequestSent
 from overt.core.foreign import our_tool
 from overt.core.fragments import Origin
 from overt.core.history import History
 from overt.core.messages import Message, said
+from overt.core.ports import Hands
 from overt.core.requests import Prefix
 from overt.engine.agent import Agent
 from overt.extend.facts import announce_changes, known_facts
@@ -32,19 +37,29 @@ READERS = frozenset({"read", "list", "glob", "grep", "todoread", "todowrite"})
 class ContextUpdates:
     """`recorded` is the prefix that a resumed session was sent last.
 
-    With `reads_git_later` git is read once the first request is on its way: see `request_sent`.
+    With `reads_git_later`, git is read once the first request is on its way.
     """
 
-    def __init__(self, setting: Setting, fragments: Fragments, agent: Callable[[], Agent | None]) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        fragments: Fragments,
+        hands: Hands,
+        *,
+        notify: Callable[[Noticed], None],
+        recorded: Prefix | None = None,
+        reads_git_later: bool = False,
+    ) -> None:
         self._setting = setting
         self._fragments = fragments
-        self._agent = agent
-        self.recorded: Prefix | None = None
+        self._hands = hands
+        self._notify = notify
+        self._recorded = recorded
         self._settled: tuple[object, ...] = ()
         self._reader: Any = None
         self._git: asyncio.Future[Any] | None = None
         self._git_joined = self._closed = False
-        self.reads_git_later = False
+        self._reads_git_later = reads_git_later
         self._nesting: Callable[[History], tuple[Message, ...]] | None = None
 
     def start_reading_git(self) -> None:
@@ -54,10 +69,10 @@ class ContextUpdates:
         if wanted and setting.trust.has(setting.roots.project):
             self._git = asyncio.get_running_loop().run_in_executor(None, self._read_git)
 
-    def request_sent(self) -> None:
+    def see(self, event: Event) -> None:
         """Read git after the first request of a non-interactive run, which would otherwise be delayed by it."""
-        if self.reads_git_later:
-            self.reads_git_later = False
+        if self._reads_git_later and isinstance(event, RequestSent):
+            self._reads_git_later = False
             asyncio.get_running_loop().call_later(AFTER_REQUEST_S, self.start_reading_git)
 
     def tool_called(self, tool: str) -> None:
@@ -86,11 +101,31 @@ class ContextUpdates:
             self._reader.kill()
         return self._reader.finish() if self._reader else None
 
-    def collect(self, history: History) -> tuple[Message, ...]:
+    async def refer(self, prompt: str, agent: Agent, history: History) -> tuple[Message, ...]:
+        """What a prompt points at, and the rules that hold for it."""
+        files: tuple[Message, ...] = ()
+        if "@" in prompt:
+            from overt.app.references import references  # late: 2 ms
+
+            files, notices = await references(
+                prompt,
+                self._hands,
+                agent.gate.may_read,
+                exists=self._exists,
+                limit=agent.result_limit(),
+                led=agent.is_small,
+            )
+            for notice in notices:
+                self._notify(notice)
+        named = {message.origin.where: message.origin.hash for message in files}
+        updates = self.collect(agent, replace(history, seen=history.seen | named))
+        return (*files, *(message for message in updates if message.origin.where not in named))
+
+    def _exists(self, path: str) -> bool:
+        return os.path.lexists(os.path.join(self._setting.roots.workspace, path))
+
+    def collect(self, agent: Agent, history: History) -> tuple[Message, ...]:
         """The messages that go before the next request: mostly none."""
-        agent = self._agent()
-        if agent is None:
-            return ()
         return (*self._join_git(history, agent), *self._join_changes(history, agent), *self._join_rules(history, agent))
 
     def _join_changes(self, history: History, agent: Agent) -> tuple[Message, ...]:
@@ -100,7 +135,7 @@ class ContextUpdates:
         now = (mode, network, budget_usd, len(history.eras), agent.prefix)
         if now == self._settled:
             return ()  # all messages are looked at only if something may have changed
-        prefix, self.recorded = self.recorded or agent.prefix, None
+        prefix, self._recorded = self._recorded or agent.prefix, None
         known = known_facts(prefix.system, history.messages)
         facts = self._fragments.facts(mode, budget_usd=budget_usd, network=network)
         changes = announce_changes(known, facts) if known is not None else ()

@@ -5,22 +5,21 @@ answered, and the end is recorded.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 
 from msgspec.structs import replace
 
-from overt.app.house import House, Recorder, Standing
-from overt.app.mailbox import Mailbox
+from overt.app.cache_expiry import finish_expiry
 from overt.app.metered import Metered
 from overt.app.recent import RECENT
+from overt.app.services import Services
 from overt.app.session import Session
 from overt.app.small import Titling
 from overt.app.turn_failure import failed_end, failure_of
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import (
     CallStreamed,
-    Compacted,
     EndReason,
     Event,
     ModelSet,
@@ -29,7 +28,6 @@ from overt.core.events import (
     PrefixReset,
     PrefixSet,
     Replied,
-    RequestSent,
     TurnEnded,
     TurnStarted,
     UserSpoke,
@@ -45,7 +43,7 @@ from overt.engine.inbox import Inbox
 from overt.engine.job_notices import announce_ended_jobs
 from overt.engine.loop import run_turn
 from overt.engine.shell import TYPED, run_command
-from overt.lib.redact import Redactor
+from overt.sessions.resume import Resumed
 from overt.tools.bash import bash
 
 Work = Callable[[], Awaitable[TurnEnded]]
@@ -58,31 +56,29 @@ class Conversation:
     def __init__(
         self,
         agent: Agent,
+        prefix: PrefixSet,
         *,
-        log: Recorder,
-        standing: Standing,
-        opening: PrefixSet,
-        house: House,
-        redactor: Redactor | None = None,
+        session: Session,
+        services: Services,
+        resumed: Resumed | None = None,
+        notices: Sequence[str] = (),
     ) -> None:
         self.agent = agent
-        self.session = Session(standing, log, redactor=redactor or Redactor(), log_notices=house.troubles)
-        self.setting, self.window, self.offline = standing.setting, standing.window, standing.offline
-        self.inbox, self.mailbox, self.cache = Inbox(), Mailbox(), Metered()
-        self.notices = [self.redact(notice) for notice in standing.notices]
-        self._opening, self._recorded_prefix = opening, standing.prefix
-        self._house = house
-        self._healing = standing.healing
+        self.session, self.setting = session, session.setting
+        self.inbox, self.mailbox, self.cache = Inbox(), services.mailbox, Metered()
+        self.notices = [self.redact(notice) for notice in notices]
+        self._prefix, self._recorded_prefix = prefix, resumed.prefix if resumed else None
+        self._services = services
+        self._healing = resumed.healing if resumed else ()
         self._task: Turn | None = None
         self._end_reason: EndReason = "interrupted"
         self._end, self._ended_turn = TurnEnded(reason="error"), 0
         self._begun = self._stopped = False
         self._notes_for_model: list[Message] = []
-        self._titling = Titling(house, self.session.emit)
-        self.session.subscribe(self._titling.see, name="title")
-        self.session.subscribe(self.cache.feed, name="cache meter")
-        self.session.subscribe(self._warm, name="preparation of tools")
-        self.session.subscribe(self._book, name="ledger", hidden=True)
+        self._titling = Titling(services.models, session.emit)
+        session.subscribe(self._titling.see, name="title")
+        session.subscribe(self.cache.feed, name="cache meter")
+        session.subscribe(self._prepare_tool, name="preparation of tools")
 
     @property
     def id(self) -> str:
@@ -107,6 +103,16 @@ class Conversation:
     @property
     def marks(self) -> list[Mark]:
         return self.session.marks
+
+    @property
+    def offline(self) -> str:
+        """Why nothing leaves this machine; empty if something may."""
+        return self._services.models.offline
+
+    @property
+    def window(self) -> int:
+        """The context window of the model in tokens; 0 if it is not known."""
+        return self.agent.budget.window if self.agent.budget else 0
 
     # ── what frontends call ──────────────────────────────────────────────────────────────────────────────
 
@@ -177,10 +183,10 @@ class Conversation:
 
     async def set_model(self, reference: str, effort: str | None = None) -> None:
         """Holds from the next turn, is recorded, and is a reset point. An `effort` of "" is the model's own."""
-        self.agent, self._opening = await self._house.choose(reference, effort)
-        self.session.emit(ModelSet(provider=self._opening.provider, model=self._opening.model, by="user"))
+        self.agent, self._prefix = await self._services.agents.choose(reference, effort)
+        self.session.emit(ModelSet(provider=self._prefix.provider, model=self._prefix.model, by="user"))
         if self._task is None or self._task.done():
-            self._house.rest()
+            self._rest()
 
     async def next_prompt(self) -> str | None:
         """What was typed too late for the last turn, or queued behind it."""
@@ -191,8 +197,15 @@ class Conversation:
         if self.interrupt(reason) and self._task is not None:
             await asyncio.wait([self._task], timeout=CLOSE_WITHIN_S)
         await self._titling.close()
-        await self._house.finish()
+        finish_expiry()
+        self._services.context.close()
+        await self._services.workspace.close()
+        await self._services.models.close()
         return self.session.close()
+
+    def _rest(self) -> None:
+        self._services.workspace.rest()
+        self._services.models.close_unused()
 
     # ── the turn ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -211,7 +224,7 @@ class Conversation:
         failure = await failure_of(self._begin_and_work(spoken, work))
         if failure:
             self._end = failed_end(failure)
-        if unclosed := await failure_of(self._house.settled(lambda: self._close_turn(self._end, spent, started))):
+        if unclosed := await failure_of(self._settle_and_close(spent, started)):
             self._healing = tuple(heal(self.history))
             late_end = failed_end(unclosed)
             if self._ended_turn != self.turn:
@@ -221,6 +234,15 @@ class Conversation:
                 RECENT.uncaught += 1
                 self.session.publish(Noticed(text=late_end.text, level="error"))
         return self._end
+
+    async def _settle_and_close(self, spent: Usage, started: float) -> None:
+        """Close the turn once everything is recorded that calls did to files, unless the user presses for it."""
+        try:
+            await asyncio.shield(asyncio.ensure_future(self._services.workspace.settled()))
+        except asyncio.CancelledError:
+            pass  # the turn is over as it is; what is not on record yet follows its end
+        finally:
+            self._close_turn(self._end, spent, started)
 
     async def _begin_and_work(self, spoken: Message | None, work: Work) -> None:
         session, emit = self.session, self.session.emit
@@ -248,7 +270,7 @@ class Conversation:
             if spoken.origin == USER:
                 if self.agent.lead:
                     along += await self.agent.lead.accompany(spoken.text())
-                along += await self._house.refer(spoken.text())
+                along += await self._services.context.refer(spoken.text(), self.agent, self.history)
         finally:
             notes, self._notes_for_model = self._notes_for_model, []
             messages = (UserSpoke(message=message) for message in (*notes, *along, spoken))
@@ -263,11 +285,11 @@ class Conversation:
             try:
                 return await run_turn(self.agent, lambda: self.history, self.inbox, self.session.emit)
             except ProviderError as error:
-                switch = self._house.otherwise(error)
-                if switch is None:
+                fallback = self._services.agents.fall_back(error)
+                if fallback is None:
                     return self._failed_request(error)
-            self.agent, self._opening = switch.agent, switch.opening
-            self.session.emit(Noticed(text=switch.said, level="warning"))
+            self.agent, self._prefix = fallback.agent, fallback.opening
+            self.session.emit(Noticed(text=fallback.notice, level="warning"))
             self._record_prefix()
 
     async def _run_compaction(self, focus: str) -> TurnEnded:
@@ -280,7 +302,7 @@ class Conversation:
         return TurnEnded(reason="done")
 
     def _failed_request(self, error: ProviderError) -> TurnEnded:
-        return TurnEnded(reason="error", text=self._house.redact(error.message), kind=error.kind)
+        return TurnEnded(reason="error", text=self.redact(error.message), kind=error.kind)
 
     def _close_turn(self, end: TurnEnded, spent: Usage, started: float) -> None:
         """Leave a history that is valid whatever ended the turn."""
@@ -295,12 +317,12 @@ class Conversation:
         emit(self._end)
         self._ended_turn = self.turn
         session.sync()
-        self._house.rest()
+        self._rest()
         if end.reason in ("interrupted", "terminated"):
             self.inbox.steering()  # what was said to this turn is not a prompt of its own
 
     def _record_prefix(self) -> None:
-        old, new = self._recorded_prefix, self._opening
+        old, new = self._recorded_prefix, self._prefix
         if old and (old.fingerprint, old.about, old.calls) == (new.fingerprint, new.about, new.calls):
             return
         if old and old.fingerprint != new.fingerprint:
@@ -310,11 +332,8 @@ class Conversation:
         self.session.emit(new)
         self._recorded_prefix = new
 
-    def _warm(self, event: Event) -> None:
+    def _prepare_tool(self, event: Event) -> None:
         """Get a tool ready while its call still streams in."""
         if isinstance(event, CallStreamed):
-            self._house.warm(event.name)
-
-    def _book(self, event: Event) -> None:
-        if isinstance(event, RequestSent | Replied | Compacted):
-            self._house.book(event, turn=self.turn, step=self.session.step)
+            self._services.workspace.warm(event.name)
+            self._services.context.tool_called(event.name)

@@ -34,8 +34,9 @@ class LateHands:
         history: Callable[[], History],
         record: Callable[[Event], None] = lambda _: None,
         redactor: Redactor | None = None,
+        recorded: Recorded | None = None,
     ) -> None:
-        self.recorded: Recorded | None = None
+        self._recorded = recorded
         self._redactor = redactor
         self._setting = setting
         self._history = history
@@ -138,6 +139,6 @@ class LateHands:
                 history=self._history,
                 record=self._record,
                 redactor=self._redactor,
-                recorded=self.recorded,
+                recorded=self._recorded,
             )
         return self._found

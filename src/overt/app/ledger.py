@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from time import time
 
+from overt.app.models import Models
+from overt.app.session import Session
+from overt.app.setting import Setting
 from overt.context.cache import CacheMeter
 from overt.context.cost import cost, savings
-from overt.core.events import Compacted, Noticed, Replied, RequestSent
+from overt.core.events import Compacted, Event, Noticed, Replied, RequestSent
 from overt.core.settings import Price
 from overt.core.usage import Usage
 from overt.lib.catalogue import say
@@ -90,3 +93,28 @@ def _purpose(event: Replied | Compacted, sent: RequestSent | None) -> Purpose | 
     if isinstance(event, Compacted):
         return "summary" if sent and sent.purpose == "summary" else None
     return sent.purpose if sent else None  # a summary that was of no use has its price all the same
+
+
+class LedgerWriter:
+    """Writes what each request of a session cost into the ledger, which is loaded with the first reply."""
+
+    def __init__(self, setting: Setting, session: Session, models: Models, notify: Callable[[Noticed], None]) -> None:
+        self._setting = setting
+        self._session = session
+        self._models = models
+        self._notify = notify
+        self._sent: dict[str, RequestSent] = {}
+        self._books: Books | None = None
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, RequestSent):
+            self._sent[event.agent] = event
+        elif isinstance(event, Replied | Compacted):
+            # A turn goes on with the model it began with, whichever was chosen since.
+            sent = self._sent.pop(event.agent, None)
+            found = self._models.used(sent.params.model, event.agent) if sent else None
+            if found:
+                session, places = self._session, self._setting
+                data_dir, project = places.environment.data_dir, places.roots.project
+                self._books = self._books or Books(data_dir, project, session.id, self._notify)
+                self._books.enter(event, sent=sent, found=found, turn=session.turn, step=session.step)

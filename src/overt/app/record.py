@@ -6,8 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt import __version__
-from overt.app.house import Recorder
 from overt.app.options import Options
+from overt.app.session_state import Recorder
 from overt.app.setting import Setting
 from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, SessionOpened, TitleSet

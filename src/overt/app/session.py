@@ -13,10 +13,10 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-from overt.app.house import Denial, Recorder, Standing
 from overt.app.partial import Partial
 from overt.app.recent import RECENT
 from overt.app.scrub import Scrub, redact_event
+from overt.app.session_state import Denial, OpeningState, Recorder
 from overt.core.events import (
     TYPE_OF,
     Compacted,
@@ -65,9 +65,12 @@ class Subscription:
 class Session:
     """The state of one session, kept by folding its events; `history` is that of the main agent."""
 
-    def __init__(self, opening: Standing, log: Recorder, *, redactor: Redactor, log_notices: deque[Noticed]) -> None:
+    def __init__(
+        self, opening: OpeningState, log: Recorder, *, redactor: Redactor, log_notices: deque[Noticed]
+    ) -> None:
         """`log_notices` is where the log puts its own troubles, such as a full disk."""
-        self.id, self.path, self.workspace = opening.id, opening.path, opening.setting.roots.workspace
+        self.id, self.path, self.setting = opening.id, opening.path, opening.setting
+        self.workspace = opening.setting.roots.workspace
         self.histories: dict[str, History] = {MAIN: opening.history}
         self.turn, self.step = opening.turn, 0
         self.marks = list(opening.marks)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from time import monotonic
 
-from overt.app.house import House
+from overt.app.services import ModelSource
 from overt.context.assemble import Assembled, Assembler, fingerprint
 from overt.core.errors import OvertError
 from overt.core.events import (
@@ -54,8 +54,8 @@ class Titling:
     A failure is logged; the session goes on without a title.
     """
 
-    def __init__(self, house: House, record: Record) -> None:
-        self._house = house
+    def __init__(self, models: ModelSource, record: Record) -> None:
+        self._models = models
         self._record = record
         self._prompt = ""
         self._task: asyncio.Task[None] | None = None
@@ -66,7 +66,7 @@ class Titling:
     def see(self, event: Event) -> None:
         if self._prompt and isinstance(event, ReasoningStreamed | TextStreamed | CallStreamed | Replied):
             prompt, self._prompt = self._prompt, ""
-            self._task = asyncio.create_task(self._house.title(prompt, self._record))
+            self._task = asyncio.create_task(self._models.title(prompt, self._record))
             self._task.add_done_callback(log_failure("title"))
 
     async def close(self) -> None:

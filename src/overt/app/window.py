@@ -46,15 +46,12 @@ def budget_of(found: Found, config: Config) -> Budget:
 class WindowSeeker:
     """Asks for a window once it matters and a reply is there: no request waits for it, the first not even a moment.
 
-    `tell` hears of a window that had to be assumed, `then` of the one that holds from now on.
+    `notify` is called with a notice if a window had to be assumed.
     """
 
-    def __init__(
-        self, environ: Mapping[str, str], *, tell: Callable[[Noticed], None], then: Callable[[int], None]
-    ) -> None:
+    def __init__(self, environ: Mapping[str, str], notify: Callable[[Noticed], None]) -> None:
         self._environ = environ
-        self._tell = tell
-        self._then = then
+        self._notify = notify
         self._task: asyncio.Task[None] | None = None
         self._asked: Budget | None = None
 
@@ -78,9 +75,8 @@ class WindowSeeker:
 
         size: int = await told_window(found, self._environ)
         budget.resize(size or SAFE)
-        self._then(budget.window)
         if not size:
-            self._tell(Noticed(text=say("window.assumed", model=found.model, window=SAFE)))
+            self._notify(Noticed(text=say("window.assumed", model=found.model, window=SAFE)))
 
     async def close(self) -> None:
         """The answer is not waited for."""

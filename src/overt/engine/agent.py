@@ -25,7 +25,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     `hide` takes the keys in use out of whatever a tool brings back. `calls` is how the model calls tools, and
     `lead` what leads it there; `flatten`: it was told of the tools with dotted names. `budget` counts what fits into
-    the window. `nested` gives what joins before a request: rules of folders that the history has come to since it
+    the window. `updates` gives what joins before a request: rules of folders that the history has come to since it
     was last asked, and facts that have changed.
     `room` remembers when room was made for a request, `price` what its tokens cost, and `marks` where turns began.
     `printed` is what calls had printed when they were interrupted, by their ids.
@@ -48,12 +48,13 @@ class Agent(Struct, frozen=True, kw_only=True):
     checks: tuple[AnswerCheck, ...] = ()
     flatten: bool = False
     budget: Budget | None = None
-    nested: Callable[[History], tuple[Message, ...]] | None = None
+    updates: "Callable[[Agent, History], tuple[Message, ...]] | None" = None
     room: Room = field(default_factory=Room)
     price: Price | None = None
     marks: Callable[[], Sequence[Mark]] = tuple
     printed: dict[str, str] = field(default_factory=dict)
     efforts: tuple[str, ...] | None = ()
+    is_small: bool = False
     purse: Purse | None = None
 
     def result_limit(self) -> ResultLimit:

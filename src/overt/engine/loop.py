@@ -74,7 +74,7 @@ def _check_spending(agent: Agent, history: History, emit: Emit) -> str:
 
 def _pass_on_news(agent: Agent, history: History, inbox: Inbox, emit: Emit, *, step: int) -> None:
     """Add what happened since the last request: the user's words, rules of folders, changed facts, ended jobs."""
-    updates = agent.nested(history) if agent.nested else ()
+    updates = agent.updates(agent, history) if agent.updates else ()
     for message in (*inbox.messages(step, agent.limits.max_steps), *updates):
         emit(UserSpoke(agent=agent.path, message=message, steered=True))
     for event in announce_ended_jobs(agent, steered=True):

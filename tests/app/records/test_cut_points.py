@@ -20,10 +20,10 @@ from tests.fakes.model_server import Fault, ModelServer, Recorded, Turn
 from tests.journeys.journey_kit import call, calls
 from tests.sessions.samples import PREFIX, assert_valid
 
-from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.app.start import open_conversation
 from overt.context.assemble import Assembler
 from overt.core.ports import Wire
 from overt.core.requests import Params

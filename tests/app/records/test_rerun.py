@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from tests.fakes.model_server import Fault, ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 
-from overt.app.build import open_conversation
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.records.rebuild import rebuild
 from overt.app.records.replay import Rerun, Unlike, rerun
 from overt.app.session import follow as follow_turn
+from overt.app.start import open_conversation
 from overt.core.events import (
     Event,
     PrefixReset,

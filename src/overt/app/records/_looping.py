@@ -104,7 +104,7 @@ class Looping:
             lead=lead,
             checks=(lead,),
             flatten=flattened(opening),
-            nested=self._nested,
+            updates=lambda agent, history: self._nested(),
         )
 
     # ── what the loop asks for ───────────────────────────────────────────────────────────────────────────
@@ -127,7 +127,7 @@ class Looping:
             self._taken += 1
         return self._history
 
-    def _nested(self, history: History) -> tuple[Message, ...]:
+    def _nested(self) -> tuple[Message, ...]:
         coming = self._coming()
         return coming.nested() if coming and self._asked else ()
 

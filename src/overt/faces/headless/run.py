@@ -6,13 +6,13 @@ import sys
 from contextlib import aclosing
 from typing import Any
 
-from overt.app.build import open_conversation
 from overt.app.compacted import told
 from overt.app.conversation import Conversation
 from overt.app.event_loop import run_async
 from overt.app.late_hands import LateHands
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.app.start import open_conversation
 from overt.core.codec import printable
 from overt.core.errors import OvertError
 from overt.core.events import (

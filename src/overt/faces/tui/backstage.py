@@ -65,7 +65,7 @@ class Backstage:
 
         engine = self.engine or Engine(self._wake)
         try:
-            from overt.app.build import open_conversation  # late: 258 ms
+            from overt.app.start import open_conversation  # late: 258 ms
 
             conversation = engine.call(open_conversation(options, setting))
         except BaseException:

@@ -1,0 +1,126 @@
+"""Make the agent of a session: one model with its prefix, tools, gate and capabilities."""
+
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from overt.app.context_updates import ContextUpdates
+from overt.app.late_hands import LateHands
+from overt.app.manner import Ground, Manner, efforts_of
+from overt.app.models import Models
+from overt.app.opening import FREE, prefix_event
+from overt.app.prefix import Fragments
+from overt.app.purse import SessionPurse
+from overt.app.services import Fallback
+from overt.app.session import Session
+from overt.app.setting import Setting
+from overt.app.tool_protocol import conduct
+from overt.context.assemble import Assembler
+from overt.core.effects import Effect
+from overt.core.errors import ProviderError
+from overt.core.events import PrefixSet
+from overt.core.foreign import our_tool
+from overt.core.requests import Params
+from overt.core.settings import Rule
+from overt.core.tool import Tool
+from overt.engine.agent import Agent
+from overt.engine.gate import Gate
+from overt.lib.catalogue import say
+from overt.lib.redact import Redactor
+from overt.providers.discover import Found, is_local
+from overt.sessions.resume import Resumed
+from overt.tools.registry import tools_for
+
+EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    """Makes agents that differ in their model only: session, gate, capabilities and context are the same for all."""
+
+    setting: Setting
+    session: Session
+    models: Models
+    gate: Gate
+    hands: LateHands
+    fragments: Fragments
+    updates: ContextUpdates
+    redactor: Redactor
+    purse: SessionPurse
+    notices: list[str] = field(default_factory=list)
+
+    async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
+        """Make an agent with another model, or with another effort. An `effort` of "" is the model's own."""
+        found = await self.models.find(reference)
+        if effort is not None:
+            found = replace(found, entry=replace(found.entry, effort=effort))
+        return self.make(found, self.models.protocol(found))
+
+    def fall_back(self, error: ProviderError) -> Fallback | None:
+        """Make an agent that calls tools another way, if the server refused the one in use."""
+        protocol, found = self.models.fallback(error), self.models.current
+        if protocol is None or found is None:
+            return None
+        agent, opening = self.make(found, protocol)
+        return Fallback(agent=agent, opening=opening, notice=say(f"calls.{protocol.calls}", reason=error.message))
+
+    def make(self, found: Found, protocol: Manner, resumed: Resumed | None = None) -> tuple[Agent, PrefixSet]:
+        provider = self.models.provider(found)
+        self.models.use(found, protocol)
+        config, fragments, entry = self.setting.config, self.fragments, found.entry
+        ground = Ground(hands=self.hands, limits=config.limits, may_read=self.gate.may_read)
+        setup = conduct(protocol, self._tools(), fragments, wire=provider.wire, ground=ground)
+        prefix = setup.prefix
+        if resumed and resumed.prefix and not fragments.asked and not self._moved(resumed):
+            # Dates and rules of the project included: the server may remember what it was sent before.
+            recorded = resumed.prefix.prefix
+            prefix = recorded if recorded.tools == prefix.tools and recorded.shots == prefix.shots else prefix
+        if prefix is setup.prefix:
+            self.notices.extend(fragments.notices)
+        agent = Agent(
+            path="main",
+            provider=provider,
+            params=Params(
+                model=found.model,
+                max_tokens=entry.max_tokens,
+                temperature=setup.temperature,
+                effort=entry.effort or None,
+                thinking=entry.thinking,
+            ),
+            prefix=prefix,
+            tools=setup.tools,
+            effects=EFFECTS,
+            limits=setup.limits,
+            gate=self.gate,
+            hands=self.hands,
+            assembler=Assembler(setup.wire, vendor=provider.name),
+            hide=self.redactor.clean,
+            calls=protocol.calls,
+            lead=setup.lead,
+            checks=setup.checks,
+            flatten=protocol.flatten,
+            updates=self.updates.collect,
+            price=FREE if is_local(entry) else found.about.price,
+            marks=lambda: self.session.marks,
+            budget=self.models.window(found),
+            efforts=efforts_of(found.about, entry.quirks),
+            purse=self.purse,
+            is_small=protocol.compact,
+        )
+        return agent, prefix_event(agent, found)
+
+    def _tools(self) -> dict[str, Tool]:
+        settings = self.setting.config.tools
+        denied = {our_tool(rule.tool) for rule in self.setting.config.permissions.rules if _removes(rule)}
+        tools = tools_for(EFFECTS, without=frozenset(settings.disabled) | denied)
+        chosen = tools if settings.enabled is None else settings.enabled
+        return {name: tool for name, tool in tools.items() if name in chosen}
+
+    def _moved(self, resumed: Resumed) -> bool:
+        """The recorded prefix says where the session began, which may not be here."""
+        return resumed.opened is not None and resumed.opened.workspace != self.setting.roots.workspace
+
+
+def _removes(rule: Rule) -> bool:
+    """A bare denial of a tool takes it out of the model's list."""
+    return rule.action == "deny" and not rule.pattern and our_tool(rule.tool) != "edit"

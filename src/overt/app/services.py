@@ -1,0 +1,85 @@
+"""What a conversation uses beside its session, as small interfaces; `app/start.py` names who implements them."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from msgspec import Struct
+
+from overt.app.mailbox import Mailbox
+from overt.core.errors import ProviderError
+from overt.core.events import Emit, PrefixSet
+from overt.core.history import History
+from overt.core.messages import Message
+from overt.engine.agent import Agent
+
+
+class Fallback(Struct, frozen=True, kw_only=True):
+    """The same model with another way to call tools, and the notice that says so."""
+
+    agent: Agent
+    opening: PrefixSet
+    notice: str
+
+
+class AgentSource(Protocol):
+    async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
+        """Make an agent with another model, or with another effort. An `effort` of "" is the model's own."""
+        ...
+
+    def fall_back(self, error: ProviderError) -> Fallback | None:
+        """Make an agent that calls tools another way, if the server refused the one in use."""
+        ...
+
+
+class ModelSource(Protocol):
+    @property
+    def offline(self) -> str:
+        """Why nothing leaves this machine; empty if something may."""
+        ...
+
+    async def title(self, prompt: str, emit: Emit) -> None:
+        """Ask for a title of the session and emit it, if one is wanted."""
+        ...
+
+    def close_unused(self) -> None:
+        """Close connections to models that are no longer used."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class ContextSource(Protocol):
+    async def refer(self, prompt: str, agent: Agent, history: History) -> tuple[Message, ...]:
+        """Return the messages that go before a prompt: files that it names, and rules that hold for them."""
+        ...
+
+    def tool_called(self, tool: str) -> None:
+        """A call of this tool streams in."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class WorkspaceSource(Protocol):
+    def warm(self, tool: str) -> None:
+        """Get ready for a call of this tool, which still streams in."""
+        ...
+
+    async def settled(self) -> None:
+        """Wait until everything is on record that calls have done to files."""
+        ...
+
+    def rest(self) -> None:
+        """The turn is over: let go of what is not needed between turns."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    agents: AgentSource
+    models: ModelSource
+    context: ContextSource
+    workspace: WorkspaceSource
+    mailbox: Mailbox

@@ -1,0 +1,165 @@
+"""Open a conversation: the only place that names the concrete parts and puts them together."""
+
+import os
+from collections import deque
+from collections.abc import Callable
+
+from overt.app.agents import Agents
+from overt.app.cache_expiry import start_expiry
+from overt.app.context_updates import ContextUpdates
+from overt.app.conversation import Conversation
+from overt.app.late_hands import LateHands
+from overt.app.ledger import LedgerWriter
+from overt.app.mailbox import Mailbox
+from overt.app.models import Models
+from overt.app.options import Options
+from overt.app.prefix import Fragments
+from overt.app.purse import SessionPurse
+from overt.app.record import Naming, Recorded, open_record
+from overt.app.secrets import make_redactor
+from overt.app.services import Services
+from overt.app.session import Session
+from overt.app.session_state import OpeningState, Recorder
+from overt.app.setting import Setting, read_setting
+from overt.config.always import add_always, load_always
+from overt.core.events import Event, Noticed, TurnEnded
+from overt.core.history import History
+from overt.engine.gate import Gate, Terms, told_of_sandbox
+from overt.lib.catalogue import say
+from overt.lib.redact import Redactor
+from overt.safety.policy import Sight
+from overt.sessions.resume import Resumed
+from overt.world.sandbox.choose import choose as choose_sandbox
+
+
+async def open_conversation(options: Options, setting: Setting | None = None) -> Conversation:
+    """Open a new or a recorded session. Without `setting`, the configuration is read first."""
+    setting = setting or read_setting(options)
+    log_notices: deque[Noticed] = deque()
+    redactor = make_redactor(setting)
+    sandbox = choose_sandbox(setting.config.sandbox.mode)
+    recorded = open_record(options, setting, log_notices.append)
+    resumed = recorded.resumed
+    opening = _opening_state(setting, recorded)
+    session = Session(opening, _name(recorded.log, options, redactor), redactor=redactor, log_notices=log_notices)
+    notices = [*setting.config.warnings, *filter(None, (setting.trust.warning, told_of_sandbox(sandbox)))]
+    notices += recorded.notices
+
+    hands = LateHands(setting, lambda: session.history, session.emit, redactor, recorded)
+    fragments = Fragments(options, setting, sandbox, redactor)
+    is_new = not options.resume and not options.continue_last
+    updates = ContextUpdates(
+        setting,
+        fragments,
+        hands,
+        notify=session.publish,
+        recorded=resumed.prefix.prefix if resumed and resumed.prefix else None,
+        reads_git_later=is_new and not options.interactive,
+    )
+    if is_new and options.interactive:
+        updates.start_reading_git()
+
+    mailbox = Mailbox()
+    gate = _make_gate(setting, hands, resumed, notices.append)
+    gate.asker = mailbox if options.interactive else None
+    models = Models(options, setting, redactor, session.publish)
+    found = await (models.find_as_before(resumed, notices.append) if resumed else models.find(""))
+    agents = Agents(
+        setting=setting,
+        session=session,
+        models=models,
+        gate=gate,
+        hands=hands,
+        fragments=fragments,
+        updates=updates,
+        redactor=redactor,
+        purse=SessionPurse(setting, recorded.id),
+    )
+    agent, prefix = agents.make(found, models.protocol(found, resumed), resumed)
+    notices += agents.notices
+    if found.entry.kind == "local":
+        notices.append(say("local.limits", model=found.model))
+    if resumed and resumed.last:
+        agent.assembler.recall(resumed.last.stable, resumed.last.stable_length)
+
+    session.subscribe(models.look_for_window, name="context window")
+    session.subscribe(updates.see, name="context updates")
+    session.subscribe(LedgerWriter(setting, session, models, session.publish).see, name="ledger", hidden=True)
+    session.subscribe(_expire_cache(setting), name="cache expiry")
+    conversation = Conversation(
+        agent,
+        prefix,
+        session=session,
+        services=Services(agents=agents, models=models, context=updates, workspace=hands, mailbox=mailbox),
+        resumed=resumed,
+        notices=notices,
+    )
+    if options.interactive:
+        agent.provider.warm(agent.assembler.opening(agent.prefix, agent.params))
+    return conversation
+
+
+def _opening_state(setting: Setting, recorded: Recorded) -> OpeningState:
+    resumed = recorded.resumed
+    if resumed is None:
+        return OpeningState(id=recorded.id, setting=setting, path=recorded.path, history=History())
+    return OpeningState(
+        id=recorded.id,
+        setting=setting,
+        path=recorded.path,
+        history=resumed.history,
+        marks=resumed.marks,
+        turn=resumed.turn,
+        mode=resumed.mode,
+    )
+
+
+def _name(log: Recorder, options: Options, redactor: Redactor) -> Recorder:
+    """Let the log begin with the name that `--name` gives the session."""
+    if not options.name:
+        return log
+    from overt.app.records.archive import name_of  # late: 9 ms
+
+    name = name_of(redactor.clean(options.name))
+    return Naming(log, name) if name else log
+
+
+def _make_gate(setting: Setting, hands: LateHands, resumed: Resumed | None, notify: Callable[[str], None]) -> Gate:
+    environment, project, workspace = setting.environment, setting.roots.project, setting.roots.workspace
+    permissions, sandbox = setting.config.permissions, setting.config.sandbox
+    always = load_always(environment, project)
+    if always.warning:
+        notify(always.warning)
+    mode = permissions.mode
+    if resumed and resumed.mode and setting.config.origin("permissions.mode") == "default":
+        mode = resumed.mode  # type: ignore[assignment]
+    return Gate(
+        Terms(
+            rules=(*permissions.rules, *always.rules),
+            fallback=permissions.fallback,
+            dont_ask=permissions.dont_ask,
+            dangerous_policy=permissions.dangerous_policy,
+            bare=sandbox.mode == "none",
+            write=sandbox.write,
+            network=sandbox.network,
+        ),
+        mode=mode,
+        sight=Sight(
+            root=workspace,
+            exists=lambda path: os.path.lexists(os.path.join(workspace, path)),
+            look=hands.look,
+            also=frozenset(permissions.dangerous),
+        ),
+        hands=hands,
+        remember=lambda rule: add_always(environment, project, rule),
+    )
+
+
+def _expire_cache(setting: Setting) -> Callable[[Event], None]:
+    """Delete old files of the cache in the background, once a turn has ended."""
+
+    def see(event: Event) -> None:
+        if isinstance(event, TurnEnded) and event.agent == "main":
+            start_expiry(setting.environment.cache_dir, setting.config.cache)
+
+    return see
