@@ -1,7 +1,6 @@
 """Make the agent of a session: one model with its prefix, tools, gate and capabilities."""
 
-from dataclasses import dataclass, field
-
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from overt.app.context_updates import ContextUpdates
@@ -34,8 +33,7 @@ from overt.tools.registry import tools_for
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agents:
+class Agents(Struct, frozen=True, kw_only=True):
     """Makes agents that differ in their model only: session, gate, capabilities and context are the same for all."""
 
     setting: Setting

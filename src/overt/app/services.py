@@ -1,6 +1,5 @@
 """What a conversation uses beside its session, as small interfaces; `app/start.py` names who implements them."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from msgspec import Struct
@@ -76,8 +75,7 @@ class WorkspaceSource(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+class Services(Struct, frozen=True, kw_only=True):
     agents: AgentSource
     models: ModelSource
     context: ContextSource

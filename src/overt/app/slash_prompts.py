@@ -24,7 +24,7 @@ async def init(conversation: Conversation, _argument: str) -> Done:
 
 
 def _prompt(name: str, **values: str) -> str:
-    text = read_text("overt.context.prompts", name).strip()
+    text = read_text("overt.context", f"prompts/{name}").strip()
     for key, value in values.items():
         text = text.replace(f"{{{key}}}", value)
     return text

@@ -31,13 +31,13 @@ def compact_calls() -> Fragment:
 
 
 def _prompt(key: str, name: str) -> Fragment:
-    text = read_text("overt.context.prompts", name).strip()
+    text = read_text("overt.context", f"prompts/{name}").strip()
     return Fragment(key=key, text=text, origin=Origin(kind="harness", where=f"context/prompts/{name}"))
 
 
 def shots(tools: Collection[str]) -> tuple[Message, ...]:
     """The examples, without those that use a tool which is not there."""
-    examples = decode(read_text("overt.context.prompts", "examples.json"), type=list[Example])
+    examples = decode(read_text("overt.context", "prompts/examples.json"), type=list[Example])
     fit = [each for each in examples if all(call["tool"] in tools for call, _ in each.steps)]
     return tuple(message for number, example in enumerate(fit) for message in _messages(number, example))
 

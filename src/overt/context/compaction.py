@@ -210,7 +210,7 @@ def worth_pruning(old: Sequence[Old], sizes: Sequence[int], *, steps: int, rates
 
 def instruction(focus: str = "") -> Message:
     """What asks the model for the summary; it is no part of the history."""
-    text = read_text("overt.context.prompts", "summary.md").strip()
+    text = read_text("overt.context", "prompts/summary.md").strip()
     if focus:
         text += f"\n\nThe user wants this above all to be kept: {focus}"
     return said(text, origin=Origin(kind="harness", where="context/prompts/summary.md"))

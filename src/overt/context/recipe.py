@@ -35,7 +35,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 def built_in_prompt() -> Fragment:
-    text = read_text("overt.context.prompts", "system.md").strip()
+    text = read_text("overt.context", "prompts/system.md").strip()
     return Fragment(key="system", text=text, origin=Origin(kind="harness", where="context/prompts/system.md"))
 
 

@@ -1,13 +1,13 @@
 """Data files of the package, read through its loader so that they work from a folder, a zip or one executable."""
 
-from importlib.util import find_spec
+import sys
 from os.path import dirname, join
 from typing import Any
 
 
 def read_bytes(package: str, name: str) -> bytes:
-    """The file `name` that lies beside the modules of `package`."""
-    spec = find_spec(package)
+    """The file `name` that lies beside the modules of `package`, of which one is calling."""
+    spec = sys.modules[package].__spec__
     if spec is None or spec.origin is None:
         raise FileNotFoundError(f"{package} has no place from which {name} could be read")
     loader: Any = spec.loader
