@@ -14,8 +14,8 @@ from overt.app.gauges import gauges
 from overt.app.options import Options
 from overt.app.slash import slash
 from overt.app.spending import Spending, Spent, cached_share, known_cost
+from overt.core.spend import Totals
 from overt.sessions.ledger import Booked, Ledger
-from overt.sessions.stats import Totals
 from overt.sessions.tail import Tail
 
 

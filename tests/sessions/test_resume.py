@@ -62,7 +62,7 @@ def test_the_last_mode_and_the_last_model_win() -> None:
         ModelSet(provider="p", model="m", by="x"),
         ModeSet(mode="auto", by="x"),
     ]
-    found = resume(entry(event) for event in chosen)
+    found = resume([entry(event) for event in chosen])
     assert (found.mode, found.provider, found.model) == ("auto", "p", "m")
 
 

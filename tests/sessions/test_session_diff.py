@@ -13,10 +13,7 @@ from overt.sessions.diff import Difference, MadeCall, Pair, Parting, Step, Told,
 from overt.sessions.entries import Entry
 
 USED = Usage(input=9, output=2)
-
-
-def costing(usage: Usage, price: Price | None) -> float | None:
-    return None if price is None or price.input is None else usage.input * price.input
+PRICE = Price(input=2e6, output=0.0)
 
 
 def sent(digest: str = "ab", length: int = 10) -> RequestSent:
@@ -32,7 +29,7 @@ def session(*per_turn: list[Event], price: Price | None = None) -> tuple[Told, .
         Entry[Event](v=1, seq=seq, ts=0.0, agent=event.agent, turn=turn, step=0, type="x", data=event)
         for seq, (turn, event) in enumerate(numbered, 1)
     ]
-    return turns(entries, costing)
+    return turns(entries)
 
 
 def asked(text: str, answer: str, digest: str = "ab") -> list[Event]:
@@ -54,7 +51,7 @@ def with_call(arguments: str, result: str = "ok", digest: str = "ab") -> list[Ev
 
 
 def test_a_turn_holds_its_prompt_its_steps_and_what_they_cost() -> None:
-    (only,) = session(with_call('{"path":"a"}'), price=Price(input=2.0))
+    (only,) = session(with_call('{"path":"a"}'), price=PRICE)
     look = MadeCall(name="read", arguments='{"path":"a"}', outcome="ok")
     assert only == Told(
         number=1,
@@ -71,19 +68,20 @@ def test_a_turn_holds_its_prompt_its_steps_and_what_they_cost() -> None:
 
 
 def test_summaries_and_titles_are_paid_by_the_turn_they_came_in() -> None:
-    small = ModelFacts(name="small", price=Price(input=1.0))
+    small = ModelFacts(name="small", price=Price(input=1e6))
     extra: list[Event] = [
+        replace(sent("ee"), purpose="summary"),
         Compacted(cause="asked", usage=Usage(input=5)),
         TitleSet(title="T", model="small", usage=Usage(input=3), about=small),
         TitleSet(title="By hand", model=""),
     ]
-    (only,) = session([*asked("go", "done"), *extra], price=Price(input=2.0))
+    (only,) = session([*asked("go", "done"), *extra], price=PRICE)
     assert (only.usage, only.cost) == (Usage(input=17, output=2), 18.0 + 10.0 + 3.0)
 
 
 def test_a_summary_that_was_of_no_use_is_paid_and_is_no_step() -> None:
     aside = replace(sent("ee"), purpose="summary")
-    (only,) = session([*asked("go", "done")[:3], aside, reply(Text(text="a summary"))], price=Price(input=2.0))
+    (only,) = session([*asked("go", "done")[:3], aside, reply(Text(text="a summary"))], price=PRICE)
     assert [step.said for step in only.steps] == ["done"]
     assert (only.usage, only.cost) == (USED + USED, 36.0)
 

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
+from overt.core.spend import Totals
 from overt.sessions.ledger import Booked
-from overt.sessions.stats import Group, Stats, Totals, stats
+from overt.sessions.stats import Group, Stats, stats
 
 NOW = 1_800_000_000.0
 HOUR, DAY = 3600.0, 86400.0

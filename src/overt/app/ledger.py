@@ -7,14 +7,15 @@ from overt.app.models import Models
 from overt.app.session import Session
 from overt.app.setting import Setting
 from overt.context.cache import CacheMeter
-from overt.context.cost import cost, savings
+from overt.core.cost import cost, savings
 from overt.core.events import Compacted, Event, Noticed, Replied, RequestSent
 from overt.core.settings import Price
+from overt.core.spend import Purpose
 from overt.core.usage import Usage
 from overt.lib.catalogue import say
 from overt.lib.paths import slug
 from overt.providers.discover import Found, is_local
-from overt.sessions.ledger import Booked, Ledger, Purpose
+from overt.sessions.ledger import Booked, Ledger
 
 FREE = Price(input=0.0, output=0.0, cached=0.0, cache_write=0.0)
 

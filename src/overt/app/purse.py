@@ -25,7 +25,7 @@ class SessionPurse:
         if not bound:
             return Looked()
         spent = self.spent()
-        from overt.context.cost import dollars  # late: 0.8 ms
+        from overt.core.cost import dollars  # late: 0.8 ms
 
         paid, most = dollars(spent.cost), dollars(bound)
         if spent.cost >= bound:

@@ -5,7 +5,7 @@ from overt.app.conversation import Conversation
 from overt.app.gauges import bound_of
 from overt.app.spending import Spending
 from overt.config.paths import read_environment
-from overt.context.cost import dollars
+from overt.core.cost import dollars
 from overt.core.events import Noticed
 from overt.lib.catalogue import say
 

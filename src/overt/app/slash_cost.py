@@ -7,9 +7,9 @@ from overt.app.conversation import Conversation
 from overt.app.records.statistics import usage_stats
 from overt.app.spending import Spending, cached_share, known_cost
 from overt.config.paths import read_environment
-from overt.context.cost import dollars
+from overt.core.cost import dollars
+from overt.core.spend import Totals
 from overt.lib.catalogue import say
-from overt.sessions.stats import Totals
 
 SHOWN = {"24 h": "stats.day", "7 d": "stats.week", "30 d": "stats.month", "total": "stats.total"}
 

@@ -3,7 +3,7 @@
 from overt.app.command_table import Done
 from overt.app.conversation import Conversation
 from overt.app.listing import ModelRow, list_models
-from overt.context.cost import dollars
+from overt.core.cost import dollars
 from overt.lib.catalogue import say
 
 

@@ -5,12 +5,13 @@ import asyncio
 from overt.app.command_table import Done
 from overt.app.conversation import Conversation
 from overt.config.paths import read_environment
-from overt.context.cost import dollars
+from overt.core.cost import dollars
 from overt.core.errors import SessionError
+from overt.core.spend import Totals
 from overt.engine.gate import told_of_sandbox
 from overt.lib.catalogue import say
 from overt.sessions.ledger import read
-from overt.sessions.stats import Totals, stats
+from overt.sessions.stats import stats
 
 
 async def status(conversation: Conversation, _argument: str) -> Done:

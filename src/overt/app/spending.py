@@ -5,8 +5,8 @@ import os
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
+from overt.core.spend import Totals
 from overt.sessions.ledger import NAME, Booked
-from overt.sessions.stats import Totals
 from overt.sessions.tail import Tail
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from overt.core.cache_estimate import CacheEstimate
 from overt.core.events import Compacted, Event, PrefixReset, Replied, RequestSent
 from overt.core.usage import Usage
 
@@ -61,12 +62,9 @@ class CacheMeter:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        self._sent: RequestSent | None = None
+        self._estimate = CacheEstimate()
         self._resets: tuple[str, ...] = ()
         self._number = 0
-        self._before: tuple[int, int] | None = None
-        self._bound: int | None = None
-        """What an unanswered request had in common with the last answered one: nobody knows that more was read."""
         self._reports = False
 
     def feed(self, event: Event) -> Step | None:
@@ -74,15 +72,14 @@ class CacheMeter:
         match event:
             case RequestSent():
                 self._number += 1
-                if self._sent and self._sent.purpose == "step":
-                    self._bound = self._shared(self._sent)
-                self._sent = event
+                self._estimate = self._estimate.send(event)
             case PrefixReset(cause=cause) if cause not in self._resets:
                 self._resets = (*self._resets, cause)
             case Replied(message=message, usage=usage) if message.origin.kind == "model":
                 return self._answered(usage)
             case Compacted(cause=cause, usage=usage):
-                step = self._answered(usage) if self._sent and self._sent.purpose == "summary" else None
+                request = self._estimate.waiting
+                step = self._answered(usage) if request and request.purpose == "summary" else None
                 self._resets = (*self._resets, f"compaction ({cause})")
                 return step
             case _:
@@ -93,14 +90,12 @@ class CacheMeter:
         return totals(self.steps)
 
     def _answered(self, usage: Usage) -> Step | None:
-        sent, self._sent = self._sent, None
-        if sent is None or not usage.input:
+        estimate, self._estimate = self._estimate, self._estimate.receive(usage)
+        if estimate.waiting is None or not usage.input:
             return None  # an answer that broke off, or a server that counts nothing
-        input_before, length_before = self._before or (usage.input, sent.length)
-        alike = min(self._shared(sent), length_before)
-        shared = input_before * alike // length_before if length_before else 0
-        possible = min(usage.input, max(shared, usage.cached))
-        main = sent.purpose == "step"
+        before = estimate.answered[0] if estimate.answered else 0
+        possible = estimate.possible(usage)
+        main = estimate.waiting.purpose == "step"
         resets = self._resets if main else ()
         step = Step(
             number=self._number,
@@ -108,19 +103,16 @@ class CacheMeter:
             cached=usage.cached,
             output=usage.output,
             possible=possible,
-            ideal=max(possible, input_before) if resets and self._before else possible,
+            ideal=max(possible, before) if resets else possible,
             summary=not main,
             resets=resets,
-            missed=self._missed(possible, usage.cached, resets, lost=input_before if self._before else 0),
+            missed=self._missed(possible, usage.cached, resets, lost=before),
         )
         self._reports = self._reports or usage.cached > 0
         if main:
-            self._before, self._resets, self._bound = (usage.input, sent.length), (), None
+            self._resets = ()
         self.steps.append(step)
         return step
-
-    def _shared(self, sent: RequestSent) -> int:
-        return sent.shared if self._bound is None else min(sent.shared, self._bound)
 
     def _missed(self, possible: int, cached: int, resets: tuple[str, ...], *, lost: int) -> str:
         if resets and lost - cached > _slack(lost):

@@ -1,6 +1,6 @@
 """Two sessions side by side: turns are paired, and the first place where they part is named."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, Literal
 
@@ -13,18 +13,16 @@ from overt.core.events import (
     PrefixSet,
     Replied,
     RequestSent,
-    TitleSet,
     ToolFinished,
     ToolStarted,
     TurnEnded,
     UserSpoke,
 )
 from overt.core.messages import Text
-from overt.core.settings import Price
+from overt.core.spend import Charge, Spend, fold_spend
 from overt.core.usage import Usage
 from overt.sessions.entries import Entry
 
-Costing = Callable[[Usage, Price | None], float | None]
 What = Literal["prompt", "request", "reply", "calls", "outcomes", "end", "missing"]
 
 
@@ -87,21 +85,16 @@ class Difference(Struct, frozen=True, kw_only=True):
 class _Telling:
     """Entries become turns."""
 
-    def __init__(self, costing: Costing) -> None:
+    def __init__(self) -> None:
         self.turns: dict[int, Told] = {}
-        self._costing = costing
-        self._price: Price | None = None
         self._model = ""
         self._sent = self._aside = False
-        self._aside_prices: dict[str, Price | None] = {}
         self._calls: dict[str, tuple[int, int, int]] = {}
 
     def take(self, entry: Entry[Event]) -> None:
         match entry.data:
-            case PrefixSet(about=about, model=model):
-                self._price, self._model = about.price if about else None, model
-            case TitleSet(usage=usage, about=about, model=model) if model:
-                self._spend(entry.turn, usage, about.price if about else self._price)
+            case PrefixSet(model=model):
+                self._model = model
             case UserSpoke(message=message, steered=False) if message.origin.kind == "user":
                 told = self._turn(entry.turn)
                 self._put(replace(told, prompt=told.prompt or message.text(), model=self._model))
@@ -110,13 +103,9 @@ class _Telling:
                 self._sent, self._aside = True, False
             case RequestSent():
                 self._aside = True
-            case Replied(usage=usage) if self._aside:  # a summary that was of no use
-                self._spend(entry.turn, usage, self._price)
-                self._aside = False
-            case Replied():
+            case Replied() if not self._aside:
                 self._reply(entry.turn, entry.data)
-            case Compacted(usage=usage):
-                self._spend(entry.turn, usage, self._price)
+            case Replied() | Compacted():  # a summary, of use or not
                 self._aside = False
             case ToolStarted(call=call) if call.id not in self._calls:
                 self._step(entry.turn, Step(calls=(MadeCall(name=call.name, arguments=call.arguments),)))
@@ -128,12 +117,11 @@ class _Telling:
             case _:
                 pass
 
-    def take_aside(self, entry: Entry[Event]) -> None:
-        """Another agent, as the one that finds a title: its turn pays for it."""
-        if isinstance(entry.data, PrefixSet):
-            self._aside_prices[entry.agent] = entry.data.about.price if entry.data.about else None
-        elif isinstance(entry.data, Replied | Compacted):
-            self._spend(entry.turn, entry.data.usage, self._aside_prices.get(entry.agent))
+    def pay(self, turn: int, charge: Charge) -> None:
+        """Add what a request cost to its turn, whichever agent sent it."""
+        told = self._turn(turn)
+        total = None if charge.cost is None or told.cost is None else told.cost + charge.cost
+        self._put(replace(told, usage=told.usage + charge.usage, cost=total))
 
     def _turn(self, number: int) -> Told:
         return self.turns.get(number) or Told(number=number, model=self._model)
@@ -157,7 +145,6 @@ class _Telling:
         self._put(replace(told, steps=(*before, step)))
         if self._sent:
             self._calls = {call.id: (turn, len(before), index) for index, call in enumerate(message.calls())}
-            self._spend(turn, reply.usage, self._price)
         self._sent = False
 
     def _outcome(self, call_id: str, text: str, *, failed: bool) -> None:
@@ -172,24 +159,19 @@ class _Telling:
         steps = (*told.steps[:at], replace(step, calls=tuple(calls)), *told.steps[at + 1 :])
         self._put(replace(told, steps=steps))
 
-    def _spend(self, turn: int, usage: Usage, price: Price | None) -> None:
-        told = self._turn(turn)
-        spent = self._costing(usage, price)
-        total = None if spent is None or told.cost is None else told.cost + spent
-        self._put(replace(told, usage=told.usage + usage, cost=total))
 
-
-def turns(entries: Iterable[Entry[Event]], costing: Costing, *, agent: str = "main") -> tuple[Told, ...]:
+def turns(entries: Iterable[Entry[Event]], *, agent: str = "main") -> tuple[Told, ...]:
     """The turns of one agent in which something was said or asked, with what other agents cost meanwhile.
 
     A `/compact` is one as well: nothing is said in it, but its summary was paid for.
     """
-    telling = _Telling(costing)
+    telling, spend = _Telling(), Spend()
     for entry in entries:
         if entry.agent == agent:
             telling.take(entry)
-        else:
-            telling.take_aside(entry)
+        before, spend = spend, fold_spend(spend, entry.data)
+        if spend.last and spend.last is not before.last:
+            telling.pay(entry.turn, spend.last)
     return tuple(told for told in telling.turns.values() if told.prompt or told.steps or told.usage != Usage())
 
 

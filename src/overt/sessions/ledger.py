@@ -8,16 +8,15 @@ import os
 import stat
 from collections.abc import Iterator
 from errno import ENOSPC
-from typing import Literal
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, Encoder
 
 from overt.core.errors import SessionError
+from overt.core.spend import Purpose
 from overt.sessions.log import make_private
 
 NAME = "ledger.jsonl"
-Purpose = Literal["step", "summary", "title"]
 
 
 class Booked(Struct, frozen=True, kw_only=True, omit_defaults=True):

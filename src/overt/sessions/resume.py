@@ -1,11 +1,12 @@
 """Going on where a session stopped: the same fold as live, then every call that was left open is answered."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from overt.core.events import Event, ModelSet, ModeSet, PrefixSet, RequestSent, SessionOpened, ToolFinished
+from overt.core.events import Event, ModelSet, ModeSet, PrefixSet, RequestSent, SessionOpened, ToolFinished, TurnStarted
 from overt.core.history import History, Mark, fold, fold_all, heal
+from overt.core.spend import Spend, fold_spend
 from overt.sessions.entries import Entry
 
 
@@ -13,7 +14,7 @@ class Resumed(Struct, frozen=True, kw_only=True):
     """`history` already holds the `healing` outcomes; whoever goes on writing records them first.
 
     `turn` and `step` are the last that were used. `provider` and `model` are the last that were chosen or used.
-    `last` is the last request that was sent, `marks` where each turn began.
+    `last` is the last request that was sent, `marks` where each turn began. `spend` counts all agents.
     """
 
     history: History
@@ -27,9 +28,10 @@ class Resumed(Struct, frozen=True, kw_only=True):
     model: str = ""
     last: RequestSent | None = None
     marks: tuple[Mark, ...] = ()
+    spend: Spend = Spend()
 
 
-def resume(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Resumed:
+def resume(entries: Sequence[Entry[Event]], *, agent: str = "main") -> Resumed:
     """Fold what one agent of a session lived through; the others' entries are their own."""
     turn = step = 0
     opened: SessionOpened | None = None
@@ -72,4 +74,28 @@ def resume(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Resumed:
         model=model,
         last=last,
         marks=tuple(marks),
+        spend=session_spend(entries),
     )
+
+
+def session_spend(entries: Sequence[Entry[Event]]) -> Spend:
+    """Return what a session cost. What a fork copied was paid in the session it was copied from."""
+    copied = _count_copied(entries)
+    spend = _fold(Spend(), entries[:copied])
+    return _fold(Spend(agents=spend.agents, turn_number=spend.turn_number), entries[copied:])
+
+
+def _fold(spend: Spend, entries: Sequence[Entry[Event]]) -> Spend:
+    for entry in entries:
+        if entry.turn > spend.turn_number:
+            spend = fold_spend(spend, TurnStarted(turn=entry.turn))
+        spend = fold_spend(spend, entry.data)
+    return spend
+
+
+def _count_copied(entries: Sequence[Entry[Event]]) -> int:
+    """Return how many entries at the start of a fork are copies: they are older than its own header."""
+    header = entries[0] if entries else None
+    if header is None or not isinstance(header.data, SessionOpened) or not header.data.parent:
+        return 0
+    return next((at for at, entry in enumerate(entries) if entry.ts > header.ts), len(entries))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from overt.core.spend import Totals
 from overt.sessions.ledger import Booked
 
 By = Literal["day", "model", "session", "project", "agent"]
@@ -16,26 +17,6 @@ AHEAD = DAY
 QUARTER = 900
 """Seconds; days begin at one of these in every time zone there is."""
 NO_DAY = "?"
-
-
-class Totals(Struct, frozen=True, kw_only=True):
-    """`unpriced` requests have no known cost, so `cost` and `saved` are what is known of the others."""
-
-    requests: int = 0
-    input: int = 0
-    cached: int = 0
-    cache_write: int = 0
-    output: int = 0
-    reasoning: int = 0
-    possible: int = 0
-    cost: float = 0.0
-    saved: float = 0.0
-    unpriced: int = 0
-
-    @property
-    def kept(self) -> float | None:
-        """The share of what a cache could have held that it did hold."""
-        return min(1.0, self.cached / self.possible) if self.possible else None
 
 
 class Group(Struct, frozen=True, kw_only=True):

@@ -8,10 +8,9 @@ from msgspec import Struct
 from overt.app.records.replay import State, Unlike, rerun
 from overt.app.records.replay_tools import Again, run_tools
 from overt.config.paths import read_environment
-from overt.context.cache import CacheMeter
-from overt.context.cost import cost, dollars
-from overt.core.events import Compacted, Event, PrefixSet, Replied, RequestSent, TitleSet
-from overt.core.settings import Price
+from overt.core.cost import dollars
+from overt.core.events import Event, RequestSent, TitleSet
+from overt.core.spend import Spend, fold_spend
 from overt.core.usage import Usage
 from overt.sessions.entries import Entry
 from overt.sessions.index import find
@@ -93,22 +92,15 @@ async def replay(reference: str, *, tools: bool = False) -> Report:
 
 
 def spending(entries: Sequence[Entry[Event]]) -> dict[int, Spent]:
-    """By the number of the entry of each request that was answered."""
-    found: dict[int, Spent] = {}
-    meters: dict[str, CacheMeter] = {}
-    prices: dict[str, Price | None] = {}
-    asked: dict[str, int] = {}
+    """Return what each answered request cost, by the number of its entry."""
+    costs: dict[int, Spent] = {}
+    sent: dict[str, int] = {}
+    spend = Spend()
     for entry in entries:
-        event = entry.data
-        step = meters.setdefault(entry.agent, CacheMeter()).feed(event)
-        if isinstance(event, PrefixSet):
-            prices[entry.agent] = event.about.price if event.about else None
-        elif isinstance(event, RequestSent):
-            asked[entry.agent] = entry.seq
-        elif isinstance(event, TitleSet):
-            price = event.about.price if event.about else None
-            found[entry.seq] = Spent(usage=event.usage, cost=cost(event.usage, price), ms=event.ms)
-        if step is not None and isinstance(event, Replied | Compacted):
-            spent = cost(event.usage, prices.get(entry.agent))
-            found[asked[entry.agent]] = Spent(usage=event.usage, possible=step.possible, cost=spent, ms=event.ms)
-    return found
+        before, spend = spend.last, fold_spend(spend, entry.data)
+        if isinstance(entry.data, RequestSent):
+            sent[entry.agent] = entry.seq
+        if (charge := spend.last) and charge is not before:
+            seq = entry.seq if isinstance(entry.data, TitleSet) else sent[entry.agent]
+            costs[seq] = Spent(usage=charge.usage, possible=charge.possible, cost=charge.cost, ms=charge.ms)
+    return costs

@@ -7,15 +7,16 @@ from msgspec import Struct
 from overt.app.setting import Setting
 from overt.config.paths import read_environment
 from overt.context.changes import why
-from overt.context.cost import cost, dollars
+from overt.core.cost import dollars
 from overt.core.events import Event, PrefixSet
+from overt.core.spend import Totals
 from overt.lib.paths import slug
 from overt.sessions.diff import Difference, MadeCall, Pair, Parting, Told, compare, turns
 from overt.sessions.entries import Entry
 from overt.sessions.index import find
 from overt.sessions.ledger import read
 from overt.sessions.load import load
-from overt.sessions.stats import By, Group, Stats, Totals, stats
+from overt.sessions.stats import By, Group, Stats, stats
 
 __all__ = [
     "By",
@@ -56,14 +57,10 @@ def compare_sessions(left: str, right: str) -> Compared:
     return Compared(
         left=one.id,
         right=other.id,
-        difference=compare(_turns(one.entries), _turns(other.entries)),
+        difference=compare(turns(one.entries), turns(other.entries)),
         prefixes=why(first, second) if first and second and first.fingerprint != second.fingerprint else "",
         damage=(*(f"{one.id}: {line}" for line in one.damage), *(f"{other.id}: {line}" for line in other.damage)),
     )
-
-
-def _turns(entries: tuple[Entry[Event], ...]) -> tuple[Told, ...]:
-    return turns(entries, cost)
 
 
 def _first_prefix(entries: tuple[Entry[Event], ...]) -> PrefixSet | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.context.cost import cost, dollars, savings
+from overt.core.cost import cost, dollars, savings
 from overt.core.settings import Price
 from overt.core.usage import Usage
 
