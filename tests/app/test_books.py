@@ -15,9 +15,10 @@ from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import follow
 from overt.app.start import open_conversation
-from overt.core.events import Event, Noticed, TextStreamed
+from overt.core.events import Event, Noticed, PrefixSet, TextStreamed
 from overt.lib.paths import slug
 from overt.sessions.ledger import Booked, read
+from overt.sessions.load import load
 
 USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 100_000, "prompt_tokens_details": {"cached_tokens": 400_000}}
 
@@ -35,10 +36,9 @@ def config(home: Path, server: ModelServer, more: str = "") -> None:
     folder = home / "home/.config/overt"
     folder.mkdir(parents=True, exist_ok=True)
     price = "price = { input = 2.0, output = 10.0, cached = 0.5 }"
-    (folder / "config.toml").write_text(
-        f'default_model = "here/priced"\n{more}\n[[providers]]\nname = "here"\nbase_url = "{server.url}"\n'
-        f'[[providers.models]]\nname = "priced"\n{price}\n[[providers.models]]\nname = "free"\n'
-    )
+    models = f'[[providers.models]]\nname = "priced"\n{price}\n[[providers.models]]\nname = "free"\n'
+    providers = (f'[[providers]]\nname = "{name}"\nbase_url = "{server.url}"\n{models}' for name in ("here", "there"))
+    (folder / "config.toml").write_text(f'default_model = "here/priced"\n{more}\n{"".join(providers)}')
 
 
 def played(
@@ -112,6 +112,16 @@ def test_a_model_on_this_machine_without_a_price_costs_nothing(home: Path) -> No
     played(home, [Turn(text="done", usage=USAGE)], "/model here/free", "go")
     (line,) = booked(home)
     assert (line.model, line.cost, line.saved) == ("free", 0.0, 0.0)
+
+
+def test_same_model_of_another_provider_is_booked_for_that_provider(home: Path) -> None:
+    """Nothing else that is recorded about the model differs; a resume records nothing about it anew."""
+    played(home, [Turn(text="done")] * 2, "go", "/model there/priced", "go on")
+    played(home, [Turn(text="done")], "and on", options=Options(directory=str(home / "work"), continue_last=True))
+    assert [line.provider for line in booked(home)] == ["here", "there", "there"]
+    (session,) = (home / "home/.local/share/overt/sessions").glob("*/*.jsonl")
+    entries = load(str(session)).entries
+    assert [entry.data.provider for entry in entries if isinstance(entry.data, PrefixSet)] == ["here", "there"]
 
 
 def test_a_session_that_is_not_kept_is_booked_all_the_same(home: Path) -> None:

@@ -325,7 +325,7 @@ def test_help_and_status_name_what_there_is(opened: Opener) -> None:
             assert model == f"environment/fake-model, mode review, sandbox {conversation.agent.hands.guess().kind}"
             assert session == f"Session {conversation.id}, turns so far: 1"
             assert context == f"Context: {used} tokens; the window of this model is not known"
-            spoken = conversation.session.usage
+            spoken = conversation.spend.session
             assert spent == f"Spent: {spoken.input} tokens sent (0 cached), {spoken.output} received, $0"
             assert cache.startswith("Cache: the server does not tell")
             assert offline.startswith("offline: no request leaves this machine")

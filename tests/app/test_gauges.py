@@ -1,4 +1,4 @@
-"""What a status line is told: read from the running conversation, the ledger and git's own file."""
+"""What a status line is told: read from the running conversation and git's own file."""
 
 import asyncio
 import os
@@ -13,10 +13,7 @@ from overt.app.branch import Branch
 from overt.app.gauges import gauges
 from overt.app.options import Options
 from overt.app.slash import slash
-from overt.app.spending import Spending, Spent, cached_share, known_cost
-from overt.core.spend import Totals
-from overt.sessions.ledger import Booked, Ledger
-from overt.sessions.tail import Tail
+from overt.core.events import TitleSet
 
 
 @pytest.fixture
@@ -44,78 +41,30 @@ def test_they_follow_the_conversation(opened: Opener, tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_what_earlier_runs_cost_is_there_after_a_resume(
-    opened: Opener, tmp_path: Path, a_home_of_its_own: Path
-) -> None:
-    def booked(session: str, turn: int, cost: float | None) -> Booked:
-        return Booked(ts=1.0, session=session, project="p", turn=turn, input=1000, cached=600, output=5, cost=cost)
-
-    data = str(a_home_of_its_own / ".local/share/overt")
+def test_title_of_a_person_wins_over_one_of_a_model_live_and_after_a_resume(opened: Opener, tmp_path: Path) -> None:
+    by_model = TitleSet(title="By a model", model="small", provider="here")
 
     async def main() -> None:
         async with opened([Turn(text="yes")]) as (conversation, _):
             await turn(conversation, "one")
+            conversation.record(by_model)
+            assert gauges(conversation).title == "By a model"
+            await slash(conversation, "/rename The cart")
+            conversation.record(by_model)
+            assert gauges(conversation).title == "The cart"
             id = conversation.id
-            gauges(conversation)
-            for line in (booked("someone", 9, 5.0), booked(id, 1, 0.25), booked(id, 2, 0.5), booked(id, 2, None)):
-                Ledger(data).book(line)
-            now = gauges(conversation)
-            assert (now.session_cost, now.unpriced) == (0.75, True)
-        async with opened([Turn(text="yes")], Options(directory=str(tmp_path), resume=id)) as (conversation, _):
-            again = gauges(conversation)
-            assert (again.session_cost, again.turn, again.title) == (0.75, 1, "one")
-            await turn(conversation, "two")
-            assert gauges(conversation).cost == 0.5  # what runs on this machine costs nothing more
+        async with opened([], Options(directory=str(tmp_path), resume=id)) as (conversation, _):
+            assert gauges(conversation).title == "The cart"
 
     asyncio.run(main())
 
 
-# ── spending ─────────────────────────────────────────────────────────────────────────────────────────────
+def test_name_given_at_the_start_is_shown_before_anything_is_recorded(opened: Opener, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened([], Options(directory=str(tmp_path), name="The cart")) as (conversation, _):
+            assert (gauges(conversation).title, os.path.exists(conversation.path)) == ("The cart", False)
 
-
-def line(session: str = "s", turn: int = 1, **more: float | None) -> Booked:
-    return Booked(ts=1.0, session=session, project="p", turn=turn, **more)  # type: ignore[arg-type]
-
-
-def test_only_what_was_added_is_read_and_only_of_this_session(tmp_path: Path) -> None:
-    data, ledger = str(tmp_path), Ledger(str(tmp_path))
-    ledger.book(line(cost=1.0, input=10))
-    fresh, whole = Spending(data, "s", fresh=True), Spending(data, "s")
-    assert fresh.read(1) == Spent(session=Totals(), turn=Totals())
-    assert whole.read(1).session == Totals(requests=1, input=10, cost=1.0)
-    ledger.book(line("other", cost=7.0))
-    ledger.book(line(turn=2, cost=0.5, saved=0.1, cached=5, input=10))
-    with open(ledger.path, "ab") as file:
-        file.write(b'{"session":"s", torn\n{"session":"s","ts":1.0,"project":"p","cost":9.0')  # the last has no end yet
-    second = Totals(requests=1, input=10, cached=5, cost=0.5, saved=0.1)
-    assert fresh.read(2) == Spent(session=second, turn=second)
-    assert whole.read(2) == Spent(session=Totals(requests=2, input=20, cached=5, cost=1.5, saved=0.1), turn=second)
-    assert whole.read(3).turn == Totals()
-    with open(ledger.path, "ab") as file:
-        file.write(b',"turn":3}\n')
-    assert (whole.read(3).turn.cost, whole.read(3).session.cost) == (9.0, 10.5)
-
-
-def test_a_cost_that_nobody_knows_is_not_nothing() -> None:
-    assert known_cost(Totals()) == 0.0
-    assert known_cost(Totals(requests=2, unpriced=2)) is None
-    assert known_cost(Totals(requests=2, unpriced=1, cost=0.5)) == 0.5
-    assert (cached_share(Totals()), cached_share(Totals(input=10, cached=5))) == (None, 0.5)
-
-
-def test_a_tail_follows_a_file_that_comes_grows_and_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    tail = Tail(str(path), b"!")
-    assert tail.fresh() == []
-    path.write_bytes(b"a!\nb\nc!\nd!")
-    assert tail.fresh() == [b"a!", b"c!"]
-    assert tail.fresh() == []
-    with path.open("ab") as file:
-        file.write(b"d\n" + b"x" * 3_000_000 + b"!\n")
-    assert [len(found) for found in tail.fresh()] == [3, 3_000_001]
-    path.write_bytes(b"new!\n")
-    assert tail.fresh() == [b"new!"]
-    assert Tail(str(tmp_path), b"!").fresh() == []
+    asyncio.run(main())
 
 
 # ── git ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 
@@ -24,7 +25,7 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS
+from overt.core.fragments import HARNESS, MODEL
 from overt.core.history import History
 from overt.core.messages import Text, said
 from overt.core.usage import Usage
@@ -181,9 +182,11 @@ def test_each_agent_has_its_own_history_live_and_resumed(tmp_path: Path, monkeyp
             session = conversation.session
             session.emit(UserSpoke(agent="main/explore-1", message=said("look around", origin=HARNESS)))
             await conversation.prompt("go")
-            found = said("nothing here", role="assistant", origin=HARNESS)
-            session.emit(Replied(agent="main/explore-1", message=found, finish="stop", usage=Usage(input=5)))
-            assert session.usage.input == 5 + sum(event.usage.input for event in replies(conversation.path))
+            (request, *_) = [entry.data for entry in load(conversation.path).entries if entry.type == "request"]
+            session.emit(replace(request, agent="main/explore-1"))
+            answer = said("nothing here", role="assistant", origin=MODEL)
+            session.emit(Replied(agent="main/explore-1", message=answer, finish="stop", usage=Usage(input=5)))
+            assert session.spend.session.input == 5 + sum(event.usage.input for event in replies(conversation.path))
             return conversation.path, dict(session.histories)
 
     path, live = asyncio.run(main())

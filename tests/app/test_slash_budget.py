@@ -71,7 +71,7 @@ async def test_a_budget_warns_once_and_then_refuses_the_next_request(here: Optio
         sent = len(server.posts)
         assert await prompted(conversation, "four") == ("limit", "budget", [over])
         assert len(server.posts) == sent
-        assert gauges(conversation).budget == 0.24
+        assert gauges(conversation).spend_limit == 0.24
         assert (await slash(conversation, "/budget $1")).lines == ("Budget: $1.00, spent $0.3000 (30 %)",)
         assert await prompted(conversation, "five") == ("done", "", [])
 
@@ -121,7 +121,6 @@ async def test_a_resumed_session_keeps_its_budget_and_what_it_spent(here: Option
 async def test_a_model_without_a_price_is_told_of(
     here: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("overt.app.ledger.is_local", lambda entry: False)
     for module in ("agents", "models", "opening"):
         monkeypatch.setattr(f"overt.app.{module}.is_local", lambda entry: False)
     async with shop([DIME] * 3, here) as (conversation, _):
@@ -140,7 +139,7 @@ async def test_what_is_no_amount_is_refused(here: Options) -> None:
             assert await refused(conversation, f"/budget {wrong}") == (
                 "/budget does not take that. It goes: /budget [DOLLARS | off]"
             )
-        assert conversation.history.budget is None
+        assert conversation.history.spend_limit is None
 
 
 # ── effort ───────────────────────────────────────────────────────────────────────────────────────────────

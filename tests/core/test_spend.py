@@ -52,7 +52,6 @@ def test_reply_is_charged_at_the_recorded_price_with_what_a_cache_could_have_hel
         agent="main",
         provider="here",
         model="big",
-        turn=3,
         purpose="step",
         usage=USAGE,
         possible=900_000,

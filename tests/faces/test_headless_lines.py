@@ -69,6 +69,7 @@ FILES = frozenset({"a", "b"})
     [
         (RunSummary(steps=1, tokens=950, session="ab12"), "1 step · 950 tokens · session ab12"),
         (RunSummary(steps=2, tokens=0), "2 steps · 0 tokens"),
+        (RunSummary(steps=2, tokens=9, cost="$0.0120", session="ab12"), "2 steps · 9 tokens · $0.0120 · session ab12"),
         (
             RunSummary(files=FILES, added=3, removed=1, steps=12, tokens=45_200, session="ab12", undoable=True),
             "2 files changed (+3 -1) · 12 steps · 45k tokens · session ab12 · undo: `overt undo`",

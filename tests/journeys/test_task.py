@@ -62,7 +62,7 @@ def assert_result(line: dict[str, Any], *, turns: int) -> None:
         "is_error": False,
         "num_turns": turns,
         "result": "All is mended.",
-        "total_cost_usd": None,
+        "total_cost_usd": 0.0,
         "modelUsage": {"fake-model": used},
         "permission_denials": [],
     }

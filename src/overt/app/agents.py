@@ -9,10 +9,10 @@ from overt.app.manner import Ground, Manner, efforts_of
 from overt.app.models import Models
 from overt.app.opening import FREE, prefix_event
 from overt.app.prefix import Fragments
-from overt.app.purse import SessionPurse
 from overt.app.services import Fallback
 from overt.app.session import Session
 from overt.app.setting import Setting
+from overt.app.spend_limit import SessionSpendLimit
 from overt.app.tool_protocol import conduct
 from overt.context.assemble import Assembler
 from overt.core.effects import Effect
@@ -44,7 +44,7 @@ class Agents(Struct, frozen=True, kw_only=True):
     fragments: Fragments
     updates: ContextUpdates
     redactor: Redactor
-    purse: SessionPurse
+    purse: SessionSpendLimit
     notices: list[str] = field(default_factory=list)
 
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from overt.app.prefix import Fragments, nested_names, reads_foreign
 from overt.app.setting import Setting
+from overt.app.spend_limit import spend_limit
 from overt.core.events import Event, Noticed, RequestSent
 from overt.core.foreign import our_tool
 from overt.core.fragments import Origin
@@ -131,7 +132,7 @@ class ContextUpdates:
     def _join_changes(self, history: History, agent: Agent) -> tuple[Message, ...]:
         """A resumed session knows the facts of the prefix that it was sent, even if another one is sent now."""
         mode, network = agent.gate.mode, agent.gate.terms.network
-        budget_usd = self._setting.config.limits.budget_usd if history.budget is None else history.budget
+        budget_usd = spend_limit(history, self._setting.config.limits.budget_usd)
         now = (mode, network, budget_usd, len(history.eras), agent.prefix)
         if now == self._settled:
             return ()  # all messages are looked at only if something may have changed

@@ -37,6 +37,7 @@ from overt.core.history import History, Mark, heal, last_exchange
 from overt.core.messages import Image, Message, Text, said
 from overt.core.ports import Answer, UnsavedEntry
 from overt.core.settings import Mode
+from overt.core.spend import Spend
 from overt.core.usage import Usage
 from overt.engine.agent import Agent
 from overt.engine.inbox import Inbox
@@ -95,6 +96,10 @@ class Conversation:
     @property
     def history(self) -> History:
         return self.session.history
+
+    @property
+    def spend(self) -> Spend:
+        return self.session.spend
 
     @property
     def turn(self) -> int:
@@ -218,13 +223,13 @@ class Conversation:
 
     async def _run_turn(self, spoken: Message | None, work: Work, reset: PrefixReset | None) -> TurnEnded:
         """Run and close a turn, and return its end. Whatever breaks in it ends this turn only."""
-        started, spent = monotonic(), self.session.usage
+        started = monotonic()
         if reset:
             self._reset(reset)
         failure = await failure_of(self._begin_and_work(spoken, work))
         if failure:
             self._end = failed_end(failure)
-        if unclosed := await failure_of(self._settle_and_close(spent, started)):
+        if unclosed := await failure_of(self._settle_and_close(started)):
             self._healing = tuple(heal(self.history))
             late_end = failed_end(unclosed)
             if self._ended_turn != self.turn:
@@ -235,14 +240,14 @@ class Conversation:
                 self.session.publish(Noticed(text=late_end.text, level="error"))
         return self._end
 
-    async def _settle_and_close(self, spent: Usage, started: float) -> None:
+    async def _settle_and_close(self, started: float) -> None:
         """Close the turn once everything is recorded that calls did to files, unless the user presses for it."""
         try:
             await asyncio.shield(asyncio.ensure_future(self._services.workspace.settled()))
         except asyncio.CancelledError:
             pass  # the turn is over as it is; what is not on record yet follows its end
         finally:
-            self._close_turn(self._end, spent, started)
+            self._close_turn(self._end, started)
 
     async def _begin_and_work(self, spoken: Message | None, work: Work) -> None:
         session, emit = self.session, self.session.emit
@@ -304,7 +309,7 @@ class Conversation:
     def _failed_request(self, error: ProviderError) -> TurnEnded:
         return TurnEnded(reason="error", text=self.redact(error.message), kind=error.kind)
 
-    def _close_turn(self, end: TurnEnded, spent: Usage, started: float) -> None:
+    def _close_turn(self, end: TurnEnded, started: float) -> None:
         """Leave a history that is valid whatever ended the turn."""
         session, emit = self.session, self.session.emit
         if streamed := session.end_turn():
@@ -313,7 +318,7 @@ class Conversation:
         for outcome in heal(self.history, self.agent.printed):
             emit(outcome)
         ms = round((monotonic() - started) * 1000)
-        self._end = replace(end, steps=end.steps or session.step, usage=session.usage - spent, ms=ms)
+        self._end = replace(end, steps=end.steps or session.step, usage=self.spend.turn.usage, ms=ms)
         emit(self._end)
         self._ended_turn = self.turn
         session.sync()
@@ -323,7 +328,7 @@ class Conversation:
 
     def _record_prefix(self) -> None:
         old, new = self._recorded_prefix, self._prefix
-        if old and (old.fingerprint, old.about, old.calls) == (new.fingerprint, new.about, new.calls):
+        if old == new:
             return
         if old and old.fingerprint != new.fingerprint:
             from overt.context import changes  # late: 1.2 ms

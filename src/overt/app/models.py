@@ -9,7 +9,6 @@ from overt.app.manner import Manner, manner_of
 from overt.app.opening import known_facts
 from overt.app.options import Options
 from overt.app.setting import Setting
-from overt.app.small import AGENT as TITLE_AGENT
 from overt.app.small import ask_title
 from overt.app.window import WindowSeeker, budget_of
 from overt.context.budget import Budget
@@ -37,8 +36,6 @@ class Models:
         self._providers: list[Provider] = []
         self._provided: tuple[object, ...] = ()
         self._window: tuple[Found, Budget] | None = None
-        self._used: dict[str, Found] = {}
-        self._small: Found | None = None
         self._seeker = WindowSeeker(setting.environment.variables, notify)
 
     @property
@@ -73,7 +70,7 @@ class Models:
         return self._protocols.get((found.entry.name, found.model), protocol)
 
     def use(self, found: Found, protocol: Manner) -> None:
-        self.current = self._used[found.model] = found
+        self.current = found
         self._protocols[found.entry.name, found.model] = protocol
 
     def fallback(self, error: ProviderError) -> Manner | None:
@@ -105,16 +102,11 @@ class Models:
         except OvertError as error:
             self._notify(Noticed(text=self._redactor.clean(f"small_model: {error.message}"), level="warning"))
             return
-        self._small = found
         try:
             # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
             await ask_title(provider, known_facts(found), self._redactor.clean(prompt), emit)
         finally:
             provider.close()
-
-    def used(self, model: str, agent: str) -> Found | None:
-        """Return what is known of a model that a request went to."""
-        return self._small if agent == TITLE_AGENT else self._used.get(model)
 
     def close_unused(self) -> None:
         while len(self._providers) > 1:

@@ -37,7 +37,7 @@ from overt.core.events import (
 from overt.core.history import History, fold, mark, note
 from overt.core.messages import Call
 from overt.core.ports import UnsavedEntry
-from overt.core.usage import Usage
+from overt.core.spend import fold_spend
 from overt.lib.catalogue import say
 from overt.lib.log import LOG
 from overt.lib.redact import Redactor
@@ -75,7 +75,7 @@ class Session:
         self.turn, self.step = opening.turn, 0
         self.marks = list(opening.marks)
         self.mode = opening.mode
-        self.usage = Usage()
+        self.spend = opening.spend
         self.calls: dict[str, Call] = {}
         self.denials: list[Denial] = []
         self.last_call_denied = False
@@ -164,9 +164,8 @@ class Session:
         self._publish_log_notices()
 
     def _fold(self, event: Event) -> None:
-        """State that is kept beside the histories. What other agents use counts for the session too."""
-        if isinstance(event, Replied | Compacted):
-            self.usage += event.usage
+        """Keep the state beside the histories. What other agents spend counts for the session too."""
+        self.spend = fold_spend(self.spend, event)
         if event.agent != MAIN:
             return
         match event:

@@ -9,6 +9,7 @@ from overt.core.events import Event, PermissionDecided
 from overt.core.history import History, Mark
 from overt.core.messages import Call
 from overt.core.ports import UnsavedEntry
+from overt.core.spend import Spend
 
 
 class Recorder(Protocol):
@@ -32,6 +33,7 @@ class OpeningState(Struct, frozen=True, kw_only=True):
     marks: tuple[Mark, ...] = ()
     turn: int = 0
     mode: str = ""
+    spend: Spend = Spend()
 
 
 class Denial(Struct, frozen=True, kw_only=True):

@@ -1,24 +1,22 @@
-"""`/budget`: what this session may cost."""
+"""`/budget`: the spend limit of this session."""
 
 from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
-from overt.app.gauges import bound_of
-from overt.app.spending import Spending
-from overt.config.paths import read_environment
+from overt.app.spend_limit import spend_limit
 from overt.core.cost import dollars
 from overt.core.events import Noticed
 from overt.lib.catalogue import say
 
 OFF = ("off", "none", "0")
-MOST = 1_000_000.0
+HIGHEST_LIMIT = 1_000_000.0
 
 
 async def budget(conversation: Conversation, argument: str) -> Done:
-    """A person may raise what a configuration has set: it is their money."""
+    """Show the limit, or set it. A person may raise what a configuration has set: it is their money."""
     if argument:
-        amount = _amount(argument)
-        text = say("budget.set", bound=dollars(amount)) if amount else say("budget.off")
-        conversation.record(Noticed(text=text, budget=amount))
+        limit = _amount(argument)
+        text = say("budget.set", bound=dollars(limit)) if limit else say("budget.off")
+        conversation.record(Noticed(text=text, budget=limit))
     return Done(lines=_lines(conversation))
 
 
@@ -26,17 +24,16 @@ def _amount(text: str) -> float:
     if text.lower() in OFF:
         return 0.0
     digits = text.removeprefix("$")
-    if not digits.isascii() or not digits.replace(".", "", 1).isdecimal() or not 0 < float(digits) <= MOST:
+    if not digits.isascii() or not digits.replace(".", "", 1).isdecimal() or not 0 < float(digits) <= HIGHEST_LIMIT:
         raise misused("budget")
     return float(digits)
 
 
 def _lines(conversation: Conversation) -> tuple[str, ...]:
-    bound = bound_of(conversation)
-    spent = Spending(read_environment().data_dir, conversation.id).read(conversation.turn).session
-    if not bound:
-        return (say("budget.none", spent=dollars(spent.cost)),)
-    agent = conversation.agent
+    agent, spent = conversation.agent, conversation.spend.session.cost
+    limit = spend_limit(conversation.history, agent.limits.budget_usd)
+    if not limit:
+        return (say("budget.none", spent=dollars(spent)),)
     unknown = () if agent.price else (say("budget.no_price", model=agent.params.model),)
-    share = f"{100 * spent.cost / bound:.0f}"
-    return (say("budget.state", bound=dollars(bound), spent=dollars(spent.cost), share=share), *unknown)
+    share = f"{100 * spent / limit:.0f}"
+    return (say("budget.state", bound=dollars(limit), spent=dollars(spent), share=share), *unknown)

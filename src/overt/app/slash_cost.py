@@ -5,8 +5,6 @@ import asyncio
 from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
 from overt.app.records.statistics import usage_stats
-from overt.app.spending import Spending, cached_share, known_cost
-from overt.config.paths import read_environment
 from overt.core.cost import dollars
 from overt.core.spend import Totals
 from overt.lib.catalogue import say
@@ -15,16 +13,12 @@ SHOWN = {"24 h": "stats.day", "7 d": "stats.week", "30 d": "stats.month", "total
 
 
 async def cost(conversation: Conversation, _argument: str) -> Done:
-    ledger = Spending(read_environment().data_dir, conversation.id)
-    spent = await asyncio.to_thread(ledger.read, conversation.turn)
-    lines = [
-        *([_line("cost.turn", spent.turn)] if spent.turn.requests else []),
-        _line("cost.session", spent.session),
-    ]
-    if spent.session.saved > 0:
-        lines.append(say("cost.saved", saved=dollars(spent.session.saved)))
-    if spent.session.unpriced:
-        lines.append(say("cost.unpriced", count=spent.session.unpriced))
+    spend = conversation.spend
+    lines = [*([_line("cost.turn", spend.turn)] if spend.turn.requests else []), _line("cost.session", spend.session)]
+    if spend.session.saved > 0:
+        lines.append(say("cost.saved", saved=dollars(spend.session.saved)))
+    if spend.session.unpriced:
+        lines.append(say("cost.unpriced", count=spend.session.unpriced))
     return Done(lines=(*lines, *conversation.cache.told()))
 
 
@@ -42,13 +36,11 @@ async def stats(conversation: Conversation, argument: str) -> Done:
 
 
 def _line(key: str, totals: Totals) -> str:
-    share = cached_share(totals)
-    known = known_cost(totals)
     return say(
         key,
         requests=totals.requests,
         input=totals.input,
-        cached="0" if share is None else f"{100 * share:.0f}",
+        cached=f"{100 * (totals.cached_share or 0):.0f}",
         output=totals.output,
-        cost=dollars(known) + ("+" if totals.unpriced and known is not None else ""),
+        cost=totals.describe_cost(),
     )

@@ -9,25 +9,25 @@ from overt.app.cache_expiry import start_expiry
 from overt.app.context_updates import ContextUpdates
 from overt.app.conversation import Conversation
 from overt.app.late_hands import LateHands
-from overt.app.ledger import LedgerWriter
 from overt.app.mailbox import Mailbox
 from overt.app.models import Models
 from overt.app.options import Options
 from overt.app.prefix import Fragments
-from overt.app.purse import SessionPurse
 from overt.app.record import Naming, Recorded, open_record
 from overt.app.secrets import make_redactor
 from overt.app.services import Services
 from overt.app.session import Session
-from overt.app.session_state import OpeningState, Recorder
+from overt.app.session_state import OpeningState
 from overt.app.setting import Setting, read_setting
+from overt.app.spend_limit import SessionSpendLimit
 from overt.config.always import add_always, load_always
-from overt.core.events import Event, Noticed, TurnEnded
-from overt.core.history import History
+from overt.core.events import Event, Noticed, TitleSet, TurnEnded
+from overt.core.history import History, fold
 from overt.engine.gate import Gate, Terms, told_of_sandbox
 from overt.lib.catalogue import say
 from overt.lib.redact import Redactor
 from overt.safety.policy import Sight
+from overt.sessions.ledger import LedgerWriter
 from overt.sessions.resume import Resumed
 from overt.world.sandbox.choose import choose as choose_sandbox
 
@@ -40,8 +40,9 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
     sandbox = choose_sandbox(setting.config.sandbox.mode)
     recorded = open_record(options, setting, log_notices.append)
     resumed = recorded.resumed
-    opening = _opening_state(setting, recorded)
-    session = Session(opening, _name(recorded.log, options, redactor), redactor=redactor, log_notices=log_notices)
+    name = _session_name(options, redactor)
+    log = Naming(recorded.log, name) if name else recorded.log
+    session = Session(_opening_state(setting, recorded, name), log, redactor=redactor, log_notices=log_notices)
     notices = [*setting.config.warnings, *filter(None, (setting.trust.warning, told_of_sandbox(sandbox)))]
     notices += recorded.notices
 
@@ -73,7 +74,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
         fragments=fragments,
         updates=updates,
         redactor=redactor,
-        purse=SessionPurse(setting, recorded.id),
+        purse=SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend),
     )
     agent, prefix = agents.make(found, models.protocol(found, resumed), resumed)
     notices += agents.notices
@@ -84,7 +85,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
 
     session.subscribe(models.look_for_window, name="context window")
     session.subscribe(updates.see, name="context updates")
-    session.subscribe(LedgerWriter(setting, session, models, session.publish).see, name="ledger", hidden=True)
+    session.subscribe(_make_ledger(setting, session).receive, name="ledger", hidden=True)
     session.subscribe(_expire_cache(setting), name="cache expiry")
     conversation = Conversation(
         agent,
@@ -99,29 +100,33 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
     return conversation
 
 
-def _opening_state(setting: Setting, recorded: Recorded) -> OpeningState:
-    resumed = recorded.resumed
-    if resumed is None:
-        return OpeningState(id=recorded.id, setting=setting, path=recorded.path, history=History())
+def _opening_state(setting: Setting, recorded: Recorded, name: str) -> OpeningState:
+    """Return the state after all that is recorded, and after the name, which the log records before its next event."""
+    resumed = recorded.resumed or Resumed(history=History())
     return OpeningState(
         id=recorded.id,
         setting=setting,
         path=recorded.path,
-        history=resumed.history,
+        history=fold(resumed.history, TitleSet(title=name, model="")),
         marks=resumed.marks,
         turn=resumed.turn,
         mode=resumed.mode,
+        spend=resumed.spend,
     )
 
 
-def _name(log: Recorder, options: Options, redactor: Redactor) -> Recorder:
-    """Let the log begin with the name that `--name` gives the session."""
+def _session_name(options: Options, redactor: Redactor) -> str:
+    """Return the name that `--name` gives the session, or an empty string."""
     if not options.name:
-        return log
+        return ""
     from overt.app.records.archive import name_of  # late: 9 ms
 
-    name = name_of(redactor.clean(options.name))
-    return Naming(log, name) if name else log
+    return name_of(redactor.clean(options.name))
+
+
+def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:
+    data_dir, project = setting.environment.data_dir, setting.roots.project
+    return LedgerWriter(data_dir, project, session.id, spend=session.spend, notify=session.publish)
 
 
 def _make_gate(setting: Setting, hands: LateHands, resumed: Resumed | None, notify: Callable[[str], None]) -> Gate:

@@ -31,9 +31,9 @@ def savings(usage: Usage, price: Price | None) -> float | None:
     if price is None:
         return None
     _, cached, written = _apart(usage)
-    if (cached and price.cached is None) or ((cached or written) and price.input is None):
-        return None
     full = price.input or 0.0
+    if (cached and price.cached is None and price.input != 0) or ((cached or written) and price.input is None):
+        return None
     write = full if price.cache_write is None else price.cache_write
     return (cached * (full - (price.cached or 0.0)) - written * (write - full)) / MILLION
 

@@ -9,7 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.events import Compacted, Event, Noticed, Pinned, PrefixReset, Replied, TodoSet, ToolFinished, UserSpoke
+from overt.core.events import (
+    Compacted,
+    Event,
+    Noticed,
+    Pinned,
+    PrefixReset,
+    Replied,
+    TitleSet,
+    TodoSet,
+    ToolFinished,
+    UserSpoke,
+)
 from overt.core.fragments import HARNESS, USER, Origin
 from overt.core.messages import Call, Message, Result, Text
 from overt.core.views import Failure, Todo
@@ -29,7 +40,8 @@ class History(Struct, frozen=True, kw_only=True):
     """`seen`: path → hash of the content the model last saw; it guards against blind overwriting.
 
     `eras` are the messages as they stood before each compaction, retry and rewind, so that every turn can be gone
-    back to. `pins` are texts of the person that no compaction touches, `budget` what they said it may cost, in dollars.
+    back to. `pins` are texts of the person that no compaction touches, `spend_limit` what they said it may cost, in
+    dollars. `title` is the name that a person gave the session last (`named`), else the last one that a model found.
     """
 
     messages: tuple[Message, ...] = ()
@@ -38,7 +50,9 @@ class History(Struct, frozen=True, kw_only=True):
     seen: dict[str, str] = {}
     eras: tuple[tuple[Message, ...], ...] = ()
     pins: tuple[str, ...] = ()
-    budget: float | None = None
+    spend_limit: float | None = None
+    title: str = ""
+    named: bool = False
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -92,8 +106,10 @@ def fold(history: History, event: Event) -> History:
             return replace(
                 history, messages=_compacted(history.messages, event), eras=(*history.eras, history.messages)
             )
-        case Noticed(budget=float(budget)):
-            return replace(history, budget=budget)
+        case Noticed(budget=float(limit)):
+            return replace(history, spend_limit=limit)
+        case TitleSet(title=title, model=model) if title and not (model and history.named):
+            return replace(history, title=title, named=not model)
         case Pinned(text=text, off=off):
             kept = tuple(pin for pin in history.pins if pin != text)
             return replace(history, pins=kept if off else (*kept, text))

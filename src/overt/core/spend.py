@@ -27,7 +27,6 @@ class Charge(Struct, frozen=True, kw_only=True):
     agent: str
     provider: str
     model: str
-    turn: int
     purpose: Purpose
     usage: Usage
     possible: int = 0
@@ -49,6 +48,16 @@ class Totals(Struct, frozen=True, kw_only=True):
     cost: float = 0.0
     saved: float = 0.0
     unpriced: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(
+            input=self.input,
+            output=self.output,
+            cached=self.cached,
+            cache_write=self.cache_write,
+            reasoning=self.reasoning,
+        )
 
     @property
     def kept(self) -> float | None:
@@ -156,7 +165,6 @@ def _charge(spend: Spend, event: Replied | Compacted | TitleSet, model: AgentMod
         agent=event.agent,
         provider=model.provider,
         model=model.model,
-        turn=spend.turn_number,
         purpose=purpose,
         usage=usage,
         possible=model.cache.possible(usage),

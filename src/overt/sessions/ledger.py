@@ -6,14 +6,18 @@ of processes may book at once; a line that a crash or a full disk tore is passed
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from errno import ENOSPC
+from time import time
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, Encoder
 
 from overt.core.errors import SessionError
-from overt.core.spend import Purpose
+from overt.core.events import Event, Noticed, RequestSent, TurnStarted
+from overt.core.spend import Charge, Purpose, Spend, fold_spend
+from overt.lib.catalogue import say
+from overt.lib.paths import slug
 from overt.sessions.log import make_private
 
 NAME = "ledger.jsonl"
@@ -80,6 +84,60 @@ class Ledger:
             data = b"\n" + data  # somebody was cut off in the middle of a line
         if os.write(descriptor, data) < len(data):
             raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+
+class LedgerWriter:
+    """Writes what each request of a session cost, as its events come in. `spend` is what was spent before.
+
+    `notify` gets one notice, for the first line that could not be written.
+    """
+
+    def __init__(
+        self, data_dir: str, project: str, session: str, *, spend: Spend, notify: Callable[[Noticed], None]
+    ) -> None:
+        self._ledger = Ledger(data_dir)
+        self._project = slug(project)
+        self._session = session
+        self._spend = spend
+        self._step = 0
+        self._notify = notify
+
+    def receive(self, event: Event) -> None:
+        before, self._spend = self._spend.last, fold_spend(self._spend, event)
+        if isinstance(event, TurnStarted):
+            self._step = 0
+        elif isinstance(event, RequestSent) and event.agent == "main":
+            self._step += 1
+        if (charge := self._spend.last) and charge is not before:
+            self._append(charge)
+
+    def _append(self, charge: Charge) -> None:
+        usage = charge.usage
+        error = self._ledger.book(
+            Booked(
+                ts=round(time(), 3),
+                session=self._session,
+                project=self._project,
+                agent=charge.agent,
+                provider=charge.provider,
+                model=charge.model,
+                turn=self._spend.turn_number,
+                step=self._step,
+                purpose=charge.purpose,
+                input=usage.input,
+                cached=usage.cached,
+                cache_write=usage.cache_write,
+                output=usage.output,
+                reasoning=usage.reasoning,
+                possible=charge.possible,
+                cost=charge.cost,
+                saved=charge.saved,
+                ms=charge.ms,
+            )
+        )
+        if error and self._ledger.missed == 1:
+            text = say("ledger.missed", path=self._ledger.path, why=error)
+            self._notify(Noticed(text=text, level="warning"))
 
 
 def read(data_dir: str) -> Iterator[Booked]:

@@ -95,7 +95,7 @@ def test_a_sandbox_that_is_off_or_lacks_walls_is_a_warning_and_outlives_the_cost
         ({"cost": 0.0}, "$0.31"),
         ({"cost": None, "session_cost": None, "unpriced": True}, "?"),
         ({"unpriced": True}, "$0.02 ($0.31+)"),
-        ({"budget": 5.0}, "$0.02 ($0.31/$5.00)"),
+        ({"spend_limit": 5.0}, "$0.02 ($0.31/$5.00)"),
     ],
 )
 def test_the_cost_is_told_as_far_as_it_is_known(change: dict[str, float | bool | None], expected: str | None) -> None:
@@ -105,7 +105,7 @@ def test_the_cost_is_told_as_far_as_it_is_known(change: dict[str, float | bool |
 
 @pytest.mark.parametrize(("spent", "style"), [(3.9, "muted"), (4.0, "warn"), (5.0, "error")])
 def test_a_budget_that_runs_out_is_seen(spent: float, style: str) -> None:
-    assert style_of(USUAL._replace(budget=5.0, session_cost=spent), "$5.00") == style
+    assert style_of(USUAL._replace(spend_limit=5.0, session_cost=spent), "$5.00") == style
 
 
 def test_a_window_that_nobody_knows_is_no_share() -> None:
@@ -128,7 +128,7 @@ def test_it_speaks_chinese(chinese: None) -> None:
 
 def test_every_placeholder_that_may_be_named_is_filled() -> None:
     assert tuple(sorted(PLACED)) == tuple(sorted(PLACEHOLDERS))
-    full = USUAL._replace(offline="set", title="the cart", budget=5.0)
+    full = USUAL._replace(offline="set", title="the cart", spend_limit=5.0)
     assert {name: plain(status_row(full, 99, template=f"{{{name}}}")) for name in PLACEHOLDERS} == {
         "model": "fake-model",
         "provider": "vendor",

@@ -80,7 +80,7 @@ def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[s
         "num_turns": end.steps,
         "result": end.text,
         "session_id": conversation.id,
-        "total_cost_usd": None,
+        "total_cost_usd": conversation.spend.turn.known_cost,
         "usage": tokens(end.usage),
         "modelUsage": {conversation.agent.params.model: tokens(end.usage)},
         "permission_denials": [

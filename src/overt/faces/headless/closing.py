@@ -12,8 +12,8 @@ from overt.lib.catalogue import say
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
-    """`files` were changed by tools, `command_files` counts those that commands changed. `session` is empty for a run
-    that was not recorded, and `undoable` says whether its changes can be taken back."""
+    """`files` were changed by tools, `command_files` counts those that commands changed. `cost` is empty for a run that
+    cost nothing, `session` for one that was not recorded, and `undoable` says whether its changes can be taken back."""
 
     files: frozenset[str] = frozenset()
     command_files: int = 0
@@ -21,6 +21,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     removed: int = 0
     steps: int = 0
     tokens: int = 0
+    cost: str = ""
     session: str = ""
     undoable: bool = False
 
@@ -60,6 +61,8 @@ def closing_line(run: RunSummary) -> str:
         parts.append(say("closing.by_commands", files=_count("file", run.command_files)))
     parts.append(_count("step", run.steps))
     parts.append(say("closing.tokens", tokens=short(run.tokens)))
+    if run.cost:
+        parts.append(run.cost)
     if run.session:
         parts.append(say("closing.session", id=run.session))
     if run.undoable and (run.files or run.command_files):

@@ -94,7 +94,7 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, chang
 
 
 def _summarize(conversation: Conversation, end: TurnEnded, changes: ChangeCounter) -> RunSummary:
-    hands = conversation.agent.hands
+    hands, spent = conversation.agent.hands, conversation.spend.turn
     return RunSummary(
         files=frozenset(changes.files),
         command_files=changes.command_files,
@@ -102,6 +102,7 @@ def _summarize(conversation: Conversation, end: TurnEnded, changes: ChangeCounte
         removed=changes.removed,
         steps=end.steps,
         tokens=end.usage.input + end.usage.output,
+        cost=spent.describe_cost() if spent.cost else "",
         session=conversation.id if conversation.path else "",
         undoable=bool(conversation.path) and isinstance(hands, LateHands) and hands.undo_enabled,
     )

@@ -13,7 +13,7 @@ BETWEEN = Span(" · ", "muted")
 NARROW = 8
 """Columns that are left of a model's name, however little room there is."""
 FULL, NEARLY = 0.75, 0.8
-"""Shares of the window and of the budget from which on they are shown as a warning."""
+"""Shares of the window and of the spend limit from which on they are shown as a warning."""
 
 ORDER = ("badge", "model", "mode", "sandbox", "offline", "context", "cost", "cache", "jobs", "branch", "hint")
 FIRST_TO_GO = ("hint", "branch", "cache", "offline", "safe", "session", "jobs", "tokens", "cost", "sandbox")
@@ -105,12 +105,12 @@ def _cost(gauges: Gauges, *, session: bool) -> list[Span]:
 def _session_cost(gauges: Gauges) -> Span:
     """With a plus where some requests have no known price."""
     more = "+" if gauges.unpriced and gauges.session_cost is not None else ""
-    bound = f"/{money(gauges.budget)}" if gauges.budget else ""
-    return Span(f"{money(gauges.session_cost)}{more}{bound}", _spent_style(gauges))
+    limit = f"/{money(gauges.spend_limit)}" if gauges.spend_limit else ""
+    return Span(f"{money(gauges.session_cost)}{more}{limit}", _spent_style(gauges))
 
 
 def _spent_style(gauges: Gauges) -> str:
-    share = (gauges.session_cost or 0.0) / gauges.budget if gauges.budget else 0.0
+    share = (gauges.session_cost or 0.0) / gauges.spend_limit if gauges.spend_limit else 0.0
     return "error" if share >= 1 else "warn" if share >= NEARLY else "muted"
 
 
@@ -150,8 +150,8 @@ PLACED: dict[str, Callable[[Gauges], Span]] = {
         Span(_percent(gauges.share), _context(gauges, tokens=False)[0].style) if gauges.limit else Span("")
     ),
     "cost": lambda gauges: Span(money(gauges.cost), "muted"),
-    "session_cost": lambda gauges: _session_cost(gauges._replace(budget=0.0)),
-    "budget": lambda gauges: Span(money(gauges.budget) if gauges.budget else "", _spent_style(gauges)),
+    "session_cost": lambda gauges: _session_cost(gauges._replace(spend_limit=0.0)),
+    "budget": lambda gauges: Span(money(gauges.spend_limit) if gauges.spend_limit else "", _spent_style(gauges)),
     "cache": lambda gauges: Span(_percent(gauges.cache), "muted"),
     "session_cache": lambda gauges: Span(_percent(gauges.session_cache), "muted"),
     "jobs": lambda gauges: Span(str(gauges.jobs) if gauges.jobs else "", "accent"),
