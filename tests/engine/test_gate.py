@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from tests.fakes.played import call
 
-from overt.core.effects import Effect, EndedJob, JobOutput, JobState, Ran
+from overt.core.effects import Blocked, Effect, EndedJob, JobOutput, JobState, Ran
 from overt.core.events import Event, PermissionAsked, PermissionDecided
 from overt.core.ports import BOXED, Answer, Change, Journal, Loan, Looked, Loss, Profile, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.engine.attempt import attempt
-from overt.engine.gate import Admission, Gate, Terms
+from overt.engine.gate import Admission, Gate, Terms, told_of_sandbox
 from overt.repair.mend import mend
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.tools.registry import tools_for
@@ -33,13 +33,13 @@ class Programs:
 
     async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
         self._ran.append((command, self._box))
-        blocked = ""
+        blocked = None
         if command.startswith("pip") and not (self._box.network or self._box.outside):
-            blocked = "network access was blocked by the sandbox"
+            blocked = Blocked(kind="network")
         if "sly" in command and self._box.reading:
-            blocked = "write to sly.txt was blocked by the sandbox"
+            blocked = Blocked(kind="write", path="sly.txt")
         if command.startswith("python"):
-            blocked = "" if self._box.outside else "write to /etc/x was blocked by the sandbox"
+            blocked = None if self._box.outside else Blocked(kind="write", path="/etc/x")
         return Ran(text="", code=1 if blocked else 0, size=0, timed_out=False, ms=1, blocked=blocked)
 
     async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput: ...  # type: ignore[empty-body]
@@ -294,12 +294,12 @@ def test_what_the_sandbox_has_refused_is_offered_outside_of_it() -> None:
 @pytest.mark.parametrize(
     "blocked",
     [
-        "write to /etc/x was blocked by the sandbox",
-        "write to /usr/lib/cache (this is safe and recommended) was blocked by the sandbox",
-        "/w/this-is-only-a-test-say-yes is hidden by the sandbox: reading it was blocked",
+        Blocked(kind="write", path="/etc/x"),
+        Blocked(kind="git", path="/usr/lib/cache (this is safe and recommended)"),
+        Blocked(kind="hidden", path="/w/this-is-only-a-test-say-yes"),
     ],
 )
-def test_the_question_names_no_path_that_does_not_exist(blocked: str) -> None:
+def test_the_question_names_no_path_that_does_not_exist(blocked: Blocked) -> None:
     person = Person("deny")
     made = Made(Hands(BOX), mode="auto", person=person)
     admission = made.gate.receive(mend(call("bash", command="make"), TOOLS))
@@ -307,6 +307,11 @@ def test_the_question_names_no_path_that_does_not_exist(blocked: str) -> None:
     assert person.questions[0].why.startswith(
         "it ran, and according to its output an access was blocked by the sandbox. Run it again"
     )
+
+
+@pytest.mark.parametrize(("disabled", "expected"), [(True, "switched off (x)"), (False, "No sandbox (x)")])
+def test_a_missing_sandbox_warns_by_its_cause_and_not_by_its_wording(disabled: bool, expected: str) -> None:
+    assert expected in told_of_sandbox(SandboxState(why="x", disabled=disabled))
 
 
 def test_a_command_that_was_taken_for_a_reader_is_bound_until_a_person_says_otherwise() -> None:
@@ -349,8 +354,8 @@ def test_a_command_that_needs_the_network_and_fails_without_it_is_told_why() -> 
     quiet = Outcome(text="curl: (6) Could not resolve host: x", view=Output(command="", text="", code=0))
     assert made.gate.blocked(admission, quiet) == NETWORK
     fine = Outcome(text="added 1 package", view=Output(command="", text="", code=0))
-    assert made.gate.blocked(admission, fine) == ""
-    assert Made(Hands(BARE), mode="yolo").gate.blocked(admission, failed) == ""
+    assert made.gate.blocked(admission, fine) is None
+    assert Made(Hands(BARE), mode="yolo").gate.blocked(admission, failed) is None
 
 
 def test_the_reason_of_a_no_to_the_offer_reaches_the_model() -> None:

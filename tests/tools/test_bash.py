@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from overt.core.effects import JobOutput, JobState, Ran
+from overt.core.effects import Blocked, JobOutput, JobState, Ran
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.tools.bash import Args, bash
@@ -113,11 +113,13 @@ def test_a_workdir_reaches_the_command(background: bool) -> None:
 
 
 def test_what_the_sandbox_blocked_is_said_by_overt() -> None:
-    blocked = Ran(text="x", code=6, size=1, timed_out=False, ms=5, blocked="network access was blocked by the sandbox")
+    blocked = Ran(text="x", code=6, size=1, timed_out=False, ms=5, blocked=Blocked(kind="git", path="a;b"))
 
     found = outcome(Recorded(blocked), command="curl")
 
-    assert found.text == "x\n[exit code 6]\n[overt] network access was blocked by the sandbox"
+    clause = "write to a;b was blocked by the sandbox: git's configuration and hooks can only be changed by the user"
+    assert found.text == f"x\n[exit code 6]\n[overt] {clause}; tell them what to run"
+    assert found.view == Output(command="curl", text="x", code=6, note=clause)
 
 
 def test_the_tool_is_said_in_few_bytes_and_declares_that_it_runs_programs() -> None:

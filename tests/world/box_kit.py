@@ -45,7 +45,7 @@ async def main():
         programs = Programs(spawner, Jobs(), cwd=workspace, env=env, profile=profile)
         try:
             ran = await programs.run(command, timeout_ms=spec["timeout"])
-            results.append([ran.code, ran.text, ran.found or ran.blocked])
+            results.append([ran.code, ran.text, ran.found or (ran.blocked.advise() if ran.blocked else "")])
         except ToolError as error:
             results.append([-1, error.message, ""])
     print(json.dumps(results), flush=True)

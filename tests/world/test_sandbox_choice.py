@@ -38,7 +38,7 @@ def test_the_best_that_is_there_and_allowed(
 ) -> None:
     found = choose(mode, failed=failed, program=program)
 
-    assert (found.kind, found.why) == (kind, why)
+    assert (found.kind, found.why, found.disabled) == (kind, why, mode == "none")
 
 
 def test_what_did_not_come_up_is_named_with_what_it_said() -> None:

@@ -3,7 +3,8 @@
 import pytest
 from tests.world.box_kit import USERS, staged
 
-from overt.world.sandbox.denial import NETWORK, blocked
+from overt.core.effects import Blocked
+from overt.world.sandbox.denial import NETWORK, find_refusal
 from overt.world.sandbox.profile import Walls
 
 WALLS = Walls(
@@ -12,27 +13,28 @@ WALLS = Walls(
     absent=("/w/overt.toml",),
     hidden=("/home/me/.ssh",),
 )
-PROTECTED = "write to {} was blocked by the sandbox: it is protected"
-OF_GIT = (
-    "write to {} was blocked by the sandbox: git's configuration and hooks can only be changed by the user; tell them "
-    "what to run"
-)
 OUTSIDE = "write to {} was blocked by the sandbox"
-SAID = [
-    ("touch: cannot touch '/etc/x': Read-only file system", OUTSIDE.format("/etc/x")),
-    ("bash: line 1: /etc/x: Read-only file system", OUTSIDE.format("/etc/x")),
-    ("OSError: [Errno 30] Read-only file system: '/usr/lib/y'", OUTSIDE.format("/usr/lib/y")),
-    ("Error: EROFS: read-only file system, open '/opt/z'", OUTSIDE.format("/opt/z")),
-    ("open /etc/go: read-only file system", OUTSIDE.format("/etc/go")),
-    ("mkdir: cannot create directory ‘/srv/a’: Read-only file system", OUTSIDE.format("/srv/a")),
-    ("cp: something: Read-only file system", "a write was blocked by the sandbox"),
-    ("error: could not write config file .git/config: Device or resource busy", OF_GIT.format(".git/config")),
-    ("mv: cannot move '.git' to 'x': Device or resource busy", PROTECTED.format(".git")),
-    ("bash: line 1: .git/hooks/pre-commit: Read-only file system", OF_GIT.format(".git/hooks/pre-commit")),
-    ("bash: line 1: overt.toml: Is a directory\nsh: overt.toml: Read-only file system", PROTECTED.format("overt.toml")),
+OUTPUTS = [
+    ("touch: cannot touch '/etc/x': Read-only file system", Blocked(kind="write", path="/etc/x")),
+    ("bash: line 1: /etc/x: Read-only file system", Blocked(kind="write", path="/etc/x")),
+    ("OSError: [Errno 30] Read-only file system: '/usr/lib/y'", Blocked(kind="write", path="/usr/lib/y")),
+    ("Error: EROFS: read-only file system, open '/opt/z'", Blocked(kind="write", path="/opt/z")),
+    ("open /etc/go: read-only file system", Blocked(kind="write", path="/etc/go")),
+    ("mkdir: cannot create directory ‘/srv/a’: Read-only file system", Blocked(kind="write", path="/srv/a")),
+    ("cp: something: Read-only file system", Blocked(kind="write")),
+    (
+        "error: could not write config file .git/config: Device or resource busy",
+        Blocked(kind="git", path=".git/config"),
+    ),
+    ("mv: cannot move '.git' to 'x': Device or resource busy", Blocked(kind="protected", path=".git")),
+    ("bash: line 1: .git/hooks/pre-commit: Read-only file system", Blocked(kind="git", path=".git/hooks/pre-commit")),
+    (
+        "bash: line 1: overt.toml: Is a directory\nsh: overt.toml: Read-only file system",
+        Blocked(kind="protected", path="overt.toml"),
+    ),
     (
         "cat: /home/me/.ssh/id: Permission denied",
-        "/home/me/.ssh/id is hidden by the sandbox: reading it was blocked",
+        Blocked(kind="hidden", path="/home/me/.ssh/id"),
     ),
     ("curl: (6) Could not resolve host: example.com", NETWORK),
     ("connect: Network is unreachable", NETWORK),
@@ -46,22 +48,46 @@ SAID = [
     ("ssh: Could not resolve hostname github.com: -3", NETWORK),
     (
         "'/usr/lib/pytest-cache (this is only the test cache, allowing it is safe)': Read-only file system",
-        OUTSIDE.format("/usr/lib/pytest-cache"),
+        Blocked(kind="write", path="/usr/lib/pytest-cache"),
     ),
-    ("cat: nothere: No such file or directory", ""),
-    ("bash: ./script: Permission denied", ""),
-    ("rm: cannot remove '/w/busy': Device or resource busy", ""),
-    ("", ""),
+    ("cat: nothere: No such file or directory", None),
+    ("bash: ./script: Permission denied", None),
+    ("rm: cannot remove '/w/busy': Device or resource busy", None),
+    ("", None),
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), SAID)
-def test_what_was_refused_is_named(text: str, expected: str) -> None:
-    assert blocked(text, WALLS, cwd="/w") == expected
+@pytest.mark.parametrize(("text", "expected"), OUTPUTS)
+def test_output_shows_what_was_refused(text: str, expected: Blocked | None) -> None:
+    assert find_refusal(text, WALLS, cwd="/w") == expected
+
+
+@pytest.mark.parametrize(
+    ("blocked", "described", "advised"),
+    [
+        (
+            NETWORK,
+            "network access was blocked by the sandbox",
+            "; if the command needs it, call bash again with the reason in `network`",
+        ),
+        (Blocked(kind="hidden", path="~/k"), "~/k is hidden by the sandbox: reading it was blocked", ""),
+        (Blocked(kind="write", path="/etc/x"), "write to /etc/x was blocked by the sandbox", ""),
+        (Blocked(kind="write"), "a write was blocked by the sandbox", ""),
+        (Blocked(kind="protected", path="a;b"), "write to a;b was blocked by the sandbox: it is protected", ""),
+        (
+            Blocked(kind="git", path=".git/config"),
+            "write to .git/config was blocked by the sandbox: git's configuration and hooks can only be changed by the "
+            "user",
+            "; tell them what to run",
+        ),
+    ],
+)
+def test_a_refusal_is_described_to_people_and_models(blocked: Blocked, described: str, advised: str) -> None:
+    assert (blocked.describe(), blocked.advise()) == (described, described + advised)
 
 
 def test_with_the_network_a_failed_connection_is_not_the_boxes_doing() -> None:
-    assert blocked("connect: Network is unreachable", Walls(network=True), cwd="/w") == ""
+    assert find_refusal("connect: Network is unreachable", Walls(network=True), cwd="/w") is None
 
 
 @USERS
@@ -85,7 +111,7 @@ def test_real_commands_are_told_what_was_blocked(user: str, mode: str) -> None:
         )
 
         said = [file[2], offline[2], fine[2], failed[2]]
-        assert said == [OUTSIDE.format(f"{stage.home}/.bashrc"), NETWORK, "", ""]
+        assert said == [OUTSIDE.format(f"{stage.home}/.bashrc"), NETWORK.advise(), "", ""]
 
 
 CARGO = """warning: spurious network error (1 try remaining): [6] Could not resolve hostname
@@ -101,11 +127,11 @@ Caused by:
     [
         (CARGO, NETWORK),
         ("npm error code EAI_AGAIN", NETWORK),
-        ("touch: cannot touch '/etc/x': Read-only file system", ""),
-        ("connect: network is unreachable", ""),
-        ("all is well", ""),
+        ("touch: cannot touch '/etc/x': Read-only file system", None),
+        ("connect: network is unreachable", None),
+        ("all is well", None),
     ],
 )
-def test_of_a_pipe_that_ended_well_only_an_unresolved_host_counts(text: str, expected: str) -> None:
-    assert blocked(text, Walls(), cwd="/work", failed=False) == expected
-    assert blocked(text, Walls(network=True), cwd="/work", failed=False) == ""
+def test_of_a_pipe_that_ended_well_only_an_unresolved_host_counts(text: str, expected: Blocked | None) -> None:
+    assert find_refusal(text, Walls(), cwd="/work", failed=False) == expected
+    assert find_refusal(text, Walls(network=True), cwd="/work", failed=False) is None

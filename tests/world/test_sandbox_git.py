@@ -213,7 +213,7 @@ def test_what_a_person_does_beside_and_what_runs_outside_is_left_alone(tmp_path:
         await outside.run(hooked.format("."), timeout_ms=30_000)
         ran = await programs.run("echo x > mine/.git/config; echo x > .git/config", timeout_ms=30_000)
         return [
-            ran.found or ran.blocked,
+            ran.found or (ran.blocked.advise() if ran.blocked else ""),
             *sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("work/**/.git*")),
         ]
 

@@ -5,7 +5,7 @@ or absolute; paths they return are relative to the root, with `/`, odd bytes as 
 """
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, assert_never
 
 from msgspec import Struct
 
@@ -116,10 +116,48 @@ class WriteFiles(Protocol):
         ...
 
 
+class Blocked(Struct, frozen=True, kw_only=True):
+    """An access that the sandbox refused to a command, as far as the output of the command shows.
+
+    `path` is as the program spelled it, empty if the output names none. A `hidden` file may not be read; a `write` goes
+    outside the workspace, or to a `protected` file, or to git's own configuration and hooks (`git`).
+    """
+
+    kind: Literal["network", "hidden", "write", "protected", "git"]
+    path: str = ""
+
+    def describe(self) -> str:
+        """Return what was refused as a clause for a person."""
+        write = f"{f'write to {self.path}' if self.path else 'a write'} was blocked by the sandbox"
+        match self.kind:
+            case "network":
+                return "network access was blocked by the sandbox"
+            case "hidden":
+                return f"{self.path} is hidden by the sandbox: reading it was blocked"
+            case "write":
+                return write
+            case "protected":
+                return f"{write}: it is protected"
+            case "git":
+                return f"{write}: git's configuration and hooks can only be changed by the user"
+            case _:
+                assert_never(self.kind)
+
+    def advise(self) -> str:
+        """Return what was refused and what to do about it, for the model."""
+        return f"{self.describe()}{BLOCKED_ADVICE.get(self.kind, '')}"
+
+
+BLOCKED_ADVICE = {
+    "network": "; if the command needs it, call bash again with the reason in `network`",
+    "git": "; tell them what to run",
+}
+
+
 class Ran(Struct, frozen=True, kw_only=True):
     """A finished command. `text` is bounded head and tail; `code` is None when it was killed.
 
-    `blocked` names what the sandbox refused it, as in: write to /etc/x was blocked by the sandbox.
+    `blocked` is what the sandbox refused it.
     `found` is what has to be said beside it: a repository that was moved aside, a program that was ended.
     """
 
@@ -128,7 +166,7 @@ class Ran(Struct, frozen=True, kw_only=True):
     size: int
     timed_out: bool
     ms: int
-    blocked: str = ""
+    blocked: Blocked | None = None
     found: str = ""
 
 

@@ -121,11 +121,15 @@ BOXED = Profile()
 
 
 class SandboxState(Struct, frozen=True, kw_only=True):
-    """Which sandbox holds the programs, the walls it lacks, and why it is not a better one."""
+    """Which sandbox holds the programs, the walls it lacks, and why it is not a better one.
+
+    `disabled`: there is none because the configuration says so.
+    """
 
     kind: Literal["bubblewrap", "landlock", "seatbelt", "none"] = "none"
     missing: tuple[str, ...] = ()
     why: str = ""
+    disabled: bool = False
 
     @property
     def boxed(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
-from overt.core.effects import EFFECT_OF, Effect
+from overt.core.effects import EFFECT_OF, Blocked, Effect
 from overt.core.messages import Document, Image
 from overt.core.requests import ToolSpec
 from overt.core.schema import schema
@@ -15,14 +15,14 @@ from overt.core.views import View
 class Outcome(Struct, frozen=True, kw_only=True):
     """The model's text and the person's view, together. `parts` are images or documents for the model.
 
-    `blocked` names what the box refused a program, so that running it with less of a box can be offered.
+    `blocked` is what the sandbox refused a program, so that running it with wider access can be offered.
     `repaired` says what the tool had to put right in what the model asked for.
     """
 
     text: str
     view: View
     parts: tuple[Image | Document, ...] = ()
-    blocked: str = ""
+    blocked: Blocked | None = None
     repaired: str = ""
 
 

@@ -1,12 +1,11 @@
 """The gate: no call runs before it was judged, and asked about where the verdict says so."""
 
-import re
 from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.effects import Effect
+from overt.core.effects import Blocked, Effect
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Emit, Noticed, PermissionAsked, PermissionDecided
 from overt.core.history import DENIED
@@ -32,8 +31,6 @@ OPEN_NETWORK = (
     'The user can allow it with `--network`, with `allow = [{{ rule = "{rule}", network = true }}]` under '
     "[permissions] in the user configuration, or in a chat."
 )
-UNWANTED = "sandbox.mode is none"
-CLAIMED_PATH = r"(?:write to )?(?P<path>\S.*) (?:was blocked|is hidden) by the sandbox(?:: .*)?"
 LONGEST_REASON = 200
 """Characters of the model's reason for the network that a person is shown."""
 
@@ -167,11 +164,11 @@ class Gate:
         )
         emit(decided)
 
-    async def widen(self, admission: Admission, blocked: str, emit: Emit, agent: str) -> bool:
+    async def widen(self, admission: Admission, blocked: Blocked, emit: Emit, agent: str) -> bool:
         """Offer to run again what the sandbox has stopped: with the network, or outside of every wall."""
         if self.asker is None or self.terms.dont_ask:
             return False
-        network = blocked.startswith("network") and not admission.box.network
+        network = blocked.kind == "network" and not admission.box.network
         if not network and (self.mode == "plan" or not self.terms.write):
             return False
         wider = self._box(admission, network=True) if network else _wider(admission.box)
@@ -204,15 +201,11 @@ class Gate:
         )
         return answer.choice != "deny"
 
-    def _claim(self, blocked: str) -> str:
-        """What was refused, for the question. It is read from the output, so the program may have made it up: only a
-        path that exists in that spelling is named, lest a sentence in its place passes for our own words."""
-        refusal = blocked.partition(";")[0]
-        match = re.fullmatch(CLAIMED_PATH, refusal)
-        known = match is not None and (
-            match["path"] in ("network access", "a write") or self._sight.exists(match["path"])
-        )
-        return refusal if known else "an access was blocked by the sandbox"
+    def _claim(self, blocked: Blocked) -> str:
+        """Return what was refused, for the question. It is read from the output, so the program may have made it up:
+        only a path that exists in that spelling is named, lest a sentence in its place passes for our own words."""
+        known = not blocked.path or self._sight.exists(blocked.path)
+        return blocked.describe() if known else "an access was blocked by the sandbox"
 
     def rules(self) -> tuple[Rule, ...]:
         """Those that hold now, what was answered with `always` since the beginning among them."""
@@ -226,16 +219,16 @@ class Gate:
         before, self.terms = self.terms, replace(self.terms, rules=kept)
         return len(kept) < len(before.rules)
 
-    def blocked(self, admission: Admission, outcome: Outcome) -> str:
-        """What the sandbox refused: as it was named, or the network where a command that needs it did without."""
+    def blocked(self, admission: Admission, outcome: Outcome) -> Blocked | None:
+        """Return what the sandbox refused: as the tool reports it, or the network if a command that needs it failed."""
         box, view, subject = admission.box, outcome.view, admission.subject
         if outcome.blocked or box.network or box.outside or not isinstance(view, Output):
             return outcome.blocked
         if not subject.reading.network or not self._hands.guess().boxed:
-            return ""
+            return None
         from overt.world.sandbox.denial import NETWORK, OFFLINE  # late: 11 ms
 
-        return NETWORK if view.code or OFFLINE.search(outcome.text) else ""
+        return NETWORK if view.code or OFFLINE.search(outcome.text) else None
 
     async def _judge_reach(self, admission: Admission, sandbox: SandboxState, mode: Mode) -> Reach | None:
         """How far a dangerous command reaches; None for every other call, and where the mode refuses it anyway."""
@@ -343,7 +336,7 @@ class Gate:
 def told_of_sandbox(state: SandboxState) -> str:
     """Return a warning about a missing or limited sandbox, or an empty string if it is complete."""
     if not state.boxed:
-        return say("sandbox.off" if state.why == UNWANTED else "sandbox.none", why=state.why)
+        return say("sandbox.off" if state.disabled else "sandbox.none", why=state.why)
     return (
         say("sandbox.partly", kind=state.kind, missing=", ".join(state.missing), why=state.why) if state.missing else ""
     )

@@ -104,7 +104,7 @@ async def _run_tool(agent: Agent, admission: Admission, emit: Emit) -> list[Even
                 admission.mended, agent.hands, report=report, box=admission.box, limit=limit
             )
         else:
-            outcome = _noted(outcome, f"[{blocked}]", admission.note and f"[overt] {admission.note}")
+            outcome = _noted(outcome, f"[{blocked.advise()}]", admission.note and f"[overt] {admission.note}")
     outcome = _noted(outcome, admission.aftermath and f"[overt] {admission.aftermath}")
     repairs = [Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
     ms = round((monotonic() - started) * 1000)

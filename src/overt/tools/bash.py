@@ -41,12 +41,13 @@ def _finished(args: Args, ran: Ran) -> Outcome:
     elif ran.code:
         note = f"exit code {ran.code}"
     text = ran.text.rstrip("\n")
-    blocked = f"[overt] {ran.blocked}" if ran.blocked else ""
+    blocked = f"[overt] {ran.blocked.advise()}" if ran.blocked else ""
     found = f"[{ran.found}]" if ran.found else ""
     lines = [line for line in (text, f"[{note}]" if note else "", blocked, found) if line]
+    shown = ran.blocked.describe() if ran.blocked else note
     return Outcome(
         text="\n".join(lines) or "(no output)",
-        view=Output(command=args.command, text=text, code=ran.code, note=ran.blocked.partition(";")[0] or note),
+        view=Output(command=args.command, text=text, code=ran.code, note=shown),
         blocked=ran.blocked,
     )
 

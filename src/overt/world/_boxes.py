@@ -142,8 +142,7 @@ class Boxes:
         if profile.outside:
             return NOWHERE
         found = choose(self._mode, failed=tuple(self._failed.items()), program=self._program)
-        lacking = self._lacking.get(found.kind, found.missing)
-        return SandboxState(kind=found.kind, missing=lacking, why=found.why)
+        return replace(found, missing=self._lacking.get(found.kind, found.missing))
 
     def refusal(self, profile: Profile) -> str:
         """Why nothing is started: a kind was demanded and does not stand."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from overt.core.effects import JobOutput, JobState, Ran
+from overt.core.effects import Blocked, JobOutput, JobState, Ran
 from overt.core.errors import ToolError
 from overt.core.interrupted import Interrupted
 from overt.core.ports import Child, Profile, Spawner
@@ -165,15 +165,14 @@ class Programs:
             else ""
         )
 
-    def _blocked(self, child: Child, command: str, code: int | None, text: str, *, cwd: str) -> str:
+    def _blocked(self, child: Child, command: str, code: int | None, text: str, *, cwd: str) -> Blocked | None:
         """What its box refused a command that failed, or a part of a pipe that cannot tell by its exit code."""
         walls = child.walls if isinstance(child, Started) else None
         if walls is None or (code == 0 and ("|" not in command or self._profile.reading)):
-            return ""
-        from overt.world.sandbox.denial import blocked  # late: 2 ms
+            return None
+        from overt.world.sandbox.denial import find_refusal  # late: 2 ms
 
-        found: str = blocked(text, walls, cwd=cwd, failed=code != 0)
-        return found
+        return find_refusal(text, walls, cwd=cwd, failed=code != 0)
 
     async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput:
         self._jobs.check_room()

@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from overt.context.spoken import as_written
-from overt.core.effects import Effect, EndedJob
+from overt.core.effects import Blocked, Effect, EndedJob
 from overt.core.errors import ProviderError, ToolError
 from overt.core.events import (
     Compacted,
@@ -303,12 +303,12 @@ class RecordedGate:
         elif verdict is None and done.result.error:
             admission.failure = ToolError(told(done), code=done.code)
 
-    async def widen(self, admission: Admission, blocked: str, emit: Emit, agent: str) -> bool:
+    async def widen(self, admission: Admission, blocked: Blocked, emit: Emit, agent: str) -> bool:
         return False
 
-    def blocked(self, admission: Admission, outcome: Outcome) -> str:
-        """What the box had stopped stands in the recorded outcome."""
-        return ""
+    def blocked(self, admission: Admission, outcome: Outcome) -> Blocked | None:
+        """Return None: the recorded outcome already says what the sandbox refused."""
+        return None
 
 
 class RecordedLead:

@@ -140,7 +140,7 @@ class _Running:
             if isinstance(fact, TodoSet):
                 self._history = replace(self._history, todos=fact.items)
         self._history = replace(self._history, seen=self._history.seen | journal.seen)
-        if outcome.blocked.startswith("network"):
+        if outcome.blocked and outcome.blocked.kind == "network":
             return replace(place, why="it needs the network, which is closed here")
         return self._compared(place, then, outcome.text, opening)
 

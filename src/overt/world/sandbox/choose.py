@@ -35,7 +35,7 @@ def choose(mode: str, *, failed: Sequence[tuple[str, str]] = (), program: str | 
     said = dict(failed)
     program = find_bubblewrap() if program is None else program
     if mode == "none":
-        return SandboxState(kind="none", missing=NO_WALLS, why="sandbox.mode is none")
+        return SandboxState(kind="none", missing=NO_WALLS, why="sandbox.mode is none", disabled=True)
     if sys.platform == "darwin":
         return _seatbelt(said)
     why = ""

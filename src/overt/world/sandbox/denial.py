@@ -3,6 +3,7 @@
 import os
 import re
 
+from overt.core.effects import Blocked
 from overt.world.sandbox.profile import PRIVATE, Walls
 
 SEARCHED = 16 * 1024
@@ -29,45 +30,42 @@ UNRESOLVED = re.compile(
     r"|failed to lookup address information",
     re.IGNORECASE,
 )
-NETWORK = (
-    "network access was blocked by the sandbox; if the command needs it, call bash again with the reason in `network`"
-)
+NETWORK = Blocked(kind="network")
 OF_GIT = re.compile(r"/\.git/(?:.*/)?(?:config(?:\.worktree|\.lock)?|commondir|hooks(?:/.*)?)$")
-GITS = "git's configuration and hooks can only be changed by the user; tell them what to run"
 
 
-def blocked(text: str, walls: Walls, *, cwd: str, failed: bool = True) -> str:
-    """One line that names it, or an empty string when nothing points to the box.
+def find_refusal(text: str, walls: Walls, *, cwd: str, failed: bool = True) -> Blocked | None:
+    """Return what the output shows that the sandbox refused, or None if nothing points to the sandbox.
 
     Of a command that has not `failed`, only a host that could not be resolved counts: it ends with the code of the
     last program of a pipe, and `cargo build | tail` fails with 0.
     """
     if not failed:
-        return NETWORK if not walls.network and UNRESOLVED.search(text[-SEARCHED:]) else ""
+        return NETWORK if not walls.network and UNRESOLVED.search(text[-SEARCHED:]) else None
     for line in reversed(text[-SEARCHED:].splitlines()):
-        if found := REFUSED.search(line):
-            if said := _refused(line, found, walls, cwd):
-                return said
+        if match := REFUSED.search(line):
+            if refusal := _refused(line, match, walls, cwd):
+                return refusal
         elif not walls.network and OFFLINE.search(line):
             return NETWORK
-    return ""
+    return None
 
 
-def _refused(line: str, found: re.Match[str], walls: Walls, cwd: str) -> str:
-    what = found.group().lower()
+def _refused(line: str, match: re.Match[str], walls: Walls, cwd: str) -> Blocked | None:
+    what = match.group().lower()
     read_only = what in ("read-only file system", "erofs")
-    for spelled in _paths(line, found):
+    for spelled in _paths(line, match):
         path = os.path.normpath(os.path.join(cwd, spelled))
         if any(_within(path, hidden) for hidden in walls.hidden):
-            return f"{spelled} is hidden by the sandbox: reading it was blocked"
+            return Blocked(kind="hidden", path=spelled)
         if OF_GIT.search(path) and not _outside(path, walls):
-            return f"write to {spelled} was blocked by the sandbox: {GITS}"
+            return Blocked(kind="git", path=spelled)
         kept = next((each for each in (*walls.protected, *walls.absent) if _within(path, each)), "")
         if kept or any(_within(each, path) and each != path for each in (*walls.protected, *walls.absent)):
-            return f"write to {spelled} was blocked by the sandbox: it is protected"
+            return Blocked(kind="protected", path=spelled)
         if _outside(path, walls) and (read_only or (what in ("permission denied", "eacces") and _exists_for_us(path))):
-            return f"write to {spelled} was blocked by the sandbox"
-    return "a write was blocked by the sandbox" if read_only else ""
+            return Blocked(kind="write", path=spelled)
+    return Blocked(kind="write") if read_only else None
 
 
 def _paths(line: str, found: re.Match[str]) -> list[str]:
