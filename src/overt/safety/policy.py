@@ -1,4 +1,4 @@
-"""The verdict on one call: guards, then rules (deny over ask over allow), then what the mode says."""
+"""The verdict on one call: guards and deny rules, then rules that ask or allow, then the mode."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -90,14 +90,44 @@ def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
 
 
 class World(Struct, frozen=True, kw_only=True):
-    """Where a command would run. `boxed`: a sandbox stands, so that it cannot reach beyond the workspace. `reach` is
-    that of a dangerous command; without it the command counts as final."""
+    """Where a command would run. `boxed`: a sandbox stands, so that it cannot reach beyond the workspace. `read_only`:
+    the settings do not let it write there, so the mode is plan. `reach` is that of a dangerous command; without it the
+    command counts as final."""
 
     boxed: bool = False
+    read_only: bool = False
     reach: Reach | None = None
 
 
 NO_WALLS = World()
+
+
+class CallFacts(Struct, frozen=True, kw_only=True):
+    """What the verdict on a call depends on. `fallback` holds where no rule speaks; if it is None, the mode decides."""
+
+    subject: Subject
+    effects: frozenset[Effect]
+    rules: tuple[Rule, ...]
+    mode: Mode
+    fallback: Action | None = None
+    world: World = NO_WALLS
+
+    @property
+    def harmless(self) -> bool:
+        return harmless(self.subject, self.effects)
+
+    @property
+    def dangerous(self) -> bool:
+        return self.subject.reading.hazard == "dangerous"
+
+    @property
+    def kind(self) -> str:
+        """The row of `BY_MODE` that the call belongs to."""
+        if self.subject.tool == "bash":
+            return "boxed" if self.world.boxed else "command"
+        if self.subject.tool == "jobs":
+            return "command"
+        return "edit" if "write" in self.effects else "other"
 
 
 def judge(
@@ -109,46 +139,63 @@ def judge(
     fallback: Action | None = None,
     world: World = NO_WALLS,
 ) -> Verdict:
-    rules = tuple(rules)
-    if rule := matching(rules, subject, "deny"):
+    """Return the verdict on a call as guards, rules and mode give it, without hooks and without asking anyone."""
+    facts = CallFacts(subject=subject, effects=effects, rules=tuple(rules), mode=mode, fallback=fallback, world=world)
+    return judge_by_guards(facts) or judge_by_rules(facts) or judge_by_mode(facts)
+
+
+def judge_by_guards(facts: CallFacts) -> Verdict | None:
+    """Deny or question what no rule that allows and no mode can open: calls that a rule denies, protected files,
+    changes in plan mode, and final commands that the user has not named in a rule."""
+    subject = facts.subject
+    if rule := matching(facts.rules, subject, "deny"):
         return _by(rule, "deny", f"denied by the rule {rule.text()}")
-    if "write" in effects and (kept := next(filter(None, map(_protected, subject.values)), "")):
+    if "write" in facts.effects and (name := next(filter(None, map(_protected, subject.values)), "")):
         return Verdict(
-            action="deny", rule="protected", origin="guard", by="guard", why=f"file tools do not change {kept}"
+            action="deny", rule="protected", origin="guard", by="guard", why=f"file tools do not change {name}"
         )
-    kind = _class_of(subject, effects, boxed=world.boxed)
-    easy = harmless(subject, effects)
-    dangerous = subject.reading.hazard == "dangerous"
-    if mode == "plan" and not easy and (dangerous or BY_MODE[mode][kind] == "deny"):
-        return Verdict(action="deny", rule="plan", origin="mode", by="mode", why=_plan_refuses(subject, kind))
-    if dangerous and (finals := _finals(subject, world.reach, rules)):
+    refused_by_plan = facts.dangerous or BY_MODE["plan"][facts.kind] == "deny"
+    if facts.mode == "plan" and not facts.harmless and refused_by_plan:
+        return _by_mode(facts, "deny", _plan_refuses(subject, facts.kind))
+    if facts.dangerous and (finals := _finals(subject, facts.world.reach, facts.rules)):
         return _final(subject, finals)
-    if rule := matching(rules, subject, "ask"):
+    return None
+
+
+def judge_by_rules(facts: CallFacts) -> Verdict | None:
+    """Return what a rule says that asks about the call or allows it, or None if no rule speaks of it."""
+    if rule := matching(facts.rules, facts.subject, "ask"):
         return _by(rule, "ask", f"asked by the rule {rule.text()}")
-    if rule := matching(rules, subject, "allow"):
+    if rule := matching(facts.rules, facts.subject, "allow"):
         return _by(rule, "allow", "")
-    if easy:
+    return None
+
+
+def judge_by_mode(facts: CallFacts) -> Verdict:
+    """Return the verdict on a call that no rule speaks of: harmless calls run, the rest is up to fallback or mode."""
+    subject, mode, fallback = facts.subject, facts.mode, facts.fallback
+    if facts.harmless:
         return Verdict(action="allow", rule="harmless", origin="default", by="mode")
-    if subject.linked and "write" in effects:
+    if subject.linked and "write" in facts.effects:
         why = f"{', '.join(subject.linked)} has another name elsewhere on the disk (a hard link)"
         return Verdict(action="ask", rule="hard link", origin="guard", by="guard", why=why)
     if fallback is not None and (mode != "plan" or fallback != "allow"):
         return Verdict(action=fallback, rule="fallback", origin="permissions.fallback", by="rule", why="no rule speaks")
-    why = _explain_recoverable(subject, world.reach) if dangerous and world.reach else f"{mode} mode"
-    return Verdict(action=BY_MODE[mode][kind], rule=mode, origin="mode", by="mode", why=why)
+    reach = facts.world.reach if facts.dangerous else None
+    return _by_mode(facts, BY_MODE[mode][facts.kind], _explain_recoverable(subject, reach) if reach else f"{mode} mode")
+
+
+def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
+    """A verdict of the mode. A read-only sandbox speaks for itself: the user has not chosen plan mode."""
+    if facts.world.read_only and facts.mode == "plan":
+        why = f"the sandbox is read-only, so {facts.subject.tool} was refused"
+        return Verdict(action=action, rule="read-only", origin="sandbox", by="mode", why=why)
+    return Verdict(action=action, rule=facts.mode, origin="mode", by="mode", why=why)
 
 
 def _protected(path: str) -> str:
     """Start files of a home count only there, which `world` knows."""
     return protected_name(path, home="elsewhere")
-
-
-def _class_of(subject: Subject, effects: frozenset[Effect], *, boxed: bool) -> str:
-    if subject.tool == "bash":
-        return "boxed" if boxed else "command"
-    if subject.tool == "jobs":
-        return "command"
-    return "edit" if "write" in effects else "other"
 
 
 def _finals(subject: Subject, reach: Reach | None, rules: tuple[Rule, ...]) -> list[FinalCause]:
