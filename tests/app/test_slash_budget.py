@@ -170,11 +170,11 @@ async def test_another_effort_is_sent_and_recorded_as_a_reset(here: Options) -> 
 async def test_a_rule_that_is_taken_back_no_longer_holds_in_this_session(here: Options, tmp_path: Path) -> None:
     add_always(read_environment(), str(tmp_path), Rule(action="allow", tool="bash", pattern="make *"))
     async with shop([], here) as (conversation, _):
-        gate = conversation.agent.gate
-        assert [rule.text() for rule in gate.terms.rules] == ["bash(make *)"]
+        permissions = conversation.agent.gate.permissions
+        assert [rule.text() for rule in permissions.terms.rules] == ["bash(make *)"]
         assert (await slash(conversation, "/permissions revoke 1")).lines == ("Taken back: bash(make *)",)
-        assert gate.terms.rules == ()
-        assert gate.forget("bash(make *)") is False
+        assert permissions.terms.rules == ()
+        assert permissions.forget("bash(make *)") is False
 
 
 @awaited

@@ -13,7 +13,8 @@ from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.engine.attempt import attempt
-from overt.engine.gate import Admission, Gate, Terms, told_of_sandbox
+from overt.engine.gate import Admission, Gate, warn_about_sandbox
+from overt.engine.permissions import Permissions, Terms
 from overt.repair.mend import mend
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.tools.registry import tools_for
@@ -117,8 +118,8 @@ class Made:
         self.remembered: list[Rule] = []
         self.events: list[Event] = []
         sight = Sight(root="/w", exists=tuple(there).__contains__, look=hands.look)
-        self.gate = Gate(terms or Terms(rules=()), mode=mode, sight=sight, hands=hands, remember=self.remembered.append)
-        self.gate.asker = person
+        permissions = Permissions(terms or Terms(rules=()), mode=mode, remember=self.remembered.append)
+        self.gate = Gate(permissions, sight=sight, hands=hands, asker=person)
 
     def take(self, name: str, **arguments: str) -> Admission:
         return asyncio.run(self._take(name, **arguments))
@@ -311,7 +312,7 @@ def test_the_question_names_no_path_that_does_not_exist(blocked: Blocked) -> Non
 
 @pytest.mark.parametrize(("disabled", "expected"), [(True, "switched off (x)"), (False, "No sandbox (x)")])
 def test_a_missing_sandbox_warns_by_its_cause_and_not_by_its_wording(disabled: bool, expected: str) -> None:
-    assert expected in told_of_sandbox(SandboxState(why="x", disabled=disabled))
+    assert expected in warn_about_sandbox(SandboxState(why="x", disabled=disabled))
 
 
 def test_a_command_that_was_taken_for_a_reader_is_bound_until_a_person_says_otherwise() -> None:
@@ -393,6 +394,7 @@ def test_a_file_that_would_be_asked_about_is_not_shown_unasked() -> None:
     rules = tuple(Rule(action=action, tool="read", pattern=f"{action}.txt") for action in ("ask", "deny", "allow"))
     hands = Hands(BOX)
     sight = Sight(root="/w", exists=lambda path: True, look=hands.look)
-    gate = Gate(Terms(rules=rules), mode="review", sight=sight, hands=hands, remember=lambda rule: None)
+    permissions = Permissions(Terms(rules=rules), mode="review", remember=lambda rule: None)
+    gate = Gate(permissions, sight=sight, hands=hands)
     names = ("ask.txt", "deny.txt", "allow.txt", "other.txt")
     assert [name for name in names if gate.may_read(name)] == ["allow.txt", "other.txt"]

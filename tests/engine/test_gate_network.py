@@ -9,7 +9,7 @@ from tests.fakes.played import call
 from overt.core.events import PermissionDecided
 from overt.core.ports import Profile
 from overt.core.settings import Mode, Rule
-from overt.engine.gate import Terms
+from overt.engine.permissions import Terms
 from overt.repair.mend import mend
 from overt.world.sandbox.denial import NETWORK
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,8 @@ from overt.core.ports import Answer
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
 from overt.engine.agent import Agent
-from overt.engine.gate import Gate, Terms
+from overt.engine.gate import Gate
+from overt.engine.permissions import Permissions, Terms
 from overt.lib.redact import Redactor
 from overt.safety.policy import Sight
 from overt.tools.registry import tools_for
@@ -64,6 +66,7 @@ class Bench:
         steps: int = 0,
         hang: bool = False,
         asked: bool = False,
+        remember: Callable[[Rule], None] | None = None,
     ) -> None:
         self.player = Player(replies, hang=hang)
         self.troubles: deque[Noticed] = deque()
@@ -83,12 +86,12 @@ class Bench:
         )
         self.hands = WorldHands(setting, history=lambda: self.conversation.history)
         tools = tools_for(EFFECTS)
+        services = no_services()
         gate = Gate(
-            Terms(rules=()),
-            mode=mode,
+            Permissions(Terms(rules=()), mode=mode, remember=remember or self.remembered.append),
             sight=Sight(root=str(folder), exists=lambda path: (folder / path).exists(), look=self.hands.look),
             hands=self.hands,
-            remember=self.remembered.append,
+            asker=services.mailbox if asked else None,
         )
         agent = Agent(
             path="main",
@@ -109,9 +112,7 @@ class Bench:
         session = Session(
             OpeningState(id="test", setting=setting), NoLog(), redactor=Redactor(), log_notices=self.troubles
         )
-        self.conversation = Conversation(agent, opening, session=session, services=no_services())
-        if asked:
-            gate.asker = self.conversation.mailbox
+        self.conversation = Conversation(agent, opening, session=session, services=services)
         self.events: list[Event] = []
         self.answers: list[Answer] = []
 
@@ -486,12 +487,11 @@ def test_a_key_in_what_a_tool_brings_back_is_hidden_from_model_and_person(tmp_pa
 
 
 def test_a_rule_that_cannot_be_stored_is_told_and_holds_for_now(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, [says("", call("write", path="a", content="x")), says("ok")], mode="review", asked=True)
-
     def refuse(_: Rule) -> None:
         raise ConfigError("cannot be written")
 
-    bench.conversation.agent.gate._remember = refuse
+    replies: list[Played] = [says("", call("write", path="a", content="x")), says("ok")]
+    bench = Bench(tmp_path, replies, mode="review", asked=True, remember=refuse)
     bench.answers = [Answer(choice="always")]
     assert bench.play(bench.prompt()).reason == "done"
     assert [event.text for event in bench.of(Noticed)] == ["cannot be written"]

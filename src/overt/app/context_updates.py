@@ -131,7 +131,8 @@ class ContextUpdates:
 
     def _join_changes(self, history: History, agent: Agent) -> tuple[Message, ...]:
         """A resumed session knows the facts of the prefix that it was sent, even if another one is sent now."""
-        mode, network = agent.gate.mode, agent.gate.terms.network
+        permissions = agent.gate.permissions
+        mode, network = permissions.mode, permissions.terms.network
         budget_usd = spend_limit(history, self._setting.config.limits.budget_usd)
         now = (mode, network, budget_usd, len(history.eras), agent.prefix)
         if now == self._settled:

@@ -180,10 +180,10 @@ class Conversation:
 
     @property
     def mode(self) -> Mode:
-        return self.agent.gate.mode
+        return self.agent.gate.permissions.mode
 
     def set_mode(self, mode: Mode, *, by: str = "user") -> None:
-        self.agent.gate.mode = mode
+        self.agent.gate.permissions.mode = mode
         self.session.emit(ModeSet(mode=mode, by=by))
 
     async def set_model(self, reference: str, effort: str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from overt.app.command_table import Done
 from overt.app.conversation import Conversation
-from overt.engine.gate import told_of_sandbox
+from overt.engine.gate import warn_about_sandbox
 from overt.lib.catalogue import say
 
 
@@ -21,7 +21,7 @@ async def status(conversation: Conversation, _argument: str) -> Done:
         _context(conversation),
         _spent(conversation),
         *conversation.cache.told(),
-        told_of_sandbox(sandbox),
+        warn_about_sandbox(sandbox),
         say("chat.offline", why=conversation.offline) if conversation.offline else "",
         say("chat.balance", balance=balance) if balance else "",
     )

@@ -23,7 +23,8 @@ from overt.app.spend_limit import SessionSpendLimit
 from overt.config.always import add_always, load_always
 from overt.core.events import Event, Noticed, TitleSet, TurnEnded
 from overt.core.history import History, fold
-from overt.engine.gate import Gate, Terms, told_of_sandbox
+from overt.engine.gate import Gate, warn_about_sandbox
+from overt.engine.permissions import Permissions, Terms
 from overt.lib.catalogue import say
 from overt.lib.redact import Redactor
 from overt.safety.policy import Sight
@@ -43,7 +44,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
     name = _session_name(options, redactor)
     log = Naming(recorded.log, name) if name else recorded.log
     session = Session(_opening_state(setting, recorded, name), log, redactor=redactor, log_notices=log_notices)
-    notices = [*setting.config.warnings, *filter(None, (setting.trust.warning, told_of_sandbox(sandbox)))]
+    notices = [*setting.config.warnings, *filter(None, (setting.trust.warning, warn_about_sandbox(sandbox)))]
     notices += recorded.notices
 
     hands = LateHands(setting, lambda: session.history, session.emit, redactor, recorded)
@@ -61,8 +62,10 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
         updates.start_reading_git()
 
     mailbox = Mailbox()
-    gate = _make_gate(setting, hands, resumed, notices.append)
-    gate.asker = mailbox if options.interactive else None
+    permissions = _make_permissions(setting, resumed, notices.append)
+    gate = Gate(
+        permissions, sight=_make_sight(setting, hands), hands=hands, asker=mailbox if options.interactive else None
+    )
     models = Models(options, setting, redactor, session.publish)
     found = await (models.find_as_before(resumed, notices.append) if resumed else models.find(""))
     agents = Agents(
@@ -129,34 +132,34 @@ def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:
     return LedgerWriter(data_dir, project, session.id, spend=session.spend, notify=session.publish)
 
 
-def _make_gate(setting: Setting, hands: LateHands, resumed: Resumed | None, notify: Callable[[str], None]) -> Gate:
-    environment, project, workspace = setting.environment, setting.roots.project, setting.roots.workspace
-    permissions, sandbox = setting.config.permissions, setting.config.sandbox
+def _make_permissions(setting: Setting, resumed: Resumed | None, notify: Callable[[str], None]) -> Permissions:
+    environment, project = setting.environment, setting.roots.project
+    settings, sandbox = setting.config.permissions, setting.config.sandbox
     always = load_always(environment, project)
     if always.warning:
         notify(always.warning)
-    mode = permissions.mode
+    mode = settings.mode
     if resumed and resumed.mode and setting.config.origin("permissions.mode") == "default":
         mode = resumed.mode  # type: ignore[assignment]
-    return Gate(
-        Terms(
-            rules=(*permissions.rules, *always.rules),
-            fallback=permissions.fallback,
-            dont_ask=permissions.dont_ask,
-            dangerous_policy=permissions.dangerous_policy,
-            bare=sandbox.mode == "none",
-            write=sandbox.write,
-            network=sandbox.network,
-        ),
-        mode=mode,
-        sight=Sight(
-            root=workspace,
-            exists=lambda path: os.path.lexists(os.path.join(workspace, path)),
-            look=hands.look,
-            also=frozenset(permissions.dangerous),
-        ),
-        hands=hands,
-        remember=lambda rule: add_always(environment, project, rule),
+    terms = Terms(
+        rules=(*settings.rules, *always.rules),
+        fallback=settings.fallback,
+        dont_ask=settings.dont_ask,
+        dangerous_policy=settings.dangerous_policy,
+        bare=sandbox.mode == "none",
+        write=sandbox.write,
+        network=sandbox.network,
+    )
+    return Permissions(terms, mode=mode, remember=lambda rule: add_always(environment, project, rule))
+
+
+def _make_sight(setting: Setting, hands: LateHands) -> Sight:
+    workspace = setting.roots.workspace
+    return Sight(
+        root=workspace,
+        exists=lambda path: os.path.lexists(os.path.join(workspace, path)),
+        look=hands.look,
+        also=frozenset(setting.config.permissions.dangerous),
     )
 
 

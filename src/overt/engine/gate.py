@@ -1,25 +1,23 @@
 """The gate: no call runs before it was judged, and asked about where the verdict says so."""
 
-from collections.abc import Callable
-
-from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.effects import Blocked, Effect
-from overt.core.errors import OvertError, ToolError
+from overt.core.errors import ToolError
 from overt.core.events import Emit, Noticed, PermissionAsked, PermissionDecided
 from overt.core.history import DENIED
 from overt.core.ids import new_id
 from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
-from overt.core.settings import Action, DangerousPolicy, Mode, Rule
+from overt.core.settings import Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Diffs, Output, Plain, View
 from overt.engine.attempt import attempt
+from overt.engine.permissions import Permissions
 from overt.lib.catalogue import say
 from overt.repair.mend import Mended
 from overt.safety.policy import Sight, Verdict, World, harmless, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
-from overt.safety.rules import ALWAYS, Subject, lasting, opens_network
+from overt.safety.rules import ALWAYS, Subject, lasting
 
 NON_INTERACTIVE = "This needs approval, and the run is non-interactive."
 NO_SANDBOX = (
@@ -50,34 +48,14 @@ class Admission:
         """What the model reads after the result of a recoverable command."""
 
 
-class Terms(Struct, frozen=True, kw_only=True):
-    """`fallback` holds where no rule speaks (None: the mode decides); `dont_ask` denies whatever would be asked.
-
-    `bare`: a person has said that no sandbox is wanted. `write` and `network` are what every box lets through.
-    `dangerous_policy` says which dangerous commands are final.
-    """
-
-    rules: tuple[Rule, ...]
-    dangerous_policy: DangerousPolicy = "reach"
-    fallback: Action | None = None
-    dont_ask: bool = False
-    bare: bool = False
-    write: bool = True
-    network: bool = False
-
-
 class Gate:
-    """Terms, mode and asker of one conversation; the mode may change while a turn runs."""
+    """The gate of one agent. There is no `asker` in a non-interactive run."""
 
-    def __init__(
-        self, terms: Terms, *, mode: Mode, sight: Sight, hands: Hands, remember: Callable[[Rule], None]
-    ) -> None:
-        self.mode = mode
-        self.asker: Asker | None = None
-        self.terms = terms
+    def __init__(self, permissions: Permissions, *, sight: Sight, hands: Hands, asker: Asker | None = None) -> None:
+        self.permissions = permissions
         self._sight = sight
         self._hands = hands
-        self._remember = remember
+        self._asker = asker
 
     def receive(self, mended: Mended) -> Admission:
         return Admission(mended, subject_of(mended.call.name, mended.args.subjects(), self._sight))
@@ -86,7 +64,8 @@ class Gate:
         """Whether a file may be shown to the model without asking anybody."""
         effects: frozenset[Effect] = frozenset({"read"})
         subject = subject_of("read", (path,), self._sight)
-        verdict = judge(subject, effects, rules=self.terms.rules, mode=self.mode, fallback=self.terms.fallback)
+        terms, mode = self.permissions.terms, self.permissions.mode
+        verdict = judge(subject, effects, rules=terms.rules, mode=mode, fallback=terms.fallback)
         return verdict.action == "allow"
 
     def changes(self, admission: Admission) -> bool:
@@ -110,28 +89,29 @@ class Gate:
         expected = self._hands.guess()
         standing = await self._hands.standing() if runs else expected
         if standing.kind != expected.kind:
-            emit(Noticed(agent=agent, text=told_of_sandbox(standing), level="warning"))
-        effective = mode or (self.mode if self.terms.write else "plan")
+            emit(Noticed(agent=agent, text=warn_about_sandbox(standing), level="warning"))
+        effective = mode or self.permissions.effective_mode
         reach = await self._judge_reach(admission, SandboxState() if mode else standing, effective)
         verdict = judge(
             admission.subject,
             tool.effects,
-            rules=self.terms.rules,
+            rules=self.permissions.terms.rules,
             mode=effective,
-            fallback=self.terms.fallback,
-            world=World(boxed=standing.boxed if effective == "plan" else standing.walled, reach=reach),
+            fallback=self.permissions.terms.fallback,
+            world=World(
+                boxed=standing.boxed if effective == "plan" else standing.walled,
+                read_only=not self.permissions.terms.write,
+                reach=reach,
+            ),
         )
-        if verdict.rule == "plan" and not self.terms.write:
-            why = f"the sandbox is read-only, so {tool.name} was refused"
-            verdict = replace(verdict, rule="read-only", origin="sandbox", why=why)
         network = mode is None and standing.boxed and self._lacks_network(admission)
         if network and (verdict.action == "allow" or (verdict.action == "ask" and verdict.by == "mode")):
             verdict = _without_network(admission)
         answer = Answer(choice="once" if verdict.action == "allow" else "deny")
         by = verdict.by
-        if verdict.action == "ask" and (self.asker is None or self.terms.dont_ask):
+        if verdict.action == "ask" and (self._asker is None or self.permissions.terms.dont_ask):
             answer = self._unanswered(verdict, standing)
-        elif verdict.action == "ask" and self.asker is not None:
+        elif verdict.action == "ask" and self._asker is not None:
             try:
                 view = await self._preview(admission)
             except ToolError as error:
@@ -139,13 +119,13 @@ class Gate:
                 return
             question = self._question(admission, verdict, view, agent, network=network)
             emit(question)
-            answer = await self.asker.ask(question)
+            answer = await self._asker.ask(question)
             by = "person"
         remembered, problem = self._keep_answer(admission, answer, verdict, network=network)
         if problem:
             emit(Noticed(agent=agent, text=problem, level="warning"))
         if answer.choice == "deny":
-            admission.refusal = _refusal(verdict, answer, by)
+            admission.refusal = describe_refusal(verdict, answer, by)
         elif reach and not reach.finals:
             admission.aftermath = reach.note
             if reach.undone and by != "person":
@@ -166,10 +146,10 @@ class Gate:
 
     async def widen(self, admission: Admission, blocked: Blocked, emit: Emit, agent: str) -> bool:
         """Offer to run again what the sandbox has stopped: with the network, or outside of every wall."""
-        if self.asker is None or self.terms.dont_ask:
+        if self._asker is None or self.permissions.terms.dont_ask:
             return False
         network = blocked.kind == "network" and not admission.box.network
-        if not network and (self.mode == "plan" or not self.terms.write):
+        if not network and (self.permissions.effective_mode == "plan"):
             return False
         wider = self._box(admission, network=True) if network else _wider(admission.box)
         where = _where(admission.box, wider)
@@ -179,7 +159,7 @@ class Gate:
         question = self._question(admission, verdict, view, agent, network=network)
         question = question if network else replace(question, always="")
         emit(question)
-        answer = await self.asker.ask(question)
+        answer = await self._asker.ask(question)
         remembered, problem = self._keep_answer(admission, answer, verdict, network=network)
         if problem:
             emit(Noticed(agent=agent, text=problem, level="warning"))
@@ -207,18 +187,6 @@ class Gate:
         known = not blocked.path or self._sight.exists(blocked.path)
         return blocked.describe() if known else "an access was blocked by the sandbox"
 
-    def rules(self) -> tuple[Rule, ...]:
-        """Those that hold now, what was answered with `always` since the beginning among them."""
-        return self.terms.rules
-
-    def forget(self, rule: str) -> bool:
-        """Let go of a rule that was stored by an answer; False where none reads so."""
-        kept = tuple(
-            each for each in self.terms.rules if each.origin != ALWAYS or rule not in (each.text(), each.shown())
-        )
-        before, self.terms = self.terms, replace(self.terms, rules=kept)
-        return len(kept) < len(before.rules)
-
     def blocked(self, admission: Admission, outcome: Outcome) -> Blocked | None:
         """Return what the sandbox refused: as the tool reports it, or the network if a command that needs it failed."""
         box, view, subject = admission.box, outcome.view, admission.subject
@@ -235,11 +203,15 @@ class Gate:
         reading = admission.subject.reading
         if reading.hazard != "dangerous" or mode == "plan":
             return None
-        policy = self.terms.dangerous_policy
+        policy = self.permissions.terms.dangerous_policy
         changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
         surveys = dict(zip(changes, await self._hands.survey(tuple(changes.values())), strict=True)) if changes else {}
         return judge_reach(
-            reading, sandbox=sandbox, surveys=surveys, policy=policy, network=self._has_network(admission)
+            reading,
+            sandbox=sandbox,
+            surveys=surveys,
+            policy=policy,
+            network=self.permissions.has_network(admission.subject),
         )
 
     def _unanswered(self, verdict: Verdict, standing: SandboxState) -> Answer:
@@ -248,43 +220,31 @@ class Gate:
             return Answer(choice="deny", reason=verdict.remedy)
         if verdict.remedy:
             return Answer(choice="deny", reason=f"{NON_INTERACTIVE} {verdict.remedy}")
-        if self.terms.dont_ask or verdict.by != "mode":
+        if self.permissions.terms.dont_ask or verdict.by != "mode":
             return Answer(choice="deny", reason=f"{NON_INTERACTIVE} Allow it with `--allowedTools` or start a chat.")
-        if standing.walled or self.terms.bare:
+        if standing.walled or self.permissions.terms.bare:
             return Answer(choice="once")
         return Answer(choice="deny", reason=f"{NON_INTERACTIVE} {NO_SANDBOX}")
 
     def _lacks_network(self, admission: Admission) -> bool:
         """True if a command needs the network and neither the settings nor a rule open it."""
         reading, reason = admission.subject.reading, _network_reason(admission)
-        return (reading.network or bool(reason)) and not self._has_network(admission)
-
-    def _has_network(self, admission: Admission) -> bool:
-        return self.terms.network or opens_network(self.terms.rules, admission.subject)
+        return (reading.network or bool(reason)) and not self.permissions.has_network(admission.subject)
 
     def _box(self, admission: Admission, *, network: bool) -> Profile:
         """The sandbox of a call. `network`: a person has opened it to this call, and so has seen the command."""
-        return Profile(
-            write=self.terms.write and self.mode != "plan",
-            network=network or self._has_network(admission),
-            reading=not network and not self.changes(admission),
-        )
+        return self.permissions.profile(admission.subject, reading=not self.changes(admission), network=network)
 
     def _keep_answer(self, admission: Admission, answer: Answer, verdict: Verdict, *, network: bool) -> tuple[str, str]:
         """Store what an answer says for later. Return the stored rules as text, and why they could not be stored."""
         if verdict.dangerous or answer.choice not in ("session", "always"):
             return "", ""
         if answer.choice == "session":
-            self.terms = replace(self.terms, network=self.terms.network or network)
+            if network:
+                self.permissions.open_network()
             return "", ""
         rules = self._always(admission, network=network)
-        self.terms = replace(self.terms, rules=(*self.terms.rules, *rules))
-        problem = ""
-        for rule in rules:
-            try:
-                self._remember(rule)
-            except OvertError as error:
-                problem = error.message
+        problem = self.permissions.add_rules(rules)
         return ", ".join(rule.shown() for rule in rules), problem
 
     async def _preview(self, admission: Admission) -> View:
@@ -333,7 +293,7 @@ class Gate:
         return (Rule(action="allow", tool="edit" if edits else subject.tool, origin=ALWAYS),)
 
 
-def told_of_sandbox(state: SandboxState) -> str:
+def warn_about_sandbox(state: SandboxState) -> str:
     """Return a warning about a missing or limited sandbox, or an empty string if it is complete."""
     if not state.boxed:
         return say("sandbox.off" if state.disabled else "sandbox.none", why=state.why)
@@ -385,7 +345,7 @@ def _ways(verdict: Verdict, tool: str) -> tuple[str, ...]:
     return verdict.allowed_by or ((f"--allowedTools {tool}",) if asked_by_mode else ())
 
 
-def _refusal(verdict: Verdict, answer: Answer, by: str) -> str:
+def describe_refusal(verdict: Verdict, answer: Answer, by: str) -> str:
     if by == "person":
         return f"{DENIED}{f': {answer.reason}' if answer.reason else '.'}"
     reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)

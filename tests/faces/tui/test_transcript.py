@@ -44,7 +44,7 @@ from overt.core.messages import Reasoning, Result, Text, said
 from overt.core.ports import Answer
 from overt.core.usage import Usage
 from overt.core.views import Diffs, Excerpt, Failure, FileDiff, Output, Plain
-from overt.engine.gate import _refusal
+from overt.engine.gate import describe_refusal
 from overt.engine.shell import RAN, TYPED
 from overt.faces.tui.rows import Span
 from overt.faces.tui.transcript import Transcript
@@ -238,7 +238,7 @@ def test_a_change_that_was_approved_is_not_shown_twice() -> None:
 @pytest.mark.parametrize(("reason", "told"), [("", "  You said no."), ("not now", "  You said no: not now")])
 def test_a_refusal_is_told_as_the_persons_own(reason: str, told: str) -> None:
     verdict = Verdict(action="ask", rule="review", origin="mode", by="mode", why="it writes")
-    for_model = "[overt] " + _refusal(verdict, Answer(choice="deny", reason=reason), "person")
+    for_model = "[overt] " + describe_refusal(verdict, Answer(choice="deny", reason=reason), "person")
     decided = PermissionDecided(call_id="c1", verdict="deny", rule="review", origin="mode", by="person", reason="x")
     ended = finished(Failure(text=for_model), error=True, code="denied")
     assert printed(made(), started("bash", "rm x"), decided, ended) == ["⊘ bash  rm x", told]
@@ -246,7 +246,7 @@ def test_a_refusal_is_told_as_the_persons_own(reason: str, told: str) -> None:
 
 def test_what_a_rule_refused_names_the_rule() -> None:
     verdict = Verdict(action="deny", rule="bash(rm *)", origin="overt.toml", by="rule", why="no removing")
-    for_model = "[overt] " + _refusal(verdict, Answer(choice="deny"), "rule")
+    for_model = "[overt] " + describe_refusal(verdict, Answer(choice="deny"), "rule")
     ended = finished(Failure(text=for_model), error=True, code="denied")
     assert printed(made(), started("bash", "rm x"), ended) == [
         "⊘ bash  rm x",

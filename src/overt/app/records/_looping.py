@@ -25,8 +25,9 @@ from overt.core.requests import Request
 from overt.core.settings import Limits
 from overt.core.tool import Tool
 from overt.engine.agent import Agent
-from overt.engine.gate import Gate, Terms
+from overt.engine.gate import Gate
 from overt.engine.loop import run_turn
+from overt.engine.permissions import Permissions, Terms
 from overt.lib.redact import HIDDEN
 from overt.safety.policy import Sight
 from overt.tools.registry import BUILT_IN
@@ -84,7 +85,8 @@ class Looping:
         tools = replayed(tools_of(opening))
         hands = RecordedHands(self._step)
         sight = Sight(root="/", exists=lambda path: False)
-        reader = Gate(Terms(rules=()), mode="review", sight=sight, hands=hands, remember=lambda rule: None)
+        permissions = Permissions(Terms(rules=()), mode="review", remember=lambda rule: None)
+        reader = Gate(permissions, sight=sight, hands=hands)
         lead = RecordedLead(self._coming)
         forced = next((number for number, step in enumerate(self._steps) if step.sent.forced), None)
         return Agent(

@@ -275,7 +275,7 @@ class RecordedGate:
     """A gate that decides as was decided then; reading what a call is about is left to a real one."""
 
     def __init__(self, reader: Gate, now: Now) -> None:
-        self.mode = reader.mode
+        self.permissions = reader.permissions
         self._reader = reader
         self._now = now
 

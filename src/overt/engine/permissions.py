@@ -1,0 +1,78 @@
+"""What is permitted at this moment: the mode, the rules and the network."""
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.core.errors import OvertError
+from overt.core.ports import Profile
+from overt.core.settings import Action, DangerousPolicy, Mode, Rule
+from overt.safety.rules import ALWAYS, Subject, opens_network
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """`fallback` holds where no rule speaks (None: the mode decides); `dont_ask` denies whatever would be asked.
+
+    `bare`: a person has said that no sandbox is wanted. `write` and `network` are what every box lets through.
+    `dangerous_policy` says which dangerous commands are final.
+    """
+
+    rules: tuple[Rule, ...]
+    dangerous_policy: DangerousPolicy = "reach"
+    fallback: Action | None = None
+    dont_ask: bool = False
+    bare: bool = False
+    write: bool = True
+    network: bool = False
+
+
+class Permissions:
+    """The only part of the gate that changes: the user switches the mode, answers add rules or open the network, and
+    stored rules are taken back, all of it also while a turn runs. `remember` stores a rule for later sessions."""
+
+    def __init__(self, terms: Terms, *, mode: Mode, remember: Callable[[Rule], None]) -> None:
+        self.mode = mode
+        self.terms = terms
+        self._remember = remember
+
+    @property
+    def effective_mode(self) -> Mode:
+        """The mode that calls are judged by: plan if the sandbox is read-only."""
+        return self.mode if self.terms.write else "plan"
+
+    def has_network(self, subject: Subject) -> bool:
+        """True if the settings, an answer or a rule open the network to a call."""
+        return self.terms.network or opens_network(self.terms.rules, subject)
+
+    def profile(self, subject: Subject, *, reading: bool, network: bool = False) -> Profile:
+        """Return the sandbox of a call. `network`: the user has opened it to this call; `reading`: it was read as
+        harmless, so it is kept from writing, unless the user has seen it."""
+        return Profile(
+            write=self.effective_mode != "plan",
+            network=network or self.has_network(subject),
+            reading=reading and not network,
+        )
+
+    def open_network(self) -> None:
+        """Open the network to every command for the rest of the session."""
+        self.terms = replace(self.terms, network=True)
+
+    def add_rules(self, rules: Iterable[Rule]) -> str:
+        """Let rules hold from now on and store them. Return why they could not be stored, or an empty string."""
+        rules = tuple(rules)
+        self.terms = replace(self.terms, rules=(*self.terms.rules, *rules))
+        problem = ""
+        for rule in rules:
+            try:
+                self._remember(rule)
+            except OvertError as error:
+                problem = error.message
+        return problem
+
+    def forget(self, rule: str) -> bool:
+        """Drop a rule that was stored by an answer. Return False if none reads like this."""
+        before = self.terms.rules
+        rules = tuple(each for each in before if each.origin != ALWAYS or rule not in (each.text(), each.shown()))
+        self.terms = replace(self.terms, rules=rules)
+        return len(rules) < len(before)
