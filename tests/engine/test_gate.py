@@ -13,7 +13,9 @@ from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.engine.attempt import attempt
-from overt.engine.gate import Admission, Gate, warn_about_sandbox
+from overt.engine.decision import CallRequest, Decision
+from overt.engine.gate import Gate, warn_about_sandbox
+from overt.engine.judges import JUDGES, Judge
 from overt.engine.permissions import Permissions, Terms
 from overt.repair.mend import mend
 from overt.safety.policy import Sight, World, judge, subject_of
@@ -113,25 +115,41 @@ class Made:
         terms: Terms | None = None,
         person: Person | None = None,
         there: Sequence[str] = (),
+        judges: Sequence[Judge] = JUDGES,
     ) -> None:
         self.hands = hands
         self.remembered: list[Rule] = []
         self.events: list[Event] = []
-        sight = Sight(root="/w", exists=tuple(there).__contains__, look=hands.look)
         permissions = Permissions(terms or Terms(rules=()), mode=mode, remember=self.remembered.append)
-        self.gate = Gate(permissions, sight=sight, hands=hands, asker=person)
+        sight = Sight(root="/w", exists=tuple(there).__contains__, look=hands.look)
+        self.gate = Gate(permissions, sight=sight, hands=hands, asker=person, judges=judges)
+        self.wider: Decision | None = None
 
-    def take(self, name: str, **arguments: str) -> Admission:
+    def take(self, name: str, **arguments: str) -> Decision:
         return asyncio.run(self._take(name, **arguments))
 
-    async def _take(self, name: str, **arguments: str) -> Admission:
-        admission = self.gate.receive(mend(call(name, **arguments), TOOLS))
-        await self.gate.admit(admission, "main", self.events.append)
-        if not admission.refusal and name == "bash":
-            outcome, _ = await attempt(admission.mended, self.hands, box=admission.box)
-            if outcome.blocked and await self.gate.widen(admission, outcome.blocked, self.events.append, "main"):
-                await attempt(admission.mended, self.hands, box=admission.box)
-        return admission
+    async def _take(self, name: str, **arguments: str) -> Decision:
+        request = self.receive(name, **arguments)
+        decision = await self.gate.decide(request, "main", self.events.append)
+        if decision.allowed and name == "bash":
+            outcome, _ = await attempt(request.mended, self.hands, box=decision.box)
+            if outcome.blocked:
+                self.wider = await self._widen(request, decision.box, outcome.blocked)
+                if self.wider and self.wider.allowed:
+                    await attempt(request.mended, self.hands, box=self.wider.box)
+        return decision
+
+    def receive(self, name: str, **arguments: str) -> CallRequest:
+        return self.gate.receive(mend(call(name, **arguments), TOOLS))
+
+    def widen(self, request: CallRequest, blocked: Blocked) -> Decision | None:
+        return asyncio.run(self._widen(request, BOXED, blocked))
+
+    async def _widen(self, request: CallRequest, box: Profile, blocked: Blocked) -> Decision | None:
+        return await self.gate.widen(request, box, blocked, "main", self.events.append)
+
+    def decided(self) -> list[PermissionDecided]:
+        return [event for event in self.events if isinstance(event, PermissionDecided)]
 
 
 @pytest.mark.parametrize(
@@ -148,10 +166,10 @@ class Made:
 )
 def test_without_a_person_an_ordinary_command_needs_a_sandbox(mode: Mode, state: SandboxState, expected: str) -> None:
     made = Made(Hands(state), mode=mode)
-    admission = made.take("bash", command="make")
-    assert ("deny" if admission.refusal else "allow") == expected
+    decision = made.take("bash", command="make")
+    assert decision.action == expected
     if mode in ("review", "auto") and state is BARE:
-        assert "no complete sandbox" in admission.refusal and 'sandbox.mode = "none"' in admission.refusal
+        assert "no complete sandbox" in decision.refusal and 'sandbox.mode = "none"' in decision.refusal
 
 
 def test_who_wants_no_sandbox_is_taken_at_their_word() -> None:
@@ -182,10 +200,11 @@ def test_a_final_command_is_denied_without_a_person_and_asked_with_one(mode: Mod
 @pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
 def test_a_recoverable_command_runs_without_a_person_and_needs_its_snapshot(mode: Mode) -> None:
     hands = Hands(BOX)
-    admission = Made(hands, mode=mode).take("bash", command="rm a.txt")
-    assert (admission.refusal, admission.aftermath) == ("", "/undo brings this back")
+    made = Made(hands, mode=mode)
+    decision = made.take("bash", command="rm a.txt")
+    assert (decision.refusal, decision.note) == ("", "/undo brings this back")
     assert hands.surveyed == [Change(scope="paths", paths=("a.txt",), follows=False)]
-    assert hands.required == [admission.mended.call.id]
+    assert hands.required == [event.call_id for event in made.decided()]
 
 
 def test_a_recoverable_command_asks_only_in_review() -> None:
@@ -242,9 +261,7 @@ def test_neither_a_project_nor_a_stored_answer_opens_what_is_final(rule: dict[st
 def test_a_sandbox_that_lacks_walls_approves_nothing(mode: Mode) -> None:
     made = Made(Hands(LANDLOCK), mode=mode)
     assert "no complete sandbox" in made.take("bash", command="make").refusal
-    assert [each.allowed_by for each in made.events if isinstance(each, PermissionDecided)] == [
-        ("--allowedTools bash",)
-    ]
+    assert [each.allowed_by for each in made.decided()] == [("--allowedTools bash",)]
     person = Person("once")
     Made(Hands(LANDLOCK), mode=mode, person=person).take("bash", command="make")
     assert len(person.questions) == 1
@@ -285,8 +302,7 @@ def test_what_the_sandbox_has_refused_is_offered_outside_of_it() -> None:
         "Run it again outside the sandbox, with all your rights?"
     )
     assert (question.always, question.dangerous, question.network) == ("", True, False)
-    decided = [event for event in made.events if isinstance(event, PermissionDecided)]
-    assert [(each.verdict, each.rule, each.by) for each in decided] == [
+    assert [(each.verdict, each.rule, each.by) for each in made.decided()] == [
         ("allow", "auto", "mode"),
         ("allow", "sandbox", "person"),
     ]
@@ -303,8 +319,7 @@ def test_what_the_sandbox_has_refused_is_offered_outside_of_it() -> None:
 def test_the_question_names_no_path_that_does_not_exist(blocked: Blocked) -> None:
     person = Person("deny")
     made = Made(Hands(BOX), mode="auto", person=person)
-    admission = made.gate.receive(mend(call("bash", command="make"), TOOLS))
-    asyncio.run(made.gate.widen(admission, blocked, made.events.append, "main"))
+    made.widen(made.receive("bash", command="make"), blocked)
     assert person.questions[0].why.startswith(
         "it ran, and according to its output an access was blocked by the sandbox. Run it again"
     )
@@ -349,14 +364,14 @@ def test_a_file_with_a_second_name_is_asked_about(mode: Mode) -> None:
 def test_a_command_that_needs_the_network_and_fails_without_it_is_told_why() -> None:
     """Whatever it printed: some programs hide that there was no network."""
     made = Made(Hands(BOX), mode="yolo")
-    admission = made.gate.receive(mend(call("bash", command="npm install x"), TOOLS))
+    request = made.receive("bash", command="npm install x")
     failed = Outcome(text="no matching version", view=Output(command="npm install x", text="", code=1))
-    assert made.gate.blocked(admission, failed) == NETWORK
+    assert made.gate.blocked(request, BOXED, failed) == NETWORK
     quiet = Outcome(text="curl: (6) Could not resolve host: x", view=Output(command="", text="", code=0))
-    assert made.gate.blocked(admission, quiet) == NETWORK
+    assert made.gate.blocked(request, BOXED, quiet) == NETWORK
     fine = Outcome(text="added 1 package", view=Output(command="", text="", code=0))
-    assert made.gate.blocked(admission, fine) is None
-    assert Made(Hands(BARE), mode="yolo").gate.blocked(admission, failed) is None
+    assert made.gate.blocked(request, BOXED, fine) is None
+    assert Made(Hands(BARE), mode="yolo").gate.blocked(request, BOXED, failed) is None
 
 
 def test_the_reason_of_a_no_to_the_offer_reaches_the_model() -> None:
@@ -365,7 +380,8 @@ def test_the_reason_of_a_no_to_the_offer_reaches_the_model() -> None:
             return Answer(choice="deny", reason="use the mirror")
 
     made = Made(Hands(BOX), mode="auto", person=Reasoned())
-    assert made.take("bash", command="python3 setup.py install").note == (
+    made.take("bash", command="python3 setup.py install")
+    assert made.wider and made.wider.refusal == (
         "The user did not want it to run outside the sandbox, with all your rights: use the mirror"
     )
 

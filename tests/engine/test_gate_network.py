@@ -1,16 +1,11 @@
 """The network at the gate: who opens it, for what, and that nothing that needs it runs before."""
 
-import asyncio
-
 import pytest
-from tests.engine.test_gate import BARE, BOX, TOOLS, Hands, Made, Person
-from tests.fakes.played import call
+from tests.engine.test_gate import BARE, BOX, Hands, Made, Person
 
-from overt.core.events import PermissionDecided
 from overt.core.ports import Profile
 from overt.core.settings import Mode, Rule
 from overt.engine.permissions import Terms
-from overt.repair.mend import mend
 from overt.world.sandbox.denial import NETWORK
 
 INSTALL = "pip install requests"
@@ -30,7 +25,7 @@ def test_a_command_that_needs_the_network_asks_once_before_it_runs(mode: Mode) -
     (question,) = person.questions
     assert (question.network, question.dangerous, question.why) == (True, False, "")
     assert boxes(made) == [Profile(network=True)]
-    (decided,) = (event for event in made.events if isinstance(event, PermissionDecided))
+    (decided,) = made.decided()
     assert (decided.verdict, decided.rule, decided.origin, decided.by) == ("allow", "network", "sandbox", "person")
 
 
@@ -148,9 +143,9 @@ def test_a_rerun_after_a_denial_has_the_walls_of_a_fresh_approved_run(choice: st
     fresh.take("bash", command="npm view lodash version")
     person = Person(choice)
     again = Made(Hands(BOX), person=person)
-    admission = again.gate.receive(mend(call("bash", command="npm view lodash version"), TOOLS))
-    assert asyncio.run(again.gate.widen(admission, NETWORK, again.events.append, "main"))
-    assert [admission.box] == boxes(fresh) == [Profile(network=True)]
+    wider = again.widen(again.receive("bash", command="npm view lodash version"), NETWORK)
+    assert wider and wider.allowed
+    assert [wider.box] == boxes(fresh) == [Profile(network=True)]
     assert person.questions[0].network and "network access was blocked by the sandbox. Run" in person.questions[0].why
     assert [rule.shown() for rule in again.remembered] == (
         ["bash(npm view lodash version) with the network"] if choice == "always" else []

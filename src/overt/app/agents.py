@@ -23,7 +23,7 @@ from overt.core.requests import Params
 from overt.core.settings import Rule
 from overt.core.tool import Tool
 from overt.engine.agent import Agent
-from overt.engine.gate import Gate
+from overt.engine.decision import PermissionGate
 from overt.lib.catalogue import say
 from overt.lib.redact import Redactor
 from overt.providers.discover import Found, is_local
@@ -39,7 +39,7 @@ class Agents(Struct, frozen=True, kw_only=True):
     setting: Setting
     session: Session
     models: Models
-    gate: Gate
+    gate: PermissionGate
     hands: LateHands
     fragments: Fragments
     updates: ContextUpdates

@@ -13,7 +13,7 @@ from overt.core.ports import Hands, Provider
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Calls, Limits, Price
 from overt.core.tool import Tool
-from overt.engine.gate import Gate
+from overt.engine.decision import PermissionGate
 from overt.engine.lead import AnswerCheck, Lead
 from overt.engine.purse import Purse
 from overt.engine.room import Room
@@ -39,7 +39,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     tools: dict[str, Tool]
     effects: frozenset[Effect]
     limits: Limits
-    gate: Gate
+    gate: PermissionGate
     hands: Hands
     assembler: Assembler
     hide: Callable[[str], str]

@@ -24,14 +24,14 @@ async def run_command(agent: Agent, command: str, bash: Tool, emit: Emit) -> Tur
         emit(ToolProgressed(agent=agent.path, call_id="", text=text))
 
     arguments = compact({"command": command, "timeout": 600_000})
-    admission = agent.gate.receive(mend(Call(id=new_id(), name="bash", arguments=arguments), {"bash": bash}))
-    emit(ToolStarted(agent=agent.path, call=admission.mended.call, effects=("run",), headline=command))
-    await agent.gate.admit(admission, agent.path, emit, mode="yolo")
-    text = admission.refusal or (admission.failure.message if admission.failure else "")
+    request = agent.gate.receive(mend(Call(id=new_id(), name="bash", arguments=arguments), {"bash": bash}))
+    emit(ToolStarted(agent=agent.path, call=request.mended.call, effects=("run",), headline=command))
+    decision = await agent.gate.decide(request, agent.path, emit, typed=True)
+    text = decision.refusal or (decision.failure.message if decision.failure else "")
     if not text:
         try:
             box, limit = Profile(outside=True), agent.result_limit()
-            outcome, _ = await attempt(admission.mended, agent.hands, report=report, box=box, limit=limit)
+            outcome, _ = await attempt(request.mended, agent.hands, report=report, box=box, limit=limit)
             text = outcome.text
         except ToolError as error:
             text = error.message
@@ -39,4 +39,4 @@ async def run_command(agent: Agent, command: str, bash: Tool, emit: Emit) -> Tur
     emit(TextStreamed(agent=agent.path, text=output + "\n"))
     message = said(f"$ {command}\n{output}", role="assistant", origin=RAN)
     emit(Replied(agent=agent.path, message=message, finish="stop", usage=Usage()))
-    return TurnEnded(agent=agent.path, reason="denied" if admission.refusal else "done", text=output)
+    return TurnEnded(agent=agent.path, reason="denied" if decision.refusal else "done", text=output)

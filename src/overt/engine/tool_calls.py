@@ -19,7 +19,7 @@ from overt.core.tool import Outcome
 from overt.core.views import Failure, Output, Plain
 from overt.engine.agent import Agent
 from overt.engine.attempt import attempt, contain
-from overt.engine.gate import Admission
+from overt.engine.decision import CallRequest, Decision
 from overt.lib.redact import HIDDEN
 from overt.repair.mend import Mended, mend
 from overt.repair.storm import Storm
@@ -29,7 +29,7 @@ async def run_calls(
     agent: Agent, calls: tuple[Call, ...], storm: Storm, emit: Emit, *, truncated: bool = False
 ) -> None:
     """Run all calls of a reply. If the reply was `truncated` at its token limit, a call may be half."""
-    together: list[Admission] = []
+    together: list[CallRequest] = []
     for call in calls:
         mended = mend(call, agent.tools, cut=truncated, flatten=agent.flatten)
         if mended.notes:
@@ -40,42 +40,44 @@ async def run_calls(
             emit(ToolStarted(agent=agent.path, call=mended.call))
             emit(_refused(agent, call.id, problem, code="invalid"))
             continue
-        admission = agent.gate.receive(mended)
-        if agent.gate.parallel(admission):
-            together.append(admission)
+        request = agent.gate.receive(mended)
+        if request.parallel:
+            together.append(request)
             continue
-        await _admit_and_run(agent, together, storm, emit)
-        await _admit_and_run(agent, [admission], storm, emit)
+        await _decide_and_run(agent, together, storm, emit)
+        await _decide_and_run(agent, [request], storm, emit)
         together = []
-    await _admit_and_run(agent, together, storm, emit)
+    await _decide_and_run(agent, together, storm, emit)
 
 
-async def _admit_and_run(agent: Agent, batch: list[Admission], storm: Storm, emit: Emit) -> None:
-    """Judge each call of a batch, then run those that may run at the same time."""
-    ready: list[Admission] = []
-    for admission in batch:
-        call = admission.mended.call
-        emit(ToolStarted(agent=agent.path, call=call, effects=_effects(admission), headline=_headline(admission)))
-        await agent.gate.admit(admission, agent.path, emit)
-        if admission.refusal:
-            emit(_refused(agent, call.id, admission.refusal, code="denied"))
-        elif admission.failure:
-            storm.ran(call.name, _meant(admission.mended), mutating=False, failed=True)
-            emit(_failed(agent, call.id, admission.failure.message, code=admission.failure.code))
+async def _decide_and_run(agent: Agent, batch: list[CallRequest], storm: Storm, emit: Emit) -> None:
+    """Decide about each call of a batch, then run the allowed ones at the same time."""
+    allowed: list[tuple[CallRequest, Decision]] = []
+    for request in batch:
+        call, effects = request.mended.call, tuple(sorted(request.tool.effects))
+        emit(ToolStarted(agent=agent.path, call=call, effects=effects, headline=_headline(request)))
+        decision = await agent.gate.decide(request, agent.path, emit)
+        if decision.allowed:
+            allowed.append((request, decision))
+        elif decision.failure:
+            storm.ran(call.name, _meant(request.mended), mutating=False, failed=True)
+            emit(_failed(agent, call.id, decision.failure.message, code=decision.failure.code))
         else:
-            ready.append(admission)
+            emit(_refused(agent, call.id, decision.refusal, code="denied"))
     places = asyncio.Semaphore(agent.limits.max_parallel)
     async with asyncio.TaskGroup() as tasks:
-        for admission in ready:
-            tasks.create_task(_perform(agent, admission, storm, emit, places))
+        for request, decision in allowed:
+            tasks.create_task(_perform(agent, request, decision, storm, emit, places))
 
 
-async def _perform(agent: Agent, admission: Admission, storm: Storm, emit: Emit, places: asyncio.Semaphore) -> None:
+async def _perform(
+    agent: Agent, request: CallRequest, decision: Decision, storm: Storm, emit: Emit, places: asyncio.Semaphore
+) -> None:
     """Run one tool; whatever happens to it becomes an outcome."""
-    call = admission.mended.call
+    call = request.mended.call
     async with places:
         try:
-            events = await contain(call.name, _run_tool(agent, admission, emit))
+            events = await contain(call.name, _run_tool(agent, request, decision, emit))
         except ToolError as error:
             events = [_failed(agent, call.id, error.message, code=error.code)]
         except Interrupted as stopped:
@@ -83,29 +85,28 @@ async def _perform(agent: Agent, admission: Admission, storm: Storm, emit: Emit,
             raise
     finished = events[-1]
     assert isinstance(finished, ToolFinished)
-    changes = agent.gate.changes(admission)
-    storm.ran(call.name, _meant(admission.mended), mutating=changes, failed=finished.result.error)
+    storm.ran(call.name, _meant(request.mended), mutating=request.changes, failed=finished.result.error)
     for event in events:
         emit(event)
 
 
-async def _run_tool(agent: Agent, admission: Admission, emit: Emit) -> list[Event]:
+async def _run_tool(agent: Agent, request: CallRequest, decision: Decision, emit: Emit) -> list[Event]:
     """Run the tool, and once more with wider access if the sandbox stopped it and that is approved."""
-    call_id, started = admission.mended.call.id, monotonic()
+    call_id, started = request.id, monotonic()
 
     def report(text: str) -> None:
         emit(ToolProgressed(agent=agent.path, call_id=call_id, text=text))
 
-    limit = agent.result_limit()
-    outcome, journal = await attempt(admission.mended, agent.hands, report=report, box=admission.box, limit=limit)
-    if blocked := agent.gate.blocked(admission, outcome):
-        if await agent.gate.widen(admission, blocked, emit, agent.path):
-            outcome, journal = await attempt(
-                admission.mended, agent.hands, report=report, box=admission.box, limit=limit
-            )
+    limit, box = agent.result_limit(), decision.box
+    outcome, journal = await attempt(request.mended, agent.hands, report=report, box=box, limit=limit)
+    if blocked := agent.gate.blocked(request, box, outcome):
+        wider = await agent.gate.widen(request, box, blocked, agent.path, emit)
+        if wider and wider.allowed:
+            outcome, journal = await attempt(request.mended, agent.hands, report=report, box=wider.box, limit=limit)
         else:
-            outcome = _noted(outcome, f"[{blocked.advise()}]", admission.note and f"[overt] {admission.note}")
-    outcome = _noted(outcome, admission.aftermath and f"[overt] {admission.aftermath}")
+            refusal = wider.refusal if wider else ""
+            outcome = _noted(outcome, f"[{blocked.advise()}]", refusal and f"[overt] {refusal}")
+    outcome = _noted(outcome, decision.note and f"[overt] {decision.note}")
     repairs = [Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
     ms = round((monotonic() - started) * 1000)
     return [*repairs, *journal.facts, _finished(agent, call_id, outcome, journal.seen, ms)]
@@ -162,13 +163,8 @@ def _bounded(agent: Agent, text: str) -> str:
     return agent.result_limit().clip(agent.hide(text))
 
 
-def _effects(admission: Admission) -> tuple[str, ...]:
-    tool = admission.mended.tool
-    return tuple(sorted(tool.effects)) if tool else ()
-
-
-def _headline(admission: Admission) -> str:
+def _headline(request: CallRequest) -> str:
     """What the call is about, in a few words: a pattern where there is one, and the paths or the command."""
-    pattern = getattr(admission.mended.args, "pattern", "")
-    places = [value for value in admission.subject.values if not (pattern and value == ".")]
+    pattern = getattr(request.mended.args, "pattern", "")
+    places = [value for value in request.subject.values if not (pattern and value == ".")]
     return " ".join((*((pattern,) if pattern else ()), ", ".join(places))).strip()

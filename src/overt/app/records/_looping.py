@@ -1,6 +1,6 @@
 """One run of the real loop over a recorded stretch of a turn: whether it comes to the same requests by itself."""
 
-from typing import NoReturn, cast
+from typing import NoReturn
 
 from msgspec.structs import replace
 
@@ -25,11 +25,8 @@ from overt.core.requests import Request
 from overt.core.settings import Limits
 from overt.core.tool import Tool
 from overt.engine.agent import Agent
-from overt.engine.gate import Gate
 from overt.engine.loop import run_turn
-from overt.engine.permissions import Permissions, Terms
 from overt.lib.redact import HIDDEN
-from overt.safety.policy import Sight
 from overt.tools.registry import BUILT_IN
 
 ENDINGS = ("done", "limit", "storm")
@@ -84,9 +81,6 @@ class Looping:
         opening, first = self._opening, self._steps[0]
         tools = replayed(tools_of(opening))
         hands = RecordedHands(self._step)
-        sight = Sight(root="/", exists=lambda path: False)
-        permissions = Permissions(Terms(rules=()), mode="review", remember=lambda rule: None)
-        reader = Gate(permissions, sight=sight, hands=hands)
         lead = RecordedLead(self._coming)
         forced = next((number for number, step in enumerate(self._steps) if step.sent.forced), None)
         return Agent(
@@ -97,8 +91,7 @@ class Looping:
             tools=tools,
             effects=frozenset({"read", "write", "run", "notes"}),
             limits=BOUNDLESS if forced is None else replace(BOUNDLESS, max_steps=forced),
-            # Several gates would need a protocol that nothing else asks for.
-            gate=cast(Gate, RecordedGate(reader, self._step)),
+            gate=RecordedGate(self._step),
             hands=hands,
             assembler=self._assembler,
             hide=lambda text: text,

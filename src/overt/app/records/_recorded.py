@@ -32,10 +32,12 @@ from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.settings import Calls
 from overt.core.tool import Outcome, Tool
 from overt.core.usage import Usage
-from overt.engine.gate import Admission, Gate
+from overt.engine.decision import CallRequest, Decision, read_request
 from overt.engine.inbox import Inbox
 from overt.engine.loop import LIMIT, NUDGE
+from overt.engine.permissions import Permissions, Terms
 from overt.repair.mend import Mended
+from overt.safety.policy import Sight
 from overt.sessions.entries import Entry
 
 LABEL = "[overt] "
@@ -272,42 +274,37 @@ def told(outcome: ToolFinished) -> str:
 
 
 class RecordedGate:
-    """A gate that decides as was decided then; reading what a call is about is left to a real one."""
+    """A gate that decides as was decided then. It reads what a call is about without looking at any file."""
 
-    def __init__(self, reader: Gate, now: Now) -> None:
-        self.permissions = reader.permissions
-        self._reader = reader
+    def __init__(self, now: Now) -> None:
+        self.permissions = Permissions(Terms(rules=()), mode="review", remember=lambda rule: None)
+        self._sight = Sight(root="/", exists=lambda path: False)
         self._now = now
 
-    def receive(self, mended: Mended) -> Admission:
-        return self._reader.receive(mended)
-
-    def changes(self, admission: Admission) -> bool:
-        return self._reader.changes(admission)
-
-    def parallel(self, admission: Admission) -> bool:
-        return self._reader.parallel(admission)
+    def receive(self, mended: Mended) -> CallRequest:
+        return read_request(mended, self._sight)
 
     def may_read(self, path: str) -> bool:
         return False
 
-    async def admit(self, admission: Admission, agent: str, emit: Emit, *, mode: str | None = None) -> None:
-        step, id = self._now(), admission.mended.call.id
-        verdict, done = step.verdicts.get(id), step.outcomes.get(id)
-        if verdict:
-            emit(verdict)
-        if done is None:
-            return
-        if done.result.harness or done.code == "denied":
-            admission.refusal = told(done).removeprefix(LABEL)
-        elif verdict is None and done.result.error:
-            admission.failure = ToolError(told(done), code=done.code)
+    async def decide(self, request: CallRequest, agent: str, emit: Emit, *, typed: bool = False) -> Decision:
+        step = self._now()
+        decided, done = step.verdicts.get(request.id), step.outcomes.get(request.id)
+        if decided:
+            emit(decided)
+        if done and (done.result.harness or done.code == "denied"):
+            return Decision(action="deny", refusal=told(done).removeprefix(LABEL))
+        if done and decided is None and done.result.error:
+            return Decision(action="deny", failure=ToolError(told(done), code=done.code))
+        return Decision(action="allow")
 
-    async def widen(self, admission: Admission, blocked: Blocked, emit: Emit, agent: str) -> bool:
-        return False
-
-    def blocked(self, admission: Admission, outcome: Outcome) -> Blocked | None:
+    def blocked(self, request: CallRequest, box: Profile, outcome: Outcome) -> Blocked | None:
         """Return None: the recorded outcome already says what the sandbox refused."""
+        return None
+
+    async def widen(
+        self, request: CallRequest, box: Profile, blocked: Blocked, agent: str, emit: Emit
+    ) -> Decision | None:
         return None
 
 
