@@ -25,7 +25,8 @@ from overt.core.errors import ToolError
 from overt.core.ports import Profile
 from overt.world.environment import child_environment
 from overt.world.jobs import Jobs
-from overt.world.programs import Programs, Supervised
+from overt.world.files import Workspace
+from overt.world.programs import Programs, ProgramServices, Supervised
 from overt.world.sandbox.profile import Place, cache_folders
 
 async def main():
@@ -42,7 +43,8 @@ async def main():
     results = [[state.kind, list(state.missing), state.why]]
     for command in spec["commands"]:
         profile = Profile(**spec["profile"])
-        programs = Programs(spawner, Jobs(), cwd=workspace, env=env, profile=profile)
+        services = ProgramServices(spawner=spawner, jobs=Jobs(), workspace=Workspace(root=workspace), env=env)
+        programs = Programs(services, profile=profile)
         try:
             ran = await programs.run(command, timeout_ms=spec["timeout"])
             results.append([ran.code, ran.text, ran.found or (ran.blocked.advise() if ran.blocked else "")])

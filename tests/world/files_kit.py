@@ -12,7 +12,9 @@ from overt.core.errors import ToolError
 from overt.core.ports import Journal
 from overt.core.views import FileDiff
 from overt.world._contain import Forbid
-from overt.world.files import Files, Workspace, find_rg
+from overt.world.files import Files, FileServices, Workspace, find_rg
+from overt.world.keeping import Keeper
+from overt.world.undo_recorder import UndoRecorder
 
 T = TypeVar("T")
 Roots = tuple[str, ...]
@@ -28,9 +30,12 @@ def files(
     own: Roots = (),
     write: Roots = (),
     read: Roots = (),
+    keeper: Keeper | None = None,
+    recorder: UndoRecorder | None = None,
 ) -> Files:
     workspace = Workspace(root=os.path.realpath(root), write=write, read=read, home=home, own=own, forbid=forbid)
-    return Files(workspace, call_id="c1", journal=Journal(), seen={}, rg=RG, preview=preview)
+    services = FileServices(workspace=workspace, rg=RG, keeper=keeper, recorder=recorder)
+    return Files(services, call_id="c1", journal=Journal(), seen={}, preview=preview)
 
 
 def done(work: Awaitable[T]) -> T:

@@ -2,15 +2,17 @@
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from random import randrange
 from typing import Any
 
-from overt.core.ports import Profile
+from overt.core.ports import Profile, Spawner
+from overt.world._contain import Workspace
+from overt.world.command_output import OutputFiles
 from overt.world.environment import child_environment
 from overt.world.jobs import Jobs
-from overt.world.programs import Programs, Supervised
+from overt.world.programs import Keeping, Programs, ProgramServices, Supervised
 
 PROFILE = Profile()
 
@@ -18,13 +20,28 @@ PROFILE = Profile()
 class Bench:
     """Programs with a mark that every process they start carries."""
 
-    def __init__(self, cwd: str, report: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        report: Callable[[str], None] | None = None,
+        *,
+        keeping: Keeping | None = None,
+        outputs: OutputFiles | None = None,
+        read: tuple[str, ...] = (),
+    ) -> None:
         self.number = randrange(100_000, 4_000_000)  # a limit nobody reaches, which marks the supervisor
         self.mark = f"overt-test-{os.getpid()}-{self.number}"
         self.env = child_environment(os.environ, ()) | {"MARK": self.mark}
         self.spawner = Supervised(most_processes=self.number)
         self.jobs = Jobs()
-        self.programs = Programs(self.spawner, self.jobs, cwd=cwd, env=self.env, report=report, profile=PROFILE)
+        self.services = ProgramServices(
+            spawner=self.spawner,
+            jobs=self.jobs,
+            workspace=Workspace(root=cwd, read=read),
+            env=self.env,
+            outputs=outputs,
+        )
+        self.programs = Programs(self.services, profile=PROFILE, report=report, keeping=keeping)
 
     def alive(self) -> list[str]:
         return marked(self.mark)
@@ -34,9 +51,23 @@ class Bench:
         return [pid for pid, words in command_lines() if "supervisor" in words and words.endswith(f" {self.number}")]
 
 
+def make_programs(
+    spawner: Spawner, jobs: Jobs, *, cwd: str, env: Mapping[str, str], profile: Profile, keeping: Keeping | None = None
+) -> Programs:
+    services = ProgramServices(spawner=spawner, jobs=jobs, workspace=Workspace(root=cwd), env=env)
+    return Programs(services, profile=profile, keeping=keeping)
+
+
 @asynccontextmanager
-async def opened(cwd: object, report: Callable[[str], None] | None = None) -> AsyncIterator[Bench]:
-    bench = Bench(str(cwd), report)
+async def opened(
+    cwd: object,
+    report: Callable[[str], None] | None = None,
+    *,
+    keeping: Keeping | None = None,
+    outputs: OutputFiles | None = None,
+    read: tuple[str, ...] = (),
+) -> AsyncIterator[Bench]:
+    bench = Bench(str(cwd), report, keeping=keeping, outputs=outputs, read=read)
     try:
         yield bench
     finally:

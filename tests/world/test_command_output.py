@@ -34,8 +34,7 @@ def outputs(folder: Path, *, stored: bool = True) -> OutputFiles:
 
 def run(cwd: Path, command: str, files: OutputFiles) -> Ran:
     async def main() -> Ran:
-        async with asyncio.timeout(60), opened(cwd) as bench:
-            bench.programs.outputs = files
+        async with asyncio.timeout(60), opened(cwd, outputs=files) as bench:
             return await bench.programs.run(command, timeout_ms=30_000)
 
     return asyncio.run(main())
@@ -167,10 +166,8 @@ def test_a_session_that_is_not_stored_removes_its_outputs_and_those_of_a_killed_
 
 def test_an_interrupted_command_hands_over_what_it_printed(tmp_path: Path) -> None:
     async def main() -> str:
-        async with asyncio.timeout(60), opened(tmp_path) as bench:
-            bench.programs.outputs = outputs(tmp_path)
-            progress: list[str] = []
-            bench.programs._report = progress.append
+        progress: list[str] = []
+        async with asyncio.timeout(60), opened(tmp_path, progress.append, outputs=outputs(tmp_path)) as bench:
             running = asyncio.create_task(bench.programs.run("seq 9000; touch done; sleep 60", timeout_ms=60_000))
             while not (progress and (tmp_path / "done").exists()):  # before, the start itself would be interrupted
                 await asyncio.sleep(0.01)

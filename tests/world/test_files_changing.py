@@ -229,8 +229,9 @@ from overt.core.effects import Change
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
 from overt.world._reading import digest
-from overt.world.files import Files, Workspace
-hands = Files(Workspace(root=sys.argv[1]), call_id="c", journal=Journal(), seen={}, rg="")
+from overt.world.files import Files, FileServices, Workspace
+services = FileServices(workspace=Workspace(root=sys.argv[1]), rg="")
+hands = Files(services, call_id="c", journal=Journal(), seen={})
 changes = [
     Change(path="one", content="ONE" * 9, base=digest(b"one")),
     Change(path="two", content="TWO", base=digest(b"two")),

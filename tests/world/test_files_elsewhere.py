@@ -10,7 +10,7 @@ from overt.core.effects import Change, Query
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
 from overt.world._contain import Forbid, reach
-from overt.world.files import Files, Workspace
+from overt.world.files import Files, FileServices, Workspace
 from overt.world.readable import Readable
 from overt.world.sandbox.profile import Place
 
@@ -55,7 +55,7 @@ class World:
         own = (f"{home}/.local/share/overt/output/s1",)
         elsewhere = Readable(place, private=lambda: self.private, also=own)
         workspace = Workspace(root=str(self.work), home=home, forbid=forbid, elsewhere=elsewhere)
-        return Files(workspace, call_id="c1", journal=Journal(), seen={}, rg=RG)
+        return Files(FileServices(workspace=workspace, rg=RG), call_id="c1", journal=Journal(), seen={})
 
     def text(self, path: str) -> str:
         return done(self.files().text(path)).text.strip()

@@ -162,8 +162,9 @@ import asyncio, resource, sys
 from overt.core.effects import Query
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
-from overt.world.files import Files, Workspace
-hands = Files(Workspace(root=sys.argv[1]), call_id="c", journal=Journal(), seen={}, rg=sys.argv[2])
+from overt.world.files import Files, FileServices, Workspace
+services = FileServices(workspace=Workspace(root=sys.argv[1]), rg=sys.argv[2])
+hands = Files(services, call_id="c", journal=Journal(), seen={})
 resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
 try:
     print(asyncio.run(hands.search(Query(pattern="needle"))).count)

@@ -11,7 +11,7 @@ from tests.world.files_kit import RG, done, files, put, refused
 from overt.core.effects import Found, Listed, Matches, Query
 from overt.world._globs import compile_glob, literal
 from overt.world._search import Rg, find_rg
-from overt.world.files import Files
+from overt.world.files import Files, FileServices
 
 ODD = [
     b"new\nline",
@@ -301,7 +301,7 @@ def test_a_ripgrep_inside_the_workspace_is_never_run(tmp_path: Path) -> None:
     planted = program(tmp_path / ".venv" / "bin" / "rg")
     hands = files(tmp_path)
 
-    found = Files(hands.workspace, call_id="c1", journal=hands.journal, seen={}, rg=planted)
+    found = Files(FileServices(workspace=hands.workspace, rg=planted), call_id="c1", journal=hands.journal, seen={})
 
     assert refused(found.search(Query(pattern="x"))).code == "missing_program"
 

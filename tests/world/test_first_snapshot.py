@@ -17,6 +17,7 @@ from overt.world._shadow_git import Git
 from overt.world.first_snapshot import FirstSnapshotError, clear_marker, mark_indexed, read_marker
 from overt.world.keeping import Keeper
 from overt.world.snapshots import Store
+from overt.world.undo_recorder import UndoRecorder
 from overt.world.undo_store import disk_bytes
 
 SMALL = 64 * 1024
@@ -183,13 +184,14 @@ def test_a_command_in_such_a_folder_runs_and_the_person_is_warned_once(
 ) -> None:
     monkeypatch.setattr(keeping, "FRESH", fresh)
     facts: list[Event] = []
-    keeper = Keeper(Store(str(tmp_path / "c")), shadow(tmp_path / "s", root), record=facts.append)
+    keeper = Keeper(Store(str(tmp_path / "c")), shadow(tmp_path / "s", root))
+    recorder = UndoRecorder(facts.append)
 
     async def work() -> None:
         async with asyncio.timeout(60):
             keeper.warm()
             for id in ("c1", "c2"):
-                async with keeper.around(id):
+                async with keeper.around(id, recorder):
                     (root / "out").write_text(id)
                 await keeper.quiet()
             await keeper.close()

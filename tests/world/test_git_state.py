@@ -15,6 +15,7 @@ from overt.world import git_state
 from overt.world.git_state import GitReader, differ, digest_index
 from overt.world.git_watch import GitWatch
 from overt.world.snapshots import Store
+from overt.world.undo_recorder import UndoRecorder
 
 
 @pytest.fixture
@@ -150,9 +151,9 @@ def watch(root: Path, tmp_path: Path, *commands: tuple[str, ...]) -> list[Event]
         yield
 
     async def main() -> None:
-        it = GitWatch(str(root), Store(str(tmp_path / "snapshots")), facts.append)
+        it = GitWatch(str(root), Store(str(tmp_path / "snapshots")))
         for number, words in enumerate(commands):
-            async with it.around(f"c{number}", nothing()):
+            async with it.around(f"c{number}", nothing(), UndoRecorder(facts.append)):
                 await asyncio.to_thread(run_git, root, *words)
         await it.settled()
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from tests.world.programs_kit import Bench, gone, opened
+from tests.world.programs_kit import PROFILE, Bench, gone, opened
 
 from overt.core.effects import JobOutput
 from overt.core.errors import ToolError
+from overt.world.programs import Programs
 
 T = TypeVar("T")
 
@@ -274,9 +275,8 @@ def test_an_end_is_news_once_and_only_if_the_model_has_not_seen_it(tmp_path: Pat
             for id in ("job2", "job4", "job5"):
                 await bench.jobs.wait(id, since=0, tail=0, filter="", wait_ms=30_000)
             await programs.output("job4", since=0, tail=0, filter="")
-            programs.for_model = False
-            await programs.output("job5", since=0, tail=0, filter="")
-            await programs.stop("job6")
+            await bench.jobs.output("job5", since=0, tail=0, filter="")  # the user looks, not the model
+            await bench.jobs.stop("job6")
             news = bench.jobs.take_ended()
             assert bench.jobs.take_ended() == ()
             return [(ended.job.id, ended.job.code, ended.last_line) for ended in news]
@@ -286,3 +286,35 @@ def test_an_end_is_news_once_and_only_if_the_model_has_not_seen_it(tmp_path: Pat
         ("job5", 0, "listening on 80"),
         ("job6", None, "ready on 1"),
     ]
+
+
+def test_agents_of_a_session_share_its_jobs_and_each_is_told_of_its_own(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(60), opened(tmp_path) as bench:
+            explorer = Programs(bench.services, profile=PROFILE, agent="main/explore-1")
+            waits = "echo listening on 80; while [ ! -e go ]; do sleep 0.01; done; echo over"
+            await bench.programs.start(waits, wait_ms=9000)
+            await explorer.start(waits, wait_ms=9000)
+            (tmp_path / "go").touch()
+            for id in ("job1", "job2"):
+                await bench.jobs.wait(id, since=0, tail=0, filter="", wait_ms=30_000)
+            assert [job.id for job in await explorer.jobs()] == ["job1", "job2"]
+            seen_by_other = await explorer.wait("job1", since=0, tail=0, filter="", wait_ms=30_000)
+            rest = await bench.programs.wait("job1", since=0, tail=0, filter="", wait_ms=30_000)
+            assert (seen_by_other.text, rest.text) == ("listening on 80\nover", "over")
+            assert bench.jobs.take_ended("main/explore-1") == ()
+
+    asyncio.run(main())
+
+
+def test_a_job_that_another_agent_has_looked_at_is_still_news_for_its_own(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(60), opened(tmp_path) as bench:
+            explorer = Programs(bench.services, profile=PROFILE, agent="main/explore-1")
+            await bench.programs.start("echo listening on 80; while [ ! -e go ]; do sleep 0.01; done", wait_ms=9000)
+            (tmp_path / "go").touch()
+            await explorer.wait("job1", since=0, tail=0, filter="", wait_ms=30_000)
+            assert bench.jobs.take_ended("main/explore-1") == ()
+            assert [ended.job.id for ended in bench.jobs.take_ended("main")] == ["job1"]
+
+    asyncio.run(main())

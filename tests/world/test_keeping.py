@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,10 @@ from overt.core.ports import Profile
 from overt.lib.catalogue import say
 from overt.world import keeping
 from overt.world.files import Files
-from overt.world.keeping import Keeper
+from overt.world.keeping import CommandWatch, Keeper
 from overt.world.shadow import Taken
 from overt.world.snapshots import Store
+from overt.world.undo_recorder import UndoRecorder
 
 
 class Recorded:
@@ -27,7 +29,11 @@ class Recorded:
         self.root = folder / "work"
         self.root.mkdir()
         self.facts: list[Event] = []
-        self.keeper = Keeper(Store(str(folder / "c")), shadow(folder / "s", self.root), record=self.facts.append)
+        self.recorder = UndoRecorder(self.facts.append)
+        self.keeper = Keeper(Store(str(folder / "c")), shadow(folder / "s", self.root))
+
+    def around(self, call_id: str) -> AbstractAsyncContextManager[CommandWatch]:
+        return self.keeper.around(call_id, self.recorder)
 
     def trees(self) -> list[TreeTaken]:
         """Those of commands that have ended."""
@@ -50,7 +56,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
 
 def test_what_a_command_changed_is_on_record_once_it_is_quiet(it: Recorded) -> None:
     async def work() -> None:
-        async with it.keeper.around("c1"):
+        async with it.around("c1"):
             (it.root / "a").write_text("a")
             (it.root / "b").write_text("b")
         await it.keeper.quiet()
@@ -58,7 +64,7 @@ def test_what_a_command_changed_is_on_record_once_it_is_quiet(it: Recorded) -> N
         assert (tree.call_id, tree.changed, tree.uncovered) == ("c1", 2, ())
         assert [each.path for each in it.keeper.changes(tree.before, tree.after)] == ["a", "b"]
         it.facts.clear()
-        async with it.keeper.around("c2"):
+        async with it.around("c2"):
             assert it.facts == [TreeTaken(call_id="c2", before=tree.after, after="")]
         await it.keeper.quiet()
         assert it.facts[1:] == [TreeTaken(call_id="c2", before=tree.after, after=tree.after)]
@@ -70,7 +76,7 @@ def test_what_a_command_changed_is_on_record_once_it_is_quiet(it: Recorded) -> N
 def test_an_interrupted_command_is_on_record_all_the_same(it: Recorded) -> None:
     async def work() -> None:
         async def command() -> None:
-            async with it.keeper.around("c1"):
+            async with it.around("c1"):
                 (it.root / "half").write_text("done")
                 await asyncio.sleep(60)
 
@@ -88,12 +94,12 @@ def test_an_interrupted_command_is_on_record_all_the_same(it: Recorded) -> None:
 
 def test_a_change_of_our_own_between_two_commands_is_none_of_theirs(it: Recorded) -> None:
     async def work() -> None:
-        async with it.keeper.around("c1"):
+        async with it.around("c1"):
             (it.root / "a").write_text("a")
         await it.keeper.quiet()
         (it.root / "ours").write_text("ours")
         it.keeper.touched()
-        async with it.keeper.around("c2"):
+        async with it.around("c2"):
             (it.root / "b").write_text("b")
         await it.keeper.quiet()
         _, second = it.trees()
@@ -118,7 +124,7 @@ def test_a_snapshot_that_is_not_ready_holds_nothing_up_and_that_is_said_once(
 
     async def work() -> None:
         for id in ("c1", "c2"):
-            async with it.keeper.around(id):
+            async with it.around(id):
                 pass
             await it.keeper.quiet()
         why = say("undo.not_ready")
@@ -133,11 +139,11 @@ def test_a_snapshot_that_is_not_ready_holds_nothing_up_and_that_is_said_once(
 
 def test_without_git_commands_run_and_edits_are_kept(tmp_path: Path) -> None:
     facts: list[Event] = []
-    keeper = Keeper(Store(str(tmp_path)), None, why="no git", record=facts.append)
+    keeper = Keeper(Store(str(tmp_path)), None, why="no git")
 
     async def work() -> None:
         keeper.warm()
-        async with keeper.around("c1"):
+        async with keeper.around("c1", UndoRecorder(facts.append)):
             pass
         await keeper.close()
         assert facts == [
@@ -152,8 +158,7 @@ def test_programs_are_kept_when_they_may_write_and_only_then(tmp_path: Path) -> 
     it = Recorded(tmp_path)
 
     async def work() -> None:
-        async with opened(it.root) as bench:
-            bench.programs.keeping = lambda: it.keeper.around("c1")
+        async with opened(it.root, keeping=lambda: it.around("c1")) as bench:
             for profile, count in (
                 (Profile(reading=True), 0),
                 (Profile(write=False), 0),
@@ -174,8 +179,7 @@ def test_programs_are_kept_when_they_may_write_and_only_then(tmp_path: Path) -> 
 
 
 def test_an_edit_that_was_broken_off_is_on_record(it: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
-    hands = files(it.root)
-    hands.keeper = it.keeper
+    hands = files(it.root, keeper=it.keeper, recorder=it.recorder)
     reached = asyncio.Event()
     real = Files._change
 
@@ -215,7 +219,7 @@ def test_the_first_snapshot_is_waited_for_and_told_of(it: Recorded, monkeypatch:
 
     async def work() -> None:
         it.keeper.prepare()
-        before = await it.keeper.before()
+        before = await it.keeper.before(it.recorder)
         assert isinstance(before, Taken)
         assert it.facts == [Noticed(text=say("undo.first"))]
         await it.keeper.close()
@@ -239,7 +243,7 @@ def test_only_the_very_first_snapshot_is_prepared(it: Recorded, monkeypatch: pyt
         it.keeper.prepare()
         while not begun:
             await asyncio.sleep(0)
-        await it.keeper.before()
+        await it.keeper.before(it.recorder)
         it.keeper.touched()
         it.keeper.prepare()
         await asyncio.sleep(0.02)
@@ -268,11 +272,56 @@ def test_a_command_that_was_allowed_because_of_undo_does_not_run_without_a_snaps
 
     async def run() -> None:
         kept = Keeper(Store(str(tmp_path / "snapshots")), None, why="the disk is full")
-        kept.require_snapshot("relies")
+        recorder = UndoRecorder()
+        recorder.require_snapshot("main", "relies")
         for call_id in ("free", "relies"):
-            async with kept.around(call_id):
+            async with kept.around(call_id, recorder):
                 ran.append(call_id)
 
     with pytest.raises(ToolError, match="undo has no snapshot \\(the disk is full\\)") as refused:
         asyncio.run(run())
     assert (ran, refused.value.code) == (["free"], "denied")
+
+
+def test_sessions_that_share_a_keeper_record_only_their_own_commands(it: Recorded) -> None:
+    others: list[Event] = []
+    other = UndoRecorder(others.append)
+
+    async def work() -> None:
+        async with it.around("c1"):
+            (it.root / "a").write_text("a")
+        async with it.keeper.around("c1", other, "main/explore-1"):
+            (it.root / "b").write_text("b")
+            (it.root / "c").write_text("c")
+        await other.close(60)
+        await it.keeper.quiet()
+        assert [(tree.agent, tree.call_id, tree.changed) for tree in it.trees()] == [("main", "c1", 1)]
+        assert [(fact.agent, fact.changed) for fact in others if isinstance(fact, TreeTaken)] == [
+            ("main/explore-1", 0),  # recorded when the command starts
+            ("main/explore-1", 2),
+        ]
+        async with it.keeper.around("c2", other):
+            pass
+        await it.keeper.quiet()
+        assert len(others) == 2  # its session is closed
+        await it.keeper.close()
+
+    run(work)
+
+
+def test_each_session_is_told_once_why_undo_does_not_cover_a_command(tmp_path: Path) -> None:
+    logs: list[list[Event]] = [[], []]
+    keeper = Keeper(Store(str(tmp_path)), None, why="no git")
+
+    async def work() -> None:
+        for log in logs:
+            recorder = UndoRecorder(log.append)
+            for id in ("c1", "c2"):
+                async with keeper.around(id, recorder):
+                    pass
+            await recorder.close(60)
+        await keeper.close()
+
+    run(work)
+    notices = [[fact.text for fact in log if isinstance(fact, Noticed)] for log in logs]
+    assert notices == [[say("undo.uncovered", why="no git")]] * 2

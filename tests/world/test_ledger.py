@@ -3,11 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from tests.world.programs_kit import Bench
+from tests.world.programs_kit import Bench, make_programs
 
 from overt.core.errors import ToolError
 from overt.core.ports import Profile
-from overt.world.programs import Programs, Supervised
+from overt.world.programs import Supervised
 
 KILLED = "bash was killed with its supervisor while it started"
 THIRD = ("strace", "-f", "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:signal=KILL:when=3")
@@ -19,7 +19,7 @@ def test_a_command_is_not_started_again_when_its_keeper_dies_before_it_could_tel
     async def main() -> tuple[int, str]:
         bench = Bench(str(tmp_path))
         spawner = Supervised(walls=lambda _: THIRD)
-        programs = Programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=Profile())
+        programs = make_programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=Profile())
         try:
             async with asyncio.timeout(100):
                 for number in range(TRIES):

@@ -16,7 +16,6 @@ from tests.world.programs_kit import PROFILE, gone, opened, proc, zombies
 
 from overt.core.effects import Ran
 from overt.core.errors import ToolError
-from overt.world._contain import Workspace
 from overt.world.programs import NoPrograms
 
 
@@ -162,7 +161,8 @@ from overt.core.ports import Profile
 from overt.world.jobs import Jobs
 from overt.lib.redact import Redactor
 from overt.world.command_output import OutputFiles
-from overt.world.programs import Programs, Supervised
+from overt.world.files import Workspace
+from overt.world.programs import Programs, ProgramServices, Supervised
 
 def peak():
     with open("/proc/self/status") as file:
@@ -170,8 +170,12 @@ def peak():
 
 async def main():
     spawner = Supervised()
-    programs = Programs(spawner, Jobs(), cwd="/", env={"PATH": os.environ["PATH"]}, profile=Profile())
-    programs.outputs = OutputFiles(sys.argv[2], "s", stored=True, redactor=Redactor(["a secret that is not there"]))
+    env = {"PATH": os.environ["PATH"]}
+    outputs = OutputFiles(sys.argv[2], "s", stored=True, redactor=Redactor(["a secret that is not there"]))
+    services = ProgramServices(
+        spawner=spawner, jobs=Jobs(), workspace=Workspace(root="/"), env=env, outputs=outputs
+    )
+    programs = Programs(services, profile=Profile())
     await programs.run("seq 9000", timeout_ms=10_000)
     before = peak()
     begun = time.monotonic()
@@ -330,9 +334,8 @@ def test_a_workdir_is_a_folder_of_the_workspace_or_of_another_root(tmp_path: Pat
     (work / "out").symlink_to(elsewhere)
 
     async def main() -> list[str]:
-        async with asyncio.timeout(60), opened(work) as bench:
+        async with asyncio.timeout(60), opened(work, read=(str(other),)) as bench:
             programs = bench.programs
-            programs.workspace = Workspace(root=str(work), read=(str(other),))
             said = []
             for workdir in ("", "deep", str(work / "deep"), str(other), "out", "../elsewhere", "none", "file"):
                 try:

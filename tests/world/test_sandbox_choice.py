@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.world.box_kit import USERS, staged
-from tests.world.programs_kit import gone
+from tests.world.programs_kit import gone, make_programs
 
 from overt.core.errors import ToolError
 from overt.core.ports import Profile
 from overt.world.environment import child_environment
 from overt.world.jobs import Jobs
-from overt.world.programs import Programs, Supervised
+from overt.world.programs import Supervised
 from overt.world.sandbox.choose import ADVICE, NO_WALLS, choose, find_bubblewrap
 from overt.world.sandbox.profile import Place
 
@@ -98,7 +98,7 @@ def test_what_is_let_outside_sees_and_writes_everything(tmp_path: Path, mode: st
         spawner = Supervised(place=place(tmp_path), mode=mode)
         env = child_environment(os.environ, ())
         profile = Profile(outside=True)
-        programs = Programs(spawner, Jobs(), cwd=str(tmp_path / "work"), env=env, profile=profile)
+        programs = make_programs(spawner, Jobs(), cwd=str(tmp_path / "work"), env=env, profile=profile)
         try:
             async with asyncio.timeout(60):
                 ran = await programs.run("echo x > ../outside; cat ../outside", timeout_ms=30_000)
@@ -129,7 +129,7 @@ def test_a_job_is_ended_when_there_is_more_to_keep_from_it_and_this_is_told(tmp_
         jobs = Jobs()
         spawner = Supervised(place=place(tmp_path))
         env = child_environment(os.environ, ())
-        programs = Programs(spawner, jobs, cwd=str(tmp_path / "work"), env=env, profile=Profile())
+        programs = make_programs(spawner, jobs, cwd=str(tmp_path / "work"), env=env, profile=Profile())
         try:
             async with asyncio.timeout(60):
                 await programs.start("echo ready to go; sleep 60", wait_ms=5000)
@@ -155,7 +155,7 @@ def test_a_job_goes_on_while_there_is_nothing_more_to_keep_from_it(tmp_path: Pat
         (tmp_path / "home" / ".viminfo").write_text("")
         spawner = Supervised(place=there)
         env = child_environment(os.environ, ())
-        programs = Programs(spawner, jobs, cwd=str(tmp_path / "work"), env=env, profile=Profile())
+        programs = make_programs(spawner, jobs, cwd=str(tmp_path / "work"), env=env, profile=Profile())
         try:
             async with asyncio.timeout(60):
                 await programs.start(

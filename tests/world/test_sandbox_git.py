@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.world.box_kit import USERS, Stage, staged
-from tests.world.programs_kit import gone
+from tests.world.programs_kit import gone, make_programs
 from tests.world.test_sandbox_choice import place
 
 from overt.core.errors import ToolError
@@ -209,7 +209,7 @@ def test_what_a_person_does_beside_and_what_runs_outside_is_left_alone(tmp_path:
         await programs.run("true", timeout_ms=30_000)
         subprocess.run(["sh", "-c", hooked.format("mine")], cwd=tmp_path / "work", check=True)
         env = child_environment(os.environ, ())
-        outside = Programs(spawner, Jobs(), cwd=str(tmp_path / "work"), env=env, profile=Profile(outside=True))
+        outside = make_programs(spawner, Jobs(), cwd=str(tmp_path / "work"), env=env, profile=Profile(outside=True))
         await outside.run(hooked.format("."), timeout_ms=30_000)
         ran = await programs.run("echo x > mine/.git/config; echo x > .git/config", timeout_ms=30_000)
         return [
@@ -271,7 +271,7 @@ def in_process(folder: Path, steps: Callable[[Programs, Supervised], Awaitable[o
     async def main() -> object:
         jobs, spawner = Jobs(), Supervised(place=place(folder))
         env = child_environment(os.environ, ())
-        programs = Programs(spawner, jobs, cwd=str(folder / "work"), env=env, profile=Profile())
+        programs = make_programs(spawner, jobs, cwd=str(folder / "work"), env=env, profile=Profile())
         try:
             async with asyncio.timeout(90):
                 return await steps(programs, spawner)

@@ -64,11 +64,11 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
 def test_an_edit_keeps_what_was_there_before(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     (tmp_path / "w/a").write_bytes(b"old")
-    hands = files(tmp_path / "w")
-    hands.keeper = keeper(tmp_path, tmp_path / "w")
+    kept = keeper(tmp_path, tmp_path / "w")
+    hands = files(tmp_path / "w", keeper=kept)
     old = sha256(b"old").hexdigest()
     done(hands.change([Change(path="a", content="new", base=old), Change(path="b", content="b", base="absent")]))
-    assert hands.keeper.store.get(old) == b"old"
+    assert kept.store.get(old) == b"old"
     new, b = sha256(b"new").hexdigest(), sha256(b"b").hexdigest()
     assert hands.journal.facts == [
         SnapshotTaken(call_id="c1", path="a", existed=True, hash=old, mode=0o644, after=new, after_mode=0o644),
@@ -96,8 +96,7 @@ def test_a_store_that_takes_nothing_holds_no_edit_up_but_it_is_said(
 
     (tmp_path / "a").write_bytes(b"old")
     monkeypatch.setattr(snapshots, "write_all", full)
-    hands = files(tmp_path)
-    hands.keeper = keeper(tmp_path / "kept", tmp_path)
+    hands = files(tmp_path, keeper=keeper(tmp_path / "kept", tmp_path))
     done(hands.change([Change(path="a", content="new", base=sha256(b"old").hexdigest())]))
     assert (tmp_path / "a").read_bytes() == b"new"
     (fact,) = hands.journal.facts

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.world.programs_kit import Bench, command_lines, gone, opened, proc
+from tests.world.programs_kit import Bench, command_lines, gone, make_programs, opened, proc
 
 from overt.core.ports import Profile
-from overt.world.programs import Programs, Supervised
+from overt.world.programs import Supervised
 
 FORK = "import os, sys, time; os.fork() and sys.exit(); os.setsid(); os.fork() and sys.exit(); time.sleep(60)"
 DETACHED = {
@@ -27,11 +27,15 @@ HOST = """
 import asyncio, os, sys
 from overt.core.ports import Profile
 from overt.world.jobs import Jobs
-from overt.world.programs import Programs, Supervised
+from overt.world.files import Workspace
+from overt.world.programs import Programs, ProgramServices, Supervised
 
 async def main():
     spawner = Supervised(most_processes=int(sys.argv[3]))
-    programs = Programs(spawner, Jobs(), cwd=sys.argv[1], env=dict(os.environ), profile=Profile())
+    services = ProgramServices(
+        spawner=spawner, jobs=Jobs(), workspace=Workspace(root=sys.argv[1]), env=dict(os.environ)
+    )
+    programs = Programs(services, profile=Profile())
     await programs.run(sys.argv[2], timeout_ms=100_000)
 
 asyncio.run(main())
@@ -158,7 +162,7 @@ def test_a_fork_bomb_stays_within_the_limit_and_dies(tmp_path: Path) -> None:
         async with asyncio.timeout(60):
             bench = Bench(str(tmp_path))
             spawner = Supervised(most_processes=150)
-            programs = Programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=Profile())
+            programs = make_programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=Profile())
             try:
                 command = "bomb() { bomb | bomb & }; bomb; sleep 60"
                 task = asyncio.create_task(programs.run(command, timeout_ms=50_000))
@@ -223,7 +227,7 @@ def test_walls_are_put_around_the_supervisor_of_their_profile(tmp_path: Path) ->
             async with asyncio.timeout(60):
                 for name in ("command", "walled"):
                     profile = Profile(network=name == "walled")
-                    programs = Programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=profile)
+                    programs = make_programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=profile)
                     found.append((await programs.run("nice", timeout_ms=30_000)).text)
         finally:
             await spawner.close()

@@ -24,8 +24,9 @@ from overt.world.environment import child_environment
 from overt.world.files import Workspace
 from overt.world.jobs import Jobs
 from overt.world.keeping import make_keeper
-from overt.world.programs import Programs, Supervised
+from overt.world.programs import Programs, ProgramServices, Supervised
 from overt.world.sandbox.profile import Place, cache_folders
+from overt.world.undo_recorder import UndoRecorder
 
 
 def read_files(root: str) -> dict[str, str]:
@@ -92,7 +93,8 @@ class Session:
         self.path = self.log.path
         self.turn = 0
         self.tracked = False
-        self.keeper = make_keeper(place, own=(), path=os.environ["PATH"], record=self.append)
+        self.keeper = make_keeper(place, own=(), path=os.environ["PATH"])
+        self.recorder = UndoRecorder(self.append)
         self.workspace = Workspace(root=self.root, home=home)
 
     def append(self, event: Event) -> None:
@@ -112,8 +114,9 @@ class Session:
         id, command = f"c{self.turn}", round["command"]
         self.append(ToolStarted(call=Call(id=id, name="bash", arguments=json.dumps({"command": command}))))
         env = child_environment(os.environ, ())
-        programs = Programs(self.spawner, Jobs(), cwd=self.root, env=env, profile=self.profile)
-        programs.keeping = lambda: self.keeper.around(id)
+        services = ProgramServices(spawner=self.spawner, jobs=Jobs(), workspace=self.workspace, env=env)
+        keeping = lambda: self.keeper.around(id, self.recorder)  # noqa: E731
+        programs = Programs(services, profile=self.profile, keeping=keeping)
         person = threading.Thread(target=play_person, args=(self.root, round["person"]))
         person.start()
         ran = await programs.run(command, timeout_ms=60_000)

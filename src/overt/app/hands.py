@@ -23,17 +23,18 @@ from overt.sessions.names import outputs_folder
 from overt.world._shadow_git import find_git
 from overt.world.command_output import OutputFiles
 from overt.world.environment import child_environment
-from overt.world.files import Files, Workspace, find_rg
+from overt.world.files import Files, FileServices, Workspace, find_rg
 from overt.world.git_watch import GitWatch
 from overt.world.impact import weigh
 from overt.world.jobs import Jobs
 from overt.world.keeping import make_keeper
 from overt.world.losses import UndoCover
-from overt.world.programs import NoPrograms, Programs, Supervised
+from overt.world.programs import NoPrograms, Programs, ProgramServices, Supervised
 from overt.world.readable import Readable
 from overt.world.sandbox.profile import own_code, writable
 from overt.world.sight import look
 from overt.world.undo_maintenance import LimitEnforcer
+from overt.world.undo_recorder import UndoRecorder
 
 WEIGHED = 8
 REST = 3.0
@@ -87,7 +88,7 @@ class TodoNotes:
 
     def set_todos(self, items: tuple[Todo, ...]) -> None:
         self._todos = items
-        self._journal.facts.append(TodoSet(items=items))
+        self._journal.add(TodoSet(items=items))
 
 
 class WorldHands:
@@ -134,11 +135,15 @@ class WorldHands:
         _trust_no_module_of(self._writable)
         self._resting: asyncio.TimerHandle | None = None
         path = self._environment.get("PATH", "")
-        self.keeper = make_keeper(place, own=self._workspace.own, path=path, record=record, settings=config.undo)
-        self.keeper.limit(lambda: _limits(setting), config.undo)
-        if not config.undo.enabled:
-            self.keeper.disable()
-        self._git_watch = GitWatch(place.workspace, self.keeper.store, record)
+        self._recorder = UndoRecorder(record)
+        self.keeper = make_keeper(
+            place,
+            own=self._workspace.own,
+            path=path,
+            settings=config.undo,
+            make_limits=lambda: _limits(setting),
+        )
+        self._git_watch = GitWatch(place.workspace, self.keeper.store)
 
     @property
     def workspace(self) -> Workspace:
@@ -172,7 +177,7 @@ class WorldHands:
         return tuple(line for line in lines if line)
 
     async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
-        taken = await self.keeper.before()
+        taken = await self.keeper.before(self._recorder)
         cover = UndoCover(
             root=self._workspace.root,
             home=self._workspace.home,
@@ -185,7 +190,7 @@ class WorldHands:
         return await asyncio.to_thread(lambda: tuple(cover.survey(change) for change in changes))
 
     def require_undo(self, call_id: str) -> None:
-        self.keeper.require_snapshot(call_id)
+        self._recorder.require_snapshot("main", call_id)
 
     def guess(self) -> SandboxState:
         return self._spawner.guess(self._usual)
@@ -256,26 +261,36 @@ class WorldHands:
             case "read" | "write":
                 self._rg = self._rg or find_rg(self._environment.get("PATH", ""), writable=self._writable)
                 seen = self._history().seen
-                files = Files(
-                    self._workspace, call_id=call_id, journal=journal, seen=seen, rg=self._rg, preview=preview
+                return Files(
+                    FileServices(
+                        workspace=self._workspace,
+                        rg=self._rg,
+                        keeper=self.keeper,
+                        recorder=self._recorder,
+                        observe=self._observe,
+                    ),
+                    call_id=call_id,
+                    journal=journal,
+                    seen=seen,
+                    preview=preview,
                 )
-                files.keeper = self.keeper
-                files.observe = self._observe
-                return files
             case "run":
                 self._stay()
-                programs = Programs(
-                    self._spawner,
-                    self._jobs,
-                    cwd=self._workspace.root,
-                    env=self._environment,
+                return Programs(
+                    ProgramServices(
+                        spawner=self._spawner,
+                        jobs=self._jobs,
+                        workspace=self._workspace,
+                        env=self._environment,
+                        outputs=self._outputs,
+                    ),
                     report=report,
                     profile=box,
+                    agent="main" if call_id else "",
+                    keeping=lambda: self._git_watch.around(
+                        call_id, self.keeper.around(call_id, self._recorder), self._recorder
+                    ),
                 )
-                programs.workspace, programs.for_model = self._workspace, bool(call_id)
-                programs.outputs = self._outputs
-                programs.keeping = lambda: self._git_watch.around(call_id, self.keeper.around(call_id))
-                return programs
             case "notes":
                 return TodoNotes(self._history().todos, journal)
             case "network" | "ask" | "delegate":

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.core.effects import Effect, EndedJob
 from overt.core.events import Event, PermissionAsked
@@ -91,11 +92,15 @@ class Asker(Protocol):
 
 
 class Journal:
-    """What a call did through its capabilities, collected for the record."""
+    """What a call of `agent` did through its capabilities, collected for the record."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: str = "main") -> None:
+        self.agent = agent
         self.facts: list[Event] = []
         self.seen: dict[str, str] = {}
+
+    def add(self, fact: Event) -> None:
+        self.facts.append(fact if fact.agent == self.agent else replace(fact, agent=self.agent))
 
 
 class Loan(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,8 @@ from itertools import islice
 from threading import Event
 from typing import TypeVar
 
+from msgspec import Struct
+
 from overt.core.effects import Blob, Change, FileText, Found, Lines, Listed, Matches, Query
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
@@ -21,8 +23,9 @@ from overt.world._globs import Pattern, literal, split
 from overt.world._search import NEWEST, Grep, Rg, files_matching, find_rg, in_thread, lies_outside, newest_first
 from overt.world._tree import is_folder, missing_folder, near_names, tree
 from overt.world.keeping import Keeper
+from overt.world.undo_recorder import UndoRecorder
 
-__all__ = ["Files", "Workspace", "find_rg"]
+__all__ = ["FileServices", "Files", "Workspace", "find_rg"]
 
 T = TypeVar("T")
 
@@ -31,32 +34,42 @@ class _Absent(Exception):
     """Nothing is there; what comes near is looked for outside the thread."""
 
 
-class Files:
-    """`ReadFiles` and `WriteFiles`. What was read or changed goes into the journal; a preview changes nothing.
+class FileServices(Struct, frozen=True, kw_only=True):
+    """What the file capabilities of one session share. `rg` is the path of ripgrep.
 
-    `keeper` is given by whoever wants to undo changes later. `observe` is called with the path and the text of
-    everything that is read or about to be written.
+    With a `keeper`, changes can be undone; `recorder` gets the record of a change if its call is cancelled. `observe`
+    is called with the path and the text of everything that is read or about to be written.
     """
+
+    workspace: Workspace
+    rg: str
+    keeper: Keeper | None = None
+    recorder: UndoRecorder | None = None
+    observe: Callable[[str, str], None] | None = None
+
+
+class Files:
+    """`ReadFiles` and `WriteFiles`. What was read or changed goes into the journal; a preview changes nothing."""
 
     def __init__(
         self,
-        workspace: Workspace,
+        services: FileServices,
         *,
         call_id: str,
         journal: Journal,
         seen: Mapping[str, str],
-        rg: str,
         preview: bool = False,
     ) -> None:
-        self.workspace = workspace
+        self.workspace = services.workspace
         self.call_id = call_id
         self.journal = journal
         self.seen = seen
-        roots = workspace.roots(writing=True)
-        self.rg = rg if lies_outside(rg, roots) else find_rg("", writable=roots)
         self.preview = preview
-        self.keeper: Keeper | None = None
-        self.observe: Callable[[str, str], None] | None = None
+        roots = self.workspace.roots(writing=True)
+        self.rg = services.rg if lies_outside(services.rg, roots) else find_rg("", writable=roots)
+        self._keeper = services.keeper
+        self._recorder = services.recorder
+        self._observe = services.observe
 
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
         stop = Event()
@@ -65,14 +78,14 @@ class Files:
         finally:
             stop.set()  # a cancelled wait leaves its thread behind, with gigabytes to go perhaps
         self.journal.seen[found.path] = found.hash
-        if self.observe:
-            self.observe(found.path, "\n".join(found.lines))
+        if self._observe:
+            self._observe(found.path, "\n".join(found.lines))
         return found
 
     async def text(self, path: str) -> FileText:
         file = await self._look(path, _reading.whole)
-        if self.observe:
-            self.observe(file.path, file.text)
+        if self._observe:
+            self._observe(file.path, file.text)
         return file
 
     async def blob(self, path: str) -> Blob | None:
@@ -126,23 +139,24 @@ class Files:
             await in_thread(
                 lambda: grep.read(rg, paths, lambda path: self._found(path, _reading.open_regular)), stop=rg.stop
             )
-        if self.observe:
+        if self._observe:
             for path, lines in grep.shown.items():
-                self.observe(path, "\n".join(lines))
+                self._observe(path, "\n".join(lines))
         return grep.matches(more=more)
 
     async def change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
-        if self.observe:
+        if self._observe:
             for change in changes:
-                self.observe(change.move_to or change.path, change.content or "")
-        keeper = None if self.preview else self.keeper
+                self._observe(change.move_to or change.path, change.content or "")
+        keeper = None if self.preview else self._keeper
         if keeper:
             await keeper.quiet()
         try:
             return await in_thread(lambda: self._change(changes))
         except asyncio.CancelledError:
-            if keeper:
-                keeper.tell(self.journal.facts)
+            if self._recorder:
+                for fact in self.journal.facts:
+                    self._recorder.record(fact)
             raise
         finally:
             if keeper:
@@ -157,17 +171,18 @@ class Files:
                 commit(planned, before_write=lambda item: self._keep(item, unkept), held=held)
                 for item in planned:
                     if not item.idle:
-                        self.journal.facts += taken(item, self.call_id, unkept.get(item.source.path, ""))
+                        for fact in taken(item, self.call_id, unkept.get(item.source.path, "")):
+                            self.journal.add(fact)
                     if item.data is not None and item.knew(known):
                         self.journal.seen[item.diff.path] = _reading.digest(item.data)
         return tuple(item.diff for item in planned)
 
     def _keep(self, item: Planned, unkept: dict[str, str]) -> None:
         """The content is in the store before it goes; a store that does not take it holds nothing up."""
-        if self.keeper is None or item.raw is None:
+        if self._keeper is None or item.raw is None:
             return
         try:
-            self.keeper.store.put(item.raw, item.hash)
+            self._keeper.store.put(item.raw, item.hash)
         except OSError as error:
             unkept[item.source.path] = say("undo.failed", why=error.strerror or "input/output error")
 

@@ -1,16 +1,17 @@
 """Record what commands do to the git repository of the workspace: HEAD, refs, stash and index."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from overt.core.events import Event, GitMoved
+from overt.core.events import GitMoved
 from overt.core.states import GitState
 from overt.world.git_state import GitReader, differ, keep_differing_refs
 from overt.world.snapshots import Store
+from overt.world.undo_recorder import UndoRecorder
 
 CLOSE_TIMEOUT_S = 10.0
 
@@ -19,18 +20,22 @@ Inner = TypeVar("Inner")
 
 
 class GitWatch:
-    """Reads the repository around each command. `record` gets a fact if something moved."""
+    """Reads the repository around each command of all sessions that work in a workspace."""
 
-    def __init__(self, workspace: str, store: Store, record: Callable[[Event], None]) -> None:
+    def __init__(self, workspace: str, store: Store) -> None:
         self._reader = GitReader(workspace)
         self._store = store
-        self._record = record
         self._pending: set[asyncio.Task[None]] = set()
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
-    async def around(self, call_id: str, inner: AbstractAsyncContextManager[Inner]) -> AsyncIterator[Inner]:
-        """Enter `inner`, which takes a snapshot of the files, while the repository is read."""
+    async def around(
+        self, call_id: str, inner: AbstractAsyncContextManager[Inner], recorder: UndoRecorder, agent: str = "main"
+    ) -> AsyncIterator[Inner]:
+        """Enter `inner`, which takes a snapshot of the files, while the repository is read.
+
+        If the command of `agent` moves something in the repository, that is recorded with `recorder`.
+        """
         reading = asyncio.ensure_future(self._read_before())
         try:
             async with inner as value:
@@ -38,9 +43,11 @@ class GitWatch:
                 try:
                     yield value
                 finally:
-                    task = asyncio.ensure_future(self._read_after(call_id, git_dir, before, index))
+                    start = GitMoved(agent=agent, call_id=call_id, git_dir=git_dir, before=before, after=before)
+                    task = asyncio.get_running_loop().create_task(self._read_after(start, index, recorder))
                     self._pending.add(task)
                     task.add_done_callback(self._pending.discard)
+                    recorder.wait_for(task)
         finally:
             if not reading.done():
                 reading.cancel()
@@ -56,19 +63,19 @@ class GitWatch:
             repository, state = await asyncio.to_thread(self._reader.read)
             return repository.git_dir if repository else "", state, self._reader.index_bytes
 
-    async def _read_after(self, call_id: str, git_dir: str, before: GitState, index: bytes) -> None:
+    async def _read_after(self, start: GitMoved, index: bytes, recorder: UndoRecorder) -> None:
+        """Compare the repository with `start`, which holds how it was before the command, and record a difference."""
         async with self._lock:
             repository, after = await asyncio.to_thread(self._reader.read)
-            if repository:
-                git_dir = repository.git_dir
+            before = start.before
             if not differ(before, after):
                 return
             old, new = keep_differing_refs(before, after)
             copy = await asyncio.to_thread(self._keep_index, index) if before.index != after.index else ""
-            self._record(
-                GitMoved(
-                    call_id=call_id,
-                    git_dir=git_dir,
+            recorder.record(
+                replace(
+                    start,
+                    git_dir=repository.git_dir if repository else start.git_dir,
                     before=replace(before, refs=old, index_copy=copy),
                     after=replace(after, refs=new),
                 )

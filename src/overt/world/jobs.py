@@ -1,4 +1,4 @@
-"""The background commands of one conversation: their output by offset, when they are up, how they end."""
+"""The background commands of one session: their output by offset, when they are up, how they end."""
 
 import asyncio
 import re
@@ -40,13 +40,15 @@ print(*(number for number, line in enumerate(lines) if wanted.search(line)))"""
 
 
 class Job:
-    """One background command; changed only by its own child and by `stop`.
+    """One background command, started by `agent`; changed only by its own child and by `stop`.
 
-    The model has been given its output up to byte `given`; `end_known`: it has also been told of the end.
+    `given` counts the bytes of its output that the model of each agent has seen. `end_known`: the model of the agent
+    that started it knows that it has ended.
     """
 
-    def __init__(self, id: str, command: str, child: Child) -> None:
+    def __init__(self, id: str, agent: str, command: str, child: Child) -> None:
         self.id = id
+        self.agent = agent
         self.command = command
         self.child = child
         self.spool = Spool(head=HEAD, tail=TAIL)
@@ -54,7 +56,7 @@ class Job:
         self.code: int | None = None
         self.state: Literal["running", "exited", "stopped"] = "running"
         self.heard = 0.0
-        self.given = 0
+        self.given: dict[str, int] = {}
         self.end_known = False
         self.changed = asyncio.Event()
         self._begun = time.monotonic()
@@ -122,7 +124,7 @@ class Job:
 
 
 class Jobs:
-    """The job table. Everything in it ends with `close`."""
+    """The job table of one session, shared by its agents. Everything in it ends with `close`."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
@@ -133,10 +135,10 @@ class Jobs:
         if len(running) >= MOST_RUNNING:
             raise ToolError(f"{len(running)} jobs are running; stop one of them first: {', '.join(running)}")
 
-    async def adopt(self, child: Child, command: str, *, wait_ms: int) -> JobOutput:
-        """Take a started child in, and wait until it looks ready, ends, falls silent, or the time is over."""
+    async def adopt(self, child: Child, command: str, *, wait_ms: int, agent: str = "main") -> JobOutput:
+        """Take in a child that `agent` has started. Wait until it looks ready, ends, falls silent, or time is up."""
         self._count += 1
-        job = Job(f"job{self._count}", command, child)
+        job = Job(f"job{self._count}", agent, command, child)
         self._jobs[job.id] = job
         self._forget_oldest()
         try:
@@ -150,21 +152,27 @@ class Jobs:
     def list(self) -> tuple[JobState, ...]:
         return tuple(job.shown() for job in self._jobs.values())
 
-    def take_ended(self) -> tuple[EndedJob, ...]:
-        """Jobs that have ended and that the model has not heard of since; each is given once."""
-        ended = [job for job in self._jobs.values() if job.state != "running" and not job.end_known]
+    def take_ended(self, agent: str = "main") -> tuple[EndedJob, ...]:
+        """Return the jobs of an agent that have ended without its model knowing; each is returned once."""
+        jobs = [job for job in self._jobs.values() if job.agent == agent]
+        ended = [job for job in jobs if job.state != "running" and not job.end_known]
         for job in ended:
             job.end_known = True
         return tuple(EndedJob(job=job.shown(), last_line=_last_line(job.spool)) for job in ended)
 
-    def mark_known(self, shown: JobState, upto: int | None = None) -> None:
-        """The model has seen this state of a job, and its output up to byte `upto`."""
+    def mark_known(self, shown: JobState, agent: str, upto: int | None = None) -> None:
+        """Note that the model of an agent has seen this state of a job, and its output up to byte `upto`."""
         if job := self._jobs.get(shown.id):
-            job.end_known |= shown.state != "running"
-            job.given = job.given if upto is None else upto
+            job.end_known |= shown.state != "running" and job.agent == agent
+            if upto is not None:
+                job.given[agent] = upto
+
+    def given_to(self, id: str, agent: str) -> int:
+        """Return how many bytes of a job's output the model of an agent has seen."""
+        return self._job(id).given.get(agent, 0)
 
     async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
-        """Wait for the end of a job; then its output from `since` on, or all that was not given before."""
+        """Wait for the end of a job, then return its output from `since` on."""
         job = self._job(id)
         deadline = asyncio.get_running_loop().time() + wait_ms / 1000
         try:
@@ -172,7 +180,7 @@ class Jobs:
                 await asyncio.wait([job.ending])
         except TimeoutError:
             pass  # what has come until now is given
-        return await self.output(id, since=since or job.given, tail=tail, filter=filter)
+        return await self.output(id, since=since, tail=tail, filter=filter)
 
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
         """Lines from byte `since` on that match `filter`, the last `tail` of them (0: all)."""

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from msgspec.structs import replace
 
 from overt.core.errors import OvertError, ToolError
-from overt.core.events import Event, Level, Noticed, TreeTaken
+from overt.core.events import Level, Noticed, TreeTaken
 from overt.core.ports import Tracking
 from overt.core.settings import UndoSettings
 from overt.core.states import FileChange, FileState
@@ -33,6 +33,7 @@ from overt.world.sandbox.profile import PRIVATE, Place, writable
 from overt.world.shadow import Shadow, Taken
 from overt.world.snapshots import ClosedStore, Store
 from overt.world.undo_maintenance import LimitEnforcer, Maintenance
+from overt.world.undo_recorder import UndoRecorder
 
 PATIENCE = 2.0
 FIRST_PATIENCE = FIRST_SNAPSHOT_LIMIT_S + 2.0
@@ -49,19 +50,27 @@ NO_SNAPSHOT = "no snapshot"
 
 
 class CommandWatch:
-    """One command between two snapshots. The runner stores the command's write record here (None: not tracked)."""
+    """One command between two snapshots. What it changed is recorded with `recorder`.
 
-    def __init__(self, call_id: str, before: Taken | str, tracking: Tracking | None) -> None:
+    The runner stores the command's write record in `writes` (None: not tracked).
+    """
+
+    def __init__(
+        self, call_id: str, agent: str, recorder: UndoRecorder, before: Taken | str, tracking: Tracking | None
+    ) -> None:
         self.call_id = call_id
+        self.agent = agent
+        self.recorder = recorder
         self.before = before
         self.tracking = tracking
-        self.record: bytes | None = None
+        self.writes: bytes | None = None
 
 
 class Keeper:
-    """`record` takes facts that come later than the call they belong to. Without `shadow`, `why` says what is amiss.
+    """Takes the snapshots of one workspace for all sessions that work in it. Without `shadow`, `why` is the reason.
 
-    `roots` are the folders below which changes by commands are tracked, the workspace first.
+    `roots` are the folders below which changes by commands are tracked, the workspace first. `disabled`: the user has
+    switched undo off, so a missing snapshot needs no notice.
     """
 
     def __init__(
@@ -71,23 +80,20 @@ class Keeper:
         *,
         why: str = "",
         roots: Sequence[str] = (),
-        record: Callable[[Event], None] = lambda _: None,
+        maintenance: Maintenance | None = None,
+        disabled: bool = False,
     ) -> None:
         self.store = store
         self.shadow = shadow
+        self.disabled = disabled
         self._why = why
-        self._record = record
         self._pass: asyncio.Task[Taken | str] | None = None
         self._begun = 0.0
         self._after: set[asyncio.Task[None]] = set()
-        self._told: set[str] = set()
         self._soon: asyncio.TimerHandle | None = None
         self._closed = False
         self._roots = tuple(roots)
-        self.maintenance: Maintenance | None = None
-        self.disabled = False
-        self._required: set[str] = set()
-        """Calls that run only with a snapshot before them."""
+        self._maintenance = maintenance
         self._abandoned = ""
         """Why the first snapshot was abandoned, if it was."""
 
@@ -112,13 +118,14 @@ class Keeper:
     def _free(self) -> bool:
         return self.shadow is not None and not self._closed and (self._pass is None or self._pass.done())
 
-    async def before(self) -> Taken | str:
-        """The workspace just before a command, or why it is not known."""
+    async def before(self, recorder: UndoRecorder, agent: str = "main") -> Taken | str:
+        """Return the state of the workspace just before a command, or why it is not known."""
         await self.quiet()
         if self.shadow is None:
             return self._why
         first = not self.shadow.begun()
-        telling = asyncio.get_running_loop().call_later(UNTOLD, self._tell_of_the_first) if first else None
+        loop = asyncio.get_running_loop()
+        telling = loop.call_later(UNTOLD, self._tell_of_the_first, recorder, agent) if first else None
         try:
             async with asyncio.timeout(FIRST_PATIENCE if first else PATIENCE):
                 if self._pass and not self._pass.done():
@@ -138,32 +145,28 @@ class Keeper:
             task = asyncio.get_running_loop().create_task(self._look_after(watch))
             self._after.add(task)
             task.add_done_callback(self._after.discard)
+            watch.recorder.wait_for(task)
             task.add_done_callback(log_failure("undo"))
 
     @asynccontextmanager
-    async def around(self, call_id: str) -> AsyncIterator[CommandWatch]:
-        """A command that may write runs inside of this, whatever becomes of it."""
-        before = await self.before()
-        if isinstance(before, str) and call_id in self._required:
+    async def around(self, call_id: str, recorder: UndoRecorder, agent: str = "main") -> AsyncIterator[CommandWatch]:
+        """Take a snapshot before a command of `agent` that may write, and one after it, however the command ends."""
+        before = await self.before(recorder, agent)
+        if isinstance(before, str) and recorder.requires_snapshot(agent, call_id):
             raise ToolError(
                 f"Not run: it was allowed because undo would bring it back, and undo has no snapshot ({before}). "
                 "Try again, or change the files with edit or patch.",
                 code="denied",
             )
         since = before.began_ns if isinstance(before, Taken) else time.time_ns()
-        watch = CommandWatch(
-            call_id, before, Tracking(roots=(*self._roots, *PRIVATE), since=since) if self._roots else None
-        )
-        if isinstance(before, Taken):  # should nobody live to see the end of it
-            self._record(TreeTaken(call_id=call_id, before=before.name, after=""))
+        tracking = Tracking(roots=(*self._roots, *PRIVATE), since=since) if self._roots else None
+        watch = CommandWatch(call_id, agent, recorder, before, tracking)
+        if isinstance(before, Taken):  # in case this process is killed before the command ends
+            recorder.record(_start_of(watch))
         try:
             yield watch
         finally:
             self.after(watch)
-
-    def require_snapshot(self, call_id: str) -> None:
-        """Let the command of this call run only if there is a snapshot before it."""
-        self._required.add(call_id)
 
     async def quiet(self) -> None:
         """Until the commands before have been looked at; a change now would be taken for theirs."""
@@ -173,11 +176,6 @@ class Keeper:
     def touched(self) -> None:
         """We have changed a file ourselves: a pass from before that is not fresh any more."""
         self._begun = 0.0
-
-    def tell(self, facts: Iterable[Event]) -> None:
-        """Of a call that was broken off: what it did stays done."""
-        for fact in facts:
-            self._record(fact)
 
     async def close(self) -> None:
         if self._after:
@@ -190,26 +188,13 @@ class Keeper:
         left = {*self._after, *((self._pass,) if self._pass else ())}
         if left:
             await asyncio.wait(left, timeout=PATIENCE)
-        if self.maintenance:
-            await self.maintenance.close()
+        if self._maintenance:
+            await self._maintenance.close()
 
     def rest(self) -> None:
         """The turn is over: apply the limits of undo, in the background."""
-        if self.maintenance and not self._closed:
-            self.maintenance.after_turn()
-
-    def disable(self) -> None:
-        """Keep nothing from now on, because the person has switched undo off; no notice is due for that."""
-        self.disabled = True
-        self.shadow, self._why = None, say("undo.disabled")
-        self.store = ClosedStore(self.store.folder)
-        self._told.add(self._why)
-
-    def limit(self, make_limits: Callable[[], LimitEnforcer], settings: UndoSettings) -> None:
-        shadow, store = self.shadow, self.store
-        self.maintenance = Maintenance(
-            make_limits, lambda: store.grown + (shadow.grown if shadow else 0), max_size=settings.max_size
-        )
+        if self._maintenance and not self._closed:
+            self._maintenance.after_turn()
 
     def content(self, state: FileState) -> bytes:
         """What a file held, or where a link led, once it was fetched."""
@@ -262,15 +247,15 @@ class Keeper:
             LOG.warning("undo", f"the workspace could not be recorded: {error.message}")
             return say("undo.failed", why=error.message)
         finally:
-            if self.maintenance and not self._closed:
-                self.maintenance.after_snapshot()
+            if self._maintenance and not self._closed:
+                self._maintenance.after_snapshot()
 
     async def _look_after(self, watch: CommandWatch) -> None:
         before = watch.before
         if isinstance(before, str):
             names = await asyncio.to_thread(self._touched_paths, watch)
-            self._record(TreeTaken(call_id=watch.call_id, before="", after="", uncovered=(before, *names)))
-            self._warn(before)
+            watch.recorder.record(replace(_start_of(watch), uncovered=(before, *names)))
+            self._warn(watch, before)
             return
         if self._pass and not self._pass.done():
             await asyncio.wait({self._pass})
@@ -278,17 +263,17 @@ class Keeper:
         if self._closed:
             return
         if isinstance(after, str):
-            self._record(TreeTaken(call_id=watch.call_id, before=before.name, after="", uncovered=(after,)))
-            self._warn(after)
+            watch.recorder.record(replace(_start_of(watch), uncovered=(after,)))
+            self._warn(watch, after)
         else:
-            self._record(await asyncio.to_thread(self._compare_snapshots, watch, before, after))
+            watch.recorder.record(await asyncio.to_thread(self._compare_snapshots, watch, before, after))
 
     def _compare_snapshots(self, watch: CommandWatch, before: Taken, after: Taken) -> TreeTaken:
         """What the command changed, by the snapshots around it and its own record."""
         assert self.shadow is not None
         root = self.shadow.root
-        record = parse_record(watch.record, root)
-        taken = TreeTaken(call_id=watch.call_id, before=before.name, after=after.name, tracked=not record.gap)
+        record = parse_record(watch.writes, root)
+        taken = replace(_start_of(watch), after=after.name, tracked=not record.gap)
         try:
             changes = () if before.name == after.name else self.shadow.changes(before.name, after.name)
         except OvertError:
@@ -319,7 +304,7 @@ class Keeper:
     def _touched_paths(self, watch: CommandWatch) -> tuple[str, ...]:
         """Paths that a command touched where there is no snapshot before it."""
         root = self._roots[0] if self._roots else ""
-        paths = self._touched_outside((), parse_record(watch.record, root))
+        paths = self._touched_outside((), parse_record(watch.writes, root))
         return name_uncovered(paths, {}, lambda names: set(names), reason=NO_SNAPSHOT)
 
     def _touched_outside(self, changes: Iterable[FileChange], record: WriteRecord) -> tuple[str, ...]:
@@ -331,17 +316,22 @@ class Keeper:
             paths[f"{temporary}/" if temporary and not named else path] = None
         return tuple(paths)
 
-    def _warn(self, why: str) -> None:
-        """Once for each reason."""
-        if why not in self._told:
-            self._told.add(why)
+    def _warn(self, watch: CommandWatch, why: str) -> None:
+        """Notify a session that undo does not cover a command, once for each reason."""
+        if not self.disabled:
             level: Level = "warning" if why in (self._abandoned, say("undo.not_ready")) else "info"
-            self._record(Noticed(text=say("undo.uncovered", why=why), level=level))
+            notice = Noticed(agent=watch.agent, text=say("undo.uncovered", why=why), level=level)
+            watch.recorder.notice_once(why, notice)
 
-    def _tell_of_the_first(self) -> None:
-        if not self._closed and "" not in self._told:
-            self._told.add("")
-            self._record(Noticed(text=say("undo.first")))
+    def _tell_of_the_first(self, recorder: UndoRecorder, agent: str) -> None:
+        if not self._closed:
+            recorder.notice_once("", Noticed(agent=agent, text=say("undo.first")))
+
+
+def _start_of(watch: CommandWatch) -> TreeTaken:
+    """The record of a command that has begun: the state before it is known, the one after it is not."""
+    before = watch.before.name if isinstance(watch.before, Taken) else ""
+    return TreeTaken(agent=watch.agent, call_id=watch.call_id, before=before, after="")
 
 
 def _count_files(changes: Iterable[FileChange]) -> int:
@@ -353,21 +343,38 @@ def make_keeper(
     *,
     own: Sequence[str],
     path: str,
-    record: Callable[[Event], None] = lambda _: None,
     settings: UndoSettings = DEFAULT_SETTINGS,
+    make_limits: Callable[[], LimitEnforcer] | None = None,
 ) -> Keeper:
-    """For the workspace of a place; `own` are folders of Overt, and `path` is where git is looked for."""
-    workspace, home = place.workspace, place.home
-    roots = (workspace, *place.write)
+    """Return the keeper for the workspace of a place. `own` are folders of Overt; git is looked for in `path`.
+
+    `make_limits` gives what keeps the undo stores within their limits.
+    """
+    roots = (place.workspace, *place.write)
     store = Store(os.path.join(place.data_dir, "snapshots", slug(os.path.abspath(place.project))))
+    if not settings.enabled:
+        return Keeper(ClosedStore(store.folder), None, why=say("undo.disabled"), roots=roots, disabled=True)
+    shadow = _make_shadow(place, own=own, path=path, settings=settings)
+
+    def measure_growth() -> int:
+        return store.grown + (shadow.grown if isinstance(shadow, Shadow) else 0)
+
+    maintenance = Maintenance(make_limits, measure_growth, max_size=settings.max_size) if make_limits else None
+    if isinstance(shadow, str):
+        return Keeper(store, None, why=shadow, roots=roots, maintenance=maintenance)
+    return Keeper(store, shadow, roots=roots, maintenance=maintenance)
+
+
+def _make_shadow(place: Place, *, own: Sequence[str], path: str, settings: UndoSettings) -> Shadow | str:
+    """Return the store of snapshots of a workspace, or why there is none."""
+    workspace, home = place.workspace, place.home
     git = find_git(path, writable=writable(place))
     if not git:
-        return Keeper(store, None, why=say("undo.no_git"), roots=roots, record=record)
+        return say("undo.no_git")
     if workspace == "/" or home == workspace or home.startswith(workspace.rstrip("/") + "/"):
-        return Keeper(store, None, why=say("undo.home"), roots=roots, record=record)
+        return say("undo.home")
     secret = [os.path.join(home, name) for name in (*HIDDEN, *("/".join(names) for names in AT_HOME))]
     if any(lies_below(workspace, path) is not None for path in secret):
-        return Keeper(store, None, why=say("undo.secret"), roots=roots, record=record)
+        return say("undo.secret")
     folder = os.path.join(place.data_dir, "shadow", slug(workspace))
-    shadow = Shadow(Git(git, folder, workspace), workspace, own=(*own, *secret), largest=settings.max_file)
-    return Keeper(store, shadow, roots=roots, record=record)
+    return Shadow(Git(git, folder, workspace), workspace, own=(*own, *secret), largest=settings.max_file)

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 
+from msgspec import Struct
+
 from overt.core.effects import Blocked, JobOutput, JobState, Ran
 from overt.core.errors import ToolError
 from overt.core.interrupted import Interrupted
@@ -20,7 +22,7 @@ from overt.world.jobs import Jobs
 from overt.world.keeping import CommandWatch
 from overt.world.sandbox.profile import PRIVATE
 
-__all__ = ["NoPrograms", "Programs", "Supervised"]
+__all__ = ["NoPrograms", "ProgramServices", "Programs", "Supervised"]
 
 KEPT = 256 * 1024
 PLACE_OF_HINT = "\ue000" * 40
@@ -33,34 +35,43 @@ PROGRESS = 0.1
 Keeping = Callable[[], AbstractAsyncContextManager[CommandWatch | None]]
 
 
-class Programs:
-    """RunPrograms for one call: commands in the workspace, their progress told to `report`.
+class ProgramServices(Struct, frozen=True, kw_only=True):
+    """What the commands of one session share. Commands run in `workspace`, and `workdir` must lie in it.
 
-    `keeping` is given by whoever wants to undo what they change: what goes around a command that may write.
-    `workspace` is where `workdir` may lie. Unless they are `for_model`, what is read of jobs stays news for the model.
     `outputs` keeps what the model is not shown of their output.
+    """
+
+    spawner: Spawner
+    jobs: Jobs
+    workspace: Workspace
+    env: Mapping[str, str]
+    outputs: OutputFiles | None = None
+
+
+class Programs:
+    """RunPrograms for one call of `agent`: commands in the workspace, their progress told to `report`.
+
+    `keeping` returns the context in which a command that may write runs, so that its changes can be undone.
     """
 
     def __init__(
         self,
-        spawner: Spawner,
-        jobs: Jobs,
+        services: ProgramServices,
         *,
-        cwd: str,
-        env: Mapping[str, str],
-        report: Callable[[str], None] | None = None,
         profile: Profile,
+        agent: str = "main",
+        report: Callable[[str], None] | None = None,
+        keeping: Keeping | None = None,
     ) -> None:
-        self._spawner = spawner
-        self._jobs = jobs
-        self._cwd = cwd
-        self._env = env
-        self._report = report
+        self._spawner = services.spawner
+        self._jobs = services.jobs
+        self._workspace = services.workspace
+        self._env = services.env
+        self._outputs = services.outputs
         self._profile = profile
-        self.keeping: Keeping | None = None
-        self.outputs: OutputFiles | None = None
-        self.workspace: Workspace | None = None
-        self.for_model = True
+        self._agent = agent
+        self._report = report
+        self._keeping = keeping
 
     async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
         cwd = self._folder(workdir)
@@ -69,9 +80,9 @@ class Programs:
 
     def _folder(self, workdir: str) -> str:
         """Where a command runs: the workspace, or a folder in it or in another one that the user opened."""
-        if not workdir or self.workspace is None:
-            return self._cwd
-        with reach(self.workspace, workdir) as spot:
+        if not workdir:
+            return self._workspace.root
+        with reach(self._workspace, workdir) as spot:
             if spot.stat is None:
                 raise ToolError(
                     f"workdir {spot.path} does not exist; make it first, or look with list.", code="missing"
@@ -79,10 +90,10 @@ class Programs:
             if not stat.S_ISDIR(spot.stat.st_mode):
                 raise ToolError(f"workdir {spot.path} is not a folder.", code="invalid")
             place = os.path.join(spot.root, *spot.parts)
-        if not any(lies_below(place, root) is not None for root in (*self.workspace.roots(writing=False), *PRIVATE)):
+        if not any(lies_below(place, root) is not None for root in (*self._workspace.roots(writing=False), *PRIVATE)):
             raise ToolError(
-                f"workdir {spot.path} is outside the workspace {self.workspace.root}. Use a folder inside it; the user "
-                f"can allow more with --add-dir {spot.path}.",
+                f"workdir {spot.path} is outside the workspace {self._workspace.root}. Use a folder inside it; the "
+                f"user can allow more with --add-dir {spot.path}.",
                 code="outside",
             )
         return place
@@ -90,12 +101,12 @@ class Programs:
     def _kept(self) -> AbstractAsyncContextManager[CommandWatch | None]:
         """Around a command that may write: how the files stood before it and after."""
         writes = self._profile.outside or (self._profile.write and not self._profile.reading)
-        return self.keeping() if self.keeping and writes else nullcontext()
+        return self._keeping() if self._keeping and writes else nullcontext()
 
     async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None, cwd: str) -> Ran:
         begun = time.monotonic()
         child = await self._spawn(command, watch, cwd=cwd)
-        spool = self.outputs.spool(head=KEPT, tail=KEPT) if self.outputs else Spool(head=KEPT, tail=KEPT)
+        spool = self._outputs.spool(head=KEPT, tail=KEPT) if self._outputs else Spool(head=KEPT, tail=KEPT)
         reading = Reading(child, spool, self._report)
         code: int | None = None
         interrupted = False
@@ -110,7 +121,7 @@ class Programs:
         finally:
             reading.end()
             if watch:
-                watch.record = await child.write_record()
+                watch.writes = await child.write_record()
             found = self._found(child)
             child.close()
         if interrupted:
@@ -150,10 +161,10 @@ class Programs:
 
     def _save(self, spool: Spool) -> str:
         """Keep the whole output; return for the model where it is."""
-        if self.outputs is None or not isinstance(spool, KeepingSpool):
+        if self._outputs is None or not isinstance(spool, KeepingSpool):
             return HINT
         try:
-            return self.outputs.save(spool)
+            return self._outputs.save(spool)
         finally:
             spool.close()
 
@@ -179,10 +190,10 @@ class Programs:
         cwd = self._folder(workdir)
         async with self._kept() as watch:
             child = await self._spawn(command, watch, cwd=cwd, linger=True)
-            job = await self._jobs.adopt(child, command, wait_ms=wait_ms)
+            output = await self._jobs.adopt(child, command, wait_ms=wait_ms, agent=self._agent)
             if watch:
-                watch.record = await child.write_record()
-            return self._given(job)
+                watch.writes = await child.write_record()
+            return self._mark_given(output)
 
     async def _spawn(self, command: str, watch: CommandWatch | None, *, cwd: str, linger: bool = False) -> Child:
         return await self._spawner.spawn(
@@ -196,25 +207,24 @@ class Programs:
 
     async def jobs(self) -> tuple[JobState, ...]:
         states = self._jobs.list()
-        for state in states if self.for_model else ():
-            self._jobs.mark_known(state)
+        for state in states:
+            self._jobs.mark_known(state, self._agent)
         return states
 
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
-        return self._given(await self._jobs.output(id, since=since, tail=tail, filter=filter))
+        return self._mark_given(await self._jobs.output(id, since=since, tail=tail, filter=filter))
 
     async def stop(self, id: str) -> JobState:
         state = await self._jobs.stop(id)
-        if self.for_model:
-            self._jobs.mark_known(state)
+        self._jobs.mark_known(state, self._agent)
         return state
 
     async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
-        return self._given(await self._jobs.wait(id, since=since, tail=tail, filter=filter, wait_ms=wait_ms))
+        since = since or self._jobs.given_to(id, self._agent)
+        return self._mark_given(await self._jobs.wait(id, since=since, tail=tail, filter=filter, wait_ms=wait_ms))
 
-    def _given(self, output: JobOutput) -> JobOutput:
-        if self.for_model:
-            self._jobs.mark_known(output.job, output.next)
+    def _mark_given(self, output: JobOutput) -> JobOutput:
+        self._jobs.mark_known(output.job, self._agent, output.next)
         return output
 
 
