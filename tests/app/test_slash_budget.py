@@ -178,11 +178,11 @@ async def test_a_rule_that_is_taken_back_no_longer_holds_in_this_session(here: O
 
 
 @awaited
-async def test_gauges_count_running_jobs_and_load_no_hands_for_it(here: Options) -> None:
+async def test_gauges_count_running_jobs_and_make_no_job_table_for_it(here: Options) -> None:
     turns = [calls(call("bash", command="sleep 60", run_in_background=True)), Turn(text="started")]
     async with shop(turns, here) as (conversation, _):
         assert gauges(conversation).jobs == 0
-        assert conversation.agent.hands._found is None  # type: ignore[attr-defined]
+        assert conversation.session_workspace._jobs is None
         await turn(conversation, "go")
         assert gauges(conversation).jobs == 1
         await slash(conversation, "/jobs stop job1")

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from msgspec import json
 from tests.fakes.played import Played, Player, call, says
-from tests.fakes.services import no_services
 
+from overt.app.capabilities import Capabilities
 from overt.app.conversation import Conversation
-from overt.app.hands import WorldHands
 from overt.app.record import NoLog
 from overt.app.session import Session, follow
 from overt.app.session_state import OpeningState
+from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting
+from overt.app.workspace_services import WorkspaceServices
 from overt.config.paths import Environment, Roots
 from overt.config.schema import Config
 from overt.config.trust import Trusted
@@ -84,9 +85,10 @@ class Bench:
             trust=Trusted(),
             config=Config(),
         )
-        self.hands = WorldHands(setting, history=lambda: self.conversation.history)
+        workspace = SessionWorkspace(setting, WorkspaceServices(setting))
+        self.hands = Capabilities(workspace, history=lambda: self.conversation.history, effects=EFFECTS)
         tools = tools_for(EFFECTS)
-        services = no_services()
+        services = plain_services(workspace)
         gate = Gate(
             Permissions(Terms(rules=()), mode=mode, remember=remember or self.remembered.append),
             sight=Sight(root=str(folder), exists=lambda path: (folder / path).exists(), look=self.hands.look),
@@ -139,7 +141,6 @@ class Bench:
                 return await coroutine
             finally:
                 await self.conversation.close()
-                await self.hands.close()
 
         return asyncio.run(whole())
 

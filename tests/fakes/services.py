@@ -1,7 +1,8 @@
-"""Services for a conversation that needs none: one model, no title, nothing that goes along with a prompt."""
+"""Services for a conversation that needs only its workspace: one model, no title, no context beside the prompt."""
 
 from overt.app.mailbox import Mailbox
 from overt.app.services import Fallback, Services
+from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixSet
 from overt.core.history import History
@@ -36,17 +37,5 @@ class NoContext:
     def close(self) -> None: ...
 
 
-class NoWorkspace:
-    def warm(self, tool: str) -> None: ...
-
-    async def settled(self) -> None: ...
-
-    def rest(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-
-def no_services() -> Services:
-    return Services(
-        agents=NoAgents(), models=NoModels(), context=NoContext(), workspace=NoWorkspace(), mailbox=Mailbox()
-    )
+def plain_services(workspace: SessionWorkspace) -> Services:
+    return Services(agents=NoAgents(), models=NoModels(), context=NoContext(), workspace=workspace, mailbox=Mailbox())

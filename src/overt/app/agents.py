@@ -4,7 +4,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from overt.app.context_updates import ContextUpdates
-from overt.app.late_hands import LateHands
 from overt.app.manner import Ground, Manner, efforts_of
 from overt.app.models import Models
 from overt.app.opening import FREE, prefix_event
@@ -19,6 +18,7 @@ from overt.core.effects import Effect
 from overt.core.errors import ProviderError
 from overt.core.events import PrefixSet
 from overt.core.foreign import our_tool
+from overt.core.ports import Hands
 from overt.core.requests import Params
 from overt.core.settings import Rule
 from overt.core.tool import Tool
@@ -40,7 +40,7 @@ class Agents(Struct, frozen=True, kw_only=True):
     session: Session
     models: Models
     gate: PermissionGate
-    hands: LateHands
+    hands: Hands
     fragments: Fragments
     updates: ContextUpdates
     redactor: Redactor

@@ -19,9 +19,9 @@ from overt.app._used import Used
 from overt.app.choices import ENDS, Asked, Choice, Completion, asked
 from overt.app.command_table import ALIASES, NAMES
 from overt.app.conversation import Conversation
-from overt.app.late_hands import LateHands
 from overt.app.slash_arguments import ARGUMENTS, NEEDED, Around, Offer
 from overt.core.errors import OvertError
+from overt.core.ports import Journal
 from overt.lib.background import log_failure
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -148,13 +148,12 @@ class Completer:
 
     async def _below(self, name: str, levels: Levels) -> list[Found]:
         """Files and folders of that name further down, as the file tools would find them."""
-        hands = self._conversation.agent.hands
-        if any(char in GLOB_SIGNS for char in name) or not isinstance(hands, LateHands):
+        if any(char in GLOB_SIGNS for char in name):
             return []
         stopped = Event()
         folders = asyncio.ensure_future(self._alone(lambda: levels.folders(name, stopped.is_set)))
         try:
-            files = hands.lend("complete", {"files": "read"}).capabilities["files"]
+            files = self._conversation.session_workspace.files("complete", Journal())
             async with asyncio.timeout(SEARCH_WITHIN):
                 found = await files.find(f"*{_any_case(name)}*", path=".", limit=MOST_BELOW)
                 below = await folders

@@ -69,7 +69,7 @@ class Conversation:
         self.inbox, self.mailbox, self.cache = Inbox(), services.mailbox, Metered()
         self.notices = [self.redact(notice) for notice in notices]
         self._prefix, self._recorded_prefix = prefix, resumed.prefix if resumed else None
-        self._services = services
+        self._services, self.session_workspace = services, services.workspace
         self._healing = resumed.healing if resumed else ()
         self._task: Turn | None = None
         self._end_reason: EndReason = "interrupted"
@@ -204,12 +204,12 @@ class Conversation:
         await self._titling.close()
         finish_expiry()
         self._services.context.close()
-        await self._services.workspace.close()
+        await self.session_workspace.close()
         await self._services.models.close()
         return self.session.close()
 
     def _rest(self) -> None:
-        self._services.workspace.rest()
+        self.session_workspace.rest()
         self._services.models.close_unused()
 
     # ── the turn ─────────────────────────────────────────────────────────────────────────────────────────
@@ -243,7 +243,7 @@ class Conversation:
     async def _settle_and_close(self, started: float) -> None:
         """Close the turn once everything is recorded that calls did to files, unless the user presses for it."""
         try:
-            await asyncio.shield(asyncio.ensure_future(self._services.workspace.settled()))
+            await asyncio.shield(asyncio.ensure_future(self.session_workspace.shared.wait_for_records()))
         except asyncio.CancelledError:
             pass  # the turn is over as it is; what is not on record yet follows its end
         finally:
@@ -340,5 +340,5 @@ class Conversation:
     def _prepare_tool(self, event: Event) -> None:
         """Get a tool ready while its call still streams in."""
         if isinstance(event, CallStreamed):
-            self._services.workspace.warm(event.name)
+            self.session_workspace.warm(event.name)
             self._services.context.tool_called(event.name)

@@ -1,29 +1,19 @@
 """The gauges of a conversation, cheap enough to be read after every event; for the thread that the engine runs in."""
 
-from typing import Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from overt.app.branch import Branch
 from overt.app.conversation import Conversation
 from overt.app.spend_limit import spend_limit
-from overt.core.effects import JobState
 from overt.core.gauges import Gauges
 
 PROMPT_TITLE_CHARACTERS = 80
 """Characters of a prompt that stands in for a title."""
 
 
-@runtime_checkable
-class Working(Protocol):
-    """Hands that know of background commands."""
-
-    def jobs(self) -> tuple[JobState, ...]: ...
-
-
 def gauges(conversation: Conversation) -> Gauges:
     agent, history, spend = conversation.agent, conversation.history, conversation.spend
-    budget, hands = agent.budget, agent.hands
-    sandbox = hands.guess()
+    budget, sandbox = agent.budget, agent.hands.guess()
     return Gauges(
         model=agent.params.model,
         provider=agent.provider.name,
@@ -38,7 +28,7 @@ def gauges(conversation: Conversation) -> Gauges:
         spend_limit=spend_limit(history, agent.limits.budget_usd),
         cache=spend.turn.cached_share,
         session_cache=spend.session.cached_share,
-        jobs=sum(job.state == "running" for job in hands.jobs()) if isinstance(hands, Working) else 0,
+        jobs=sum(job.state == "running" for job in conversation.session_workspace.list_jobs()),
         branch=_branch(conversation).name(),
         offline=conversation.offline,
         title=history.title or _prompt_title(conversation),

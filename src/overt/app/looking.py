@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from overt.app.conversation import Conversation
-from overt.app.late_hands import LateHands
 from overt.app.looked import Models
-from overt.core.effects import JobOutput, JobState
+from overt.core.effects import JobState
 from overt.core.views import Todo
 
 TAIL = 2000
@@ -21,11 +20,11 @@ async def look(conversation: Conversation, kind: str, text: str = "", number: in
     """What a wish of a panel comes to; an OvertError where it cannot be had."""
     match kind:
         case "jobs":
-            return await _jobs(conversation)
+            return _jobs(conversation)
         case "job":
-            return await _output(conversation, text)
+            return await conversation.session_workspace.jobs.output(text, since=0, tail=TAIL, filter="")
         case "stop":
-            return await _stop(conversation, text)
+            return await conversation.session_workspace.jobs.stop(text)
         case "todos":
             return _todos(conversation)
         case "models":
@@ -76,27 +75,7 @@ def _todos(conversation: Conversation) -> tuple[Todo, ...]:
     return conversation.history.todos
 
 
-async def _jobs(conversation: Conversation) -> Sequence[JobState]:
+def _jobs(conversation: Conversation) -> Sequence[JobState]:
     """The newest first, those that run before those that have ended."""
-    found: Sequence[JobState] = await _programs(conversation).jobs()
-    newest = found[::-1]
+    newest = conversation.session_workspace.list_jobs()[::-1]
     return (*(job for job in newest if job.state == "running"), *(job for job in newest if job.state != "running"))
-
-
-async def _output(conversation: Conversation, id: str) -> JobOutput:
-    found: JobOutput = await _programs(conversation).output(id, since=0, tail=TAIL, filter="")
-    return found
-
-
-async def _stop(conversation: Conversation, id: str) -> JobState:
-    found: JobState = await _programs(conversation).stop(id)
-    return found
-
-
-def _programs(conversation: Conversation) -> Any:
-    """Lent as to a call; what is kept up for a call is let go of again."""
-    hands = conversation.agent.hands
-    loan = hands.lend("", {"programs": "run"})
-    if isinstance(hands, LateHands):
-        hands.rest()
-    return loan.capabilities["programs"]

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from overt.app.conversation import Conversation
-from overt.app.late_hands import LateHands
 from overt.app.looked import Changes, Turn
 from overt.app.slash_diff import changed
 from overt.app.undo import first_line
@@ -75,12 +74,11 @@ async def diff(conversation: Conversation) -> Changes:
 
 
 async def _work(conversation: Conversation) -> Work:
-    hands = conversation.agent.hands
-    if not isinstance(hands, LateHands) or not conversation.path:
+    if not conversation.path:
         raise OvertError(say("undo.unkept"))
-    await hands.settled()
-    real = hands.real()
-    return Work(conversation.path, real.workspace, real.keeper, conversation.redact)
+    shared = conversation.session_workspace.shared
+    await shared.wait_for_records()
+    return Work(conversation.path, conversation.session_workspace.workspace, shared.keeper, conversation.redact)
 
 
 def _times(entries: Iterable[Entry[Event]]) -> dict[int, float]:

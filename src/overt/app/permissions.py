@@ -183,14 +183,15 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
 
 
 async def _survey(setting: Setting, changes: tuple[Change, ...]) -> tuple[Survey, ...]:
-    from overt.app.hands import WorldHands  # late: 103 ms
+    from overt.app.capabilities import Capabilities  # late: 9 ms
+    from overt.app.session_workspace import SessionWorkspace  # late: 8 ms
+    from overt.app.workspace_services import WorkspaceServices  # late: 3 ms
 
-    hands = WorldHands(setting, history=History)
+    workspace = SessionWorkspace(setting, WorkspaceServices(setting))
     try:
-        surveys: tuple[Survey, ...] = await hands.survey(changes)
-        return surveys
+        return await Capabilities(workspace, history=History, effects=frozenset()).survey(changes)
     finally:
-        await hands.close()
+        await workspace.close()
 
 
 def _call(text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from overt.app.mailbox import Mailbox
+from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixSet
 from overt.core.history import History
@@ -59,25 +60,9 @@ class ContextSource(Protocol):
     def close(self) -> None: ...
 
 
-class WorkspaceSource(Protocol):
-    def warm(self, tool: str) -> None:
-        """Get ready for a call of this tool, which still streams in."""
-        ...
-
-    async def settled(self) -> None:
-        """Wait until everything is on record that calls have done to files."""
-        ...
-
-    def rest(self) -> None:
-        """The turn is over: let go of what is not needed between turns."""
-        ...
-
-    async def close(self) -> None: ...
-
-
 class Services(Struct, frozen=True, kw_only=True):
     agents: AgentSource
     models: ModelSource
     context: ContextSource
-    workspace: WorkspaceSource
+    workspace: SessionWorkspace
     mailbox: Mailbox

@@ -14,7 +14,6 @@ from overt.app.command_table import THEMES, USAGE
 from overt.app.conversation import Conversation
 from overt.app.slash_effort import DEFAULT, USUAL
 from overt.config.always import load_always
-from overt.core.effects import RunPrograms
 from overt.core.errors import OvertError
 from overt.core.settings import Mode
 from overt.lib.catalogue import say
@@ -212,8 +211,7 @@ async def _config(around: Around, _given: str) -> Sequence[Offer]:
 
 
 async def _jobs(around: Around, given: str) -> Sequence[Offer]:
-    programs: RunPrograms = around.conversation.agent.hands.lend("", {"programs": "run"}).capabilities["programs"]
-    known = await programs.jobs()
+    known = around.conversation.session_workspace.list_jobs()
     if given.startswith("stop "):
         return [Offer(f"stop {job.id}", job.command, job.id) for job in known if job.state == "running"]
     stop = [Offer("stop", say("tui.complete.stop"), more=True)] if any(job.state == "running" for job in known) else []

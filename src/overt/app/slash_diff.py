@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from overt.app.changed import Changes
 from overt.app.command_table import Done
 from overt.app.conversation import Conversation
-from overt.app.late_hands import LateHands
-from overt.core.effects import RunPrograms
 from overt.core.errors import OvertError
 from overt.core.ports import Profile
 from overt.core.views import FileDiff
@@ -23,23 +21,22 @@ PATIENCE = 10_000
 
 
 async def diff(conversation: Conversation, _argument: str) -> Done:
-    found, unknown = await changed(conversation)
-    if found or unknown:
-        shown = (conversation.redact(line) for file in found for line in _lines(file))
-        return Done(lines=(*shown, *_summary(found), *unknown))
+    files, unknown = await changed(conversation)
+    if files or unknown:
+        lines = (conversation.redact(line) for file in files for line in _lines(file))
+        return Done(lines=(*lines, *_summary(files), *unknown))
     return Done(lines=(say("diff.nothing"), *await _uncommitted(conversation)))
 
 
 async def changed(conversation: Conversation, first: int = 0) -> tuple[tuple[FileDiff, ...], tuple[str, ...]]:
     """The files that turns from `first` on changed, and words on what is not known of them."""
-    hands = conversation.agent.hands
-    if not conversation.path or not isinstance(hands, LateHands) or conversation.turn == 0:
+    if not conversation.path or conversation.turn == 0:
         return (), ()
-    await hands.settled()
-    real = hands.real()
-    work = Changes(conversation.path, real.workspace, real.keeper)
-    found = await asyncio.to_thread(work.files, first)
-    return found, (*work.damage(), *work.unknown())
+    shared = conversation.session_workspace.shared
+    await shared.wait_for_records()
+    work = Changes(conversation.path, conversation.session_workspace.workspace, shared.keeper)
+    files = await asyncio.to_thread(work.files, first)
+    return files, (*work.damage(), *work.unknown())
 
 
 def _lines(file: FileDiff) -> Iterator[str]:
@@ -58,9 +55,7 @@ def _summary(files: tuple[FileDiff, ...]) -> tuple[str, ...]:
 
 async def _uncommitted(conversation: Conversation) -> tuple[str, ...]:
     """From git, run in the sandbox and unable to write; nothing where there is no git or no repository."""
-    box = Profile(reading=True)
-    loan = conversation.agent.hands.lend("", {"programs": "run"}, box=box)
-    programs: RunPrograms = loan.capabilities["programs"]
+    programs = conversation.session_workspace.programs("", Profile(reading=True))
     try:
         ran = await programs.run(UNCOMMITTED, timeout_ms=PATIENCE)
     except OvertError:

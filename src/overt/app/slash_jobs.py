@@ -1,8 +1,8 @@
-"""`/jobs`: the background commands of this conversation, what they print, and stopping one."""
+"""`/jobs`: the background commands of this session, what they print, and stopping one."""
 
 from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
-from overt.core.effects import JobState, RunPrograms
+from overt.core.effects import JobState
 from overt.lib.catalogue import say
 
 TAIL = 40
@@ -10,15 +10,15 @@ TAIL = 40
 
 
 async def jobs(conversation: Conversation, argument: str) -> Done:
-    programs: RunPrograms = conversation.agent.hands.lend("", {"programs": "run"}).capabilities["programs"]
+    workspace = conversation.session_workspace
     match argument.split():
         case []:
-            return Done(lines=tuple(map(_line, await programs.jobs())) or (say("jobs.none"),))
+            return Done(lines=tuple(map(_line, workspace.list_jobs())) or (say("jobs.none"),))
         case ["stop", id]:
-            return Done(lines=(_line(await programs.stop(id)),))
+            return Done(lines=(_line(await workspace.jobs.stop(id)),))
         case [id]:
-            found = await programs.output(id, since=0, tail=TAIL, filter="")
-            return Done(lines=(_line(found.job), *(found.text.splitlines() or (say("jobs.silent"),))))
+            output = await workspace.jobs.output(id, since=0, tail=TAIL, filter="")
+            return Done(lines=(_line(output.job), *(output.text.splitlines() or (say("jobs.silent"),))))
         case _:
             raise misused("jobs")
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from overt.app.command_table import USAGE, Done
 from overt.app.conversation import Conversation
-from overt.app.late_hands import LateHands
 from overt.app.undo import Undoing, Undone, UndoOptions, first_line, turn_lines
 from overt.app.undo_git import GitUndo, run_undo, split_git_flag
 from overt.core.errors import OvertError
@@ -84,19 +83,14 @@ def _flags(argument: str, name: str, allowed: tuple[str, ...] = FLAGS) -> set[st
 
 
 async def _work(conversation: Conversation) -> Undoing:
-    hands = conversation.agent.hands
-    if not isinstance(hands, LateHands):
-        raise OvertError(say("undo.unkept"))
-    await hands.settled()
-    real = hands.real()
-    return Undoing(conversation.path, real.workspace, real.keeper)
+    shared = conversation.session_workspace.shared
+    await shared.wait_for_records()
+    return Undoing(conversation.path, conversation.session_workspace.workspace, shared.keeper)
 
 
 def _git(conversation: Conversation) -> GitUndo:
-    hands = conversation.agent.hands
-    assert isinstance(hands, LateHands)  # as `_work` has checked
-    real = hands.real()
-    return GitUndo(real.workspace.root, real.keeper.store, real.find_git())
+    shared = conversation.session_workspace.shared
+    return GitUndo(conversation.workspace, shared.keeper.store, shared.git)
 
 
 async def _done(conversation: Conversation, work: Callable[[], Undone]) -> Done:

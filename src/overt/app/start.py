@@ -4,11 +4,11 @@ import os
 from collections import deque
 from collections.abc import Callable
 
-from overt.app.agents import Agents
+from overt.app.agents import EFFECTS, Agents
 from overt.app.cache_expiry import start_expiry
+from overt.app.capabilities import Capabilities
 from overt.app.context_updates import ContextUpdates
 from overt.app.conversation import Conversation
-from overt.app.late_hands import LateHands
 from overt.app.mailbox import Mailbox
 from overt.app.models import Models
 from overt.app.options import Options
@@ -18,8 +18,10 @@ from overt.app.secrets import make_redactor
 from overt.app.services import Services
 from overt.app.session import Session
 from overt.app.session_state import OpeningState
+from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
+from overt.app.workspace_services import shared_services
 from overt.config.always import add_always, load_always
 from overt.core.events import Event, Noticed, TitleSet, TurnEnded
 from overt.core.history import History, fold
@@ -47,7 +49,9 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
     notices = [*setting.config.warnings, *filter(None, (setting.trust.warning, warn_about_sandbox(sandbox)))]
     notices += recorded.notices
 
-    hands = LateHands(setting, lambda: session.history, session.emit, redactor, recorded)
+    shared = shared_services(setting)
+    workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
+    hands = Capabilities(workspace, history=lambda: session.history, effects=EFFECTS)
     fragments = Fragments(options, setting, sandbox, redactor)
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
@@ -94,7 +98,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
         agent,
         prefix,
         session=session,
-        services=Services(agents=agents, models=models, context=updates, workspace=hands, mailbox=mailbox),
+        services=Services(agents=agents, models=models, context=updates, workspace=workspace, mailbox=mailbox),
         resumed=resumed,
         notices=notices,
     )
@@ -153,7 +157,7 @@ def _make_permissions(setting: Setting, resumed: Resumed | None, notify: Callabl
     return Permissions(terms, mode=mode, remember=lambda rule: add_always(environment, project, rule))
 
 
-def _make_sight(setting: Setting, hands: LateHands) -> Sight:
+def _make_sight(setting: Setting, hands: Capabilities) -> Sight:
     workspace = setting.roots.workspace
     return Sight(
         root=workspace,

@@ -5,17 +5,17 @@ from shlex import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.hands import WorldHands
 from overt.app.options import Options
 from overt.app.scrub import redact_event
 from overt.app.secrets import make_redactor
+from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.undo import Undoing, Undone, UndoOptions, first_line, turn_lines
 from overt.app.undo_git import GitUndo, run_undo
+from overt.app.workspace_services import WorkspaceServices
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, UserSpoke
 from overt.core.fragments import HARNESS
-from overt.core.history import History
 from overt.core.messages import said
 from overt.lib.catalogue import say
 from overt.sessions.index import find, latest, summary
@@ -113,8 +113,8 @@ def _find_session(where: Where) -> tuple[str, Setting]:
 
 
 def _undoing(path: str, setting: Setting) -> tuple[Undoing, GitUndo]:
-    hands = WorldHands(setting, history=History)
-    git = GitUndo(hands.workspace.root, hands.keeper.store, hands.find_git())
-    work = Undoing(path, hands.workspace, hands.keeper)
+    services = WorkspaceServices(setting)
+    git = GitUndo(setting.roots.workspace, services.keeper.store, services.git)
+    work = Undoing(path, SessionWorkspace(setting, services).workspace, services.keeper)
     work.require_enabled()
     return work, git

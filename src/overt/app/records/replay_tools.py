@@ -15,18 +15,22 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.app.capabilities import Capabilities
 from overt.app.compact import small_limits
 from overt.app.options import Options
 from overt.app.records._looping import flattened, tools_of
 from overt.app.records._recorded import Recorded, stretch, told
 from overt.app.secrets import make_redactor
+from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
+from overt.app.workspace_services import WorkspaceServices
 from overt.config.paths import Roots
+from overt.core.effects import Effect
 from overt.core.errors import SessionError, ToolError
 from overt.core.events import Event, PrefixSet, RequestSent, TodoSet, ToolFinished
 from overt.core.history import History
 from overt.core.messages import Call
-from overt.core.ports import Hands, Profile, SandboxState
+from overt.core.ports import Profile, SandboxState
 from overt.engine.attempt import attempt
 from overt.lib.diff import file_diff
 from overt.lib.redact import HIDDEN
@@ -39,6 +43,8 @@ from overt.world.command_output import HINT, KEPT_IN
 
 MOST_BYTES, MOST_FILES = 512 * 1024 * 1024, 50_000
 SHOWN_BYTES, SHOWN_TOKENS = 2000, 600
+
+EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
 Likeness = Literal["same", "differs", "skipped"]
 
@@ -80,9 +86,8 @@ class _Running:
     def __init__(self, setting: Setting, workspace: str) -> None:
         self._history = History()
         redactor = make_redactor(setting)
-        from overt.app.hands import WorldHands  # late: 87 ms
-
-        self._hands: Hands = WorldHands(setting, history=lambda: self._history, redactor=redactor)
+        self._files = SessionWorkspace(setting, WorkspaceServices(setting), redactor=redactor)
+        self._hands = Capabilities(self._files, history=lambda: self._history, effects=EFFECTS)
         self._clean = redactor.clean
         self._config = setting.config
         self._scratch = setting.roots.workspace
@@ -90,8 +95,7 @@ class _Running:
         self._sandbox: SandboxState | None = None
 
     async def close(self) -> None:
-        close = getattr(self._hands, "close")  # noqa: B009 - only the real hands hold something
-        await close()
+        await self._files.close()
 
     async def all(self, entries: Sequence[Entry[Event]]) -> tuple[Again, ...]:
         mine = [entry for entry in entries if entry.agent == "main"]

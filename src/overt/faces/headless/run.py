@@ -9,7 +9,6 @@ from typing import Any
 from overt.app.compacted import told
 from overt.app.conversation import Conversation
 from overt.app.event_loop import run_async
-from overt.app.late_hands import LateHands
 from overt.app.options import Options
 from overt.app.session import follow
 from overt.app.start import open_conversation
@@ -94,7 +93,7 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, chang
 
 
 def _summarize(conversation: Conversation, end: TurnEnded, changes: ChangeCounter) -> RunSummary:
-    hands, spent = conversation.agent.hands, conversation.spend.turn
+    spent = conversation.spend.turn
     return RunSummary(
         files=frozenset(changes.files),
         command_files=changes.command_files,
@@ -104,7 +103,7 @@ def _summarize(conversation: Conversation, end: TurnEnded, changes: ChangeCounte
         tokens=end.usage.input + end.usage.output,
         cost=spent.describe_cost() if spent.cost else "",
         session=conversation.id if conversation.path else "",
-        undoable=bool(conversation.path) and isinstance(hands, LateHands) and hands.undo_enabled,
+        undoable=bool(conversation.path) and conversation.session_workspace.undo_enabled,
     )
 
 

@@ -1,0 +1,125 @@
+"""What one agent may do in its workspace, lent to its calls one by one."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, assert_never
+
+from overt.app.session_workspace import SessionWorkspace
+from overt.core.effects import Effect, EndedJob
+from overt.core.errors import ToolError
+from overt.core.events import TodoSet
+from overt.core.history import History
+from overt.core.ports import BOXED, Change, Journal, Loan, Looked, Profile, SandboxState, Survey
+from overt.core.views import Todo
+
+MOST_DESCRIBED = 8
+"""Paths that a person is told about before a command changes them."""
+
+
+class TodoNotes:
+    """Notes: the todo list of one agent, as its history has it. A new list becomes an event."""
+
+    def __init__(self, todos: tuple[Todo, ...], journal: Journal) -> None:
+        self._todos = todos
+        self._journal = journal
+
+    def todos(self) -> tuple[Todo, ...]:
+        return self._todos
+
+    def set_todos(self, items: tuple[Todo, ...]) -> None:
+        self._todos = items
+        self._journal.add(TodoSet(items=items))
+
+
+class Capabilities:
+    """The `Hands` of one agent. It lends nothing beyond `effects`.
+
+    `history` is called when something is lent, so a call knows the files and todos of the calls before it.
+    """
+
+    def __init__(
+        self,
+        workspace: SessionWorkspace,
+        *,
+        history: Callable[[], History],
+        effects: frozenset[Effect],
+        agent: str = "main",
+    ) -> None:
+        self._workspace = workspace
+        self._history = history
+        self._effects = effects
+        self._agent = agent
+
+    def lend(
+        self,
+        call_id: str,
+        needs: Mapping[str, Effect],
+        *,
+        preview: bool = False,
+        report: Callable[[str], None] | None = None,
+        box: Profile = BOXED,
+    ) -> Loan:
+        if refused := sorted({*needs.values()} - self._effects):
+            raise ToolError(f"this agent may not use the effect {', '.join(refused)}", code="denied")
+        journal = Journal(self._agent)
+
+        def make(effect: Effect) -> Any:
+            match effect:
+                case "read" | "write":
+                    return self._workspace.files(call_id, journal, seen=self._history().seen, preview=preview)
+                case "run" if preview:
+                    from overt.world.programs import NoPrograms  # late: 9 ms
+
+                    return NoPrograms()
+                case "run":
+                    return self._workspace.programs(call_id, box, agent=self._agent, report=report)
+                case "notes":
+                    return TodoNotes(self._history().todos, journal)
+                case "network" | "ask" | "delegate":
+                    raise ToolError(f"the effect {effect} is not available in this version")
+                case _:
+                    assert_never(effect)
+
+        return Loan(capabilities={parameter: make(effect) for parameter, effect in needs.items()}, journal=journal)
+
+    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
+        from overt.world.sight import look  # late: 0.8 ms
+
+        sights = (look(self._workspace.workspace, path) for path in paths)
+        return tuple(Looked(spelled=sight.spelled, real=sight.real, links=sight.links) for sight in sights)
+
+    def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
+        from overt.world.impact import weigh  # late: 0.2 ms
+
+        root = self._workspace.workspace.root
+        lines = (weigh(os.path.join(root, path), path, verb) for path in paths[:MOST_DESCRIBED])
+        return tuple(line for line in lines if line)
+
+    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+        from overt.world.losses import UndoCover  # late: 10 ms
+
+        shared, workspace = self._workspace.shared, self._workspace.workspace
+        snapshot = await shared.keeper.before(self._workspace.recorder, self._agent)
+        cover = UndoCover(
+            root=workspace.root,
+            home=workspace.home,
+            write=workspace.write,
+            snapshot=None if isinstance(snapshot, str) else snapshot,
+            why_not=snapshot if isinstance(snapshot, str) else "",
+            shadow=shared.keeper.shadow,
+            git=shared.git,
+        )
+        return await asyncio.to_thread(lambda: tuple(cover.survey(change) for change in changes))
+
+    def require_undo(self, call_id: str) -> None:
+        self._workspace.recorder.require_snapshot(self._agent, call_id)
+
+    def ended_jobs(self) -> tuple[EndedJob, ...]:
+        return self._workspace.jobs.take_ended(self._agent) if self._workspace.list_jobs() else ()
+
+    def guess(self) -> SandboxState:
+        return self._workspace.shared.guess_sandbox(self._workspace.profile)
+
+    async def standing(self) -> SandboxState:
+        return await self._workspace.find_sandbox()

@@ -1,0 +1,227 @@
+"""What one session uses of its workspace: its own jobs, outputs and records, and the services that sessions share."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from overt.app.record import Recorded
+from overt.app.setting import Setting
+from overt.app.workspace_services import WorkspaceServices
+from overt.core.effects import JobState
+from overt.core.errors import OvertError
+from overt.core.events import Event
+from overt.core.foreign import our_tool
+from overt.core.ports import Journal, Profile, SandboxState
+from overt.core.settings import Rule
+from overt.lib.background import log_failure
+from overt.lib.log import LOG
+from overt.lib.redact import Redactor
+from overt.safety.rules import Subject, matching
+from overt.sessions.names import outputs_folder
+
+if TYPE_CHECKING:
+    from overt.world.command_output import OutputFiles
+    from overt.world.files import Files, FileServices, Workspace
+    from overt.world.jobs import Jobs
+    from overt.world.programs import Programs, ProgramServices
+    from overt.world.undo_recorder import UndoRecorder
+
+CLOSE_WITHIN_S = 12.0
+"""A session that ends waits this long for the records of its last commands."""
+PROGRAM_TOOLS = ("bash", "jobs")
+
+
+class SessionWorkspace:
+    """What one session uses of its workspace. Its agents and the commands of the user go through this.
+
+    `recorded` says where the session is stored, and `record` appends an event to it. The `redactor` learns from every
+    file that is read. Nothing of the session may be used after `close`.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        shared: WorkspaceServices,
+        *,
+        record: Callable[[Event], None] = lambda _: None,
+        redactor: Redactor | None = None,
+        recorded: Recorded | None = None,
+    ) -> None:
+        self.shared = shared
+        self.undo_enabled = setting.config.undo.enabled
+        self.profile = Profile(write=setting.config.sandbox.write, network=setting.config.sandbox.network)
+        """The sandbox of a command that asks for nothing else."""
+        self._setting = setting
+        self._record = record
+        self._redactor = redactor
+        self._recorded = recorded
+        self._recorder: UndoRecorder | None = None
+        self._outputs: OutputFiles | None = None
+        self._jobs: Jobs | None = None
+        self._warmed: set[str] = set()
+        self._warming: asyncio.Task[None] | None = None
+        self._closed = False
+        shared.attach(self)
+
+    @property
+    def jobs(self) -> "Jobs":
+        if self._jobs is None:
+            from overt.world.jobs import Jobs  # late: 5 ms
+
+            self._jobs = Jobs()
+        return self._jobs
+
+    def list_jobs(self) -> tuple[JobState, ...]:
+        """Return the background commands of this session. Nothing loads if there never was one."""
+        return self._jobs.list() if self._jobs is not None else ()
+
+    @property
+    def recorder(self) -> "UndoRecorder":
+        if self._recorder is None:
+            from overt.world.undo_recorder import UndoRecorder  # late: 0.2 ms
+
+            self._recorder = UndoRecorder(self._record)
+        return self._recorder
+
+    @property
+    def outputs(self) -> "OutputFiles | None":
+        """The stored outputs of this session, and those of the session it was forked from."""
+        recorded = self._recorded
+        if self._outputs is None and recorded is not None:
+            from overt.world.command_output import OutputFiles  # late: 0.9 ms
+
+            opened = recorded.resumed.opened if recorded.resumed else None
+            self._outputs = OutputFiles(
+                outputs_folder(os.path.realpath(self._setting.environment.data_dir)),
+                recorded.id,
+                stored=bool(recorded.path),
+                redactor=self._redactor or Redactor(),
+                earlier=(opened.parent,) if opened else (),
+            )
+        return self._outputs
+
+    @cached_property
+    def workspace(self) -> "Workspace":
+        """The folders that file tools may reach, with the rules of this session."""
+        from overt.world.files import Workspace  # late: 7 ms
+        from overt.world.readable import Readable  # late: 2 ms
+
+        shared, place = self.shared, self.shared.place
+        return Workspace(
+            root=place.workspace,
+            write=place.write,
+            read=place.read,
+            home=place.home,
+            own=shared.own_folders,
+            forbid=forbid_by(self._setting.config.permissions.rules),
+            elsewhere=Readable(
+                place,
+                private=shared.spawner.private_folders,
+                also=self.outputs.readable if self.outputs else (),
+            ),
+        )
+
+    def files(
+        self, call_id: str, journal: Journal, *, seen: Mapping[str, str] | None = None, preview: bool = False
+    ) -> "Files":
+        """Return what a call may do with files. `seen` are the files that its agent has read."""
+        from overt.world.files import Files  # late: 12 ms
+
+        return Files(self._file_services, call_id=call_id, journal=journal, seen=seen or {}, preview=preview)
+
+    @cached_property
+    def _file_services(self) -> "FileServices":
+        from overt.world.files import FileServices  # late: 7 ms
+
+        return FileServices(
+            workspace=self.workspace,
+            rg=self.shared.rg,
+            keeper=self.shared.keeper,
+            recorder=self.recorder,
+            observe=self._redactor.observer if self._redactor else None,
+        )
+
+    def programs(
+        self, call_id: str, profile: Profile, *, agent: str = "main", report: Callable[[str], None] | None = None
+    ) -> "Programs":
+        """Return what a call of an agent may do with programs."""
+        from overt.world.programs import Programs  # late: 10 ms
+
+        self.shared.stay_up(self)
+        watch, keeper, recorder = self.shared.git_watch, self.shared.keeper, self.recorder
+        return Programs(
+            self._program_services,
+            profile=profile,
+            agent=agent,
+            report=report,
+            keeping=lambda: watch.around(call_id, keeper.around(call_id, recorder, agent), recorder, agent),
+        )
+
+    @cached_property
+    def _program_services(self) -> "ProgramServices":
+        from overt.world.programs import ProgramServices  # late: 10 ms
+
+        return ProgramServices(
+            spawner=self.shared.spawner,
+            jobs=self.jobs,
+            workspace=self.workspace,
+            env=self.shared.environment,
+            outputs=self.outputs,
+        )
+
+    async def find_sandbox(self) -> SandboxState:
+        """Start the sandbox and return which one it is."""
+        self.shared.stay_up(self)
+        return await self.shared.spawner.standing(self.profile)
+
+    def warm(self, tool: str) -> None:
+        """Get ready for a call that still streams in. A failure is only logged: the call itself reports it again."""
+        if not self._closed and tool not in self._warmed:
+            self._warmed.add(tool)
+            self._warming = asyncio.get_running_loop().create_task(self._warm(tool))
+            self._warming.add_done_callback(log_failure("sandbox"))
+
+    async def _warm(self, tool: str) -> None:
+        if self._closed:
+            return
+        try:
+            if our_tool(tool) in PROGRAM_TOOLS:
+                self.programs("", self.profile)
+                self.shared.spawner.warm(self.profile)
+                self.shared.keeper.warm()
+            else:
+                self.files("", Journal())
+                self.shared.keeper.prepare()
+        except OvertError as error:
+            LOG.warning("sandbox", f"it could not be prepared: {error.message}")
+
+    def rest(self) -> None:
+        """The turn is over: let go of what was got ready for it, unless the next one begins soon."""
+        self._warmed.clear()
+        self.shared.rest(self)
+
+    async def close(self) -> None:
+        """End the jobs of this session, wait for its last records, and let go of the shared services."""
+        self._closed = True
+        if self._jobs is not None:
+            await self._jobs.close()
+        if self._recorder is not None:
+            await self._recorder.close(CLOSE_WITHIN_S)
+        await self.shared.release(self)
+        if self._outputs is not None:
+            self._outputs.close()
+
+
+def forbid_by(rules: Sequence[Rule]) -> Callable[[str, str], str] | None:
+    """Return a function that names the rule that denies a real path, or None if no rule denies any."""
+    denials = [rule for rule in rules if rule.action == "deny" and (rule.pattern or rule.tool == "external_directory")]
+    if not denials:
+        return None
+
+    def forbid(effect: str, path: str) -> str:
+        rule = matching(denials, Subject(tool=effect, values=(path,)), "deny")
+        return rule.text() if rule else ""
+
+    return forbid

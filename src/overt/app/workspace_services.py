@@ -1,0 +1,224 @@
+"""What all sessions of a process share that work in the same workspace: sandbox, undo store, watch over git.
+
+    WorkspaceServices    one per workspace: sandbox, undo store, watch over git, environment of programs
+      SessionWorkspace   one per session: background jobs, stored outputs, records for undo, rules about files
+        Capabilities     one per agent: effects, files read, todo list
+
+Making any of them is cheap. Each part loads with the first call that needs it, which is after the first request.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakSet
+
+from overt.app.secrets import known_secrets
+from overt.app.setting import Setting
+from overt.core.ports import Profile, SandboxState
+
+if TYPE_CHECKING:
+    from overt.world.git_watch import GitWatch
+    from overt.world.keeping import Keeper
+    from overt.world.programs import Supervised
+    from overt.world.sandbox.profile import Place
+    from overt.world.undo_maintenance import LimitEnforcer
+
+IDLE_S = 3.0
+"""A sandbox that runs nothing is taken down this long after the last turn."""
+
+
+class WorkspaceServices:
+    """Sandbox, undo store and watch over git of one workspace, for all sessions of this process that work in it.
+
+    They are closed when the last session lets go of them. `shared_services` returns those that are in use.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._sessions: WeakSet[object] = WeakSet()
+        self._active: WeakSet[object] = WeakSet()
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._closed = False
+        self._spawner: Supervised | None = None
+        self._keeper: Keeper | None = None
+        self._git_watch: GitWatch | None = None
+
+    def serves(self, setting: Setting) -> bool:
+        """True if a session with these settings can share them: same folders, sandbox, environment and undo."""
+        return not self._closed and _identity(self._setting) == _identity(setting)
+
+    @cached_property
+    def place(self) -> "Place":
+        """The folders around the workspace. From now on no module is imported from where tools may write."""
+        from overt.app.place import place_of  # late: 2 ms
+        from overt.world.sandbox.profile import own_code, writable  # late: 2 ms
+
+        place = place_of(self._setting)
+        _leave_out_of_imports(writable(place), own_code(writable(place)))
+        return place
+
+    @cached_property
+    def writable(self) -> tuple[str, ...]:
+        """Folders that commands may write to: no program from there runs outside of the sandbox."""
+        from overt.world.sandbox.profile import writable  # late: 2 ms
+
+        return writable(self.place)
+
+    @cached_property
+    def own_folders(self) -> tuple[str, ...]:
+        """Folders of Overt, which are no part of the workspace although they may lie in it."""
+        from overt.world.sandbox.profile import own_code  # late: 2 ms
+
+        place = self.place
+        folders = (place.config_dir, place.data_dir, place.cache_dir, place.state_dir)
+        return (*filter(None, folders), *own_code((place.workspace, *place.write)))
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        """The environment variables of child processes."""
+        from overt.world.environment import child_environment  # late: 0.3 ms
+
+        variables, config = self._setting.environment.variables, self._setting.config
+        return child_environment(variables, config.env_pass, secrets=known_secrets(self._setting))
+
+    @cached_property
+    def rg(self) -> str:
+        """The path of a ripgrep that no command can change, or an empty string."""
+        from overt.world.files import find_rg  # late: 7 ms
+
+        return find_rg(self.environment.get("PATH", ""), writable=self.writable)
+
+    @cached_property
+    def git(self) -> str:
+        """The path of a git that no command can change, or an empty string."""
+        from overt.world._shadow_git import find_git  # late: 2 ms
+
+        return find_git(self.environment.get("PATH", ""), writable=self.writable)
+
+    @property
+    def spawner(self) -> "Supervised":
+        if self._spawner is None:
+            from overt.world.programs import Supervised  # late: 19 ms
+
+            self._spawner = Supervised(place=self.place, mode=self._setting.config.sandbox.mode)
+        return self._spawner
+
+    @property
+    def keeper(self) -> "Keeper":
+        if self._keeper is None:
+            from overt.world.keeping import make_keeper  # late: 19 ms
+
+            self._keeper = make_keeper(
+                self.place,
+                own=self.own_folders,
+                path=self.environment.get("PATH", ""),
+                settings=self._setting.config.undo,
+                make_limits=self._make_limits,
+            )
+        return self._keeper
+
+    @property
+    def git_watch(self) -> "GitWatch":
+        if self._git_watch is None:
+            from overt.world.git_watch import GitWatch  # late: 2 ms
+
+            self._git_watch = GitWatch(self.place.workspace, self.keeper.store)
+        return self._git_watch
+
+    def _make_limits(self) -> "LimitEnforcer":
+        from overt.app.undo_usage import limits_of  # late: 11 ms
+
+        return limits_of(self._setting)
+
+    def guess_sandbox(self, profile: Profile) -> SandboxState:
+        """Return which sandbox programs will run in. Before the first one, that follows from the settings."""
+        if self._spawner is not None:
+            return self._spawner.guess(profile)
+        from overt.world.sandbox.choose import choose  # late: 0.4 ms
+
+        return choose(self._setting.config.sandbox.mode)
+
+    async def wait_for_records(self) -> None:
+        """Wait until everything is recorded that the calls of all sessions have done to files."""
+        if self._keeper is not None:
+            await self._keeper.quiet()
+        if self._git_watch is not None:
+            await self._git_watch.settled()
+
+    # ── the sessions that share them ─────────────────────────────────────────────────────────────────────
+
+    def attach(self, session: object) -> None:
+        self._sessions.add(session)
+
+    def stay_up(self, session: object) -> None:
+        """Keep the sandbox up: a session is about to run something."""
+        self._active.add(session)
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def rest(self, session: object) -> None:
+        """The turn of a session is over. Take down what runs nothing, unless another turn begins soon."""
+        self._active.discard(session)
+        if self._keeper is not None:
+            self._keeper.rest()
+        if self._spawner is not None and not self._active and self._idle_timer is None:
+            self._idle_timer = asyncio.get_running_loop().call_later(IDLE_S, self._take_down)
+
+    def _take_down(self) -> None:
+        self._idle_timer = None
+        if self._spawner is not None:
+            self._spawner.rest()
+
+    async def release(self, session: object) -> None:
+        """Let go of them. When the last session does, every program ends."""
+        self._sessions.discard(session)
+        self._active.discard(session)
+        if self._sessions or self._closed:
+            return
+        self._closed = True
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        if self._spawner is not None:
+            await self._spawner.close()
+        if self._git_watch is not None:
+            await self._git_watch.settled()
+        if self._keeper is not None:
+            await self._keeper.close()
+
+
+def shared_services(setting: Setting) -> WorkspaceServices:
+    """Return the services that another session of the running event loop uses for this workspace, or new ones."""
+    shared = _SHARED.setdefault(asyncio.get_running_loop(), WeakSet())
+    services = next((each for each in shared if each.serves(setting)), None)
+    if services is None:
+        services = WorkspaceServices(setting)
+        shared.add(services)
+    return services
+
+
+_SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakSet[WorkspaceServices]] = WeakKeyDictionary()
+"""Per event loop, because processes are watched by the loop that started them."""
+
+
+def _identity(setting: Setting) -> tuple[object, ...]:
+    """Every setting that the services depend on."""
+    config, trusted = setting.config, setting.trust.has(setting.roots.project)
+    folders = (setting.roots, config.allow_write, config.allow_read)
+    return (*folders, setting.environment, trusted, config.env_pass, config.sandbox.mode, config.undo)
+
+
+def _leave_out_of_imports(folders: Sequence[str], own_code: Sequence[str]) -> None:
+    """Remove folders from `sys.path`, except our own code.
+
+    A command could put a module there, and this process would run it outside of the sandbox.
+    """
+    sys.path[:] = [path for path in sys.path if path and (_lies_in(path, own_code) or not _lies_in(path, folders))]
+
+
+def _lies_in(path: str, folders: Sequence[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in folders)
