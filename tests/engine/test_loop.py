@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec import json
 from tests.fakes.played import Played, Player, call, says
+from tests.fakes.services import plain_services
 
 from overt.app.capabilities import Capabilities
 from overt.app.conversation import Conversation
