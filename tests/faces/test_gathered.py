@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from overt.core.events import Event, ReasoningStreamed, TextStreamed, ToolProgressed, TurnStarted
-from overt.faces.engine import MOST, PAUSE, Gathered
+from overt.core.events import ReasoningStreamed, TextStreamed, ToolProgressed, TurnStarted
+from overt.faces.engine import MOST, PAUSE, Gathered, Posted
 from overt.faces.wake import Wake
 
 
@@ -31,8 +31,8 @@ def loop() -> Iterator[StandingLoop]:
 
 
 @pytest.fixture
-def wake() -> Iterator[Wake]:
-    made = Wake()
+def wake() -> Iterator[Wake[Posted]]:
+    made = Wake[Posted]()
     yield made
     made.close()
 
@@ -41,14 +41,14 @@ def text(said: str, agent: str = "main") -> TextStreamed:
     return TextStreamed(agent=agent, text=said)
 
 
-def taken(wake: Wake) -> list[Event]:
+def taken(wake: Wake[Posted]) -> list[Posted]:
     found = list(wake.items)
     wake.items.clear()
     return found
 
 
 def test_the_first_bit_is_posted_at_once_and_the_next_ones_together_after_a_pause(
-    loop: StandingLoop, wake: Wake
+    loop: StandingLoop, wake: Wake[Posted]
 ) -> None:
     gathered = Gathered(loop, wake)
     gathered.post(text("a"))
@@ -64,7 +64,7 @@ def test_the_first_bit_is_posted_at_once_and_the_next_ones_together_after_a_paus
     assert taken(wake) == []
 
 
-def test_the_terminal_is_woken_once_for_many_bits(loop: StandingLoop, wake: Wake) -> None:
+def test_the_terminal_is_woken_once_for_many_bits(loop: StandingLoop, wake: Wake[Posted]) -> None:
     gathered = Gathered(loop, wake)
     for _ in range(100):
         gathered.post(text("x"))
@@ -74,7 +74,7 @@ def test_the_terminal_is_woken_once_for_many_bits(loop: StandingLoop, wake: Wake
     assert taken(wake) == [text("x"), text("x" * 99)]
 
 
-def test_anything_else_is_posted_at_once_and_behind_what_came_before(loop: StandingLoop, wake: Wake) -> None:
+def test_anything_else_is_posted_at_once_and_behind_what_came_before(loop: StandingLoop, wake: Wake[Posted]) -> None:
     gathered = Gathered(loop, wake)
     gathered.post(text("a"))
     gathered.post(text("b"))
@@ -88,7 +88,7 @@ def test_anything_else_is_posted_at_once_and_behind_what_came_before(loop: Stand
     assert taken(wake) == []
 
 
-def test_only_neighbours_of_one_kind_and_one_agent_become_one(loop: StandingLoop, wake: Wake) -> None:
+def test_only_neighbours_of_one_kind_and_one_agent_become_one(loop: StandingLoop, wake: Wake[Posted]) -> None:
     gathered = Gathered(loop, wake)
     gathered.post(text("-"))
     taken(wake)
@@ -102,7 +102,7 @@ def test_only_neighbours_of_one_kind_and_one_agent_become_one(loop: StandingLoop
     assert taken(wake) == [text("ab"), joined, text("c", "other"), text("d"), progress, progress, text("e")]
 
 
-def test_a_long_bit_is_cut_so_that_keys_can_come_in_between(loop: StandingLoop, wake: Wake) -> None:
+def test_a_long_bit_is_cut_so_that_keys_can_come_in_between(loop: StandingLoop, wake: Wake[Posted]) -> None:
     gathered = Gathered(loop, wake)
     gathered.post(text("a" * (MOST * 2 + 3)))
     assert taken(wake) == [text("a" * MOST), text("a" * MOST), text("aaa")]

@@ -8,7 +8,7 @@ from overt.faces.wake import Wake
 
 
 def test_posting_after_the_terminal_has_closed_does_not_write_to_a_foreign_file() -> None:
-    wake = Wake()
+    wake = Wake[str]()
     wake.close()
     ends = [os.pipe() for _ in range(4)]  # they get the numbers that the wake had
     try:
@@ -25,7 +25,7 @@ def test_posting_after_the_terminal_has_closed_does_not_write_to_a_foreign_file(
 def test_a_thread_that_posts_while_the_terminal_closes_never_fails() -> None:
     failures: list[BaseException] = []
 
-    def post(wake: Wake, begun: threading.Event) -> None:
+    def post(wake: Wake[int], begun: threading.Event) -> None:
         begun.set()
         try:
             for number in range(200):
@@ -34,7 +34,7 @@ def test_a_thread_that_posts_while_the_terminal_closes_never_fails() -> None:
             failures.append(error)
 
     for _ in range(20):
-        wake, begun = Wake(), threading.Event()
+        wake, begun = Wake[int](), threading.Event()
         with closing(wake):
             thread = threading.Thread(target=post, args=(wake, begun))
             thread.start()

@@ -6,17 +6,19 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from msgspec.structs import replace
 
 from overt.app.event_loop import report_failures
 from overt.app.session import Session, Subscription
 from overt.core.errors import OvertError
-from overt.core.events import CallStreamed, ReasoningStreamed, TextStreamed, ToolProgressed, TurnEnded
-from overt.faces.wake import Wake
+from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStreamed, ToolProgressed, TurnEnded
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+Posted: TypeAlias = Event | OvertError | None
+"""An event of the session, an error that kept a turn from starting, or None: the turn is over."""
 NUDGE, NUDGES = signal.SIGUSR1, (0.02, 0.1, 0.5)
 """A signal that means nothing but that others may wait, and when it is sent after a Ctrl-C."""
 END_WITHIN = 2.0
@@ -29,8 +31,16 @@ MOST = 4000
 """Characters of one such bit, so that the terminal can look for keys in between."""
 
 
+class Waking(Protocol):
+    """The part of a `Wake` that the engine uses."""
+
+    def post(self, *items: Posted) -> None: ...
+    def fileno(self) -> int: ...
+    def heard(self) -> bytes: ...
+
+
 class Engine:
-    def __init__(self, wake: Wake) -> None:
+    def __init__(self, wake: Waking) -> None:
         self.loop = asyncio.new_event_loop()
         self.wake = wake
         self._gathered = Gathered(self.loop, wake)
@@ -39,7 +49,7 @@ class Engine:
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="engine")
         self._thread.start()
 
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
+    def call(self, work: Coroutine[object, None, T]) -> T:
         """Wait for the result. An unexpected exception of the work is reported and raised as an InternalError."""
         future = self.start(work)
         try:
@@ -55,10 +65,10 @@ class Engine:
             raise report_crash(error, where="engine") from error
         return future.result()
 
-    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+    def start(self, work: Coroutine[object, None, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
-    def soon(self, function: Callable[..., Any], *args: Any) -> None:
+    def soon(self, function: Callable[[*Ts], object], *args: *Ts) -> None:
         self.loop.call_soon_threadsafe(function, *args)
 
     async def watch(self, session: Session) -> None:
@@ -107,28 +117,28 @@ class Engine:
 class Gathered:
     """Posts in order: bits of a stream gathered for a moment, neighbours as one, and all else at once."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, wake: Wake) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, wake: Waking) -> None:
         self._loop = loop
         self._wake = wake
-        self._held: list[Any] = []
+        self._held: list[Posted] = []
         self._texts: list[str] = []
         self._size = 0
         self._posted = -PAUSE
         self._timer: asyncio.TimerHandle | None = None
 
-    def post(self, item: Any) -> None:
+    def post(self, item: Posted) -> None:
         self._hold(item)
         if not isinstance(item, STREAMED) or self._loop.time() >= self._posted + PAUSE:
             self._flush()
         elif self._timer is None:
             self._timer = self._loop.call_at(self._posted + PAUSE, self._flush)
 
-    def _hold(self, item: Any) -> None:
-        last: Any = self._held[-1] if self._held else None
+    def _hold(self, item: Posted) -> None:
+        last = self._held[-1] if self._held else None
         if not isinstance(item, TextStreamed | ReasoningStreamed):
             self._join()
             self._held.append(item)
-        elif type(last) is type(item) and last.agent == item.agent and self._size + len(item.text) <= MOST:
+        elif _continues(item, last) and self._size + len(item.text) <= MOST:
             self._texts.append(item.text)
             self._size += len(item.text)
         else:
@@ -139,8 +149,9 @@ class Gathered:
             self._size = len(pieces[-1]) if pieces else MOST
 
     def _join(self) -> None:
-        if len(self._texts) > 1:
-            self._held[-1] = replace(self._held[-1], text="".join(self._texts))
+        last = self._held[-1] if self._held else None
+        if len(self._texts) > 1 and isinstance(last, TextStreamed | ReasoningStreamed):
+            self._held[-1] = replace(last, text="".join(self._texts))
         self._texts = []
 
     def _flush(self) -> None:
@@ -151,6 +162,11 @@ class Gathered:
         held, self._held = self._held, []
         self._posted = self._loop.time()
         self._wake.post(*held)
+
+
+def _continues(bit: TextStreamed | ReasoningStreamed, last: Posted) -> bool:
+    """Return True if a bit belongs to the same stream as the last one."""
+    return isinstance(last, TextStreamed | ReasoningStreamed) and type(last) is type(bit) and last.agent == bit.agent
 
 
 async def _end_all() -> None:

@@ -4,12 +4,14 @@ import os
 import signal
 import threading
 from collections import deque
-from typing import Any
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
 
 
-class Wake:
+class Wake(Generic[Item]):
     def __init__(self) -> None:
-        self.items: deque[Any] = deque()
+        self.items: deque[Item] = deque()
         self.awake, self._write = os.pipe()
         self._closed = False
         self._lock = threading.RLock()  # reentrant: a signal handler may post while its own thread does
@@ -21,7 +23,7 @@ class Wake:
     def fileno(self) -> int:
         return self.awake
 
-    def post(self, *items: Any) -> None:
+    def post(self, *items: Item) -> None:
         """Queue items and wake the terminal. After `close` nothing happens: a thread may finish later than the chat."""
         self.items.extend(items)
         with self._lock:  # the terminal may take the item, end and close the pipe before the byte is written

@@ -21,6 +21,7 @@ from overt.app.options import Options
 from overt.app.trusting import set_trust
 from overt.faces.tui.chat import Chat
 from overt.faces.tui.keys import Decoder, Key
+from overt.faces.tui.loop import Broken, Item
 from overt.faces.wake import Wake
 
 PATIENCE = 20.0
@@ -52,7 +53,7 @@ class Desk:
     def __init__(self, server: ModelServer, options: Options, first: str) -> None:
         self.server = server
         self.terminal, self.paper = on_paper()
-        self.wake = Wake()
+        self.wake = Wake[Item]()
         self._now = time.monotonic()
         self.chat = Chat(self.terminal, self.wake, options, first)
         self._decoder = Decoder()
@@ -90,12 +91,17 @@ class Desk:
     def _turn(self) -> None:
         self.wake.heard()
         while self.wake.items and not self.chat.over:
-            self.chat.item(self.wake.items.popleft())
+            self.take_item()
         due = self.chat.due(self.now())
         if due is not None and self.now() >= due:
             self.chat.tick(self.now())
         if not self.chat.over:
             self.chat.paint()
+
+    def take_item(self) -> None:
+        item = self.wake.items.popleft()
+        assert not isinstance(item, Broken), item.error
+        self.chat.item(item)
 
     def until(self, true: Callable[[], Any] | str) -> Any:
         """Whatever comes is taken in until it is so; with a text, until it is on the screen."""
@@ -123,7 +129,7 @@ class Desk:
     def still(self) -> None:
         """Until everything that was asked of the engine so far is answered."""
         answered = threading.Event()
-        self.chat.backstage.look(lambda: None, lambda _none: answered.set())
+        self.chat.backstage.look(lambda _conversation: None, lambda _none: answered.set())
         self.until(answered.is_set)
 
     # ── what is seen ─────────────────────────────────────────────────────────────────────────────────────

@@ -5,9 +5,10 @@ from tests.faces.tui.chat_kit import Desk, Desks, Script
 from tests.fakes.model_server import Fault, Turn
 from tests.journeys.journey_kit import call, calls, until
 
-from overt.core.errors import InternalError
+from overt.app.conversation import Conversation
+from overt.core.errors import InternalError, OvertError
 from overt.faces.tui.keys import Key
-from overt.faces.tui.loop import Broken
+from overt.faces.tui.loop import Broken, Then
 
 READ = calls(call("read", path="a.txt"))
 STALLED = Turn(text="word " * 40, chunk=5, fault=Fault(stall_after=20))
@@ -79,7 +80,7 @@ def test_what_is_sent_while_a_turn_comes_to_rest_waits_its_turn_behind_what_was_
         script.let(0)
         _until_over_but_untold(desk)
         while not desk.chat.sending._resting:
-            desk.chat.item(desk.wake.items.popleft())
+            desk.take_item()
         desk.send("third")
         desk.until("Three.")
         desk.rest()
@@ -355,7 +356,7 @@ def test_shift_tab_goes_round_the_modes_however_fast_and_never_to_yolo(desks: De
         desk.until(lambda: desk.server.posts)
         desk.press("shift-tab")
         desk.still()
-        assert ("review" in desk.chat.backstage.conversation.mode, "steering" in desk.screen) == (True, False)
+        assert ("review" in desk.chat.backstage.current.mode, "steering" in desk.screen) == (True, False)
 
 
 def test_a_question_mark_on_an_empty_line_is_help_and_in_a_text_a_letter(desks: Desks) -> None:
@@ -494,22 +495,23 @@ def test_letters_behind_the_one_that_closes_an_inspector_are_typed(desks: Desks)
 
 
 def test_a_mistake_of_ours_behind_the_scenes_is_reported_to_whoever_asked(desks: Desks) -> None:
-    async def broken() -> None:
+    async def broken(_conversation: Conversation) -> None:
         raise ZeroDivisionError
 
     with desks.open(Turn(text="no")) as desk:
         desk.still()
-        reports: list[InternalError] = []
+        reports: list[OvertError] = []
         desk.chat.backstage.ask(broken, print, reports.append)
         until(lambda: desk.wake.items)
         done = desk.wake.items.popleft()
-        done.do(done.value)
-        assert [report.summary for report in reports] == ["ZeroDivisionError"]
+        assert isinstance(done, Then)
+        done.do()
+        assert [report.summary for report in reports if isinstance(report, InternalError)] == ["ZeroDivisionError"]
 
 
 def test_a_mistake_of_ours_that_nobody_can_be_told_of_ends_the_chat(desks: Desks) -> None:
     with desks.open(Turn(text="no")) as desk:
         desk.still()
-        desk.chat.backstage.look(lambda: 1 / 0, print)
+        desk.chat.backstage.look(lambda _conversation: 1 / 0, print)
         until(lambda: any(isinstance(item, Broken) for item in desk.wake.items))
         desk.wake.items.clear()

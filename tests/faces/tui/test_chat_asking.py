@@ -71,7 +71,7 @@ def test_a_question_that_is_not_painted_yet_gets_no_key(desks: Desks) -> None:
         script.let()
         while not desk.chat.fronting._approvals.current:
             until(lambda: desk.wake.items)
-            desk.chat.item(desk.wake.items.popleft())
+            desk.take_item()
         desk.press(Key("text", "y"))
         assert desk.draft == "y"
         desk.still()

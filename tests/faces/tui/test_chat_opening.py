@@ -9,9 +9,11 @@ from tests.faces.tui.chat_kit import Desks, colours
 from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import until
 
+from overt.app.conversation import Conversation
 from overt.core.errors import ConfigError, OvertError
 from overt.faces.tui.backstage import Backstage
 from overt.faces.tui.keys import Key
+from overt.faces.tui.loop import Item
 from overt.faces.wake import Wake
 
 HELLO = Turn(text="Hello there.")
@@ -108,7 +110,7 @@ def test_a_plain_face_in_the_settings_hands_over(desks: Desks) -> None:
 
 
 def test_what_comes_to_an_end_after_the_chat_is_nobodys(capfd: pytest.CaptureFixture[str]) -> None:
-    wake = Wake()
+    wake = Wake[Item]()
     before, gone = set(threading.enumerate()), threading.Event()
     backstage = Backstage(wake)
     backstage.aside(lambda: gone.wait(20), print, print)
@@ -125,14 +127,16 @@ def test_leaving_in_the_middle_of_a_command_leaves_no_complaint_behind(
     with desks.open(Turn(text="no")) as desk:
         begun = threading.Event()
 
-        async def forever() -> None:
+        async def forever(_conversation: Conversation) -> None:
             begun.set()
             await asyncio.sleep(3600)
 
         desk.chat.backstage.ask(forever, print, print)
         assert begun.wait(20)
         desk.chat.backstage.ask(forever, print, print)
-        desk.chat.backstage.aside(lambda: desk.chat.backstage.engine.call(forever()), print, print)
+        engine, conversation = desk.chat.backstage.engine, desk.chat.backstage.current
+        assert engine is not None
+        desk.chat.backstage.aside(lambda: engine.call(forever(conversation)), print, print)
         desk.press("ctrl-d")
     gc.collect()
     assert caplog.messages == []

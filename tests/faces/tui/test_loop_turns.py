@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
+from overt.core.events import Noticed
+from overt.faces.engine import Posted
 from overt.faces.tui.keys import Key
-from overt.faces.tui.loop import SPELL, Loop
+from overt.faces.tui.loop import SPELL, Item, Loop, Then
 from overt.faces.wake import Wake
 
 
@@ -43,8 +44,9 @@ class Reader:
     def key(self, key: Key) -> None:
         self._log.append(f"key {key.text}")
 
-    def item(self, item: Any) -> None:
-        self._log.append(f"item {item}")
+    def item(self, item: Posted | Then) -> None:
+        assert isinstance(item, Noticed)
+        self._log.append(f"item {item.text}")
         self.now += self._each
         self._left -= 1
         self.over = not self._left
@@ -63,8 +65,8 @@ class Reader:
 
 
 @pytest.fixture
-def wake() -> Iterator[Wake]:
-    made = Wake()
+def wake() -> Iterator[Wake[Item]]:
+    made = Wake[Item]()
     yield made
     made.close()
 
@@ -82,16 +84,16 @@ def stdin() -> Iterator[None]:
         os.close(number)
 
 
-def played(wake: Wake, typed: str, each: float) -> list[str]:
+def played(wake: Wake[Item], typed: str, each: float) -> list[str]:
     log: list[str] = []
-    wake.post(1, 2, 3)
+    wake.post(*(Noticed(text=text) for text in "123"))
     reader = Reader(log, 3, each)
     Loop(Typewriter(log, typed), wake, reader.clock).run(reader, lambda: None)  # type: ignore[arg-type]
     return log
 
 
 @pytest.mark.usefixtures("stdin")
-def test_a_key_comes_between_two_items_that_take_long(wake: Wake) -> None:
+def test_a_key_comes_between_two_items_that_take_long(wake: Wake[Item]) -> None:
     log = played(wake, "abc", SPELL * 2)
 
     assert [entry for entry in log if entry != "paint"] == [
@@ -100,5 +102,5 @@ def test_a_key_comes_between_two_items_that_take_long(wake: Wake) -> None:
 
 
 @pytest.mark.usefixtures("stdin")
-def test_a_key_is_painted_before_anything_else_is_done(wake: Wake) -> None:
+def test_a_key_is_painted_before_anything_else_is_done(wake: Wake[Item]) -> None:
     assert played(wake, "a", 0.0) == ["enter", "paint", "key a", "paint", "item 1", "item 2", "item 3", "leave"]

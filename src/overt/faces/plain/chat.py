@@ -11,9 +11,9 @@ import select
 import signal
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from msgspec.structs import replace
 
@@ -28,7 +28,7 @@ from overt.app.starting import start
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.ports import Answer
-from overt.faces.engine import NUDGE, Engine
+from overt.faces.engine import NUDGE, Engine, Posted
 from overt.faces.offers import always_words, takes_session
 from overt.faces.plain.draw import Ink, draw_question
 from overt.faces.plain.screen import Screen, reduce
@@ -46,7 +46,7 @@ class Chat:
     def __init__(self, options: Options, setting: Setting) -> None:
         self._options = options
         self._start = start(setting)
-        self._wake = Wake()
+        self._wake = Wake[Posted]()
         self._engine = Engine(self._wake)
         self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
         self._screen = Screen(ink=self._ink)
@@ -180,7 +180,7 @@ class Chat:
 
     # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def _turn(self, start: Callable[[], Any]) -> None:
+    def _turn(self, start: Callable[[], Awaitable[TurnEnded]]) -> None:
         self._in_turn = True
         self._show_pending()
         self._listening = True
@@ -199,11 +199,10 @@ class Chat:
             if item is not None:
                 self._show(item)
 
-    def _next(self) -> "Event | OvertError | None":
+    def _next(self) -> Posted:
         while not self._wake.items:
             self._wait()
-        item: Event | OvertError | None = self._wake.items.popleft()
-        return item
+        return self._wake.items.popleft()
 
     def _wait(self) -> None:
         """Until something has happened; a line typed meanwhile steers, or with a + waits for the next turn."""

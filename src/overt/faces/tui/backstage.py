@@ -1,35 +1,35 @@
-"""What happens behind the terminal: the conversation is opened in a thread, and what it is asked comes back later.
+"""Work behind the terminal: a conversation is opened in a thread, and results come back later.
 
 Nothing here is waited for. Every piece of work is started with what is to be done with its result; that runs in the
 thread of the terminal, when the loop finds it among the posted items.
 """
 
 import threading
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from overt.app.options import Options
 from overt.core.errors import OvertError
-from overt.faces.tui.loop import Broken
+from overt.core.events import EndReason, TurnEnded
+from overt.faces.tui.loop import Broken, Item, Then
 from overt.faces.wake import Wake
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from overt.app.conversation import Conversation
     from overt.app.setting import Setting
+    from overt.faces.engine import Engine
 
-Do = Callable[[Any], None]
-
-
-class Then(NamedTuple):
-    """Something to do in the thread of the terminal."""
-
-    do: Do
-    value: Any
+T = TypeVar("T")
+Failed = Callable[[OvertError], None]
 
 
 class Aside(threading.Thread):
     """A thread for work that blocks. If the work breaks, `failed` is called with the report."""
 
-    def __init__(self, work: Callable[[], None], failed: Do) -> None:
+    def __init__(self, work: Callable[[], None], failed: Failed) -> None:
         super().__init__(target=work, daemon=True, name="aside")
         self.failed = failed
 
@@ -37,29 +37,29 @@ class Aside(threading.Thread):
 class Backstage:
     """`engine` and `conversation` are None until `open` has succeeded; before, only `aside` and `later` can be used."""
 
-    def __init__(self, wake: Wake) -> None:
+    def __init__(self, wake: Wake[Item]) -> None:
         self._wake = wake
         self._closed = False
-        self.engine: Any = None
-        self.conversation: Any = None
+        self.engine: Engine | None = None
+        self.conversation: Conversation | None = None
 
-    def aside(self, work: Callable[[], Any], then: Do, failed: Do) -> None:
+    def aside(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
         """Run something that blocks in a thread of its own."""
 
         def run() -> None:
             try:
                 value = work()
             except OvertError as error:
-                self._post(Then(failed, error))
+                self.later(failed, error)
             else:
-                self._post(Then(then, value))
+                self.later(then, value)
 
         Aside(run, failed).start()
 
-    def open(self, options: Options, then: Do, failed: Do) -> None:
+    def open(self, options: Options, then: "Callable[[Conversation], None]", failed: Failed) -> None:
         self.aside(lambda: self.opened(options), then, failed)
 
-    def opened(self, options: Options, setting: "Setting | None" = None) -> Any:
+    def opened(self, options: Options, setting: "Setting | None" = None) -> "Conversation":
         """Open a conversation, in a thread that may wait; the one before is closed only when the new one stands."""
         from overt.faces.engine import Engine  # late: 34 ms
 
@@ -78,54 +78,76 @@ class Backstage:
             engine.call(old.close())
         return conversation
 
-    def ask(self, work: Callable[[], Coroutine[Any, Any, Any]], then: Do, failed: Do) -> None:
+    def ask(
+        self, work: "Callable[[Conversation], Coroutine[object, None, T]]", then: Callable[[T], None], failed: Failed
+    ) -> None:
         """Ask something of the conversation, in the engine's own thread."""
+        conversation = self.current
 
         async def run() -> None:
             try:
-                value = await work()
+                value = await work(conversation)
             except OvertError as error:
-                self._post(Then(failed, error))
+                self.later(failed, error)
             else:
-                self._post(Then(then, value))
+                self.later(then, value)
 
-        self._start(run(), failed)
+        self.start(run(), failed)
 
-    def look(self, work: Callable[[], Any], then: Do, failed: Do | None = None) -> None:
+    def look(
+        self, work: "Callable[[Conversation], T]", then: Callable[[T], None], failed: Failed | None = None
+    ) -> None:
         """Read something of the conversation that takes no time."""
+        conversation = self.current
 
         async def run() -> None:
-            self._post(Then(then, work()))
+            self.later(then, work(conversation))
 
-        self._start(run(), failed)
+        self.start(run(), failed)
 
-    def later(self, do: Do, value: Any) -> None:
+    def soon(self, do: "Callable[[Conversation], object]") -> None:
+        """Do something with the conversation in the engine's own thread, whatever comes of it."""
+        self._running.soon(do, self.current)
+
+    def play(self, turn: "Callable[[Conversation], Awaitable[TurnEnded]]") -> None:
+        """Run a turn of the conversation."""
+        self.start(self._running.play(partial(turn, self.current)))
+
+    def later(self, do: Callable[[T], None], value: T) -> None:
         """From any thread: do this in the thread of the terminal."""
-        self._post(Then(do, value))
+        self._post(Then(partial(do, value)))
 
-    def play(self, turn: Callable[[], Any]) -> None:
-        self._start(self.engine.play(turn))
-
-    def _start(self, work: Coroutine[Any, Any, None], failed: Do | None = None) -> None:
+    def start(self, work: Coroutine[object, None, None], failed: Failed | None = None) -> None:
         """Start work that nothing awaits. If it breaks, `failed` gets the report; without `failed` the loop ends."""
 
-        def ended(future: Any) -> None:
+        def ended(future: "Future[None]") -> None:
             error = None if future.cancelled() else future.exception()
             if error is not None and failed is not None:
                 from overt.app.crash import report_crash  # late: 54 ms
 
-                self._post(Then(failed, report_crash(error, where="engine")))
+                self.later(failed, report_crash(error, where="engine"))
             elif error is not None:
                 self._post(Broken(error))
 
-        self.engine.start(work).add_done_callback(ended)
+        self._running.start(work).add_done_callback(ended)
+
+    @property
+    def current(self) -> "Conversation":
+        """The conversation, for those who know that one is open."""
+        assert self.conversation is not None, "no conversation is open yet"
+        return self.conversation
+
+    @property
+    def _running(self) -> "Engine":
+        assert self.engine is not None, "no conversation is open yet"
+        return self.engine
 
     def _post(self, item: Then | Broken) -> None:
         """Whoever is not waited for at the end may still come to one: then nobody listens any more."""
         if not self._closed:
             self._wake.post(item)
 
-    def close(self, ending: str) -> None:
+    def close(self, ending: EndReason) -> None:
         self._closed = True
         if self.engine is None:
             return

@@ -4,9 +4,9 @@ This object lives in the thread that owns the terminal and never waits for the e
 echoed at once. What the engine does comes as items: events of a turn, or things to be done (`Then`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from overt.app.options import Options
 from overt.core.errors import OvertError
@@ -23,25 +23,30 @@ from overt.core.events import (
 )
 from overt.core.gauges import Gauges
 from overt.core.messages import Image
-from overt.faces.tui.backstage import Backstage, Then
+from overt.core.settings import Mode
+from overt.faces.tui.backstage import Backstage
 from overt.faces.tui.composer import Composer
 from overt.faces.tui.doing import Doing
 from overt.faces.tui.fronting import Fronting, Modal
 from overt.faces.tui.keys import Key
+from overt.faces.tui.loop import Item, Then
 from overt.faces.tui.opening import Opening
 from overt.faces.tui.rows import BLANK, Row, Span, cut, row
 from overt.faces.tui.sending import Prompt, Sending
 from overt.faces.tui.status import status_row
 from overt.faces.tui.suggesting import Suggesting
 from overt.faces.tui.terminal import Frame, Terminal
-from overt.faces.tui.transcript import Transcript
+from overt.faces.tui.transcript import Recorded, Transcript
 from overt.faces.tui.views import words_rows
 from overt.faces.wake import Wake
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
 if TYPE_CHECKING:
+    from overt.app.citations import Citations
     from overt.app.conversation import Conversation
+    from overt.faces.engine import Posted
+    from overt.faces.tui.markdown import Markdown
 
 TICK = 0.1
 TWICE = 1.0
@@ -50,7 +55,7 @@ HINTED = 3.0
 """Seconds for which a hint stands in the status line."""
 LONGEST = 1000
 """Rows that one line of ours may take."""
-CYCLE = {"review": "auto", "auto": "plan", "plan": "review", "yolo": "review"}
+CYCLE: dict[Mode, Mode] = {"review": "auto", "auto": "plan", "plan": "review", "yolo": "review"}
 GAUGED = (TurnStarted, Replied, ToolFinished, ModeSet)
 """Events after which the status line may read differently."""
 PANELS = {"ctrl-o": "details", "ctrl-t": "todos"}
@@ -59,7 +64,7 @@ WALKING = ("up", "down", "shift-up", "shift-down", "ctrl-p", "ctrl-n", "alt-<", 
 
 
 class Chat:
-    def __init__(self, terminal: Terminal, wake: Wake, options: Options, first: str) -> None:
+    def __init__(self, terminal: Terminal, wake: Wake[Item], options: Options, first: str) -> None:
         self.over = False
         self.ending: EndReason = "interrupted"
         self.terminal = terminal
@@ -73,7 +78,7 @@ class Chat:
         self.sending = Sending(self, first)
         self.fronting = Fronting(self)
         self.gauges: Gauges | None = None
-        self._citing: Any = None
+        self._citing: Citations | None = None
         self._blind = ""
         self._hint = ""
         self._hint_until = 0.0
@@ -82,10 +87,10 @@ class Chat:
 
     # ── what happened ────────────────────────────────────────────────────────────────────────────────────
 
-    def item(self, item: Any) -> None:
+    def item(self, item: "Posted | Then") -> None:
         match item:
-            case Then(do=do, value=value):
-                do(value)
+            case Then(do=do):
+                do()
             case OvertError():
                 self.tell_error(item)
             case None:
@@ -129,8 +134,7 @@ class Chat:
         self._read_gauges(self._gauged, self.tell_error)
 
     def _read_gauges(self, then: Callable[[Gauges], None], failed: Callable[[OvertError], None]) -> None:
-        conversation = self.backstage.conversation
-        self.backstage.look(lambda: _read_gauges(conversation), then, failed)
+        self.backstage.look(_read_gauges, then, failed)
 
     def _gauged(self, gauges: Gauges) -> None:
         self.gauges = gauges
@@ -139,11 +143,11 @@ class Chat:
     def _transcript(self) -> Transcript:
         return Transcript(lambda: self.terminal.columns, self._markdown, cost=self._cost)
 
-    def _markdown(self) -> Any:
+    def _markdown(self) -> "Markdown":
         if self._citing is None:
             from overt.app.citations import Citations  # late: 1.1 ms
 
-            self._citing = Citations(self.backstage.conversation.workspace)
+            self._citing = Citations(self.backstage.current.workspace)
         from overt.faces.tui.markdown import Markdown  # late: 26 ms
 
         return Markdown(cites=self._citing, links=self.terminal.links)
@@ -156,12 +160,12 @@ class Chat:
         self.transcript, self._citing, self._blind = self._transcript(), None, ""
         self.terminal.commit([BLANK])
 
-    def replay(self, entries: Any) -> None:
+    def replay(self, entries: Sequence[Recorded]) -> None:
         """What a conversation was before."""
         for entry in entries:
             if isinstance(entry.data, PrefixSet):
                 self._look_at_images(entry.data)
-        self.terminal.commit(self.transcript.replayed(entries, self.backstage.conversation.id))
+        self.terminal.commit(self.transcript.replayed(entries, self.backstage.current.id))
 
     def turned(self) -> None:
         """A turn begins: from here on a person may look elsewhere."""
@@ -300,9 +304,8 @@ class Chat:
         self.suggesting.close()
 
     def _cycle_mode(self) -> None:
-        conversation = self.backstage.conversation
-        if conversation is not None:
-            self.backstage.engine.soon(lambda: conversation.set_mode(CYCLE[conversation.mode]))
+        if self.backstage.conversation is not None:
+            self.backstage.soon(lambda conversation: conversation.set_mode(CYCLE[conversation.mode]))
             self.gauge()
 
     def send(self, *, queue: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,7 +13,11 @@ from overt.faces.tui.views import words_rows
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
+    from overt.app.command_table import Done
+    from overt.app.conversation import Conversation
     from overt.faces.tui.chat import Chat
+    from overt.faces.tui.pager import Wish
+    from overt.faces.tui.panels.inspector import Inspector
 
 NAMED = {"todo": "todos"}
 """Inspectors that go by another name than the command that opens them."""
@@ -22,7 +26,7 @@ NAMED = {"todo": "todos"}
 class Carried(NamedTuple):
     """What came of a command: `said` at the turn it went back to, and the `model` it chose."""
 
-    done: Any
+    done: "Done"
     said: Prompt | None
     model: str
 
@@ -32,7 +36,7 @@ class Doing:
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
-        self.inspector: Any = None
+        self.inspector: Inspector | None = None
         self._carried_out = 0
         self._model = ""
 
@@ -57,8 +61,7 @@ class Doing:
         chat = self._chat
         self._carried_out += 1
         chat.terminal.commit(chat.transcript.told(words_rows(text.strip(), chat.terminal.columns, "dim", mark="› ")))
-        conversation = chat.backstage.conversation
-        chat.backstage.ask(lambda: _carried_out(conversation, text), self._done, self._failed)
+        chat.backstage.ask(lambda conversation: _carried_out(conversation, text), self._done, self._failed)
 
     def _failed(self, error: OvertError) -> None:
         self._carried_out -= 1
@@ -90,8 +93,8 @@ class Doing:
             chat.sending.draft([carried.said])
         if done.panel:
             self.panel(done.panel)
-        if done.play:
-            chat.sending.play(done.play)
+        if play := done.play:
+            chat.sending.play(lambda _conversation: play())
         chat.sending.go_on()
 
     def _anew(self, resume: str) -> None:
@@ -103,7 +106,7 @@ class Doing:
         words = "tui.chat.resumed" if resume else "session.new"
         chat.backstage.open(options, lambda conversation: self._begun(conversation, words), self._unopened)
 
-    def _begun(self, conversation: Any, words: str) -> None:
+    def _begun(self, conversation: "Conversation", words: str) -> None:
         chat = self._chat
         chat.begin_anew()
         chat.tell((say(words, id=conversation.id),), "dim")
@@ -129,8 +132,9 @@ class Doing:
         self.inspector = Inspector(panel, chat.terminal, self._carry, mouse=mouse)
         self.inspector.open(monotonic())
 
-    def _carry(self, wish: Any) -> None:
+    def _carry(self, wish: "Wish") -> None:
         chat, inspector = self._chat, self.inspector
+        assert inspector is not None
         if inspector.closed:
             self.inspector = None
         if wish.kind == "close":
@@ -138,11 +142,10 @@ class Doing:
         if wish.kind == "slash":
             chat.sending.send(Prompt(wish.text))
             return
-        conversation = chat.backstage.conversation
         from overt.app.looking import look  # late: 123 ms
 
         chat.backstage.ask(
-            lambda: look(conversation, wish.kind, wish.text, wish.number),
+            lambda conversation: look(conversation, wish.kind, wish.text, wish.number),
             lambda value: inspector.given(wish, value),
             lambda error: inspector.failed(wish, error.message),
         )
@@ -152,8 +155,7 @@ class Doing:
             self.inspector.show()
 
     def due(self) -> float | None:
-        due: float | None = self.inspector.due() if self.inspector else None
-        return due
+        return self.inspector.due() if self.inspector else None
 
     def tick(self, now: float) -> None:
         if self.inspector is not None:
@@ -185,7 +187,7 @@ class Doing:
         chat.backstage.aside(attachment, chat.composer.attach, lambda error: chat.hint(error.message))
 
 
-async def _carried_out(conversation: Any, text: str) -> Carried:
+async def _carried_out(conversation: "Conversation", text: str) -> Carried:
     from overt.app.command_table import named  # late: 1.2 ms
     from overt.app.slash import slash  # late: 97 ms
 
@@ -195,7 +197,7 @@ async def _carried_out(conversation: Any, text: str) -> Carried:
     return Carried(done, said, argument if name in ("model", "models") else "")
 
 
-def _said(conversation: Any, argument: str) -> Prompt | None:
+def _said(conversation: "Conversation", argument: str) -> Prompt | None:
     """What was said at a turn that is gone back to, read before it is gone."""
     turn, _, part = argument.partition(" ")
     if not turn.isdecimal() or part.startswith("files"):

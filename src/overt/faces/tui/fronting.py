@@ -91,7 +91,7 @@ class Fronting:
         if decided == "interrupt":
             chat.sending.interrupt()
         elif decided is not None:
-            chat.backstage.engine.soon(chat.backstage.conversation.answer, decided.id, decided.answer)
+            chat.backstage.soon(lambda conversation: conversation.answer(decided.id, decided.answer))
             self._print()
 
     def hidden(self, now: float) -> bool:

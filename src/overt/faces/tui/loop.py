@@ -10,11 +10,14 @@ from errno import EIO
 from os import strerror
 from time import monotonic
 from types import FrameType
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, Protocol, Self, TypeAlias
 
 from overt.faces.tui.keys import Decoder, Key
 from overt.faces.tui.terminal import Gone, Terminal
 from overt.faces.wake import Wake
+
+if TYPE_CHECKING:
+    from overt.faces.engine import Posted
 
 ESCAPE_AFTER = 0.05
 """Seconds after which a lone ESC is the key, not the beginning of one."""
@@ -26,10 +29,20 @@ SPELL = 0.01
 """Seconds after which keys come before the rest of what was posted."""
 
 
+class Then(NamedTuple):
+    """Something to do in the thread of the terminal."""
+
+    do: Callable[[], None]
+
+
 class Broken(NamedTuple):
     """A thread of ours has failed where nobody expected it; as an item it ends the loop."""
 
     error: BaseException
+
+
+Item: TypeAlias = "Posted | Then | Broken"
+"""What other threads send to the thread of the terminal."""
 
 
 class Player(Protocol):
@@ -38,13 +51,15 @@ class Player(Protocol):
     over: bool
 
     def key(self, key: Key) -> None: ...
-    def item(self, item: Any) -> None: ...
+    def item(self, item: "Posted | Then") -> None: ...
     def tick(self, now: float) -> None: ...
     def due(self, now: float) -> float | None: ...
     def paint(self) -> None: ...
     def resized(self) -> None: ...
 
 
+Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+"""What `signal.signal` returns: a function, `SIG_DFL` or `SIG_IGN`, or None if a handler was not set by Python."""
 Phase = Literal["entering", "running", "leaving", "closing"]
 """Only what runs is broken off by a signal that ends us; the terminal is always taken and given back whole."""
 
@@ -52,7 +67,7 @@ Phase = Literal["entering", "running", "leaving", "closing"]
 class Loop:
     """Within it, signals are heard."""
 
-    def __init__(self, terminal: Terminal, wake: Wake, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, terminal: Terminal, wake: Wake[Item], clock: Callable[[], float] = monotonic) -> None:
         self._terminal = terminal
         self._wake = wake
         self._clock = clock
@@ -60,7 +75,7 @@ class Loop:
         self._painted = self._fed = 0.0
         self._stale = True
         self._interrupted = self._resized = self._continued = self._stopped = False
-        self._handlers: dict[int, Any] = {}
+        self._handlers: dict[int, Handler] = {}
         self._phase: Phase = "entering"
         self._ended = 0
 
@@ -180,7 +195,7 @@ class Loop:
         self._terminal.suspend()
         self._resized = True
 
-    def _on(self, number: int, handler: Callable[[int, FrameType | None], Any]) -> None:
+    def _on(self, number: int, handler: Callable[[int, FrameType | None], None]) -> None:
         self._handlers[number] = signal.signal(number, handler)
 
     def _note_resize(self, _number: int, _frame: FrameType | None) -> None:

@@ -4,8 +4,9 @@ All of it is done behind the terminal, in one thread as far as nothing must be a
 type; what is sent meanwhile waits its turn.
 """
 
+from collections.abc import Sequence
 from time import sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -18,9 +19,16 @@ from overt.faces.tui.theme import theme as make_theme
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+    from overt.app.interface import Wishes
+    from overt.app.prompts import Prompts
     from overt.app.setting import Setting
     from overt.app.setup import Missing
+    from overt.app.starting import Depth, Looks, Start
+    from overt.app.trusting import Question
     from overt.faces.tui.chat import Chat
+    from overt.faces.tui.first import NoModelPanel, TrustPanel
+    from overt.faces.tui.transcript import Recorded
 
 HEADSTART = 0.05
 """Seconds that a request has to itself before anything is loaded for its answer."""
@@ -34,18 +42,18 @@ class Opening:
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
-        self.panel: Any = None
-        self.wishes: Any = None
+        self.panel: TrustPanel | NoModelPanel | None = None
+        self.wishes: Wishes | None = None
         self.setting: Setting | None = None
         self.outside = ""
         """What is to be done without the terminal, when the loop has let go of it: `setup` or `fetch`."""
-        self._question: Any = None
-        self._prompts: Any = None
+        self._question: Question | None = None
+        self._prompts: Prompts | None = None
         self._ahead = False
         self._early: list[str] = []
         self._told: set[str] = set()
         self._dark: bool | None = None
-        self._depth: Any = 0
+        self._depth: Depth = 0
 
     def begin(self) -> None:
         self._chat.backstage.aside(self._look_around, _nothing, self._failed)
@@ -73,7 +81,7 @@ class Opening:
         if not start.wishes.plain:
             chat.backstage.later(self._opened, chat.backstage.opened(chat.options, setting))
 
-    def _seen(self, looks: Any) -> None:
+    def _seen(self, looks: "Looks") -> None:
         """Colours before anything is asked; the background is asked of the terminal where nothing tells it."""
         chat, self._depth, self._dark = self._chat, looks.depth, looks.dark
         chat.terminal.reflows = looks.reflows
@@ -86,22 +94,24 @@ class Opening:
 
     # ── is the folder trusted? ───────────────────────────────────────────────────────────────────────────
 
-    def _ask(self, question: Any) -> None:
+    def _ask(self, question: "Question") -> None:
         self._question = question
         from overt.faces.tui.first import TrustPanel  # late: 22 ms
 
         self._show(TrustPanel(question))
 
-    def _show(self, panel: Any) -> None:
+    def _show(self, panel: "TrustPanel | NoModelPanel") -> None:
         self.panel = panel
         self._chat.terminal.commit(panel.opening(self._chat.terminal.columns))
 
     def press(self, key: Key) -> None:
+        assert self.panel is not None
         match self.panel.press(key):
             case "leave":
                 self._chat.over = True
             case "yes" | "no" as said:
                 self.panel, question = None, self._question
+                assert question is not None
                 from overt.app.trusting import answer  # late: 16 ms
 
                 self._chat.backstage.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
@@ -116,12 +126,12 @@ class Opening:
         self._chat.tell_error(error)
         self._answered()
 
-    def _answered(self, _kept: Any = None) -> None:
+    def _answered(self, _kept: None = None) -> None:
         self._chat.backstage.aside(self._set_out, _nothing, self._failed)
 
     # ── how it looks ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _dress(self, start: Any) -> None:
+    def _dress(self, start: "Start") -> None:
         """`start` is what the configuration says, and the prompts of earlier sessions."""
         chat, self.wishes = self._chat, start.wishes
         self._prompts = start.prompts
@@ -143,6 +153,7 @@ class Opening:
 
     def choose_theme(self, wanted: str) -> None:
         """Until the program ends; without a word it only tells which."""
+        assert self.wishes is not None
         if wanted:
             self.wishes = replace(self.wishes, theme=wanted)
             self.theme(wanted)
@@ -158,12 +169,12 @@ class Opening:
 
     # ── the conversation ─────────────────────────────────────────────────────────────────────────────────
 
-    def _opened(self, conversation: Any) -> None:
+    def _opened(self, conversation: "Conversation") -> None:
         model, mode = conversation.agent.params.model, conversation.mode
         self._chat.tell((say("tui.chat.welcome", version=__version__, model=model, mode=mode),), "dim")
         self.opened(conversation)
 
-    def opened(self, conversation: Any) -> None:
+    def opened(self, conversation: "Conversation") -> None:
         """A conversation stands, the first one or another: what it was before is shown, and what waited goes on."""
         chat = self._chat
         for notice in conversation.notices:
@@ -177,7 +188,7 @@ class Opening:
         else:
             self._stands()
 
-    def _replay(self, entries: Any) -> None:
+    def _replay(self, entries: "Sequence[Recorded]") -> None:
         self._chat.replay(entries)
         self._stands()
 
@@ -196,7 +207,7 @@ class Opening:
         else:
             self._settle()
 
-    def _settle(self, _waited: Any = None) -> None:
+    def _settle(self, _waited: None = None) -> None:
         self._chat.gauge()
         self._chat.suggesting.begin()
 
@@ -206,7 +217,7 @@ class Opening:
             raise error  # main tells it, when the terminal is as it was
         self._chat.backstage.aside(lambda: _missing(setting, error.message), self._offer, self._failed)
 
-    def _offer(self, missing: Any) -> None:
+    def _offer(self, missing: "Missing") -> None:
         from overt.faces.tui.first import NoModelPanel  # late: 22 ms
 
         self._show(NoModelPanel(missing.told, embedded=missing.embedded, size=missing.size))
@@ -223,7 +234,7 @@ class Opening:
         if prompts is None or conversation is None:
             self._early.append(text)
             return
-        if self.wishes.history:
+        if self.wishes and self.wishes.history:
             self._chat.backstage.aside(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
 
 
@@ -234,7 +245,7 @@ def _load() -> None:
     load()
 
 
-def _nothing(_value: Any) -> None:
+def _nothing(_value: object) -> None:
     """Nobody waits for it."""
 
 

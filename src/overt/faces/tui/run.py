@@ -8,9 +8,9 @@ from functools import partial
 from overt.app.options import Options
 from overt.app.terminal import terminal_type
 from overt.faces.tui import early
-from overt.faces.tui.backstage import Aside, Then
+from overt.faces.tui.backstage import Aside
 from overt.faces.tui.chat import Chat
-from overt.faces.tui.loop import Broken, Loop
+from overt.faces.tui.loop import Broken, Item, Loop, Then
 from overt.faces.tui.terminal import Device, Gone, Terminal
 from overt.faces.tui.theme import theme
 from overt.faces.wake import Wake
@@ -28,7 +28,7 @@ def run(options: Options, first: str) -> int:
     terminal = Terminal(Device(before=before, typed=typed), theme("dark", depth=0))
     terminal.extended = terminal_type() != "linux"
     while True:
-        wake = Wake()
+        wake = Wake[Item]()
         threading.excepthook = partial(_broken, wake)
         chat = Chat(terminal, wake, options, first)
         with Loop(terminal, wake) as loop:
@@ -65,12 +65,12 @@ def _play(chat: Chat, loop: Loop) -> None:
         raise SystemExit(128 + signal.SIGHUP) from None
 
 
-def _broken(wake: Wake, failed: threading.ExceptHookArgs) -> None:
+def _broken(wake: Wake[Item], failed: threading.ExceptHookArgs) -> None:
     """A traceback would be drawn over the screen, and whoever waits for the thread would wait for ever."""
     if isinstance(failed.thread, Aside) and isinstance(failed.exc_value, Exception):
         from overt.app.crash import report_crash  # late: 27 ms
 
-        wake.post(Then(failed.thread.failed, report_crash(failed.exc_value, where="thread")))
+        wake.post(Then(partial(failed.thread.failed, report_crash(failed.exc_value, where="thread"))))
     elif failed.exc_value is not None:
         wake.post(Broken(failed.exc_value))
 

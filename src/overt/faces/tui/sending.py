@@ -6,8 +6,8 @@ that came to nothing stands in the composer again.
 
 import re
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from overt.core.events import Event, TurnEnded, UserSpoke
 from overt.core.fragments import STEERED
@@ -17,6 +17,7 @@ from overt.lib.text import visible
 
 if TYPE_CHECKING:
     from overt.app.attachments import Attachment
+    from overt.app.conversation import Conversation
     from overt.faces.tui.chat import Chat
 
 GOES_ON = ("done", "denied")
@@ -54,7 +55,7 @@ class Sending:
             chat.doing.slash(text)
         elif self.running and not self._resting and not (queue or slash or text.startswith("!") or prompt.attached):
             self._steering.append(text)
-            chat.backstage.engine.soon(chat.backstage.conversation.inbox.steer, text)
+            chat.backstage.soon(lambda conversation: conversation.inbox.steer(text))
             chat.hint(say("tui.chat.steering"))
         else:
             self._waiting.append(prompt)
@@ -75,13 +76,12 @@ class Sending:
 
     def _submit(self, prompt: Prompt) -> None:
         chat, text, images = self._chat, prompt.text, tuple(each.image for each in prompt.attached)
-        conversation = chat.backstage.conversation
         if chat.doing.is_command(text):
             chat.doing.slash(text)
         elif text.startswith("!") and text[1:].strip():
-            self.play(lambda: conversation.command(text[1:].strip()))
+            self.play(lambda conversation: conversation.command(text[1:].strip()))
         else:
-            self.play(lambda: conversation.prompt(text, images))
+            self.play(lambda conversation: conversation.prompt(text, images))
 
     # ── turns ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -90,14 +90,14 @@ class Sending:
         """True while a turn runs. Once its end was shown, a key no longer means it."""
         return self.running and not self._turn_ended
 
-    def play(self, turn: Callable[[], Any]) -> None:
+    def play(self, turn: "Callable[[Conversation], Awaitable[TurnEnded]]") -> None:
         self.running, self._turn_ended = True, False
         self._chat.turned()
         self._chat.backstage.play(turn)
         self._chat.opening.load_ahead()
 
     def interrupt(self) -> None:
-        self._chat.backstage.engine.soon(self._chat.backstage.conversation.interrupt)
+        self._chat.backstage.soon(lambda conversation: conversation.interrupt())
 
     def feed(self, event: Event) -> None:
         """What the model was told waits no more; what waits behind a turn that came to nothing goes back."""
@@ -114,7 +114,7 @@ class Sending:
     def rested(self) -> None:
         """The turn is over: what was said to it too late leaves the inbox and opens the next one."""
         self._resting = True
-        self._chat.backstage.look(self._chat.backstage.conversation.inbox.steering, self._settled)
+        self._chat.backstage.look(lambda conversation: conversation.inbox.steering(), self._settled)
 
     def _settled(self, _too_late: list[str]) -> None:
         self.running = self._resting = False

@@ -1,6 +1,6 @@
 """Completion between the composer and the engine: asked after a key, shown when the answer is still wanted."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from overt.app.choices import Completion
 from overt.faces.tui.complete import Ask, Completing, Pressed
@@ -17,17 +17,17 @@ class Suggesting:
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
         self._completing = Completing()
-        self._completer: Any = None
+        self._completer: Completer | None = None
 
     def begin(self) -> None:
         """Another conversation: what it offers is asked of it from now on."""
-        conversation, old = self._chat.backstage.conversation, self._completer
+        backstage, old = self._chat.backstage, self._completer
         if old is not None:
             self._completer = None
-            self._chat.backstage.engine.start(old.close())
-        self._chat.backstage.look(lambda: _completer(conversation), self._found, self._chat.tell_error)
+            backstage.start(old.close(), self._chat.tell_error)
+        backstage.look(_completer, self._found, self._chat.tell_error)
 
-    def _found(self, completer: Any) -> None:
+    def _found(self, completer: "Completer") -> None:
         self._completer = completer
         self.changed()
 
@@ -45,16 +45,16 @@ class Suggesting:
         self._completing.close()
 
     def sent(self, text: str) -> None:
-        if self._completer is not None:
-            self._chat.backstage.engine.soon(self._completer.sent, text)
+        if (completer := self._completer) is not None:
+            self._chat.backstage.soon(lambda _conversation: completer.sent(text))
 
     def draw(self, columns: int, most: int) -> list[Row]:
         return self._completing.draw(columns, most)
 
     def _ask(self, ask: Ask | None) -> None:
-        if ask is not None and self._completer is not None:
-            self._chat.backstage.engine.soon(
-                self._completer.ask, ask.serial, ask.text, ask.cursor, ask.tab, self._answered_there
+        if ask is not None and (completer := self._completer) is not None:
+            self._chat.backstage.soon(
+                lambda _conversation: completer.ask(ask.serial, ask.text, ask.cursor, ask.tab, self._answered_there)
             )
 
     def _answered_there(self, serial: int, completion: Completion) -> None:
