@@ -6,27 +6,43 @@ import os
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from tests.app.test_conversation import Opener, turn
 from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls
 
-from overt.app.looked import Changes, Preview
+from overt.app.conversation import Conversation
+from overt.app.looked import (
+    Changes,
+    Contents,
+    Decisions,
+    Jobs,
+    Models,
+    Permits,
+    Piece,
+    Preview,
+    Query,
+    RequestBody,
+    Revoked,
+    Todos,
+    Turns,
+)
 from overt.app.looking import look
 from overt.app.looking_sessions import PIECE, SEARCHED
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.app.slash import slash
 from overt.config.always import add_always
-from overt.core.effects import JobState
+from overt.core.effects import JobOutput, JobState
 from overt.core.errors import OvertError
 from overt.core.settings import Rule
 from overt.core.views import FileDiff
 from overt.lib.diff import file_diff
 
 DONE = Turn(text="done")
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -52,7 +68,13 @@ def yolo(work: Path) -> Options:
     return Options(directory=str(work), mode="yolo")
 
 
-async def refused(conversation: Any, kind: str, text: str = "", number: int = 0) -> str:
+async def looked(answer: type[T], conversation: Conversation, kind: Query, text: str = "", number: int = 0) -> T:
+    value = await look(conversation, kind, text, number)
+    assert isinstance(value, answer)
+    return value
+
+
+async def refused(conversation: Conversation, kind: Query, text: str = "", number: int = 0) -> str:
     with pytest.raises(OvertError) as caught:
         await look(conversation, kind, text, number)
     return caught.value.message
@@ -64,23 +86,23 @@ async def refused(conversation: Any, kind: str, text: str = "", number: int = 0)
 @awaited
 async def test_the_next_request_and_every_one_that_was_sent_are_shown_as_they_are(opened: Opener) -> None:
     async with opened([Turn(text="one 世界"), DONE]) as (conversation, server):
-        fresh = await look(conversation, "context")
+        fresh = await looked(Contents, conversation, "context")
         assert (fresh.number, fresh.sent, fresh.reported) == (0, 0, False)
         assert {"tool:bash", "tool:read", "environment"} <= {each.key for each in fresh.pieces}
         await turn(conversation, "first")
         await turn(conversation, "second")
-        following = await look(conversation, "context")
+        following = await looked(Contents, conversation, "context")
         assert (following.number, following.sent, following.turn) == (0, 2, 3)
         assert [each.text for each in following.pieces[-4:]] == ["first", "one 世界", "second", "done"]
         assert round(sum(each.share for each in following.pieces), 1) == 1.0
         for number, said in ((1, ["first"]), (2, ["first", "one 世界", "second"])):
-            sent = await look(conversation, "context", number=number)
+            sent = await looked(Contents, conversation, "context", number=number)
             assert (sent.number, sent.sent, sent.turn) == (number, 2, number)
             spoken = [each.text for each in sent.pieces if each.key in ("user", "assistant", "model")]
             assert spoken[-len(said) :] == said
-            shown = await look(conversation, "request", number=number)
-            assert json.loads(shown) == json.loads(server.requests[number - 1].body)
-        raw = json.loads(await look(conversation, "request"))
+            shown = await looked(RequestBody, conversation, "request", number=number)
+            assert json.loads(shown.text) == json.loads(server.requests[number - 1].body)
+        raw = json.loads((await looked(RequestBody, conversation, "request")).text)
         assert [each["content"] for each in raw["messages"][-2:]] == ["second", "done"]
 
 
@@ -92,7 +114,7 @@ async def test_a_changed_file_is_never_shown_as_what_was_sent(opened: Opener) ->
         path.write_bytes(path.read_bytes().replace(b"first words", b"other words"))
         assert "entry" in await refused(conversation, "context", number=1)
         assert "entry" in await refused(conversation, "request", number=1)
-        assert (await look(conversation, "context")).pieces[-2].text == "first words"
+        assert (await looked(Contents, conversation, "context")).pieces[-2].text == "first words"
 
 
 # ── jobs and todos ───────────────────────────────────────────────────────────────────────────────────────────
@@ -102,13 +124,13 @@ async def test_a_changed_file_is_never_shown_as_what_was_sent(opened: Opener) ->
 async def test_a_job_is_listed_read_and_stopped(opened: Opener, work: Path) -> None:
     start = calls(call("bash", command="echo ready to go; sleep 60", background=True))
     async with opened([start, DONE], yolo(work)) as (conversation, _):
-        assert list(await look(conversation, "jobs")) == []
+        assert await looked(Jobs, conversation, "jobs") == Jobs(())
         await turn(conversation, "go")
-        jobs: list[JobState] = list(await look(conversation, "jobs"))
+        jobs = (await looked(Jobs, conversation, "jobs")).jobs
         assert [(job.state, job.command) for job in jobs] == [("running", "echo ready to go; sleep 60")]
-        assert (await look(conversation, "job", jobs[0].id)).text == "ready to go"
-        assert (await look(conversation, "stop", jobs[0].id)).state == "stopped"
-        assert [job.state for job in await look(conversation, "jobs")] == ["stopped"]
+        assert (await looked(JobOutput, conversation, "job", jobs[0].id)).text == "ready to go"
+        assert (await looked(JobState, conversation, "stop", jobs[0].id)).state == "stopped"
+        assert [job.state for job in (await looked(Jobs, conversation, "jobs")).jobs] == ["stopped"]
         assert "no job is called" in await refused(conversation, "job", "nobody")
 
 
@@ -116,9 +138,9 @@ async def test_a_job_is_listed_read_and_stopped(opened: Opener, work: Path) -> N
 async def test_todos_are_as_the_history_has_them(opened: Opener) -> None:
     items = [{"content": "one", "status": "in_progress"}, {"content": "two", "status": "pending"}]
     async with opened([calls(call("todowrite", todos=items)), DONE]) as (conversation, _):
-        assert await look(conversation, "todos") == ()
+        assert await looked(Todos, conversation, "todos") == Todos(())
         await turn(conversation, "go")
-        assert [item.content for item in await look(conversation, "todos")] == ["one", "two"]
+        assert [item.content for item in (await looked(Todos, conversation, "todos")).items] == ["one", "two"]
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -134,15 +156,17 @@ async def test_sessions_are_read_in_pieces_the_newest_first(opened: Opener) -> N
             copy = path.with_name(f"20200101T000000Z-{number:08}.jsonl")
             copy.write_bytes(raw)
             os.utime(copy, (1_000_000 + number, 1_000_000 + number))
-        first = await look(conversation, "sessions")
-        second = await look(conversation, "sessions", number=first.following)
+        first = await looked(Piece, conversation, "sessions")
+        second = await looked(Piece, conversation, "sessions", number=first.following)
         assert (len(first.rows), first.following, first.total) == (PIECE, PIECE, PIECE + 21)
         assert (len(second.rows), second.following) == (21, 0)
         rows = [*first.rows, *second.rows]
         assert [row.here for row in rows] == [True] + [False] * (PIECE + 20)
         assert [row.id for row in rows[1:]] == [f"{number:08}" for number in range(PIECE + 19, -1, -1)]
         assert (rows[0].title, rows[0].turns, rows[0].model) == ("a question", 1, "fake-model")
-        assert await look(conversation, "preview", rows[5].path) == Preview("a question", "an answer\nof two lines")
+        assert await looked(Preview, conversation, "preview", rows[5].path) == Preview(
+            "a question", "an answer\nof two lines"
+        )
 
 
 @awaited
@@ -152,10 +176,10 @@ async def test_a_session_that_cannot_be_read_hides_no_other(opened: Opener) -> N
         path = Path(conversation.path)
         broken = path.with_name("20200101T000000Z-11111111.jsonl")
         broken.write_bytes(b"\xff\xfenothing\n" * 3)
-        rows = (await look(conversation, "sessions")).rows
+        rows = (await looked(Piece, conversation, "sessions")).rows
         assert {row.id: row.title for row in rows} == {conversation.id: "a question", "11111111": ""}
-        assert await look(conversation, "preview", str(broken)) == Preview("", "")
-        assert [row.id for row in (await look(conversation, "search", "question")).rows] == [conversation.id]
+        assert await looked(Preview, conversation, "preview", str(broken)) == Preview("", "")
+        assert [row.id for row in (await looked(Piece, conversation, "search", "question")).rows] == [conversation.id]
         broken.unlink()
         assert str(broken) in await refused(conversation, "preview", str(broken))
 
@@ -173,7 +197,7 @@ async def test_a_preview_finds_the_last_prompt_behind_much_output(opened: Opener
         filler = [line for line in lines if b'"type":"outcome"' in line][:1] * 200
         path.write_bytes(b"\n".join([*lines[: at + 1], *filler, *lines[at + 1 :]]))
         assert path.stat().st_size > 64 * 1024
-        assert await look(conversation, "preview", conversation.path) == Preview("read it often", "all read")
+        assert await looked(Preview, conversation, "preview", conversation.path) == Preview("read it often", "all read")
 
 
 @awaited
@@ -185,10 +209,10 @@ async def test_what_was_said_is_found_with_the_lines_that_say_it(opened: Opener)
             copy = path.with_name(f"20200101T000000Z-{number:08}.jsonl")
             copy.write_bytes(path.read_bytes().replace(b"parser", b"lexer "))
             os.utime(copy, (1_000_000 + number, 1_000_000 + number))
-        found = await look(conversation, "search", "PARSER")
+        found = await looked(Piece, conversation, "search", "PARSER")
         assert [(row.id, row.hits) for row in found.rows] == [(conversation.id, ("fix the parser",))]
         assert (found.following, found.total) == (SEARCHED, SEARCHED + 6)
-        rest = await look(conversation, "search", "解析器", SEARCHED)
+        rest = await looked(Piece, conversation, "search", "解析器", SEARCHED)
         assert ([row.hits for row in rest.rows], rest.following) == ([("the 解析器 works",)] * 6, 0)
 
 
@@ -207,10 +231,10 @@ async def test_turns_are_told_with_what_going_back_would_do_to_files(opened: Ope
         Turn(text="nothing done"),
     ]
     async with opened(turns, yolo(work)) as (conversation, _):
-        assert await look(conversation, "turns") == ()
+        assert await looked(Turns, conversation, "turns") == Turns(())
         for prompt in ("change it", "make b\nplease", "say something"):
             await turn(conversation, prompt)
-        told = await look(conversation, "turns")
+        told = (await looked(Turns, conversation, "turns")).turns
         assert [(each.turn, each.text, each.files, each.undone, each.speaks) for each in told] == [
             (3, "say something", 0, False, True),
             (2, "make b", 1, False, True),
@@ -218,15 +242,15 @@ async def test_turns_are_told_with_what_going_back_would_do_to_files(opened: Ope
         ]
         assert all(each.when > 1_700_000_000 for each in told)
         b_goes = file_diff("b.txt", "新\n", None)
-        assert await look(conversation, "undone", number=3) == Changes((), ())
-        assert await look(conversation, "undone", number=2) == Changes((b_goes,), ())
+        assert await looked(Changes, conversation, "undone", number=3) == Changes((), ())
+        assert await looked(Changes, conversation, "undone", number=2) == Changes((b_goes,), ())
         both = Changes((file_diff("a.txt", "one\ndeux\n", "one\ntwo\n"), b_goes), ())
-        assert await look(conversation, "undone", number=1) == both
+        assert await looked(Changes, conversation, "undone", number=1) == both
         (work / "a.txt").write_text("mine\n")
         (work / "b.txt").write_bytes(b"\0binary")
-        changed = await look(conversation, "undone", number=1)
+        changed = await looked(Changes, conversation, "undone", number=1)
         assert changed == Changes((file_diff("a.txt", "mine\n", "one\ntwo\n"),), ("b.txt (not text, or large)",))
-        session: Changes = await look(conversation, "diff")
+        session = await looked(Changes, conversation, "diff")
         assert [file.path for file in session.files] == ["a.txt", "b.txt"]
         assert all(isinstance(file, FileDiff) for file in session.files)
 
@@ -236,10 +260,12 @@ async def test_a_command_is_taken_back_as_well_and_an_undone_turn_is_marked(open
     turns = [calls(call("bash", command="echo 1 > made; mkdir d")), DONE]
     async with opened(turns, yolo(work)) as (conversation, _):
         await turn(conversation, "run it")
-        assert await look(conversation, "undone", number=1) == Changes((file_diff("made", "1\n", None),), ("d/",))
+        assert await looked(Changes, conversation, "undone", number=1) == Changes(
+            (file_diff("made", "1\n", None),), ("d/",)
+        )
         await slash(conversation, "/undo")
-        assert [each.undone for each in await look(conversation, "turns")] == [True]
-        assert await look(conversation, "undone", number=1) == Changes((), ())
+        assert [each.undone for each in (await looked(Turns, conversation, "turns")).turns] == [True]
+        assert await looked(Changes, conversation, "undone", number=1) == Changes((), ())
 
 
 # ── rules and models ─────────────────────────────────────────────────────────────────────────────────────────
@@ -251,15 +277,15 @@ async def test_a_stored_rule_is_listed_and_taken_back(opened: Opener, work: Path
     for pattern in ("npm test *", "ls *"):
         add_always(setting.environment, setting.roots.project, Rule(action="allow", tool="bash", pattern=pattern))
     async with opened([calls(call("bash", command="rm -rf /tmp/x")), DONE]) as (conversation, _):
-        found = await look(conversation, "permissions")
+        found = await looked(Permits, conversation, "permissions")
         assert (found.mode, found.problem) == ("review", "")
         assert [rule.text for rule in found.rules if rule.stored] == ["bash(npm test *)", "bash(ls *)"]
-        gone = await look(conversation, "revoke", "bash(npm test *)")
+        gone = await looked(Revoked, conversation, "revoke", "bash(npm test *)")
         assert gone.text == "bash(npm test *)"
-        left = await look(conversation, "permissions")
+        left = await looked(Permits, conversation, "permissions")
         assert [rule.text for rule in left.rules if rule.stored] == ["bash(ls *)"]
         assert "No stored rule" in await refused(conversation, "revoke", "bash(npm test *)")
-        assert await look(conversation, "decisions") == ()
+        assert await looked(Decisions, conversation, "decisions") == Decisions(())
 
 
 @awaited
@@ -267,7 +293,7 @@ async def test_decisions_are_told_the_newest_first(opened: Opener, work: Path) -
     ran = [calls(call("bash", command=f"true {number}")) for number in (1, 2)]
     async with opened([*ran, DONE], yolo(work)) as (conversation, _):
         await turn(conversation, "go")
-        found = await look(conversation, "decisions")
+        found = (await looked(Decisions, conversation, "decisions")).decisions
         assert [(each.tool, each.what, each.verdict) for each in found] == [
             ("bash", "true 2", "allow"),
             ("bash", "true 1", "allow"),
@@ -277,13 +303,6 @@ async def test_decisions_are_told_the_newest_first(opened: Opener, work: Path) -
 @awaited
 async def test_models_are_listed_with_the_one_in_use(opened: Opener) -> None:
     async with opened([]) as (conversation, _):
-        found = await look(conversation, "models")
+        found = await looked(Models, conversation, "models")
         assert found.current == (conversation.agent.provider.name, "fake-model")
         assert found.current in [(row.provider, row.model) for row in found.listing.rows]
-
-
-@awaited
-async def test_a_wish_that_nobody_knows_is_a_mistake_of_the_program(opened: Opener) -> None:
-    async with opened([]) as (conversation, _):
-        with pytest.raises(KeyError):
-            await look(conversation, "everything")

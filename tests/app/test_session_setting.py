@@ -10,6 +10,7 @@ from tests.faces.tui.panel_kit import text_of
 
 from overt.app.completing import Completer
 from overt.app.conversation import Conversation
+from overt.app.looked import Contents, Models, Permits
 from overt.app.looking import look
 from overt.app.options import Options
 from overt.app.slash import slash
@@ -50,6 +51,7 @@ async def in_lines(conversation: Conversation) -> str:
 async def in_panel(conversation: Conversation) -> str:
     panel = PermissionsPanel()
     for wish in panel.first():
+        assert wish.kind != "close" and wish.kind != "slash"
         panel.given(wish, await look(conversation, wish.kind))
     return "\n".join(text_of(panel.draw(160, 24)))
 
@@ -74,6 +76,7 @@ def test_permissions_show_the_rules_of_flags(show: Show, opened: Opener, options
 async def test_lines_and_panel_show_the_same_rules(opened: Opener, options: Options) -> None:
     async with opened([], options) as (conversation, _):
         permits = await look(conversation, "permissions")
+        assert isinstance(permits, Permits)
         lines = (await slash(conversation, "/permissions")).lines
         assert [f"  {rule.action:5}  {rule.text}  ({rule.origin})" for rule in permits.rules] == list(lines[1:-1])
 
@@ -105,11 +108,13 @@ async def test_status_context_and_models_show_what_flags_chose(opened: Opener, o
         status = (await slash(conversation, "/status")).lines[0]
         assert "other-model" in status and "plan" in status
         context = await look(conversation, "context")
+        assert isinstance(context, Contents)
         assert [(piece.text, piece.origin) for piece in context.pieces if piece.key in ("system", "append")] == [
             ("Be brief.", "--system-prompt"),
             ("Be polite.", "--append-system-prompt"),
         ]
         models = await look(conversation, "models")
+        assert isinstance(models, Models)
         assert [row.model for row in models.listing.rows if row.chosen] == ["other-model"]
 
 

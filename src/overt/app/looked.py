@@ -1,16 +1,43 @@
-"""What inspectors are given, as values: apart from how it is found, so that a face loads nothing else for them."""
+"""The values that inspectors show, apart from how they are read, so that a frontend loads nothing else for them."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from overt.core.effects import JobOutput, JobState
 from overt.core.settings import Mode
-from overt.core.views import FileDiff
+from overt.core.views import FileDiff, Todo
+
+if TYPE_CHECKING:
+    from overt.app.listing import Listing
+    from overt.app.permissions import Decided
+
+Query = Literal[
+    "jobs", "job", "stop", "todos", "models", "context", "request", "sessions", "preview", "search", "turns", "diff",
+    "undone", "permissions", "decisions", "revoke",
+]  # fmt: skip
+"""What an inspector can look up in a conversation, or do to it; `app.looking.look` answers with one of the values."""
+
+
+class Jobs(NamedTuple):
+    """Background commands, the newest first, those that run before those that have ended."""
+
+    jobs: tuple[JobState, ...]
+
+
+class Todos(NamedTuple):
+    items: tuple[Todo, ...]
 
 
 class Models(NamedTuple):
-    """`current` is what the conversation uses now: a provider and a model. `listing` is an `app.listing.Listing`."""
+    """`current` is what the conversation uses now: a provider and a model."""
 
-    listing: Any
+    listing: "Listing"
     current: tuple[str, str]
+
+
+class RequestBody(NamedTuple):
+    """The body of a request, every value as it was sent, laid out for reading."""
+
+    text: str
 
 
 class Fragment(NamedTuple):
@@ -87,6 +114,12 @@ class Turn(NamedTuple):
     speaks: bool
 
 
+class Turns(NamedTuple):
+    """The turns of a session, the newest first."""
+
+    turns: tuple[Turn, ...]
+
+
 class Changes(NamedTuple):
     """What differs between two moments. `others` are named without a comparison, each with why."""
 
@@ -111,8 +144,33 @@ class Permits(NamedTuple):
     problem: str = ""
 
 
+class Decisions(NamedTuple):
+    """Decisions of the project, the newest first."""
+
+    decisions: "tuple[Decided, ...]"
+
+
 class Revoked(NamedTuple):
     """`here`: it no longer holds in the conversation that is open either."""
 
     text: str
     here: bool
+
+
+Looked: TypeAlias = (
+    Jobs
+    | JobOutput
+    | JobState
+    | Todos
+    | Models
+    | Contents
+    | RequestBody
+    | Piece
+    | Preview
+    | Turns
+    | Changes
+    | Permits
+    | Decisions
+    | Revoked
+)
+"""The answer to a query."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec import json
 
 from overt.app.conversation import Conversation
-from overt.app.looked import Contents, Fragment
+from overt.app.looked import Contents, Fragment, RequestBody
 from overt.app.records.context_lines import origin_text
 from overt.app.records.context_view import Opened, View, exact, view
 from overt.app.records.rebuild import Rebuilt
@@ -27,8 +27,8 @@ async def context(conversation: Conversation, number: int) -> Contents:
     return await asyncio.to_thread(_earlier, conversation, number)
 
 
-async def request(conversation: Conversation, number: int) -> str:
-    """The body of a request, every value as it was sent, laid out for reading."""
+async def request(conversation: Conversation, number: int) -> RequestBody:
+    """Return the body of a request that was sent, by its number, or of the next one."""
     if number <= 0:
         return _pretty(_next_body(conversation))
     return await asyncio.to_thread(_sent_body, conversation, number)
@@ -70,7 +70,7 @@ def _earlier(conversation: Conversation, number: int) -> Contents:
     return _contents(view(opened, _made(opened, number)), sum(1 for _ in _sent(opened)))
 
 
-def _sent_body(conversation: Conversation, number: int) -> str:
+def _sent_body(conversation: Conversation, number: int) -> RequestBody:
     return _pretty(_made(_opened(conversation), number).made.request.body())
 
 
@@ -78,8 +78,8 @@ def _made(opened: Opened, number: int) -> Rebuilt:
     return exact(opened, lambda made: made.number == number, str(number))
 
 
-def _pretty(body: bytes) -> str:
-    return json.format(body, indent=2).decode("utf-8", "replace")
+def _pretty(body: bytes) -> RequestBody:
+    return RequestBody(json.format(body, indent=2).decode("utf-8", "replace"))
 
 
 def _next_body(conversation: Conversation) -> bytes:

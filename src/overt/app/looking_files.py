@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from overt.app.conversation import Conversation
-from overt.app.looked import Changes, Turn
+from overt.app.looked import Changes, Turn, Turns
 from overt.app.slash_diff import changed
 from overt.app.undo import first_line
 from overt.core.errors import OvertError, ToolError
@@ -37,12 +37,11 @@ class Work(NamedTuple):
     """Files hold what they hold, but more than one may look at a screen."""
 
 
-async def turns(conversation: Conversation) -> tuple[Turn, ...]:
-    """The newest first."""
+async def turns(conversation: Conversation) -> Turns:
     if not conversation.path:
         raise OvertError(say("undo.unkept"))
     if not conversation.turn:
-        return ()
+        return Turns(())
     entries = (await asyncio.to_thread(load, conversation.path)).entries
     spoken = {mark.turn for mark in conversation.marks if mark.text}
     times = _times(entries)
@@ -57,7 +56,7 @@ async def turns(conversation: Conversation) -> tuple[Turn, ...]:
         )
         for each in checkpoints(entries).turns
     )
-    return found[::-1]
+    return Turns(found[::-1])
 
 
 async def undone(conversation: Conversation, turn: int) -> Changes:

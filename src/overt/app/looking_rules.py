@@ -4,7 +4,7 @@ import asyncio
 
 from overt.app import permissions as project_permissions
 from overt.app.conversation import Conversation
-from overt.app.looked import Permits, Revoked, Ruled
+from overt.app.looked import Decisions, Permits, Revoked, Ruled
 from overt.config.always import ORIGIN, load_always
 from overt.core.settings import Rule
 
@@ -20,9 +20,9 @@ def permissions(conversation: Conversation) -> Permits:
     return Permits(mode=conversation.mode, rules=rows, problem=saved.warning)
 
 
-def decisions(conversation: Conversation) -> tuple[project_permissions.Decided, ...]:
+def decisions(conversation: Conversation) -> Decisions:
     """Return the last decisions in this project, the newest first."""
-    return project_permissions.decisions(conversation.setting, MOST_DECISIONS)[::-1]
+    return Decisions(project_permissions.decisions(conversation.setting, MOST_DECISIONS)[::-1])
 
 
 async def revoke(conversation: Conversation, text: str) -> Revoked:

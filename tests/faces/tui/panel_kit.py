@@ -4,7 +4,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from overt.app.listing import Listing, ModelRow
-from overt.app.looked import Changes, Contents, Fragment, Kept, Models, Permits, Piece, Preview, Ruled, Turn
+from overt.app.looked import (
+    Changes,
+    Contents,
+    Decisions,
+    Fragment,
+    Jobs,
+    Kept,
+    Looked,
+    Models,
+    Permits,
+    Piece,
+    Preview,
+    Ruled,
+    Todos,
+    Turn,
+    Turns,
+)
 from overt.app.permissions import Decided
 from overt.core.effects import JobOutput, JobState
 from overt.core.settings import Price
@@ -156,17 +172,17 @@ DECIDED = (
         reason="",
     ),
 )
-FILLED: dict[str, list[tuple[Wish, Any]]] = {
+FILLED: dict[str, list[tuple[Wish, Looked]]] = {
     "context": [(Wish("context"), contents())],
-    "jobs": [(Wish("jobs"), JOBS)],
-    "todos": [(Wish("todos"), TODOS)],
+    "jobs": [(Wish("jobs"), Jobs(JOBS))],
+    "todos": [(Wish("todos"), Todos(TODOS))],
     "sessions": [
         (Wish("sessions"), Piece(SESSIONS, 0, 3)),
         (Wish("preview", "/sessions/1"), Preview(f"fix {EVIL}", "修好了。\n\nsrc/login.py:12")),
     ],
-    "rewind": [(Wish("turns"), TURNS), (Wish("undone", number=3), UNDONE)],
+    "rewind": [(Wish("turns"), Turns(TURNS)), (Wish("undone", number=3), UNDONE)],
     "models": [(Wish("models"), MODELS)],
-    "permissions": [(Wish("permissions"), RULES), (Wish("decisions"), DECIDED)],
+    "permissions": [(Wish("permissions"), RULES), (Wish("decisions"), Decisions(DECIDED))],
     "help": [],
     "details": [],
     "diff": [(Wish("diff"), UNDONE)],

@@ -1,19 +1,23 @@
 """How a panel is driven: when it is painted, which wishes go out, what comes back too late, and how it ends."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.faces.tui.panel_kit import EVIL, FILLED, filled, key, numbered, text_of
 
+from overt.app.looked import Jobs, Looked, Query, Todos
 from overt.faces.tui.keys import Key
-from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes
+from overt.faces.tui.pager import CLOSE, Kind, Screenful, Wish, Wishes
 from overt.faces.tui.panels.inspector import NAMES, Inspector, open_panel
 from overt.faces.tui.rows import Row, columns, plain
 from overt.faces.tui.theme import theme
 from overt.lib.catalogue import set_language
 from overt.lib.text import visible
 
+KINDS: tuple[Query, ...] = get_args(Query)
+NOTHING, MORE = Jobs(()), Todos(())
+"""Answers: to the second one the panel below wishes something else."""
 SIZES = [(40, 12), (60, 16), (80, 24), (99, 30), (100, 12), (160, 50), (200, 60), (20, 5), (10, 3)]
 
 
@@ -45,21 +49,24 @@ class Asking:
         self.got: list[object] = []
 
     def first(self) -> Wishes:
-        return [Wish("list")]
+        return [Wish("jobs")]
 
     def press(self, pressed: Key) -> Wishes:
-        kind, _, text = pressed.text.partition(" ")
-        return [CLOSE] if kind == "q" else [Wish(kind, text)]
+        word, _, text = pressed.text.partition(" ")
+        if word == "q":
+            return [CLOSE]
+        kind: Kind = next((kind for kind in KINDS if kind == word), "slash")
+        return [Wish(kind, text)]
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
+    def given(self, wish: Wish, value: Looked) -> Wishes:
         self.got.append((wish, value))
-        return [Wish(value)] if value else []
+        return [Wish("todos")] if isinstance(value, Todos) else []
 
     def failed(self, wish: Wish, words: str) -> None:
         self.got.append((wish, words))
 
     def tick(self) -> Wishes:
-        return [Wish("list"), Wish("live")]
+        return [Wish("jobs"), Wish("job")]
 
     def draw(self, columns: int, lines: int) -> Screenful:
         return Screenful([])
@@ -74,7 +81,7 @@ def test_it_opens_paints_and_asks_for_what_it_needs() -> None:
     carried: list[Wish] = []
     inspector, _, paper = asking(carried)
     inspector.open(1.0)
-    assert (paper.told, carried, inspector.closed) == (["open with mouse", "show"], [Wish("list")], False)
+    assert (paper.told, carried, inspector.closed) == (["open with mouse", "show"], [Wish("jobs")], False)
 
 
 def test_of_each_kind_one_wish_is_on_its_way_and_the_newest_follows() -> None:
@@ -83,25 +90,29 @@ def test_of_each_kind_one_wish_is_on_its_way_and_the_newest_follows() -> None:
     inspector.open(1.0)
     for text in ("preview 1", "preview 2", "preview 3"):
         inspector.press(Key("text", text))
-    assert carried == [Wish("list"), Wish("preview", "1")]
-    inspector.given(Wish("preview", "1"), "")
+    assert carried == [Wish("jobs"), Wish("preview", "1")]
+    inspector.given(Wish("preview", "1"), NOTHING)
     assert carried[2:] == [Wish("preview", "3")]
     inspector.failed(Wish("preview", "3"), "gone")
     inspector.press(Key("text", "preview 4"))
     for text in ("preview 5", "preview 4"):
         inspector.press(Key("text", text))
-    inspector.given(Wish("preview", "4"), "")
+    inspector.given(Wish("preview", "4"), NOTHING)
     assert carried[3:] == [Wish("preview", "4")]
-    assert panel.got == [(Wish("preview", "1"), ""), (Wish("preview", "3"), "gone"), (Wish("preview", "4"), "")]
+    assert panel.got == [
+        (Wish("preview", "1"), NOTHING),
+        (Wish("preview", "3"), "gone"),
+        (Wish("preview", "4"), NOTHING),
+    ]
 
 
 def test_a_wish_that_waits_is_not_lost_when_an_answer_leads_to_another() -> None:
     carried: list[Wish] = []
     inspector, _, _ = asking(carried)
     inspector.open(1.0)
-    inspector.press(Key("text", "list again"))
-    inspector.given(Wish("list"), "other")
-    assert carried == [Wish("list"), Wish("other"), Wish("list", "again")]
+    inspector.press(Key("text", "jobs again"))
+    inspector.given(Wish("jobs"), MORE)
+    assert carried == [Wish("jobs"), Wish("todos"), Wish("jobs", "again")]
 
 
 def test_what_changes_something_takes_the_place_of_nothing() -> None:
@@ -128,14 +139,14 @@ def test_what_comes_after_the_end_is_nobodys() -> None:
     inspector, panel, paper = asking(carried)
     inspector.open(1.0)
     inspector.press(Key("text", "q"))
-    inspector.given(Wish("list"), "other")
-    inspector.failed(Wish("list"), "gone")
-    inspector.press(Key("text", "list"))
+    inspector.given(Wish("jobs"), MORE)
+    inspector.failed(Wish("jobs"), "gone")
+    inspector.press(Key("text", "jobs"))
     inspector.tick(99.0)
     inspector.show()
     inspector.close()
     assert (carried, panel.got, paper.told) == (
-        [Wish("list"), CLOSE],
+        [Wish("jobs"), CLOSE],
         [],
         ["open with mouse", "show", "close"],
     )
@@ -148,12 +159,12 @@ def test_it_wakes_up_when_it_is_due_and_asks_again_only_for_what_has_come() -> N
     inspector.open(1.0)
     assert inspector.due() == 1.5
     inspector.tick(1.4)
-    assert carried == [Wish("list")]
+    assert carried == [Wish("jobs")]
     inspector.tick(1.6)
-    assert (carried, inspector.due()) == ([Wish("list"), Wish("live")], 2.1)
-    inspector.given(Wish("list"), "")
+    assert (carried, inspector.due()) == ([Wish("jobs"), Wish("job")], 2.1)
+    inspector.given(Wish("jobs"), NOTHING)
     inspector.tick(2.2)
-    assert carried == [Wish("list"), Wish("live"), Wish("list")]
+    assert carried == [Wish("jobs"), Wish("job"), Wish("jobs")]
 
 
 def test_a_panel_without_news_never_wakes_up() -> None:

@@ -5,7 +5,7 @@ from time import localtime, strftime
 import pytest
 from tests.faces.tui.panel_kit import MODELS, SESSIONS, TURNS, UNDONE, body, filled, kept, press, text_of
 
-from overt.app.looked import Changes, Piece, Preview
+from overt.app.looked import Changes, Piece, Preview, Turns
 from overt.faces.tui.pager import CLOSE, Wish
 from overt.faces.tui.panels.models import ModelsPanel
 from overt.faces.tui.panels.rewind import RewindPanel
@@ -112,7 +112,7 @@ def test_the_further_back_the_less_exact_a_time_is(before: int, told: str) -> No
 
 def rewinding() -> RewindPanel:
     panel = RewindPanel(clock=lambda: NOW)
-    panel.given(Wish("turns"), TURNS)
+    panel.given(Wish("turns"), Turns(TURNS))
     return panel
 
 
@@ -125,7 +125,7 @@ def test_turns_are_listed_with_what_they_did_to_files() -> None:
 
 def test_the_preview_is_what_going_back_would_do() -> None:
     panel = RewindPanel(clock=lambda: NOW)
-    assert panel.given(Wish("turns"), TURNS) == [Wish("undone", number=3)]
+    assert panel.given(Wish("turns"), Turns(TURNS)) == [Wish("undone", number=3)]
     panel.given(Wish("undone", number=3), UNDONE)
     shown = "\n".join(text_of(panel.draw(120, 20)))
     assert "Files would change like this:" in shown and "- b" in shown and "image.png" in shown

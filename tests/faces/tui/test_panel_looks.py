@@ -5,7 +5,7 @@ from typing import Any
 from tests.faces.tui.panel_kit import JOBS, RULES, body, contents, filled, fragments, numbered, press, printed, text_of
 
 from overt.app.command_table import NAMES as COMMANDS
-from overt.app.looked import Changes, Permits, Revoked
+from overt.app.looked import Changes, Decisions, Jobs, Permits, RequestBody, Revoked, Todos
 from overt.faces.tui.pager import CLOSE, Wish
 from overt.faces.tui.panels.context import ContextPanel, bar
 from overt.faces.tui.panels.inspector import open_panel
@@ -56,7 +56,7 @@ def test_left_and_right_go_through_what_was_sent() -> None:
 def test_the_whole_request_is_asked_for_and_shown() -> None:
     panel = looking(2)
     assert press(panel, "r") == [Wish("request", number=2)]
-    panel.given(Wish("request", number=2), '{\n  "model": "fake-model"\n}')
+    panel.given(Wish("request", number=2), RequestBody('{\n  "model": "fake-model"\n}'))
     assert body(panel, 60, 12)[:4] == ["Request, 27 B", "{", '  "model": "fake-model"', "}"]
 
 
@@ -89,7 +89,7 @@ def test_a_share_is_seen_however_small_it_is() -> None:
 def test_jobs_are_looked_at_again_and_the_open_ones_output_too() -> None:
     panel = JobsPanel()
     assert (panel.first(), panel.tick(), panel.every) == ([Wish("jobs")], [Wish("jobs")], 0.5)
-    panel.given(Wish("jobs"), JOBS)
+    panel.given(Wish("jobs"), Jobs(JOBS))
     assert body(panel, 100, 12)[:2] == [
         "Jobs  1 running",
         "› job-1  running  1m 14s  2.3 KB  http://localhost:3000  npm run dev",
@@ -100,7 +100,7 @@ def test_jobs_are_looked_at_again_and_the_open_ones_output_too() -> None:
 
 def test_the_output_of_a_job_is_followed_until_one_scrolls_up() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), JOBS)
+    panel.given(Wish("jobs"), Jobs(JOBS))
     press(panel, "enter")
     for count, word, last in ((30, "", "30"), (40, "up", "40"), (50, "end", "39"), (60, "", "60")):
         panel.given(Wish("job", "job-1"), printed("job-1", "\n".join(str(n) for n in range(1, count + 1))))
@@ -115,7 +115,7 @@ def test_the_output_of_a_job_is_followed_until_one_scrolls_up() -> None:
 
 def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), JOBS)
+    panel.given(Wish("jobs"), Jobs(JOBS))
     assert press(panel, "x") == []
     assert text_of(panel.draw(80, 12))[-1] == "Stop job-1 (npm run dev)?  y yes · any other key no"
     assert press(panel, "n") == []
@@ -124,7 +124,7 @@ def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
     assert panel.given(Wish("stop", "job-1"), JOBS[0]) == [Wish("jobs")]
     assert press(panel, "down", "x", "y") == []
     panel = JobsPanel()
-    panel.given(Wish("jobs"), JOBS)
+    panel.given(Wish("jobs"), Jobs(JOBS))
     press(panel, "enter")
     panel.given(Wish("job", "job-1"), printed("job-1", ""))
     assert body(panel, 80, 12)[1] == "It has printed nothing yet."
@@ -133,7 +133,7 @@ def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
 
 def test_a_job_that_is_gone_brings_the_list_back() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), JOBS)
+    panel.given(Wish("jobs"), Jobs(JOBS))
     press(panel, "enter")
     panel.failed(Wish("job", "job-1"), "no job is called job-1")
     assert (body(panel, 80, 12)[0], body(panel, 80, 12)[-1]) == ("Jobs  1 running", "no job is called job-1")
@@ -173,7 +173,7 @@ def test_modes_and_decisions_stand_beside_the_rules() -> None:
     for words in ("• review", "auto", "plan", "yolo", "denied  bash rm -rf build"):
         assert words in shown
     panel = PermissionsPanel()
-    panel.given(Wish("decisions"), ())
+    panel.given(Wish("decisions"), Decisions(()))
     assert "Nothing had to be decided yet." in "\n".join(text_of(panel.draw(160, 24)))
 
 
@@ -186,7 +186,7 @@ def test_todos_are_a_checklist_with_what_is_being_done() -> None:
     assert (shown[0], shown[1], shown[3]) == ("Todos  1 of 3 done", "☑ read the code", "☐ release")
     assert shown[2].startswith("▸ 写测试")
     empty = TodosPanel()
-    empty.given(Wish("todos"), ())
+    empty.given(Wish("todos"), Todos(()))
     assert body(empty, 100, 12)[1].startswith("There is no todo list.")
 
 

@@ -137,15 +137,16 @@ class Doing:
         assert inspector is not None
         if inspector.closed:
             self.inspector = None
-        if wish.kind == "close":
+        kind = wish.kind
+        if kind == "close":
             return
-        if wish.kind == "slash":
+        if kind == "slash":
             chat.sending.send(Prompt(wish.text))
             return
         from overt.app.looking import look  # late: 123 ms
 
         chat.backstage.ask(
-            lambda conversation: look(conversation, wish.kind, wish.text, wish.number),
+            lambda conversation: look(conversation, kind, wish.text, wish.number),
             lambda value: inspector.given(wish, value),
             lambda error: inspector.failed(wish, error.message),
         )

@@ -7,13 +7,16 @@ read. Only what is on the screen is broken into rows: a text of megabytes costs 
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from overt.faces.tui.keys import Key
 from overt.faces.tui.rows import BLANK, Row, Span, cut, plain, wrap
 from overt.lib.catalogue import say
 from overt.lib.cells import before, fitting, width
 from overt.lib.text import visible
+
+if TYPE_CHECKING:
+    from overt.app.looked import Looked, Query
 
 Lay = Callable[[int], Sequence[Row]]
 """Lines that are made for so many columns."""
@@ -44,10 +47,13 @@ class Screenful(NamedTuple):
     cursor: tuple[int, int] | None = None
 
 
+Kind: TypeAlias = "Query | Literal['close', 'slash']"
+
+
 class Wish(NamedTuple):
     """What a panel cannot do itself: `close` it, run `text` as a `slash` command, or look something up."""
 
-    kind: str
+    kind: Kind
     text: str = ""
     number: int = 0
 
@@ -302,7 +308,7 @@ class Pager:
     def first(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: object) -> Wishes:
+    def given(self, wish: Wish, value: "Looked") -> Wishes:
         return []
 
     def failed(self, wish: Wish, words: str) -> None:

@@ -1,8 +1,6 @@
 """The context inspector: what a request holds, piece by piece, where each comes from, and exactly what it says."""
 
-from typing import Any
-
-from overt.app.looked import Contents, Fragment
+from overt.app.looked import Contents, Fragment, Looked, RequestBody
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
@@ -58,19 +56,25 @@ class ContextPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
+    def given(self, wish: Wish, value: Looked) -> Wishes:
         self._loading, self._said = False, ""
-        if wish.kind == "request":
-            key = "tui.context.raw" if wish.number else "tui.context.raw_next"
-            self._text = Pager(say(key, length=size(len(value))), lines_of(value))
-            return []
-        self._contents = value
-        self._largest = max((piece.share for piece in value.pieces), default=0.0)
+        match value:
+            case RequestBody(text=text):
+                key = "tui.context.raw" if wish.number else "tui.context.raw_next"
+                self._text = Pager(say(key, length=size(len(text))), lines_of(text))
+            case Contents():
+                self._show(value)
+            case _:
+                pass
+        return []
+
+    def _show(self, contents: Contents) -> None:
+        self._contents = contents
+        self._largest = max((piece.share for piece in contents.pieces), default=0.0)
         heads = widths([say("tui.context.heads").split("|")], COLUMNS)
-        wanted = widths(map(self._texts, value.pieces), COLUMNS)
+        wanted = widths(map(self._texts, contents.pieces), COLUMNS)
         self._widths = [max(pair) if pair[1] else 0 for pair in zip(heads, wanted, strict=True)]
         self._picker.set(self._sorted())
-        return []
 
     def _sorted(self) -> tuple[Fragment, ...]:
         """As they are sent, or the largest first."""

@@ -3,6 +3,7 @@
 from itertools import zip_longest
 
 from overt.app.command_table import NAMES
+from overt.app.looked import Looked
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import Pager, Screenful, Wish, Wishes
 from overt.faces.tui.rows import BLANK, Row, Span, cut, padded, wrap
@@ -34,7 +35,7 @@ class HelpPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: object) -> Wishes:
+    def given(self, wish: Wish, value: Looked) -> Wishes:
         return []
 
     def failed(self, wish: Wish, words: str) -> None:

@@ -1,11 +1,14 @@
 """One panel on the alternate screen: painted after every key and every answer, asked for what it wants, closed."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from overt.faces.tui.keys import Key
-from overt.faces.tui.pager import Lay, Screenful, Wish, Wishes
+from overt.faces.tui.pager import Kind, Lay, Screenful, Wish, Wishes
 from overt.faces.tui.rows import Row
+
+if TYPE_CHECKING:
+    from overt.app.looked import Looked
 
 ENDING = ("close", "slash")
 """Wishes with which a panel is over; for `slash` the chat then runs the text as if it had been typed."""
@@ -21,7 +24,7 @@ class Panel(Protocol):
 
     def first(self) -> Wishes: ...
     def press(self, key: Key) -> Wishes: ...
-    def given(self, wish: Wish, value: Any) -> Wishes: ...
+    def given(self, wish: Wish, value: "Looked") -> Wishes: ...
     def failed(self, wish: Wish, words: str) -> None: ...
     def tick(self) -> Wishes: ...
     def draw(self, columns: int, lines: int) -> Screenful: ...
@@ -95,8 +98,8 @@ class Inspector:
         self._terminal = terminal
         self._carry = carry
         self._mouse = mouse
-        self._flying: dict[str, Wish] = {}
-        self._waiting: dict[str, Wish] = {}
+        self._flying: dict[Kind, Wish] = {}
+        self._waiting: dict[Kind, Wish] = {}
         self._ticked = 0.0
         self.closed = True
 
@@ -123,7 +126,7 @@ class Inspector:
         self.show()
         self._send(wishes)
 
-    def given(self, wish: Wish, value: Any) -> None:
+    def given(self, wish: Wish, value: "Looked") -> None:
         """What a wish came to; an answer that comes too late is nobody's."""
         if self.closed:
             return
@@ -170,6 +173,6 @@ class Inspector:
                 self._flying[wish.kind] = wish
             self._carry(wish)
 
-    def _follow(self, kind: str) -> None:
+    def _follow(self, kind: Kind) -> None:
         if kind not in self._flying and (waiting := self._waiting.pop(kind, None)):
             self._send([waiting])

@@ -1,7 +1,6 @@
 """The jobs inspector: commands in the background, what each prints as it prints it, and an end to one."""
 
-from typing import Any
-
+from overt.app.looked import Jobs, Looked
 from overt.core.effects import JobOutput, JobState
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
@@ -42,15 +41,15 @@ class JobsPanel:
     def tick(self) -> Wishes:
         return [Wish("jobs"), *([Wish("job", self._open)] if self._open else [])]
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
-        match wish.kind:
-            case "jobs":
+    def given(self, wish: Wish, value: Looked) -> Wishes:
+        match value:
+            case Jobs(jobs=jobs):
                 self._loading = False
-                self._widths = widths(map(_texts, value), COLUMNS)
-                self._picker.set(value)
-            case "job" if wish.text == self._open:
+                self._widths = widths(map(_texts, jobs), COLUMNS)
+                self._picker.set(jobs)
+            case JobOutput() if wish.text == self._open:
                 self._show(value)
-            case "stop":
+            case JobState():  # the one that was stopped
                 return [Wish("jobs")]
             case _:
                 pass

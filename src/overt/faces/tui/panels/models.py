@@ -1,8 +1,8 @@
 """The models picker: what can be used, with window, price and abilities; Enter uses it from the next request on."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from overt.app.looked import Models
+from overt.app.looked import Looked, Models
 from overt.core.settings import Price
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes, shown
@@ -41,11 +41,12 @@ class ModelsPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
-        found: Models = value
-        self._loading, self._current = False, found.current
-        rows = sorted(found.listing.rows, key=lambda row: (not self._used(row), bool(row.wants)))
-        self._said = shown(found.listing.problem)
+    def given(self, wish: Wish, value: Looked) -> Wishes:
+        if not isinstance(value, Models):
+            return []
+        self._loading, self._current = False, value.current
+        rows = sorted(value.listing.rows, key=lambda row: (not self._used(row), bool(row.wants)))
+        self._said = shown(value.listing.problem)
         heads = say("tui.models.heads").split("|")
         self._widths = widths([heads, *map(self._texts, rows)], COLUMNS)
         self._picker.set(rows)

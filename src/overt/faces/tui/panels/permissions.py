@@ -1,8 +1,8 @@
 """The permissions inspector: rules and where they stand, what modes mean, what was decided; stored rules can go."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from overt.app.looked import Permits, Ruled
+from overt.app.looked import Decisions, Looked, Permits, Revoked, Ruled
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
@@ -38,19 +38,18 @@ class PermissionsPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
-        match wish.kind:
-            case "permissions":
-                found: Permits = value
-                self._loading, self._mode = False, found.mode
-                self._said = self._said or shown(found.problem)
-                self._widths = widths(map(_texts, found.rules), COLUMNS)
-                self._picker.set(found.rules)
-            case "decisions":
-                self._decided = value
-            case "revoke":
-                key = "tui.permissions.revoked" if value.here else "tui.permissions.revoked_later"
-                self._said = say(key, rule=shown(value.text))
+    def given(self, wish: Wish, value: Looked) -> Wishes:
+        match value:
+            case Permits(mode=mode, rules=rules, problem=problem):
+                self._loading, self._mode = False, mode
+                self._said = self._said or shown(problem)
+                self._widths = widths(map(_texts, rules), COLUMNS)
+                self._picker.set(rules)
+            case Decisions(decisions=decisions):
+                self._decided = decisions
+            case Revoked(text=rule, here=here):
+                key = "tui.permissions.revoked" if here else "tui.permissions.revoked_later"
+                self._said = say(key, rule=shown(rule))
                 return [Wish("permissions")]
             case _:
                 pass

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from time import time
-from typing import Any
 
-from overt.app.looked import Changes, Turn
+from overt.app.looked import Changes, Looked, Turn, Turns
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
@@ -42,15 +41,19 @@ class RewindPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
-        if wish.kind == "undone":
-            self._changes[wish.number] = value
-            self._show_preview()
-            return []
-        self._loading = False
-        self._widths = widths(map(self._texts, value), COLUMNS)
-        self._picker.set(value)
-        return self._look()
+    def given(self, wish: Wish, value: Looked) -> Wishes:
+        match value:
+            case Changes():
+                self._changes[wish.number] = value
+                self._show_preview()
+            case Turns(turns=turns):
+                self._loading = False
+                self._widths = widths(map(self._texts, turns), COLUMNS)
+                self._picker.set(turns)
+                return self._look()
+            case _:
+                pass
+        return []
 
     def failed(self, wish: Wish, words: str) -> None:
         if wish.kind == "undone":

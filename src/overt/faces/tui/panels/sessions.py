@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from time import localtime, strftime, time
-from typing import Any
 
-from overt.app.looked import Kept, Piece, Preview
+from overt.app.looked import Kept, Looked, Piece, Preview
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
@@ -48,20 +47,20 @@ class SessionsPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
-        match wish.kind:
-            case "preview":
+    def given(self, wish: Wish, value: Looked) -> Wishes:
+        match value:
+            case Preview():
                 if len(self._previews) >= PREVIEWS:
                     self._previews.clear()
                 self._previews[wish.text] = value
                 self._show_preview()
-                return []
-            case "sessions":
+            case Piece() if wish.kind == "sessions":
                 return self._more(wish, value, self._rows)
-            case "search" if wish.text == self._words and self._hits is not None:
+            case Piece() if wish.text == self._words and self._hits is not None:
                 return self._more(wish, value, self._hits)
             case _:
-                return []
+                pass
+        return []
 
     def _more(self, wish: Wish, piece: Piece, rows: list[Kept]) -> Wishes:
         """One piece of a list, and a wish for the next one."""

@@ -1,9 +1,8 @@
 """Inspectors that are one text: todos, details, what the session changed."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from overt.app.looked import Changes
+from overt.app.looked import Changes, Looked, Todos
 from overt.core.views import Todo
 from overt.faces.tui.diffs import diff_head, diff_rows
 from overt.faces.tui.keys import Key
@@ -40,8 +39,10 @@ class TodosPanel:
     def tick(self) -> Wishes:
         return [Wish("todos")]
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
-        items: Sequence[Todo] = value
+    def given(self, wish: Wish, value: Looked) -> Wishes:
+        if not isinstance(value, Todos):
+            return []
+        items = value.items
         done = sum(item.status == "completed" for item in items)
         self._pager.note = say("tui.todos.note", done=done, all=len(items)) if items else ""
         self._pager.body.set(lambda columns: checklist(items, columns))
@@ -84,8 +85,9 @@ class DiffPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Any) -> Wishes:
-        self._pager.body.set(lambda columns: changed(value, columns, none=say("tui.changes.none")), end=False)
+    def given(self, wish: Wish, value: Looked) -> Wishes:
+        if isinstance(value, Changes):
+            self._pager.body.set(lambda columns: changed(value, columns, none=say("tui.changes.none")), end=False)
         return []
 
     def failed(self, wish: Wish, words: str) -> None:
