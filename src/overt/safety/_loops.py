@@ -3,13 +3,16 @@
 import posixpath
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from overt.safety._listing import NOT_IGNORED, listed_places, lists_names
-from overt.safety._variables import Known, feeding_command
+from overt.safety._variables import Known, feeding_command, text_of
 from overt.safety._words import NAMES, Word, scan
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 Places = Mapping[str, tuple[str, ...]]
 """For each loop variable the paths and globs that its values are among."""
@@ -19,7 +22,7 @@ NAMED_AFTER = re.compile(r"""["]?\$\{?(?P<name>[A-Za-z_]\w*)(?P<trim>%%?[^}/"$`]
 """A loop variable, perhaps without its end and with another one: `${f%.c}.cpp`."""
 
 
-def loop_places(root: Any, known: Known) -> Places:
+def loop_places(root: "Node", known: Known) -> Places:
     """Find the variables that only loops over files set, and where those files lie."""
     places: dict[str, tuple[str, ...]] = {}
     todo = [root] if "*" not in known else []
@@ -27,10 +30,10 @@ def loop_places(root: Any, known: Known) -> Places:
         node = todo.pop()
         todo += node.children
         if node.type == "for_statement":
-            name = _text(node.child_by_field_name("variable"))
-            _add(places, name, [_values_at(_text(value)) for value in node.children_by_field_name("value")])
-        elif node.type == "command" and _text(node).startswith("read "):
-            for name in (word for word in _text(node).split()[1:] if not word.startswith("-")):
+            name = text_of(node.child_by_field_name("variable"))
+            _add(places, name, [_values_at(text_of(value)) for value in node.children_by_field_name("value")])
+        elif node.type == "command" and text_of(node).startswith("read "):
+            for name in (word for word in text_of(node).split()[1:] if not word.startswith("-")):
                 _add(places, name, [listed_places(feeding_command(node))])
     return {name: found for name, found in places.items() if found and known.get(name, (NAMES,)) == (NAMES,)}
 
@@ -65,8 +68,3 @@ def place_word(raw: str, word: Word, places: Places) -> Word:
 
 def _beside(place: str, end: str) -> str:
     return f"**/*{end}" if place == NOT_IGNORED else posixpath.join(posixpath.dirname(place), f"*{end}")
-
-
-def _text(node: Any) -> str:
-    text: str = node.text.decode("utf-8", "surrogatepass")
-    return text

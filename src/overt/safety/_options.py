@@ -4,10 +4,9 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import TypedDict, Unpack
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from overt.safety._words import Word
 from overt.safety.danger import Reason
@@ -180,14 +179,33 @@ class Shape(Struct, frozen=True, kw_only=True):
     reason: Reason = Reason("changes the system or services")
 
 
-def extend(*shapes: Shape, **more: Any) -> Shape:
-    """A shape that knows the uses of all of these, and `more`."""
-    fields: dict[str, Any] = {"bad": {}}
-    for each in (*map(asdict, shapes), more):
-        for why, text in each.get("bad", {}).items():
-            fields["bad"][why] = f"{fields['bad'].get(why, '')}; {text}"
-        for name in ("dry", "ordinary", "fine", "net"):
-            fields[name] = f"{fields.get(name, '')}; {each.get(name, '')}"
-        for name in ("takes", "writes"):
-            fields[name] = f"{fields.get(name, '')} {each.get(name, '')}"
-    return Shape(**fields, single=more.get("single", False))
+class Uses(TypedDict, total=False):
+    """The fields of a `Shape` that `extend` can add to."""
+
+    bad: dict[str, str]
+    dry: str
+    ordinary: str
+    fine: str
+    takes: str
+    writes: str
+    net: str
+    single: bool
+
+
+def extend(*shapes: Shape, **more: Unpack[Uses]) -> Shape:
+    """Return a shape that knows the uses of all of these, and `more`."""
+    added = Shape(**more)
+    every = (*shapes, added)
+    bad: dict[str, str] = {}
+    for why, text in (item for each in every for item in each.bad.items()):
+        bad[why] = f"{bad.get(why, '')}; {text}"
+    return Shape(
+        bad=bad,
+        dry="; ".join(each.dry for each in every),
+        ordinary="; ".join(each.ordinary for each in every),
+        fine="; ".join(each.fine for each in every),
+        net="; ".join(each.net for each in every),
+        takes=" ".join(each.takes for each in every),
+        writes=" ".join(each.writes for each in every),
+        single=added.single,
+    )

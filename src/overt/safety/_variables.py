@@ -3,10 +3,13 @@
 import re
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING
 
 from overt.safety._listing import lists_names, references, tame
 from overt.safety._words import DEFAULTS, NAMES, Values, Word, scan
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 Known = dict[str, tuple[str, ...] | None]
 """All literal values a name may have; None when one of them is computed."""
@@ -65,10 +68,10 @@ class _Found:
         self.loops: dict[str, set[str]] = {}
         self.composed: dict[str, set[str]] = {}
         self.functions: set[str] = set()
-        self.calls: list[tuple[str, list[Any]]] = []
+        self.calls: list[tuple[str, list[Node]]] = []
         self.shifts = self.unsettled = False
 
-    def node(self, node: Any) -> None:
+    def node(self, node: "Node") -> None:
         if node.type == "variable_assignment":
             if not _cuts_a_line(node):
                 _assignment(node, self)
@@ -77,16 +80,16 @@ class _Found:
         elif node.type == "command":
             self.command(node)
         elif node.type == "function_definition":
-            self.functions.add(_text(node.child_by_field_name("name")))
+            self.functions.add(text_of(node.child_by_field_name("name")))
         elif node.type == "declaration_command":
             _declaration(node, self.known)
-            self.unsettled |= "-f" in _text(node).split()
+            self.unsettled |= "-f" in text_of(node).split()
         elif node.type == "expansion" and any(child.type in ("=", ":=") for child in node.children):
-            self.known.update({_text(child): None for child in node.children if child.type == "variable_name"})
+            self.known.update({text_of(child): None for child in node.children if child.type == "variable_name"})
 
-    def command(self, node: Any) -> None:
+    def command(self, node: "Node") -> None:
         children = [child for child in node.children if child.is_named and child.type != "variable_assignment"]
-        words = [_text(child) for child in children]
+        words = [text_of(child) for child in children]
         if not words:
             return
         if words[0] in UNSETTLING:
@@ -104,7 +107,7 @@ class _Found:
         calls: list[list[Word]] = []
         for name, nodes in self.calls:
             if name in self.functions or name == "set":
-                words = [word for node in nodes for word in scan(_text(node), values).words]
+                words = [word for node in nodes for word in scan(text_of(node), values).words]
                 calls.append(_behind_options(words) if name == "set" else words)
         if any(calls):
             self.known.update(_positions(calls, "123456789"))
@@ -112,7 +115,7 @@ class _Found:
             self.known.update(dict.fromkeys("123456789@"))
 
 
-def assigned(root: Any, outer: Known) -> Known:
+def assigned(root: "Node", outer: Known) -> Known:
     found = _Found(outer)
     todo = [root]
     while todo:
@@ -161,31 +164,33 @@ def _behind_options(words: list[Word]) -> list[Word]:
     return words[place:]
 
 
-def feeding_command(node: Any) -> str:
+def feeding_command(node: "Node") -> str:
     """The command whose output a command or a loop around it reads; empty if there is none."""
     while (parent := node.parent) is not None:
         if parent.type == "pipeline" and node.start_byte > parent.start_byte:
+            assert parent.text is not None
             before = parent.text[: node.start_byte - parent.start_byte]
             return str(before, "utf-8", "replace").rstrip("|& \t\n")
         if parent.type == "redirected_statement":
             for child in parent.children:
-                text = _text(child).removeprefix("<").strip()
-                if child.type.endswith("_redirect") and _text(child).startswith("<"):
+                text = text_of(child).removeprefix("<").strip()
+                if child.type.endswith("_redirect") and text_of(child).startswith("<"):
                     return text[2:-1] if text.startswith("<(") else ""
         node = parent
     return ""
 
 
-def _cuts_a_line(node: Any) -> bool:
+def _cuts_a_line(node: "Node") -> bool:
     """`IFS=, read a b`: for that one command."""
     parent = node.parent
     name = parent.child_by_field_name("name") if parent is not None and parent.type == "command" else None
-    return name is not None and _text(name) in SETTERS and _text(node).startswith("IFS=")
+    return name is not None and text_of(name) in SETTERS and text_of(node).startswith("IFS=")
 
 
-def _text(node: Any) -> str:
-    text: str = node.text.decode("utf-8", "surrogatepass")
-    return text
+def text_of(node: "Node | None") -> str:
+    """Return the source text of a node that must be there."""
+    assert node is not None and node.text is not None
+    return node.text.decode("utf-8", "surrogatepass")
 
 
 def add_value(known: Known, name: str, values: tuple[str, ...] | None) -> None:
@@ -196,45 +201,46 @@ def add_value(known: Known, name: str, values: tuple[str, ...] | None) -> None:
         known[name] = tuple(dict.fromkeys((*before, *values)))
 
 
-def _assignment(node: Any, found: _Found) -> None:
+def _assignment(node: "Node", found: _Found) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    assert name is not None
     known = found.known
-    bare = _text(name).partition("[")[0]
-    words = scan(_text(value), {}).words if value is not None and value.type != "array" else ()
+    bare = text_of(name).partition("[")[0]
+    words = scan(text_of(value), {}).words if value is not None and value.type != "array" else ()
     plain = name.type == "variable_name" and any(child.type == "=" for child in node.children)
     if value is None and plain:
-        add_value(known, _text(name), ("",))
+        add_value(known, text_of(name), ("",))
     elif plain and len(words) == 1 and words[0].literal:
-        add_value(known, _text(name), (words[0].text,))
+        add_value(known, text_of(name), (words[0].text,))
     elif value is not None and value.type == "array":
         _several(found, bare, [child for child in value.children if child.is_named])
-    elif value is not None and plain and TEMPORARY.fullmatch(_text(value)):
+    elif value is not None and plain and TEMPORARY.fullmatch(text_of(value)):
         add_value(known, bare, ("/tmp/made-by-mktemp",))
-    elif value is not None and plain and tame(_text(value)):
-        found.composed.setdefault(bare, set()).update(references(_text(value)))
+    elif value is not None and plain and tame(text_of(value)):
+        found.composed.setdefault(bare, set()).update(references(text_of(value)))
     else:
         add_value(known, bare, None)
 
 
-def _several(found: _Found, name: str, nodes: list[Any]) -> None:
+def _several(found: _Found, name: str, nodes: "list[Node]") -> None:
     """An array: its elements are not told apart."""
-    words = [word for node in nodes for word in scan(_text(node), {}).words]
+    words = [word for node in nodes for word in scan(text_of(node), {}).words]
     listed = all(
-        word.text[:1] != "-" if not word.hole else tame(_text(node)) or not word.made
+        word.text[:1] != "-" if not word.hole else tame(text_of(node)) or not word.made
         for node in nodes
-        for word in scan(_text(node), {}).words
+        for word in scan(text_of(node), {}).words
     )
     if listed and len(words) < 10 * MOST_VALUES:
-        found.composed.setdefault(name, set()).update(*(references(_text(node)) for node in nodes))
+        found.composed.setdefault(name, set()).update(*(references(text_of(node)) for node in nodes))
     else:
         add_value(found.known, name, None)
 
 
-def _loop(node: Any, found: _Found) -> None:
+def _loop(node: "Node", found: _Found) -> None:
     """A loop over names of files or a listing gives data like any other from outside, unless more sets the name."""
-    name = _text(node.child_by_field_name("variable"))
+    name = text_of(node.child_by_field_name("variable"))
     nodes = node.children_by_field_name("value")
-    words = [word for value in nodes for word in scan(_text(value), {}).words]
+    words = [word for value in nodes for word in scan(text_of(value), {}).words]
     if words and all(word.literal for word in words):
         add_value(found.known, name, tuple(word.text for word in words))
     elif any(word.made and word.text not in ("$@", "$*") for word in words):
@@ -243,9 +249,9 @@ def _loop(node: Any, found: _Found) -> None:
         found.loops.setdefault(name, set()).update(*(references(word.text) for word in words))
 
 
-def _declaration(node: Any, known: Known) -> None:
-    flags = [_text(child) for child in node.children if child.type == "word"]
+def _declaration(node: "Node", known: Known) -> None:
+    flags = [text_of(child) for child in node.children if child.type == "word"]
     if any(flag[:1] in "-+" and TRANSFORMS & set(flag) for flag in flags):
         for child in node.children:
             name = child.child_by_field_name("name") if child.type == "variable_assignment" else child
-            known[_text(name)] = None
+            known[text_of(name)] = None

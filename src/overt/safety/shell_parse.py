@@ -5,8 +5,8 @@ The grammar (tree-sitter-bash) gives the structure, `_words` reads the words. Wh
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from overt.safety._items import (
     NO_FEED,
@@ -26,6 +26,9 @@ from overt.safety._listing import listed_places, lists_names
 from overt.safety._loops import loop_places, place_word
 from overt.safety._variables import Known, assigned, settled, worlds
 from overt.safety._words import Scanned, Word, here_text, scan, substitutions
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Tree
 
 LONGEST = 200_000
 DEEPEST = 60
@@ -78,9 +81,9 @@ def _as_glob(found: re.Match[str]) -> str:
 class _Parser:
     """The grammar, loaded with the first command."""
 
-    parser: Any = None
+    parser: "Parser | None" = None
 
-    def __call__(self, source: bytes) -> Any:
+    def __call__(self, source: bytes) -> "Tree":
         if self.parser is None:
             import tree_sitter as sitter  # late: 0.7 ms
             import tree_sitter_bash  # late: 8 ms
@@ -104,22 +107,23 @@ class _Walk:
     def raw(self, start: int, end: int) -> str:
         return self.source[start:end].decode("utf-8", "surrogatepass")
 
-    def text(self, node: Any) -> str:
+    def text(self, node: "Node | None") -> str:
+        assert node is not None
         return self.raw(node.start_byte, node.end_byte)
 
-    def doubt(self, why: str, node: Any) -> None:
+    def doubt(self, why: str, node: "Node") -> None:
         self.items.append(Doubt(why=why, words=self.text(node)[:200]))
 
-    def soup(self, node: Any) -> None:
+    def soup(self, node: "Node") -> None:
         self.scanned(substitutions(self.text(node)), node)
 
-    def scanned(self, found: Scanned, node: Any) -> tuple[Word, ...]:
+    def scanned(self, found: Scanned, node: "Node") -> tuple[Word, ...]:
         self.items += [Inner(text=text) for text in found.inner]
         if found.problem:
             self.doubt(f"contains {found.problem}", node)
         return found.words
 
-    def statement(self, node: Any, feed: Feed, joined: str, depth: int) -> None:
+    def statement(self, node: "Node", feed: Feed, joined: str, depth: int) -> None:
         kind = node.type
         if depth > DEEPEST:
             self.doubt("is nested too deeply to be read", node)
@@ -148,7 +152,7 @@ class _Walk:
         else:
             self.compound(node, feed, depth)
 
-    def compound(self, node: Any, feed: Feed, depth: int) -> None:
+    def compound(self, node: "Node", feed: Feed, depth: int) -> None:
         kind = node.type
         if kind == "for_statement":
             name = self.text(node.child_by_field_name("variable"))
@@ -170,19 +174,19 @@ class _Walk:
                 if child.is_named and child.child_count:
                     self.statement(child, STREAM, "", depth + 1)
 
-    def comment(self, node: Any) -> None:
+    def comment(self, node: "Node") -> None:
         before = self.source[: node.start_byte][-1:]
         if before not in (b"", b"\n", b" ", b"\t", b";", b"&", b"|", b"(", b")"):
             self.doubt("has a comment that the shell may take for a word", node)
 
-    def scope(self, nodes: Any, feed: Feed, depth: int, function: str = "") -> None:
+    def scope(self, nodes: "list[Node]", feed: Feed, depth: int, function: str = "") -> None:
         self.items.append(Enter(function=function))
         for child in nodes:
             if child.is_named:
                 self.statement(child, feed, "", depth + 1)
         self.items.append(Leave())
 
-    def pipeline(self, node: Any, feed: Feed, depth: int) -> None:
+    def pipeline(self, node: "Node", feed: Feed, depth: int) -> None:
         """Inside a here-document the grammar leaves out what stands before the first bar."""
         if node.children[0].type in ("|", "|&"):
             feed = STREAM
@@ -191,11 +195,11 @@ class _Walk:
                 self.scope([child], feed, depth)
                 feed = self.stream(node.start_byte, child)
 
-    def stream(self, start: int, last: Any) -> Feed:
+    def stream(self, start: int, last: "Node") -> Feed:
         text = self.raw(start, last.end_byte)
         return Feed(kind="stream", names=True, places=listed_places(text)) if lists_names(text) else STREAM
 
-    def function(self, node: Any, depth: int) -> None:
+    def function(self, node: "Node", depth: int) -> None:
         name = node.child_by_field_name("name")
         redirects = [child for child in node.children if child.type.endswith("_redirect")]
         body = [child for child in node.children if child.is_named and child != name and child not in redirects]
@@ -204,7 +208,7 @@ class _Walk:
         for redirect in redirects:
             self.items.append(Simple(redirects=tuple(self.redirect(redirect)[0]), source=self.text(redirect)))
 
-    def test(self, node: Any) -> None:
+    def test(self, node: "Node") -> None:
         """Strings that a test or arithmetic takes for names are evaluated, substitutions in them included."""
         self.soup(node)
         todo = list(node.children)
@@ -215,7 +219,7 @@ class _Walk:
                 self.doubt("evaluates a quoted substitution", node)
         self.items.append(Simple(words=(Word(text="test", plain="test"),), source=self.text(node)))
 
-    def redirected(self, node: Any, feed: Feed, joined: str, depth: int) -> None:
+    def redirected(self, node: "Node", feed: Feed, joined: str, depth: int) -> None:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.children if child != body and child.is_named]
         if body is None:
@@ -226,7 +230,7 @@ class _Walk:
             if redirect.type == "heredoc_redirect":
                 self.after_here(redirect, depth)
 
-    def ending(self, body: Any, redirects: list[Any], feed: Feed, joined: str, depth: int) -> None:
+    def ending(self, body: "Node", redirects: "list[Node]", feed: Feed, joined: str, depth: int) -> None:
         """The grammar gives a redirection to a whole list or pipe; the shell, to its last command."""
         if body.type in SIMPLE:
             self.simple(body, redirects, feed, joined)
@@ -254,7 +258,7 @@ class _Walk:
             self.items.append(Simple(redirects=written, joined=joined, source=f"{{ {self.text(body)[:60]} }}"))
             self.statement(body, feed, joined, depth + 1)
 
-    def after_here(self, node: Any, depth: int) -> None:
+    def after_here(self, node: "Node", depth: int) -> None:
         """What stands on the line of a here-document behind its marker."""
         joined = ""
         for child in node.children:
@@ -265,9 +269,9 @@ class _Walk:
             elif child.type not in ("<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end", "file_redirect"):
                 self.statement(child, NO_FEED, joined, depth + 1)
 
-    def simple(self, node: Any, redirects: Any, feed: Feed, joined: str) -> None:
+    def simple(self, node: "Node", redirects: "Sequence[Node]", feed: Feed, joined: str) -> None:
         """Nodes that touch each other are one word; a redirection's second target is a word of the command."""
-        names: list[Any] = []
+        names: list[Node] = []
         spans: list[tuple[int, int]] = []
         found: list[Redirect] = []
         own = (
@@ -320,8 +324,9 @@ class _Walk:
             text, _, why = entry.rpartition("\0")
             self.items.append(Inner(text=text) if why == "inner" else Doubt(why=f"contains {why}", words=text))
 
-    def assignment(self, node: Any) -> Assignment:
+    def assignment(self, node: "Node") -> Assignment:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        assert name is not None
         if name.type == "subscript":
             self.soup(name)
         if value is None:
@@ -334,7 +339,7 @@ class _Walk:
             word = words[0] if len(words) == 1 else Word(text=self.text(value), hole=True, computed=True)
         return Assignment(name=self.text(name).partition("[")[0], value=word)
 
-    def redirect(self, node: Any) -> tuple[list[Redirect], list[tuple[int, int]], Feed]:
+    def redirect(self, node: "Node") -> tuple[list[Redirect], list[tuple[int, int]], Feed]:
         """The redirections, words of the command caught in them, and the input they give."""
         if node.type == "heredoc_redirect":
             return self.here(node)
@@ -356,8 +361,8 @@ class _Walk:
         )
         return [Redirect(operator=operator, target=target)], rest, STREAM if operator in ("<", "<&", "<>") else NO_FEED
 
-    def here(self, node: Any) -> tuple[list[Redirect], list[tuple[int, int]], Feed]:
-        parts: Mapping[str, Any] = {child.type: child for child in node.children}
+    def here(self, node: "Node") -> tuple[list[Redirect], list[tuple[int, int]], Feed]:
+        parts: dict[str, Node] = {child.type: child for child in node.children}
         redirects: list[Redirect] = []
         for child in node.children:
             if child.type == "file_redirect":
@@ -376,7 +381,7 @@ class _Walk:
         self.scanned(found, node)
         return redirects, [], Feed(kind="stream" if "$" in text or "`" in text else "text", text=text)
 
-    def ends_well(self, marker: str, text: str, end: Any, *, dash: bool) -> bool:
+    def ends_well(self, marker: str, text: str, end: "Node", *, dash: bool) -> bool:
         """The shell ends the text at the first line that is the marker alone; so must the grammar."""
         bare = re.sub(r"['\"\\]", "", marker)
         lines = [line.lstrip("\t") if dash else line for line in text.split("\n")]
