@@ -1,7 +1,7 @@
 """Blocks as rows: tokens of markdown-it, from a heading to a table in a list in a quote."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from overt.faces.tui._inline import Look, spans
 from overt.faces.tui.highlight import lines as coloured
@@ -9,6 +9,9 @@ from overt.faces.tui.rows import BLANK, Row, Span, columns, wrap
 from overt.faces.tui.tables import Table, table_rows, widths_for
 from overt.faces.tui.verbatim import chop, harmless, trimmed
 from overt.lib.cells import width
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 HEADS = {"h1": "bold underline head", "h2": "bold head", "h3": "bold"}
 OTHER_HEADS = "underline"
@@ -35,7 +38,7 @@ UNCOUNTED = Counted()
 
 
 def block_rows(
-    tokens: Sequence[Any], lines: Sequence[str], room: int, look: Look, counted: Counted = UNCOUNTED
+    tokens: "Sequence[Token]", lines: Sequence[str], room: int, look: Look, counted: Counted = UNCOUNTED
 ) -> list[Row]:
     """Blocks, or items of a list; `lines` are those of the source, `counted` is for a list that goes on."""
     drawing = _Drawing(lines, look, counted)
@@ -56,7 +59,7 @@ def label_rows(info: str, room: int) -> list[Row]:
     return [(Span(INDENT), *made) for made in chop((Span(name, "muted"),), room - len(INDENT))[:1]] if name else []
 
 
-def read_table(tokens: Sequence[Any], look: Look, base: str = "") -> Table:
+def read_table(tokens: "Sequence[Token]", look: Look, base: str = "") -> Table:
     head: list[list[Span]] = []
     body: list[list[list[Span]]] = []
     aligns: list[str] = []
@@ -82,7 +85,7 @@ class _Drawing:
     def __init__(self, lines: Sequence[str], look: Look, counted: Counted) -> None:
         self._lines, self._look, self._counted = lines, look, counted
 
-    def blocks(self, tokens: Sequence[Any], room: int, base: str, depth: int) -> list[Row]:
+    def blocks(self, tokens: "Sequence[Token]", room: int, base: str, depth: int) -> list[Row]:
         rows: list[Row] = []
         for first, last in _siblings(tokens):
             made = self._block(tokens[first : last + 1], max(room, NARROWEST), base, depth)
@@ -91,12 +94,12 @@ class _Drawing:
             rows += made
         return rows
 
-    def _apart(self, token: Any) -> bool:
+    def _apart(self, token: "Token") -> bool:
         """A blank row where the source has a blank line."""
         start = token.map[0] if token.map else 0
         return bool(start) and not self._lines[start - 1].strip(" \t>")
 
-    def _block(self, tokens: Sequence[Any], room: int, base: str, depth: int) -> list[Row]:
+    def _block(self, tokens: "Sequence[Token]", room: int, base: str, depth: int) -> list[Row]:
         token = tokens[0]
         match token.type:
             case "paragraph_open":
@@ -123,14 +126,14 @@ class _Drawing:
                 text = token.content.removesuffix("\n").split("\n")
                 return [made for line in text for made in chop((Span(harmless(line), f"{base} muted".strip()),), room)]
 
-    def _prose(self, token: Any, room: int, base: str) -> list[Row]:
+    def _prose(self, token: "Token", room: int, base: str) -> list[Row]:
         if not token.content:
             return []
         if not token.children:
             return [made for line in token.content.split("\n") for made in wrap([Span(harmless(line), base)], room)]
         return [made for line in spans(token.children, base, self._look) for made in wrap(line, room)]
 
-    def items(self, tokens: Sequence[Any], room: int, base: str, depth: int) -> list[Row]:
+    def items(self, tokens: "Sequence[Token]", room: int, base: str, depth: int) -> list[Row]:
         rows: list[Row] = []
         counted, self._counted = self._counted, UNCOUNTED
         for first, last in _siblings(tokens):
@@ -143,7 +146,7 @@ class _Drawing:
             rows += self._item(tokens[first : last + 1], mark, room, base, depth)
         return rows
 
-    def _item(self, tokens: Sequence[Any], mark: str, room: int, base: str, depth: int) -> list[Row]:
+    def _item(self, tokens: "Sequence[Token]", mark: str, room: int, base: str, depth: int) -> list[Row]:
         inner = tokens[1:-1]
         task = _task(inner)
         if task:
@@ -154,7 +157,7 @@ class _Drawing:
         return [first, *((Span(" " * size), *made) if made else BLANK for made in rows[1:])]
 
 
-def _task(inner: Sequence[Any]) -> str:
+def _task(inner: "Sequence[Token]") -> str:
     """The box of a task, taken out of the text behind it."""
     if len(inner) < 2 or inner[1].type != "inline" or not inner[1].children:
         return ""
@@ -165,7 +168,7 @@ def _task(inner: Sequence[Any]) -> str:
     return box
 
 
-def _siblings(tokens: Sequence[Any]) -> Iterator[tuple[int, int]]:
+def _siblings(tokens: "Sequence[Token]") -> Iterator[tuple[int, int]]:
     """First and last token of each block at the outermost level."""
     level = 0
     start = 0

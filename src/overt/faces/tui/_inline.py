@@ -1,12 +1,15 @@
 """What stands inside of a paragraph as spans: emphasis, code, links, places."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from overt.faces.tui.cites import HOSTS, Checked, marked, place
 from overt.faces.tui.rows import Span
 from overt.faces.tui.verbatim import harmless
 from overt.lib.cells import width
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 OPENING = {"em_open": "italic", "strong_open": "bold", "s_open": "strike"}
 CLOSING = {"em_close", "strong_close", "s_close"}
@@ -20,12 +23,12 @@ class Look(NamedTuple):
     checked: Checked | None
 
 
-def spans(children: Sequence[Any], base: str, look: Look) -> list[list[Span]]:
+def spans(children: "Sequence[Token] | None", base: str, look: Look) -> list[list[Span]]:
     """The lines of a paragraph: one, and one more for each break that was asked for."""
     lines: list[list[Span]] = [[]]
     styles = [base] if base else []
     links: list[_Link] = []
-    for child in children:
+    for child in children or ():
         style = " ".join(styles)
         kind = child.type
         if kind == "text":

@@ -2,7 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 MAY_START = "#>-*+_=~`<|:0123456789"
 """A line of prose that begins otherwise goes on with the paragraph before it."""
@@ -16,7 +20,18 @@ DEEPEST = 60
 NESTED = r"(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){30}"
 """The beginning of a line that nobody has written to be read; each mark in it would cost a look at all that follow."""
 
-_readers: dict[str, Any] = {}
+_readers: "dict[str, MarkdownIt]" = {}
+
+
+class Reference(TypedDict):
+    """A link reference, as markdown-it keeps it; `map` are its first line and the line after its last."""
+
+    title: str
+    href: str
+    map: list[int]
+
+
+References = dict[str, Reference]
 
 
 class Unit(NamedTuple):
@@ -28,13 +43,13 @@ class Unit(NamedTuple):
     kind: str
     start: int
     end: int
-    tokens: Sequence[Any]
+    tokens: "Sequence[Token]"
     goes_on: bool = False
 
 
-def blocks(lines: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
+def blocks(lines: Sequence[str]) -> "tuple[list[Token], References]":
     """The tokens of the blocks, what stands inside of them not yet read, and the references that were defined."""
-    env: dict[str, Any] = {}
+    env: dict[str, References] = {}
     text = "\n".join(lines) + "\n"
     if not any(re.match(NESTED, line) for line in lines):
         tokens = _reader("blocks").parse(text, env)
@@ -43,7 +58,7 @@ def blocks(lines: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
     return _reader("flat").parse(text, {}), {}
 
 
-def read_inside(tokens: Sequence[Any], references: dict[str, Any]) -> None:
+def read_inside(tokens: "Sequence[Token]", references: References) -> None:
     """Reads the text of those blocks: emphasis, links, code."""
     prose = [token for token in tokens if token.type == "inline" and len(token.content) <= MAX_INLINE]
     reader = _reader("inside")
@@ -52,7 +67,7 @@ def read_inside(tokens: Sequence[Any], references: dict[str, Any]) -> None:
     reader.core.process(StateCore("", reader, {"references": references}, prose))
 
 
-def units(tokens: Sequence[Any]) -> list[Unit]:
+def units(tokens: "Sequence[Token]") -> list[Unit]:
     found: list[Unit] = []
     start = 0
     item_before = False
@@ -69,8 +84,10 @@ def units(tokens: Sequence[Any]) -> list[Unit]:
     return found
 
 
-def _unit(kind: str, tokens: Sequence[Any], goes_on: bool) -> Unit:
-    return Unit(kind, tokens[0].map[0], tokens[0].map[1], tokens, goes_on)
+def _unit(kind: str, tokens: "Sequence[Token]", goes_on: bool) -> Unit:
+    assert tokens[0].map is not None  # every token that opens a block has one
+    first, end = tokens[0].map
+    return Unit(kind, first, end, tokens, goes_on)
 
 
 def may_end(kind: str, line: str) -> bool:
@@ -90,7 +107,7 @@ def may_end(kind: str, line: str) -> bool:
     return kind != "html_block" or "<" in line or ">" in line
 
 
-def _reader(kind: str) -> Any:
+def _reader(kind: str) -> "MarkdownIt":
     if not _readers:
         for name, rules in (
             ("blocks", ["normalize", "block"]),

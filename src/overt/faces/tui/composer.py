@@ -6,7 +6,7 @@ Ctrl+C, and Ctrl+D on an empty text.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from overt.core.errors import OvertError
 from overt.faces.tui import _emacs
@@ -20,6 +20,7 @@ from overt.faces.tui.rows import Row
 if TYPE_CHECKING:
     from overt.app.attachments import Attachment
     from overt.faces.tui.keys import Key
+    from overt.faces.tui.vi import Vi
 
 Keys = Literal["emacs", "vi"]
 Kind = Literal["handled", "ignored", "submit", "external", "image"]
@@ -48,7 +49,7 @@ class Composer:
         self._stash: Text | None = None
         self._prefix = ""
         self._wanted: int | None = None
-        self._vi: Any = None
+        self._vi: Vi | None = None
         self._note = ""
         self.keys = keys
 
@@ -188,7 +189,7 @@ class Composer:
             self._wanted = None
         if self._vi is None:
             return self._usual(key, vertical=vertical)
-        done: bool | None = self._vi.press(key)
+        done = self._vi.press(key)
         if done is not None:
             return "handled" if done else "ignored"
         kind = self._usual(key, vertical=vertical)

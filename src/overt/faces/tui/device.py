@@ -7,7 +7,6 @@ import select
 import signal
 import sys
 import termios
-from typing import Any
 
 LOST = (errno.EIO, errno.EPIPE, errno.EBADF, errno.ENXIO)
 USUAL = (80, 24)
@@ -24,7 +23,7 @@ class Gone(OSError):
 class Device:
     """`raw` and `usual` may be called any number of times, in any order."""
 
-    def __init__(self, *, reads: int = 0, writes: int = 1, before: Any = None, typed: int = 0) -> None:
+    def __init__(self, *, reads: int = 0, writes: int = 1, before: Mode | None = None, typed: int = 0) -> None:
         """`before` is the mode to go back to, if it was changed already; so many bytes were `typed` in it."""
         self.reads = reads
         self.writes = writes

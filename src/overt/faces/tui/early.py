@@ -13,7 +13,8 @@ import termios
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    Mode = list[int | list[bytes | int]]
 
 MARK, ABOVE, UNMARK = "\r\x1b[K\n› ", "\r\x1b[A", "\r\x1b[A\x1b[J"
 """The composer as the chat shows it first, with an empty row above it; what was typed before is echoed there."""
@@ -21,9 +22,9 @@ OTHERWISE = ("-p", "--print", "-h", "--help", "-v", "--version", "--plain", "--o
 """Flags that do not open the chat, or not this one."""
 SIGHUP, SIGINT, SIGTERM, SIGTSTP = 1, 2, 15, 20
 
-_before: "list[Any] | None" = None
+_before: "Mode | None" = None
 _typed = 0
-_handlers: "dict[int, Any]" = {}
+_handlers: "dict[int, object]" = {}
 
 
 def wanted(argv: list[str], variables: "Mapping[str, str]") -> bool:
@@ -54,12 +55,13 @@ def paint() -> None:
     _write(MARK)
 
 
-def _quieten(mode: "list[Any]") -> None:
+def _quieten(mode: "Mode") -> None:
     """Keys are kept as they are and shown nowhere yet; Ctrl+C and Ctrl+Z are signals still."""
     global _typed
-    quiet = [*mode]
-    quiet[0] &= ~(termios.ICRNL | termios.IXON)
-    quiet[3] &= ~(termios.ECHO | termios.ICANON)
+    quiet, input_flags, local_flags = [*mode], mode[0], mode[3]
+    assert isinstance(input_flags, int) and isinstance(local_flags, int)
+    quiet[0] = input_flags & ~(termios.ICRNL | termios.IXON)
+    quiet[3] = local_flags & ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(0, termios.TCSANOW, quiet)
     _typed = waiting()
 
@@ -78,7 +80,7 @@ def waiting() -> int:
     return int.from_bytes(count, sys.byteorder)
 
 
-def found() -> "tuple[list[Any] | None, int]":
+def found() -> "tuple[Mode | None, int]":
     """How the terminal stood before, for whoever takes it over, and how many bytes were typed until then."""
     return _before, _typed
 
@@ -107,7 +109,7 @@ def undo() -> None:
         deaf()
 
 
-def _put_back(before: "list[Any]") -> None:
+def _put_back(before: "Mode") -> None:
     _write(UNMARK)
     try:
         termios.tcsetattr(0, termios.TCSANOW, before)

@@ -11,13 +11,16 @@ the tokens say what the code says.
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from overt.faces.tui.rows import BLANK, Row, Span
 from overt.faces.tui.verbatim import harmless, untabbed
 from overt.lib.text import visible
+
+if TYPE_CHECKING:
+    import re
 
 MAX_CODE = 200_000
 MAX_LINE = 2000
@@ -70,10 +73,27 @@ KNOWN = {
     "tsx": "tsx", "txt": "", "vue": "html", "xml": "xml", "yaml": "yaml", "yml": "yaml", "zsh": "bash",
 }  # fmt: skip
 
-_styles: dict[Any, str] = {None: ""}
-_lexers: dict[str, Any] = {}
-_slow: set[Any] = set()
-_ready: set[Any] = set()
+Kind: TypeAlias = "tuple[str, ...] | None"
+"""The kind of a token: its name, from the general to the special; None for what a lexer does not know."""
+Token = tuple[int, Kind, str]
+Action: TypeAlias = "Kind | Callable[[Lexer, re.Match[str]], Iterator[Token]]"
+Move = int | str | tuple[int | str, ...]
+Rule: TypeAlias = "tuple[Callable[[str, int], re.Match[str] | None], Action, Move | None]"
+"""A row of a lexer's tables: what to match, what it is, and the state that follows."""
+
+
+class Lexer(Protocol):
+    """The part of a lexer of pygments that is used here; `_tokens` are the tables of one that works by states."""
+
+    _tokens: dict[str, Sequence[Rule]]
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[Token]: ...
+
+
+_styles: dict[Kind, str] = {None: ""}
+_lexers: dict[str, Lexer | None] = {}
+_slow: set[type] = set()
+_ready: set[type] = set()
 """Lexers that took too long once, and those that did well once."""
 
 
@@ -110,18 +130,19 @@ class Highlighter:
             return [_bare(line) for line in code.split("\n")]
         return _rows(iter(tokens), skip, len(whole))
 
-    def _lexed(self, text: str) -> list[tuple[int, Any, str]] | None:
-        if self._lexer is None or type(self._lexer) in _slow:
+    def _lexed(self, text: str) -> list[Token] | None:
+        lexer = self._lexer
+        if lexer is None or type(lexer) in _slow:
             return None
         if threading.current_thread() is not threading.main_thread():
-            return self._tokens(text)  # there nobody waits for a key, and no signal comes
-        kind = type(self._lexer)
+            return self._tokens(lexer, text)  # there nobody waits for a key, and no signal comes
+        kind = type(lexer)
         before = signal.signal(signal.SIGVTALRM, _stop)
         try:
             try:
                 limit = (PATIENCE if kind in _ready else FIRST) + PER_CHARACTER * len(text)
                 signal.setitimer(signal.ITIMER_VIRTUAL, limit)
-                tokens = self._tokens(text)
+                tokens = self._tokens(lexer, text)
                 _ready.add(kind)
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
@@ -132,8 +153,8 @@ class Highlighter:
             signal.signal(signal.SIGVTALRM, before)
         return tokens
 
-    def _tokens(self, text: str) -> list[tuple[int, Any, str]]:
-        return list(self._by_state(text) if _has_states(self._lexer) else self._anew(text))
+    def _tokens(self, lexer: Lexer, text: str) -> list[Token]:
+        return list(self._by_state(lexer, text) if _has_states(lexer) else self._anew(lexer, text))
 
     def peek(self, text: str) -> list[Row]:
         """The rows that `feed` would give, and nothing is changed by it."""
@@ -142,14 +163,13 @@ class Highlighter:
         self._lexer, self._states, self._back, self._read = before
         return rows
 
-    def _anew(self, text: str) -> Iterator[tuple[int, Any, str]]:
+    def _anew(self, lexer: Lexer, text: str) -> Iterator[Token]:
         self._back = text[text.rfind("\n", 0, max(len(text) - MAX_BACK // 2, 0)) + 1 :]
-        found: Iterator[tuple[int, Any, str]] = self._lexer.get_tokens_unprocessed(text)
-        return found
+        return lexer.get_tokens_unprocessed(text)
 
-    def _by_state(self, text: str) -> Iterator[tuple[int, Any, str]]:
+    def _by_state(self, lexer: Lexer, text: str) -> Iterator[Token]:
         """What pygments does with its tables of states, but the states outlive the text."""
-        rules, states = self._lexer._tokens, self._states
+        rules, states = lexer._tokens, self._states
         at, stuck, end = 0, 0, len(text)
         again, before = end, list(states)
         while at < end:
@@ -173,7 +193,7 @@ class Highlighter:
             if found.end() == end and end - at <= MAX_BACK and not found[0].isspace() and found[0]:
                 again, before = at, list(states)
             if callable(action):
-                yield from action(self._lexer, found)
+                yield from action(lexer, found)
             elif action is not None:
                 yield at, action, found[0]
             at = found.end()
@@ -188,7 +208,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise TooSlow
 
 
-def _comment(rules: Any) -> Any:
+def _comment(rules: Sequence[Rule]) -> Kind:
     """The kind of a comment in such marks; most languages know one only when it is closed, and here it may go on."""
     for match, action, _ in rules:
         found = match("/* */", 0)
@@ -197,7 +217,7 @@ def _comment(rules: Any) -> Any:
     return None
 
 
-def _move(states: list[str], move: Any) -> None:
+def _move(states: list[str], move: Move) -> None:
     """One step in the tables: a number drops so many states, a name enters one; the last is never left."""
     for each in move if isinstance(move, tuple) else (move,):
         if isinstance(each, int):
@@ -208,7 +228,7 @@ def _move(states: list[str], move: Any) -> None:
             states.append(states[-1] if each == "#push" else each)
 
 
-def _rows(tokens: Iterator[tuple[int, Any, str]], skip: int, end: int) -> list[Row]:
+def _rows(tokens: Iterator[Token], skip: int, end: int) -> list[Row]:
     rows: list[Row] = []
     made: list[Span] = []
     for at, kind, value in tokens:
@@ -258,26 +278,26 @@ def _bare(line: str) -> Row:
     return (Span(harmless(line)),) if line else BLANK
 
 
-def _style(kind: Any) -> str:
+def _style(kind: Kind) -> str:
     at = kind
     while at:
         name = ".".join(at)
         if name in STYLES:
             _styles[kind] = STYLES[name]
             return STYLES[name]
-        at = at.parent
+        at = at[:-1]
     _styles[kind] = ""
     return ""
 
 
-def _has_states(lexer: Any) -> bool:
+def _has_states(lexer: Lexer) -> bool:
     own = type(lexer).get_tokens_unprocessed
     from pygments.lexer import RegexLexer  # late: 8 ms
 
     return bool(own is RegexLexer.get_tokens_unprocessed)
 
 
-def _lexer(hint: str) -> Any:
+def _lexer(hint: str) -> Lexer | None:
     """The lexer, or None where there is none; kept, for making one costs more than using it."""
     word = hint.strip().split(" ")[0].split("{")[0].split(",")[0].rsplit("/", 1)[-1].lower()[:80]
     if word not in _lexers:
@@ -287,7 +307,7 @@ def _lexer(hint: str) -> Any:
     return _lexers[word]
 
 
-def _made(word: str) -> Any:
+def _made(word: str) -> Lexer | None:
     end = word.rsplit(".", 1)[-1]
     name = KNOWN.get(word, KNOWN.get(end))
     if not word or name == "":
@@ -295,14 +315,15 @@ def _made(word: str) -> Any:
     found = ""
     from pygments.lexers._mapping import LEXERS  # late: 9 ms
 
-    for lexer, (_, _, aliases, patterns, _) in LEXERS.items():
+    for each, (_, _, aliases, patterns, _) in LEXERS.items():
         if (name or word) in aliases:
-            found = lexer
+            found = each
             break
-        if not found and (f"*.{end}" in patterns or word in (each.lower() for each in patterns)):
-            found = lexer
+        if not found and (f"*.{end}" in patterns or word in (pattern.lower() for pattern in patterns)):
+            found = each
     if not found:
         return None
     from pygments import lexers  # late: 0.2 ms
 
-    return getattr(lexers, found)(stripnl=False, ensurenl=False)
+    lexer: Lexer = getattr(lexers, found)(stripnl=False, ensurenl=False)
+    return lexer

@@ -10,16 +10,19 @@ and for those behind it. And whether there is a blank row between the items of a
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from overt.faces.tui._blocks import UNCOUNTED, block_rows, read_table
 from overt.faces.tui._fence import Fence
 from overt.faces.tui._inline import Look
 from overt.faces.tui._source import TABLE_ROWS, WINDOW, Source
-from overt.faces.tui._units import Unit, blocks, read_inside, units
+from overt.faces.tui._units import References, Unit, blocks, read_inside, units
 from overt.faces.tui.cites import Checked
 from overt.faces.tui.rows import BLANK, Row
 from overt.faces.tui.tables import table_rows, widths_for
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 MAX_TAIL = 1500
 AT_ONCE = ("heading", "hr")
@@ -45,7 +48,7 @@ class Markdown:
 
     def _reset(self) -> None:
         self._source = Source()
-        self._references: dict[str, Any] = {}
+        self._references: References = {}
         self._fence: Fence | None = None
         self._before = ""
         self._blank = False
@@ -175,7 +178,7 @@ class Markdown:
         self._before = unit.kind
         return [BLANK, *made] if apart else made
 
-    def _table(self, tokens: Sequence[Any], columns: int, *, part: bool) -> list[Row]:
+    def _table(self, tokens: "Sequence[Token]", columns: int, *, part: bool) -> list[Row]:
         """The columns of a long table stay as wide as its first part made them."""
         table = read_table(tokens, self._look)
         headed = self._widths is None
@@ -226,7 +229,7 @@ def _closed(line: str) -> str:
     return line
 
 
-def _shortened(tokens: Sequence[Any]) -> Sequence[Any]:
+def _shortened(tokens: "Sequence[Token]") -> "Sequence[Token]":
     """A table up to the row where it is cut."""
     rows = [number for number, token in enumerate(tokens) if token.type == "tr_open"]
     return tokens[: rows[1 + TABLE_ROWS]]
