@@ -216,7 +216,7 @@ def test_every_effect_a_tool_asks_for_has_a_name() -> None:
 def test_the_entry_types_are_those_of_the_session_format() -> None:
     expected = (
         "session prefix user request reply repair call verdict snapshot tree git restored outcome todo mode model "
-        "title reset compaction pin note partial end"
+        "title reset compaction pin budget note partial end"
     )
     assert list(ENTRY_TYPES) == expected.split()
 

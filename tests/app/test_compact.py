@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 from msgspec import json
+from msgspec.structs import replace
 from tests.world.files_kit import files
 
 from overt.app._named import named, wanted_words
@@ -16,9 +17,9 @@ from overt.app.manner import Ground, Manner
 from overt.context.assemble import opening
 from overt.core.codec import compact
 from overt.core.events import Event, Replied, ToolFinished, UserSpoke
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment
+from overt.core.fragments import MODEL, USER, Fragment
 from overt.core.history import History, fold_all, last_exchange
-from overt.core.messages import Call, Message, Result, Text, said
+from overt.core.messages import Call, Message, Result, Text, own_message, said
 from overt.core.ports import Hands, Loan
 from overt.core.requests import Params
 from overt.core.settings import Limits
@@ -169,9 +170,15 @@ def spoken(*events: Event, task: str = "Change a.py") -> History:
     return fold_all(History(), [UserSpoke(message=said(task, origin=USER)), *events])
 
 
-def called(name: str, *, error: bool = False, text: str = "", id: str = "", **arguments: str) -> list[Event]:
+FACTS = Result(call_id="", parts=())
+
+
+def called(
+    name: str, *, error: bool = False, text: str = "", id: str = "", facts: Result | None = None, **arguments: str
+) -> list[Event]:
+    """A call and its result, which has the typed fields of `facts`."""
     call = Call(id=id or f"c-{name}-{text}", name=name, arguments=compact(arguments))
-    result = Result(call_id=call.id, parts=(Text(text=text),), error=error)
+    result = replace(facts or FACTS, call_id=call.id, parts=(Text(text=text),), error=error)
     message = Message(role="assistant", parts=(call,), origin=MODEL)
     return [
         Replied(message=message, finish="calls", usage=Usage()),
@@ -184,7 +191,7 @@ def answers(text: str = "Done.") -> Event:
 
 
 def doubts(text: str) -> Event:
-    return UserSpoke(message=said(text, origin=HARNESS))
+    return UserSpoke(message=own_message(text, "objection"))
 
 
 def choices(helper: CompactLead, history: History, *, forced: bool = False) -> list[str]:
@@ -225,14 +232,13 @@ def test_after_two_failed_edits_the_file_is_written_anew_or_left(tmp_path: Path)
 
 
 def test_a_denied_call_may_be_followed_by_an_answer_that_is_believed(tmp_path: Path) -> None:
-    for told in ("The user denied this call: not now", "Denied (plan, mode): plan mode changes nothing"):
-        denied = called("edit", path="a.py", error=True, text=told)
-        assert choices(lead(tmp_path), spoken(*denied))[-1] == "final"
-        assert soon(lead(tmp_path).find_objection(spoken(*denied, answers("I was not allowed to.")))) == ""
+    denied = called("edit", path="a.py", error=True, facts=replace(FACTS, cause="denied"))
+    assert choices(lead(tmp_path), spoken(*denied))[-1] == "final"
+    assert soon(lead(tmp_path).find_objection(spoken(*denied, answers("I was not allowed to.")))) == ""
 
 
 def test_a_call_that_was_refused_for_being_the_same_is_not_possible_next(tmp_path: Path) -> None:
-    refused = called("grep", pattern="x", error=True, text="Refused: this is the same grep call for the third time")
+    refused = called("grep", pattern="x", error=True, facts=replace(FACTS, cause="repeated"))
     assert choices(lead(tmp_path), spoken(*refused)) == ["read", "write", "edit", "bash"]
 
 
@@ -259,7 +265,7 @@ def test_without_a_schema_there_is_no_form(tmp_path: Path) -> None:
 def test_a_claimed_change_without_any_is_doubted_twice_at_most(tmp_path: Path) -> None:
     helper = lead(tmp_path)
     first = soon(helper.find_objection(spoken(answers("I changed it."))))
-    assert first.startswith("[overt] Not believed: no file was changed. The task is: Change a.py")
+    assert first.startswith("Not believed: no file was changed. The task is: Change a.py")
     again = [answers(), doubts(first)] * 2
     assert soon(helper.find_objection(spoken(*again[:3]))) == first
     assert soon(helper.find_objection(spoken(*again, answers()))) == ""
@@ -282,7 +288,8 @@ def test_a_real_change_and_an_answered_question_are_believed(tmp_path: Path) -> 
 
 
 def test_an_edit_that_failed_or_changed_nothing_is_no_change(tmp_path: Path) -> None:
-    for event in (called("edit", path="a.py", error=True), called("write", path="a.py", text="unchanged a.py")):
+    unchanged = called("write", path="a.py", facts=replace(FACTS, unchanged=True))
+    for event in (called("edit", path="a.py", error=True), unchanged):
         assert "no file was changed" in soon(lead(tmp_path).find_objection(spoken(*event, answers())))
 
 
@@ -321,7 +328,7 @@ def test_a_task_about_tests_is_checked_by_running_one(tmp_path: Path) -> None:
     assert "Run the test" in soon(lead(tmp_path).find_objection(spoken(*changed, answers(), task=task)))
     ran = called("bash", command="python3 test_a.py", text="ok")
     assert soon(lead(tmp_path).find_objection(spoken(*changed, *ran, answers(), task=task))) == ""
-    failed = called("bash", command="python3 test_a.py", text="AssertionError\n[exit code 1]")
+    failed = called("bash", command="python3 test_a.py", facts=replace(FACTS, ended="exit code 1"))
     assert "(exit code 1)" in soon(lead(tmp_path).find_objection(spoken(*changed, *failed, answers(), task=task)))
 
 

@@ -40,7 +40,7 @@ def test_the_rules_above_a_file_that_was_read_join_the_outermost_first(tmp_path:
     text = "a/AGENTS.md"
     assert found[0] == said(
         HEAD.format("a", "a/AGENTS.md") + text,
-        origin=Origin(kind="file", where=text, lines="1-1", hash=sha256(text.encode()).hexdigest()),
+        origin=Origin(kind="file", where=text, lines="1-1", hash=sha256(text.encode()).hexdigest(), detail="rules"),
     )
     assert where(found) == ["a/AGENTS.md", "a/b/AGENTS.md"]
 
@@ -94,7 +94,7 @@ def test_a_cut_is_marked_and_does_not_count_as_seen(tmp_path: Path) -> None:
     lay(tmp_path, "a/AGENTS.md")
     (found,) = nested(tmp_path, cap=4)(fold(History(), saw("a/f.py")))
     assert found.text().endswith("\na/AG\n[cut here: a/AGENTS.md has 11 characters, of which 4 are shown]")
-    assert found.origin == Origin(kind="file", where="a/AGENTS.md", lines="1-1")
+    assert found.origin == Origin(kind="file", where="a/AGENTS.md", lines="1-1", detail="rules")
 
 
 def test_other_names_hold_where_the_recipe_names_them(tmp_path: Path) -> None:

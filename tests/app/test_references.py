@@ -59,8 +59,9 @@ def put(root: Path, name: str, content: str | bytes) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-def message(text: str, **origin: str) -> Message:
-    return Message(role="user", parts=(Text(text=text),), origin=Origin(kind="file", **origin))
+def message(text: str, *, where: str, lines: str = "", hash: str = "") -> Message:
+    origin = Origin(kind="file", where=where, lines=lines, hash=hash)
+    return Message(role="user", parts=(Text(text=text),), origin=origin)
 
 
 @pytest.fixture

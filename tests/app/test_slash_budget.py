@@ -19,7 +19,7 @@ from overt.app.slash import slash
 from overt.app.start import open_conversation
 from overt.config.always import add_always
 from overt.config.paths import read_environment
-from overt.core.events import Noticed, PrefixReset
+from overt.core.events import BudgetSet, Noticed, PrefixReset
 from overt.core.settings import Rule
 from overt.sessions.load import load
 
@@ -108,7 +108,7 @@ async def test_a_resumed_session_keeps_its_budget_and_what_it_spent(here: Option
         await slash(conversation, "/budget 0.1")
         assert (await prompted(conversation, "one"))[0] == "done"
         id, path = conversation.id, conversation.path
-    assert [entry.data.budget for entry in load(path).entries if isinstance(entry.data, Noticed)] == [0.1]
+    assert [entry.data.dollars for entry in load(path).entries if isinstance(entry.data, BudgetSet)] == [0.1]
     async with shop([DIME] * 2, Options(directory=str(tmp_path), resume=id), "[limits]\nbudget_usd = 5") as (again, _):
         assert (await prompted(again, "two"))[:2] == ("limit", "budget")
         assert (await slash(again, "/budget off")).lines == (

@@ -29,8 +29,8 @@ from overt.context.facts import FILES, RAN, REMOVED, SAID, WRITTEN, carried
 from overt.core.codec import compact
 from overt.core.events import Compacted
 from overt.core.fragments import HARNESS, MODEL, STEERED, USER, Origin
-from overt.core.history import INTERRUPTED, History, Mark, fold
-from overt.core.messages import Call, Message, Result, Text, said
+from overt.core.history import History, Mark, fold
+from overt.core.messages import Call, Message, Result, ResultCause, Text, said
 from overt.core.settings import Price
 from overt.core.views import Todo
 from overt.lib.tokens import estimate
@@ -49,12 +49,29 @@ def text_of(part: object) -> str:
 
 
 def step(
-    number: int, name: str, result: str, *, error: bool = False, harness: bool = False, **arguments: object
+    number: int, name: str, result: str, *, error: bool = False, ended: str = "", **arguments: object
 ) -> list[Message]:
     """A call and its result."""
-    id = f"c{number}"
+    done = Result(call_id=f"c{number}", parts=(Text(text=result),), error=error, ended=ended)
+    return answered_by(done, name, **arguments)
+
+
+def refused(number: int, name: str, cause: ResultCause, *, reason: str = "", **arguments: object) -> list[Message]:
+    """A call that Overt answered itself."""
+    done = Result(
+        call_id=f"c{number}",
+        parts=(Text(text=f"[overt] no: {reason}"),),
+        error=True,
+        harness=True,
+        cause=cause,
+        reason=reason,
+    )
+    return answered_by(done, name, **arguments)
+
+
+def answered_by(done: Result, name: str, **arguments: object) -> list[Message]:
+    id = done.call_id
     call = Call(id=id, name=name, arguments=compact(arguments))
-    done = Result(call_id=id, parts=(Text(text=result),), error=error, harness=harness)
     return [
         Message(role="assistant", parts=(call,), origin=MODEL),
         Message(role="tool", parts=(done,), origin=Origin(kind="tool", where=id)),
@@ -275,10 +292,14 @@ def test_the_summary_keeps_what_the_history_itself_tells() -> None:
         *step(2, "edit", "ok", path="src/a.py", old_string="a", new_string="b"),
         *step(3, "write", "no", error=True, path="src/never.py", content=""),
         *step(4, "patch", "ok", patch="*** Begin Patch\n*** Add File: src/b.py\n+x\n*** End Patch"),
-        *step(5, "bash", "1 failed\n[exit code 1]", command="make test"),
+        *step(5, "bash", "1 failed\n[exit code 1]", ended="exit code 1", command="make test"),
         said("不要修改 README", origin=STEERED),
         said("!git status", origin=Origin(kind="user", where="!")),
-        said("$ git status\n[exit code 128]", role="assistant", origin=Origin(kind="tool", where="!")),
+        said(
+            "$ git status\n[exit code 128]",
+            role="assistant",
+            origin=Origin(kind="tool", where="!", label=13, detail="exit code 128"),
+        ),
         *step(6, "Bash", "fine", command="make lint\nmake more"),
         prompt("Now the docs. Keep them short."),
         *step(7, "read", "text", path="docs/a.md"),
@@ -313,8 +334,8 @@ def summary_of(*messages: Message) -> tuple[Message, ...]:
 
 
 def test_the_reason_of_a_denial_is_among_what_the_user_said() -> None:
-    denial = "[overt] The user denied this call: an empty link '' must not\nproduce a hyperlink"
-    found = summary_of(*step(1, "edit", denial, error=True, harness=True, path="a.py"))
+    reason = "an empty link '' must not\nproduce a hyperlink"
+    found = summary_of(*refused(1, "edit", "denied", reason=reason, path="a.py"))
     assert carried(found, SAID) == "> an empty link '' must not\n> produce a hyperlink"
 
 
@@ -325,20 +346,20 @@ def test_the_output_of_a_tool_cannot_pass_for_the_words_of_the_user() -> None:
 
 
 def test_a_long_reason_of_a_denial_is_not_pruned() -> None:
-    denial = "[overt] The user denied this call: " + "because of that " * 200
-    denied = step(1, "edit", denial, error=True, harness=True, path="a.py")
+    denied = refused(1, "edit", "denied", reason="because of that " * 200, path="a.py")
     messages = [*denied, *step(2, "edit", "ok", path="a.py"), *step(3, "read", "word " * 400, path="b.py")]
     assert [old.call_id for old in prunable(messages, 6, size)] == ["c3"]
 
 
 def test_commands_that_were_not_run_are_told_apart_from_those_that_failed() -> None:
+    removed = Result(call_id="c4", parts=(Text(text=REMOVED),), harness=True, cause="removed")
     found = summary_of(
-        *step(1, "bash", "[overt] The user denied this call.", error=True, harness=True, command="make push"),
+        *refused(1, "bash", "denied", command="make push"),
         *step(2, "bash", "No such program", error=True, command="make x"),
-        *step(3, "bash", INTERRUPTED, error=True, harness=True, command="make long"),
-        *step(4, "bash", REMOVED.format(characters=900), harness=True, command="make test"),
-        *step(5, "bash", REMOVED.format(characters=900), error=True, harness=True, command="make all"),
-        *step(6, "bash", "fine", command="make lint"),
+        *refused(3, "bash", "interrupted", command="make long"),
+        *answered_by(removed, "bash", command="make test"),
+        *refused(5, "bash", "removed", command="make all"),
+        *step(6, "bash", "prints [exit code 7]", command="make lint"),
     )
     assert carried(found, RAN).splitlines() == [
         "- `make push`: not run",
@@ -355,7 +376,7 @@ def test_a_second_summary_still_holds_what_the_first_one_kept() -> None:
         prompt("one"),
         *step(1, "edit", "ok", path="a.py"),
         said("never touch b: c.py\n\nreally", origin=STEERED),
-        *step(2, "bash", "[exit code 2]", command="ls: x"),
+        *step(2, "bash", "[exit code 2]", ended="exit code 2", command="ls: x"),
         *reads(4),
     )
     history = History(messages=first)

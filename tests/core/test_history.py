@@ -58,7 +58,7 @@ def test_two_calls_with_one_id_are_both_answered() -> None:
 
 def test_speaking_over_open_calls_answers_them_as_interrupted() -> None:
     history = folded(prompt("go"), reply(A, B), outcome("a"), prompt("stop"))
-    interrupted = Result(call_id="b", parts=(Text(text=INTERRUPTED),), error=True, harness=True)
+    interrupted = Result(call_id="b", parts=(Text(text=INTERRUPTED),), error=True, harness=True, cause="interrupted")
     assert [message.role for message in history.messages] == ["user", "assistant", "tool", "user"]
     assert history.messages[2].parts == (result("a"), interrupted)
 

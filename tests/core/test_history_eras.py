@@ -37,7 +37,7 @@ def test_a_compaction_puts_the_summary_in_the_place_of_what_left() -> None:
 def test_a_pruned_result_keeps_its_place_and_the_others_their_words() -> None:
     after = folded(*TALK, Compacted(cause="asked", pruned=("a",), text="[overt] removed"))
     expected = (
-        Result(call_id="a", parts=(Text(text="[overt] removed"),), harness=True),
+        Result(call_id="a", parts=(Text(text="[overt] removed"),), harness=True, cause="removed"),
         Result(call_id="b", parts=(Text(text="short"),)),
     )
     assert after.messages[2] == Message(role="tool", parts=expected, origin=Origin(kind="tool", where="a,b"))

@@ -91,7 +91,8 @@ def test_only_facts_that_differ_from_what_the_model_knows_are_told() -> None:
     assert known == {"Mode": "review: ask", "Date": "2026-01-02"}
     assert announce_changes(known, {"Date": "2026-01-02", "Mode": "review: ask"}) == ()
     (change,) = announce_changes(known, {"Date": "2026-01-02", "Mode": "plan: look: only"})
-    assert change == said("[overt] Mode is now: plan: look: only", origin=Origin(kind="environment", where="Mode"))
+    origin = Origin(kind="environment", where="Mode", label=8, detail="plan: look: only")
+    assert change == said("[overt] Mode is now: plan: look: only", origin=origin)
 
 
 def test_the_last_line_about_a_fact_is_what_the_model_knows() -> None:

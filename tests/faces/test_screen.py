@@ -49,7 +49,7 @@ INK = Ink(colour=False)
 CALL = Call(id="c1", name="edit", arguments="{}")
 CHANGE = FileDiff(path="a.py", diff="@@ -1 +1 @@\n-old\n+new\n", change="updated", added=1, removed=1)
 CALC = Origin(kind="file", where="a.py", lines="1-2", hash="00")
-RULES = Origin(kind="file", where="sub/AGENTS.md", lines="1-1", hash="00")
+RULES = Origin(kind="file", where="sub/AGENTS.md", lines="1-1", hash="00", detail="rules")
 USED = Usage(input=10, cached=4, output=3)
 
 

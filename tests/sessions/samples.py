@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from overt.core.events import (
+    BudgetSet,
     Compacted,
     Event,
     GitMoved,
@@ -123,6 +124,7 @@ def thirty() -> list[Event]:
             after=GitState(commit="bb", stash=(StashEntry(commit="cc", message="WIP on main"),), operation="merge"),
         ),
         Pinned(text="faster"),
+        BudgetSet(dollars=1.5),
         Compacted(
             cause="asked",
             pruned=("c0",),
@@ -140,7 +142,7 @@ def thirty() -> list[Event]:
         reply(Text(text="Done.")),
         TurnEnded(reason="done", text="Done.", usage=Usage(input=18, output=4, cached=9), steps=3, ms=1200),
     ]
-    assert len(events) == 30
+    assert len(events) == 31
     return events
 
 

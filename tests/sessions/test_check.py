@@ -19,7 +19,7 @@ def lines_of(path: str) -> list[bytes]:
 
 def test_a_sound_session_has_nothing_to_tell(tmp_path: Path) -> None:
     path = write(tmp_path, thirty())
-    assert check(path) == Checked(id=id_of(path), path=path, state="sound", entries=31, turns=1)
+    assert check(path) == Checked(id=id_of(path), path=path, state="sound", entries=32, turns=1)
 
 
 def test_a_changed_line_is_named_with_what_it_held(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_changed_line_is_named_with_what_it_held(tmp_path: Path) -> None:
     lines[at] = lines[at].replace(b'"ok"', b'"no"', 1)
     Path(path).write_bytes(b"".join(lines))
     found = check(path)
-    assert (found.state, found.entries) == ("damaged", 30)
+    assert (found.state, found.entries) == ("damaged", 31)
     assert found.findings == (
         Finding(
             line=at + 1,
@@ -48,7 +48,7 @@ def test_missing_and_torn_lines_are_placed_between_what_stands(tmp_path: Path) -
     assert [(fault.line, fault.kind, fault.lost) for fault in check(path).findings] == [
         (5, "missing", "2 entries of turn 1, between the entries `model` and `partial`"),
         (19, "torn", "one entry of turn 1, between the entries `reply` and `outcome`"),
-        (30, "torn", "one entry after the entry `end` of turn 1: the end of the file"),
+        (31, "torn", "one entry after the entry `end` of turn 1: the end of the file"),
     ]
 
 

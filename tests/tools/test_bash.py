@@ -63,6 +63,7 @@ def test_a_failure_ends_with_its_exit_code() -> None:
     assert outcome(Recorded(ran("no such file\n", code=2)), command="ls x") == Outcome(
         text="no such file\n[exit code 2]",
         view=Output(command="ls x", text="no such file", code=2, note="exit code 2"),
+        ended="exit code 2",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from overt.core.codec import decode
-from overt.core.messages import Call, Message, Result, Text
+from overt.core.messages import Call, Message, Result
 from overt.safety.command import read_command
 
 CHANGE = (
@@ -20,9 +20,6 @@ POLITE = r"^\s*(please\s+)?(can|could|would|will) you\s+"
 RUN = r"\b(run|execute)\b|运行|执行"
 TEST = r"\btests?\b|\btest_|_test\b|测试"
 ADMITTED = r"\b(fail(s|ed|ure)?|cannot|can't|could ?n[o']t|couldn't|unable|not possible)\b|失败|无法|不能"
-DENIED = ("The user denied", "Denied (")
-"""How the gate begins when it refuses a call: an answer, not a failure to be worked around."""
-FAILED = r"\[(exit code [1-9]\d*|timed out [^\]]*)\]"
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -62,11 +59,11 @@ def what_happened(turn: Sequence[Message]) -> Done:
     maybe = ran = checked = denied = failed = False
     for name, arguments, result in _answered(turn):
         if result.error:
-            denied = denied or _denied(result)
-            failed = failed or not _denied(result)
+            denied = denied or result.cause == "denied"
+            failed = failed or result.cause != "denied"
             continue
         if name in ("write", "edit"):
-            if not _text(result).startswith("unchanged"):
+            if not result.unchanged:
                 changed[str(arguments.get("path", ""))] = None
                 checked = False
         elif name == "bash":
@@ -90,9 +87,9 @@ def failed_in_a_row(turn: Sequence[Message]) -> list[Failed]:
         return []
     found: list[Failed] = []
     for name, arguments, result in reversed(_answered(turn)):
-        if not result.error or _denied(result):
+        if not result.error or result.cause == "denied":
             break
-        found.append(Failed(name=name, arguments=arguments, hopeless=_text(result).startswith("Refused: ")))
+        found.append(Failed(name=name, arguments=arguments, hopeless=result.cause == "repeated"))
     return found
 
 
@@ -101,12 +98,9 @@ def admits_failure(answer: str) -> bool:
 
 
 def last_run_failed(turn: Sequence[Message]) -> str:
-    """How the last command ended badly, unless something was done after it."""
-    failure = ""
-    for name, _, result in _answered(turn):
-        found = re.search(FAILED, _text(result)[-200:]) if name == "bash" else None
-        failure = found[1] if found else ""
-    return failure
+    """Return how the last command failed, or an empty string if it did not or something was done after it."""
+    answered = _answered(turn)
+    return answered[-1][2].ended if answered and answered[-1][0] == "bash" else ""
 
 
 def _answered(turn: Sequence[Message]) -> list[tuple[str, dict[str, object], Result]]:
@@ -129,11 +123,3 @@ def _arguments(text: str) -> dict[str, object]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _denied(result: Result) -> bool:
-    return _text(result).startswith(DENIED)
-
-
-def _text(result: Result) -> str:
-    return "".join(part.text for part in result.parts if isinstance(part, Text)).removeprefix("[overt] ")

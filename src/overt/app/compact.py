@@ -24,7 +24,7 @@ from overt.context.spoken import SpokenWire, tool_guide
 from overt.core.codec import decode, encode
 from overt.core.effects import Query, ReadFiles
 from overt.core.errors import ToolError
-from overt.core.fragments import HARNESS, Origin
+from overt.core.fragments import Origin, own_origin
 from overt.core.history import History, last_exchange
 from overt.core.messages import Message, said
 from overt.core.ports import Hands, Wire
@@ -45,7 +45,7 @@ SMALL_FOLDER = 3
 SHOWN_PATHS = 40
 FAILURES = 3
 DOUBTS = 2
-DOUBT = "[overt] Not believed: "
+DOUBT = "Not believed: "
 
 
 def conduct(manner: Manner, tools: Mapping[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
@@ -170,7 +170,7 @@ class CompactLead:
 
     async def find_objection(self, history: History) -> str:
         turn = _turn(history)
-        doubted = sum(1 for message in turn if message.origin == HARNESS and message.text().startswith(DOUBT))
+        doubted = sum(message.origin == own_origin("objection") for message in turn)
         if doubted >= DOUBTS or not turn or any(message.origin.kind == "summary" for message in turn):
             return ""  # what a summary stands for cannot be checked
         exchange = last_exchange(history)

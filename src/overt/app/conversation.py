@@ -32,9 +32,9 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, MODEL, USER
+from overt.core.fragments import MODEL, USER
 from overt.core.history import History, Mark, heal, last_exchange
-from overt.core.messages import Image, Message, Text, said
+from overt.core.messages import Image, Message, Text, own_message, said
 from overt.core.ports import Answer, UnsavedEntry
 from overt.core.settings import Mode
 from overt.core.spend import Spend
@@ -147,7 +147,7 @@ class Conversation:
 
     def rewind(self, to: Mark) -> None:
         """Go back to before a turn. What came after stays in the record, and can be gone back to as well."""
-        self._reset(PrefixReset(cause=f"rewind to before turn {to.turn}", keep=to.at, era=to.era))
+        self._reset(PrefixReset(cause=f"rewind to before turn {to.turn}", keep=to.at, era=to.era, turn=to.turn))
 
     def record(self, event: Event) -> None:
         """Record a fact from outside of a turn: a name, a pin, files that were put back."""
@@ -155,7 +155,7 @@ class Conversation:
 
     def tell(self, text: str) -> None:
         """Let the model know, before the next prompt, of something that happened without it."""
-        self._notes_for_model.append(said(f"[overt] {text}", origin=HARNESS))
+        self._notes_for_model.append(own_message(text, "notice"))
 
     def _reset(self, reset: PrefixReset) -> None:
         self.session.emit(reset)

@@ -98,4 +98,5 @@ class Nested:
         made = file("nested", head, source, self._cap)
         # With a hash the file counts as seen, which only a whole one was.
         hash = "" if made.cap else made.origin.hash
-        return said(made.text, origin=Origin(kind="file", where=path, lines=made.origin.lines, hash=hash))
+        origin = Origin(kind="file", where=path, lines=made.origin.lines, hash=hash, detail="rules")
+        return said(made.text, origin=origin)

@@ -16,8 +16,6 @@ from overt.sessions.index import Summary, delete, find, list_sessions
 from overt.sessions.load import load
 from overt.tools.registry import BUILT_IN
 
-REWOUND = "rewind to before turn "
-
 
 class Row(Struct, frozen=True, kw_only=True):
     key: str
@@ -73,9 +71,8 @@ def standing_entries(path: str) -> tuple[Entry[Event], ...]:
     """The entries of a session without those of turns that were gone back over."""
     kept: list[Entry[Event]] = []
     for entry in load(path).entries:
-        if isinstance(entry.data, PrefixReset) and entry.data.cause.startswith(REWOUND):
-            first = int(entry.data.cause.removeprefix(REWOUND))
-            kept = [each for each in kept if each.turn < first]
+        if isinstance(entry.data, PrefixReset) and entry.data.turn:
+            kept = [each for each in kept if each.turn < entry.data.turn]
         kept.append(entry)
     return tuple(kept)
 

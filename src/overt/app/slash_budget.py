@@ -4,7 +4,7 @@ from overt.app.command_table import Done, misused
 from overt.app.conversation import Conversation
 from overt.app.spend_limit import spend_limit
 from overt.core.cost import dollars
-from overt.core.events import Noticed
+from overt.core.events import BudgetSet
 from overt.lib.catalogue import say
 
 OFF = ("off", "none", "0")
@@ -14,9 +14,7 @@ HIGHEST_LIMIT = 1_000_000.0
 async def budget(conversation: Conversation, argument: str) -> Done:
     """Show the limit, or set it. A person may raise what a configuration has set: it is their money."""
     if argument:
-        limit = _amount(argument)
-        text = say("budget.set", bound=dollars(limit)) if limit else say("budget.off")
-        conversation.record(Noticed(text=text, budget=limit))
+        conversation.record(BudgetSet(dollars=_amount(argument)))
     return Done(lines=_lines(conversation))
 
 

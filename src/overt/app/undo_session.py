@@ -15,8 +15,7 @@ from overt.app.undo_git import GitUndo, run_undo
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, UserSpoke
-from overt.core.fragments import HARNESS
-from overt.core.messages import said
+from overt.core.messages import own_message
 from overt.lib.catalogue import say
 from overt.sessions.index import find, latest, summary
 from overt.sessions.log import SessionLog
@@ -88,7 +87,7 @@ def undo_session(where: Where, request: UndoRequest) -> Undone:
             )
         events: list[Event] = [*done.facts]
         if done.told:
-            events.append(UserSpoke(message=said(f"[overt] {done.told}", origin=HARNESS), steered=True))
+            events.append(UserSpoke(message=own_message(done.told, "notice"), steered=True))
         clean = make_redactor(setting).clean
         for event in events:
             log.append(redact_event(event, clean), turn=last.turn, step=last.step)

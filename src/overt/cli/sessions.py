@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from time import localtime, strftime
 
+from overt.app.budget_notice import describe_budget
 from overt.app.queries import delete_session, session_entries, sessions
 from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
@@ -12,6 +13,7 @@ from overt.core.codec import printable
 from overt.core.errors import ConfigError, UsageError
 from overt.core.events import (
     TYPE_OF,
+    BudgetSet,
     Compacted,
     Event,
     Noticed,
@@ -199,6 +201,8 @@ def _words(event: Event, finished: ToolFinished | None) -> str:
             return f"● {call.name} {headline}\n{_result(finished) if finished else '  (no result)'}".rstrip()
         case ToolFinished():
             return "" if finished else _result(event)
+        case BudgetSet():
+            return f"({describe_budget(event)})"
         case Noticed(text=text):
             return f"({text})"
         case Compacted(before=before, after=after):

@@ -15,7 +15,6 @@ from overt.context.facts import (
     answered,
     arguments_of,
     carried,
-    denial_reason,
     paths_of,
     scale,
     section,
@@ -160,7 +159,7 @@ def _spared(messages: Sequence[Message]) -> set[str]:
     for call, result in answered(messages):
         name = our_tool(call.name)
         about = (name, " ".join(paths_of(call)) or str(arguments_of(call).get("command", "")))
-        if name in NOTES or denial_reason(result):
+        if name in NOTES or result.reason:
             spared.add(result.call_id)
         elif result.error:
             failed.setdefault(about, []).append(call.id)

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from overt.core.codec import decode
 from overt.core.foreign import our_tool
-from overt.core.history import DENIED, INTERRUPTED
 from overt.core.messages import Call, Message, Result, Text
 from overt.core.views import Todo
 
@@ -29,13 +28,10 @@ PATHS = ("path", "file_path", "filepath", "filename", "file")
 PATCHED = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |\+\+\+ (?:b/)?)(?!/dev/null)(.+)$", re.M
 )
-REASON = f"[overt] {DENIED}: "
-"""The beginning of a result that ends with the reason that the user gave for a denial."""
 REMOVED = (
     "[overt] This result was taken out to make room: it had {characters} characters. If it is needed, read the file or "
     "run the command again. The user finds it with `overt context --turn N --full`."
 )
-STATE = re.compile(r"\[(exit code -?\d+|timed out[^\]\n]*)\]")
 RULE = re.compile(
     r"\b(?:always|never|must|mustn't|don't|do not|shall|should|only|without|avoid|ensure|make sure|require[sd]?|"
     r"forbidden|prefer|keep|no)\b|必须|不要|不能|不得|不许|禁止|总是|始终|请勿|切勿|务必|一定|只能|只许|应该|应当|避免|别|保持",
@@ -108,19 +104,13 @@ def _said(gone: Sequence[Message], stays: Sequence[Message]) -> tuple[list[str],
     fresh = [
         text
         for message in gone
-        for text in (message.text(), *(denial_reason(part) for part in message.parts if isinstance(part, Result)))
+        for text in (message.text(), *(part.reason.strip() for part in message.parts if isinstance(part, Result)))
         if message.role == "tool"
         or (message.role == "user" and message.origin.kind == "user" and message.origin.where != TYPED)
     ]
     marks = [int(found[1]) for text in earlier if (found := LEFT_OUT.fullmatch(text))]
     said = (text for text in dict.fromkeys((*earlier, *fresh)) if text.strip() and not LEFT_OUT.fullmatch(text))
     return [text for text in said if text not in kept], sum(marks)
-
-
-def denial_reason(result: Result) -> str:
-    """What the user said when they denied a call. Only Overt can say so: the output of a tool may look the same."""
-    text = _text(result) if result.harness else ""
-    return text.removeprefix(REASON).strip() if text.startswith(REASON) else ""
 
 
 def _quotes(texts: list[str], missing: int, scale: Scale) -> str:
@@ -209,11 +199,11 @@ def _commands(gone: Sequence[Message]) -> dict[str, str]:
             found[command] = state
     for at, message in enumerate(gone):
         if message.origin.kind == "user" and message.origin.where == TYPED:
-            told = gone[at + 1].text() if at + 1 < len(gone) else ""
-            ran = [(_one_line(message.text()[1:]), f"{_state(told)}, typed by the user")]
+            ended = gone[at + 1].origin.detail if at + 1 < len(gone) else ""
+            ran = [(_one_line(message.text()[1:]), f"{ended or 'ok'}, typed by the user")]
         else:
             ran = [
-                (_one_line(str(arguments_of(call).get("command", ""))), _state(_text(result), result))
+                (_one_line(str(arguments_of(call).get("command", ""))), _state(result))
                 for call, result in answered(gone[max(0, at - 1) : at + 1])
                 if our_tool(call.name) == "bash"
             ]
@@ -223,21 +213,15 @@ def _commands(gone: Sequence[Message]) -> dict[str, str]:
     return {command: state for command, state in found.items() if command}
 
 
-def _text(result: Result) -> str:
-    return "".join(part.text for part in result.parts if isinstance(part, Text))
-
-
-def _state(told: str, result: Result | None = None) -> str:
-    """How a command ended. A result that was removed does not tell any more; one of ours says that it never ran."""
-    if ended := STATE.findall(told):
-        return str(ended[-1])
-    if told.startswith(REMOVED.partition(":")[0]):
-        return "failed, result removed" if result and result.error else "result removed"
-    if told == INTERRUPTED:
+def _state(result: Result) -> str:
+    """Return how a command ended. A result that was removed does not tell; one of ours says that it never ran."""
+    if result.cause == "removed":
+        return "failed, result removed" if result.error else "result removed"
+    if result.cause == "interrupted" and result.harness:
         return "interrupted"
-    if result and result.error:
+    if result.error:
         return "not run" if result.harness else "failed"
-    return "ok"
+    return result.ended or "ok"
 
 
 def _one_line(command: str) -> str:

@@ -235,12 +235,13 @@ class TitleSet(Event, frozen=True, kw_only=True):
 class PrefixReset(Event, frozen=True, kw_only=True):
     """From here on a request need not extend the one before it. `keep` messages of the history remain.
 
-    With `era` they are those of an earlier state: see `History.eras`.
+    With `era` they are those of an earlier state: see `History.eras`. With `turn` the user went back to before it.
     """
 
     cause: str
     keep: int | None = None
     era: int | None = None
+    turn: int = 0
 
 
 class Compacted(Event, frozen=True, kw_only=True):
@@ -270,11 +271,21 @@ class Pinned(Event, frozen=True, kw_only=True):
     off: bool = False
 
 
+class BudgetSet(Event, frozen=True, kw_only=True):
+    """The user has said what the session may cost in US dollars; 0 is no limit."""
+
+    dollars: float
+
+
 class Noticed(Event, frozen=True, kw_only=True):
-    """With `budget`, a person has said what the session may cost in US dollars; 0: whatever it takes."""
+    """A text for the user. The `kind` is `waiting` if it only says that the server has not answered yet.
+
+    Earlier versions wrote a notice with `budget` in place of `BudgetSet`.
+    """
 
     text: str
     level: Level = "info"
+    kind: str = ""
     budget: float | None = None
 
 
@@ -377,6 +388,7 @@ ENTRY_TYPES: dict[str, type[Event]] = {
     "reset": PrefixReset,
     "compaction": Compacted,
     "pin": Pinned,
+    "budget": BudgetSet,
     "note": Noticed,
     "partial": PartialSaved,
     "end": TurnEnded,

@@ -9,13 +9,24 @@ from overt.core.redaction import Exact
 OriginKind = Literal["file", "flag", "environment", "user", "model", "tool", "summary", "harness"]
 
 
+LABEL = "[overt] "
+"""What a text of our own begins with, so that the model sees who speaks."""
+
+
 class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`where` is a path, a flag or a call id; `hash` the SHA-256 of the whole source when it is a file."""
+    """`where` is a path, a flag or a call id, or the occasion of a message of ours; `hash` is the SHA-256 of the whole
+    source if it is a file.
+
+    The first `label` characters of the text only introduce it to the model. `detail` is what else is known of the
+    source: the value of an environment fact, how a typed command ended, or `rules` for a file of instructions.
+    """
 
     kind: OriginKind
     where: Exact = ""
     lines: str = ""
     hash: Exact = ""
+    label: int = 0
+    detail: str = ""
 
 
 class Fragment(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,3 +43,8 @@ STEERED = Origin(kind="user", where="steered")
 """Said while a turn ran, so that it belongs to the prompt before it."""
 MODEL = Origin(kind="model")
 HARNESS = Origin(kind="harness")
+
+
+def own_origin(where: str) -> Origin:
+    """Origin of a message of ours, whose text begins with the label; `where` is its occasion, as in `nudge`."""
+    return Origin(kind="harness", where=where, label=len(LABEL))

@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.events import (
+    BudgetSet,
     Compacted,
     Event,
-    Noticed,
     Pinned,
     PrefixReset,
     Replied,
@@ -28,9 +28,6 @@ from overt.core.views import Failure, Todo
 INTERRUPTED = (
     "[overt] Interrupted before it finished: the call may or may not have taken effect. Check before relying on it."
 )
-
-DENIED = "The user denied this call"
-"""How the refusal of a call begins that the user denied; behind a colon stands the reason, if there is one."""
 
 ALONG = ("file", "environment")
 """Origins of what the program put before a prompt."""
@@ -106,8 +103,8 @@ def fold(history: History, event: Event) -> History:
             return replace(
                 history, messages=_compacted(history.messages, event), eras=(*history.eras, history.messages)
             )
-        case Noticed(budget=float(limit)):
-            return replace(history, spend_limit=limit)
+        case BudgetSet(dollars=dollars):
+            return replace(history, spend_limit=dollars)
         case TitleSet(title=title, model=model) if title and not (model and history.named):
             return replace(history, title=title, named=not model)
         case Pinned(text=text, off=off):
@@ -154,7 +151,7 @@ def _interrupted(call: Call, printed: str) -> ToolFinished:
     before = f"{printed.rstrip()}\n" if printed.strip() else ""
     text = Text(text=f"{before}{INTERRUPTED}")
     return ToolFinished(
-        result=Result(call_id=call.id, parts=(text,), error=True, harness=not before),
+        result=Result(call_id=call.id, parts=(text,), error=True, harness=not before, cause="interrupted"),
         view=Failure(text=f"{before}interrupted"),
         code="interrupted",
     )
@@ -190,8 +187,8 @@ def _pruned(message: Message, gone: frozenset[str], text: str) -> Message:
 
 def _emptied(result: Result, text: str) -> Result:
     """`{characters}` in the text becomes the length of what left."""
-    length = sum(len(part.text) for part in result.parts if isinstance(part, Text))
-    return replace(result, parts=(Text(text=text.replace("{characters}", str(length))),), harness=True)
+    note = text.replace("{characters}", str(len(result.text())))
+    return replace(result, parts=(Text(text=note),), harness=True, cause="removed", reason="")
 
 
 def _append(history: History, message: Message) -> History:

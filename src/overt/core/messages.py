@@ -4,10 +4,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.core.fragments import Origin
+from overt.core.fragments import LABEL, Origin, own_origin
 from overt.core.redaction import Exact, JsonText, Seal, ToolName
 
 Role = Literal["user", "assistant", "tool"]
+ResultCause = Literal["", "denied", "repeated", "interrupted", "removed"]
+"""Why a result is none of a tool: not allowed, refused as a repetition, cut off, or taken out to make room."""
 
 
 class Text(Struct, frozen=True, kw_only=True, tag="text"):
@@ -44,12 +46,23 @@ class Call(Struct, frozen=True, kw_only=True, tag="call"):
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="result"):
-    """The answer to one call: `parts` hold what the model reads. `harness`: it is ours, the tool had no say in it."""
+    """The answer to one call: `parts` hold what the model reads. `harness`: it is ours, the tool had no say in it.
+
+    `cause` says why it is not what a tool usually returns; `reason` is what the user said when they denied the call.
+    `ended` is how a command ended, unless well: `exit code 1`. `unchanged`: the files were already as asked for.
+    """
 
     call_id: Exact
     parts: tuple[Text | Image | Document, ...]
     error: bool = False
     harness: bool = False
+    cause: ResultCause = ""
+    reason: str = ""
+    ended: str = ""
+    unchanged: bool = False
+
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
 
 
 Part = Text | Image | Document | Reasoning | Call | Result
@@ -64,8 +77,17 @@ class Message(Struct, frozen=True, kw_only=True):
         """The plain text of the message, without reasoning, calls or results."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
+    def shown(self) -> str:
+        """Return the text for people: without the label that tells the model who speaks."""
+        return self.text()[self.origin.label :]
+
     def calls(self) -> tuple[Call, ...]:
         return tuple(part for part in self.parts if isinstance(part, Call))
+
+
+def own_message(text: str, occasion: str) -> Message:
+    """Return a message of ours to the model, as in `nudge`: the label goes before the text."""
+    return said(f"{LABEL}{text}", origin=own_origin(occasion))
 
 
 def said(text: str, *, role: Role = "user", origin: Origin) -> Message:

@@ -16,7 +16,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """The model's text and the person's view, together. `parts` are images or documents for the model.
 
     `blocked` is what the sandbox refused a program, so that running it with wider access can be offered.
-    `repaired` says what the tool had to put right in what the model asked for.
+    `repaired` says what the tool had to put right in what the model asked for. `ended` and `unchanged` as in `Result`.
     """
 
     text: str
@@ -24,6 +24,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     parts: tuple[Image | Document, ...] = ()
     blocked: Blocked | None = None
     repaired: str = ""
+    ended: str = ""
+    unchanged: bool = False
 
 
 class Arguments(Protocol):

@@ -7,6 +7,7 @@ from msgspec import Struct
 from overt.core.effects import Blocked
 from overt.core.errors import ToolError
 from overt.core.events import Emit, PermissionDecided
+from overt.core.fragments import LABEL
 from overt.core.ports import BOXED, Profile
 from overt.core.tool import Outcome, Tool
 from overt.engine.permissions import Permissions
@@ -44,10 +45,11 @@ class CallRequest(Struct, frozen=True, kw_only=True):
 class Decision(Struct, frozen=True, kw_only=True):
     """Whether a call may run, who decided it and why.
 
-    `refusal` is what the model reads of a denial; `failure` is the error of a call whose preview failed, so that nobody
-    was asked about it. `box` is the sandbox profile of its programs, `note` what the model reads after the result.
-    `remembered` are the rules that an answer has stored, `allowed_by` the flags or settings that would have allowed a
-    call which was denied because nobody could be asked.
+    `refusal` is what the model reads of a denial, after `label`, which is empty if the text begins with it already.
+    `denial_reason` is what the user said when they denied the call. `failure` is the error of a call whose preview
+    failed, so that nobody was asked about it. `box` is the sandbox profile of its programs, `note` what the model reads
+    after the result. `remembered` are the rules that an answer has stored, `allowed_by` the flags or settings that
+    would have allowed a call which was denied because nobody could be asked.
     """
 
     action: Literal["allow", "deny"]
@@ -58,6 +60,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     remembered: str = ""
     allowed_by: tuple[str, ...] = ()
     refusal: str = ""
+    label: str = LABEL
+    denial_reason: str = ""
     failure: ToolError | None = None
     box: Profile = BOXED
     note: str = ""

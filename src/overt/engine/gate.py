@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from overt.core.effects import Blocked, Effect
 from overt.core.errors import ToolError
 from overt.core.events import Emit, Noticed
-from overt.core.history import DENIED
 from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
 from overt.core.settings import Mode
 from overt.core.tool import Outcome
@@ -83,6 +82,7 @@ class Gate:
             remembered=remembered,
             allowed_by=_ways_to_allow(verdict, request.tool.name) if denied and by != "person" else (),
             refusal=describe_refusal(verdict, answer, by) if denied else "",
+            denial_reason=answer.reason if denied and by == "person" else "",
             box=self.permissions.profile(
                 request.subject, reading=not request.changes, network=case.lacks_network and by == "person"
             ),
@@ -185,6 +185,6 @@ def _ways_to_allow(verdict: Verdict, tool: str) -> tuple[str, ...]:
 def describe_refusal(verdict: Verdict, answer: Answer, by: str) -> str:
     """Return what the model reads of a denial."""
     if by == "person":
-        return f"{DENIED}{f': {answer.reason}' if answer.reason else '.'}"
+        return f"The user denied this call{f': {answer.reason}' if answer.reason else '.'}"
     reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)
     return f"Denied ({verdict.rule}, {verdict.origin}): {'. '.join(reasons)}"

@@ -5,11 +5,11 @@ Text steers at the next step, or waits for the next turn.
 
 from collections import deque
 
-from overt.core.fragments import HARNESS, STEERED
-from overt.core.messages import Message, said
+from overt.core.fragments import STEERED
+from overt.core.messages import Message, own_message, said
 
 NEAR_LIMIT = (
-    "[overt] {used} of the {limit} steps that this turn may take are used. Finish what matters most, and leave the "
+    "{used} of the {limit} steps that this turn may take are used. Finish what matters most, and leave the "
     "work in a state that can be handed over."
 )
 
@@ -40,7 +40,7 @@ class Inbox:
             return []
         used = -(-4 * limit // 5)
         near = step == used + 1 <= limit
-        notices = [said(NEAR_LIMIT.format(used=used, limit=limit), origin=HARNESS)] if near else []
+        notices = [own_message(NEAR_LIMIT.format(used=used, limit=limit), "steps")] if near else []
         return [*(said(text, origin=STEERED) for text in self.steering()), *notices]
 
     def has_steering(self) -> bool:

@@ -2,8 +2,7 @@
 
 from overt.core.effects import EndedJob
 from overt.core.events import Noticed, UserSpoke
-from overt.core.fragments import HARNESS
-from overt.core.messages import said
+from overt.core.messages import own_message
 from overt.engine.agent import Agent
 from overt.lib.catalogue import say
 
@@ -15,7 +14,7 @@ def announce_ended_jobs(agent: Agent, *, steered: bool) -> list[UserSpoke | Noti
     events: list[UserSpoke | Noticed] = []
     for ended in agent.hands.ended_jobs():
         job, command = ended.job, _one_line(ended.job.command)
-        message = said(f"[overt] {_describe(ended)}", origin=HARNESS)
+        message = own_message(_describe(ended), "job")
         events.append(UserSpoke(agent=agent.path, message=message, steered=steered))
         if job.state == "stopped":
             notice = say("jobs.was_stopped", id=job.id, command=command)

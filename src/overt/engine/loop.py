@@ -8,9 +8,8 @@ from collections.abc import Callable
 from itertools import count
 
 from overt.core.events import Emit, Noticed, TurnEnded, UserSpoke
-from overt.core.fragments import HARNESS
 from overt.core.history import History
-from overt.core.messages import said
+from overt.core.messages import own_message
 from overt.engine.agent import Agent
 from overt.engine.ask import ask
 from overt.engine.inbox import Inbox
@@ -19,9 +18,9 @@ from overt.engine.tool_calls import run_calls
 from overt.lib.catalogue import say
 from overt.repair.storm import Storm
 
-NUDGE = "[overt] The last reply was empty. Go on with the task, or say in words that it is done."
+NUDGE = "The last reply was empty. Go on with the task, or say in words that it is done."
 LIMIT = (
-    "[overt] This turn has reached its step limit: answer now, without calls, with a summary of what is done, "
+    "This turn has reached its step limit: answer now, without calls, with a summary of what is done, "
     "what is not, and what to do next. The user's next message lifts the limit."
 )
 CUT = {"length": "turn.cut", "filter": "turn.filtered"}
@@ -44,9 +43,9 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
         elif not text.strip():
             storm.empty()
             if not storm.over():
-                _tell_model(agent, NUDGE, emit)
+                _tell_model(agent, "nudge", NUDGE, emit)
         elif objection := await _find_objection(agent, history()):
-            _tell_model(agent, objection, emit)
+            _tell_model(agent, "objection", objection, emit)
         elif step == limit or not inbox.has_steering():  # what the user typed too late opens the next turn
             if reply.finish in CUT:
                 emit(Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning"))
@@ -57,7 +56,7 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
 
     if agent.purse and (refusal := agent.purse.look(history()).refusal):
         return TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=limit)
-    _tell_model(agent, LIMIT, emit)
+    _tell_model(agent, "limit", LIMIT, emit)
     summary = await ask(agent, history, emit, final=True)
     return TurnEnded(agent=agent.path, reason="limit", text=summary.message.text(), steps=limit)
 
@@ -89,5 +88,5 @@ async def _find_objection(agent: Agent, history: History) -> str:
     return ""
 
 
-def _tell_model(agent: Agent, text: str, emit: Emit) -> None:
-    emit(UserSpoke(agent=agent.path, message=said(text, origin=HARNESS)))
+def _tell_model(agent: Agent, occasion: str, text: str, emit: Emit) -> None:
+    emit(UserSpoke(agent=agent.path, message=own_message(text, occasion)))

@@ -82,7 +82,8 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
                 case RetryDelta(attempt=attempt, wait=wait, reason=reason):
                     emit(Retried(agent=path, attempt=attempt, wait=wait, reason=reason))
                 case WaitDelta(seconds=seconds):
-                    emit(Noticed(agent=path, text=say("turn.waiting", seconds=round(seconds)), level="warning"))
+                    text = say("turn.waiting", seconds=round(seconds))
+                    emit(Noticed(agent=path, text=text, level="warning", kind="waiting"))
                 case Reply():
                     from overt.repair.scavenge import scavenge  # late: 6 ms
 

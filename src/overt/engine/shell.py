@@ -14,7 +14,6 @@ from overt.engine.attempt import attempt
 from overt.repair.mend import mend
 
 TYPED = Origin(kind="user", where="!")
-RAN = Origin(kind="tool", where="!")
 
 
 async def run_command(agent: Agent, command: str, bash: Tool, emit: Emit) -> TurnEnded:
@@ -27,16 +26,18 @@ async def run_command(agent: Agent, command: str, bash: Tool, emit: Emit) -> Tur
     request = agent.gate.receive(mend(Call(id=new_id(), name="bash", arguments=arguments), {"bash": bash}))
     emit(ToolStarted(agent=agent.path, call=request.mended.call, effects=("run",), headline=command))
     decision = await agent.gate.decide(request, agent.path, emit, typed=True)
-    text = decision.refusal or (decision.failure.message if decision.failure else "")
+    text, ended = decision.refusal or (decision.failure.message if decision.failure else ""), ""
     if not text:
         try:
             box, limit = Profile(outside=True), agent.result_limit()
             outcome, _ = await attempt(request.mended, agent.hands, report=report, box=box, limit=limit)
-            text = outcome.text
+            text, ended = outcome.text, outcome.ended
         except ToolError as error:
             text = error.message
     output = agent.result_limit().clip(agent.hide(text))
     emit(TextStreamed(agent=agent.path, text=output + "\n"))
-    message = said(f"$ {command}\n{output}", role="assistant", origin=RAN)
+    head = f"$ {agent.hide(command)}\n"
+    origin = Origin(kind="tool", where="!", label=len(head), detail=ended)
+    message = said(f"{head}{output}", role="assistant", origin=origin)
     emit(Replied(agent=agent.path, message=message, finish="stop", usage=Usage()))
     return TurnEnded(agent=agent.path, reason="denied" if decision.refusal else "done", text=output)

@@ -6,6 +6,7 @@ approval shows the files as they are at that moment.
 
 import asyncio
 from time import monotonic
+from typing import Literal
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from overt.core.codec import compact
 from overt.core.errors import ToolError
 from overt.core.events import Emit, Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
+from overt.core.fragments import LABEL
 from overt.core.interrupted import Interrupted
 from overt.core.messages import Call, Result, Text
 from overt.core.tool import Outcome
@@ -34,11 +36,12 @@ async def run_calls(
         mended = mend(call, agent.tools, cut=truncated, flatten=agent.flatten)
         if mended.notes:
             emit(Repaired(agent=agent.path, call_id=call.id, note="; ".join(mended.notes)))
-        problem = mended.error or _hidden(mended) or storm.advice(mended.call.name, _meant(mended))
-        if problem:
+        problem = mended.error or _hidden(mended)
+        repeated = "" if problem else storm.advice(mended.call.name, _meant(mended))
+        if problem or repeated:
             storm.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
             emit(ToolStarted(agent=agent.path, call=mended.call))
-            emit(_refused(agent, call.id, problem, code="invalid"))
+            emit(_refused(agent, call.id, problem or repeated, code="repeated" if repeated else "invalid"))
             continue
         request = agent.gate.receive(mended)
         if request.parallel:
@@ -63,7 +66,8 @@ async def _decide_and_run(agent: Agent, batch: list[CallRequest], storm: Storm, 
             storm.ran(call.name, _meant(request.mended), mutating=False, failed=True)
             emit(_failed(agent, call.id, decision.failure.message, code=decision.failure.code))
         else:
-            emit(_refused(agent, call.id, decision.refusal, code="denied"))
+            denied = _refused(agent, call.id, decision.refusal, code="denied", label=decision.label)
+            emit(replace(denied, result=replace(denied.result, reason=_bounded(agent, decision.denial_reason))))
     places = asyncio.Semaphore(agent.limits.max_parallel)
     async with asyncio.TaskGroup() as tasks:
         for request, decision in allowed:
@@ -120,7 +124,7 @@ def _noted(outcome: Outcome, *notes: str) -> Outcome:
 
 def _finished(agent: Agent, call_id: str, outcome: Outcome, seen: dict[str, str], ms: int) -> ToolFinished:
     text = Text(text=_bounded(agent, outcome.text))
-    result = Result(call_id=call_id, parts=(text, *outcome.parts))
+    result = Result(call_id=call_id, parts=(text, *outcome.parts), ended=outcome.ended, unchanged=outcome.unchanged)
     view = outcome.view
     if isinstance(view, Output | Plain):
         view = replace(view, text=agent.hide(view.text))
@@ -137,10 +141,13 @@ def _failed(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinis
     )
 
 
-def _refused(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinished:
-    """Without the tool: the model and the person see who says so."""
-    failed = _failed(agent, call_id, f"[overt] {message}", code=code)
-    return replace(failed, result=replace(failed.result, harness=True))
+def _refused(
+    agent: Agent, call_id: str, message: str, *, code: Literal["denied", "invalid", "repeated"], label: str = LABEL
+) -> ToolFinished:
+    """Answer a call without running it. The label tells the model, and only the model, that Overt says so."""
+    failed = _failed(agent, call_id, f"{label}{message}", code=code)
+    result = replace(failed.result, harness=True, cause="" if code == "invalid" else code)
+    return replace(failed, result=result, view=Failure(text=_bounded(agent, message)))
 
 
 def _meant(mended: Mended) -> str:

@@ -9,13 +9,12 @@ is told again.
 import os
 from collections.abc import Iterable, Mapping
 
-from overt.core.fragments import Fragment, Origin
+from overt.core.fragments import LABEL, Fragment, Origin
 from overt.core.messages import Message, said
 from overt.core.settings import Action, Mode
 from overt.lib.regular import read_regular
 
 NO_VALUE = "none"
-CHANGED = "[overt] {name} is now: {value}"
 NO_CHANGES = "change nothing. Edits are refused and commands leave no changes"
 MODES: dict[Mode, str] = {
     "review": "the user approves edits and commands first",
@@ -121,17 +120,17 @@ def known_facts(system: Iterable[Fragment], messages: Iterable[Message]) -> dict
     facts = {name: value for name, separator, value in pairs if separator}
     for message in messages:
         if message.origin.kind == "environment":
-            name = message.origin.where
-            head, text = CHANGED.format(name=name, value=""), message.text()
-            if text.startswith(head):
-                facts[name] = text.removeprefix(head)
+            facts |= {message.origin.where: message.origin.detail} if message.origin.detail else {}
     return facts
 
 
 def announce_changes(known: Mapping[str, str], facts: Mapping[str, str]) -> tuple[Message, ...]:
     """One line for each fact that is not as the model knows it."""
     return tuple(
-        said(CHANGED.format(name=name, value=value), origin=Origin(kind="environment", where=name))
+        said(
+            f"{LABEL}{name} is now: {value}",
+            origin=Origin(kind="environment", where=name, label=len(LABEL), detail=value),
+        )
         for name in dict.fromkeys((*facts, *known))
         if (value := facts.get(name) or NO_VALUE) != (known.get(name) or NO_VALUE)
     )

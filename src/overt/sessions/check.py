@@ -34,6 +34,7 @@ LOST: dict[str, str] = {
     "reset": "a rewind or a reset: messages that had been taken back stand again",
     "compaction": "a compaction: the messages it had summed up stand again",
     "pin": "a pin",
+    "budget": "a spending limit that the user had set",
     "note": "a notice",
     "partial": "a copy of what was streaming",
     "end": "how a turn ended and what it cost",

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from overt.core.codec import decode, encode
 from overt.core.errors import SessionError
 from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, Unknown
+from overt.sessions.upgrade import UPGRADES, upgrade
 
 VERSION = 1
 
@@ -157,7 +158,13 @@ def _decoder(kind: bytes) -> tuple[Callable[[bytes], Entry[Any]], str]:
     name = kind.decode()
     cls = ENTRY_TYPES[name]
     decoder: Decoder[Entry[Any]] = Decoder(Entry[cls])  # type: ignore[valid-type]
-    return READERS.setdefault(kind, (decoder.decode, name))
+    read = decoder.decode if cls not in UPGRADES else lambda line: _upgraded(decoder.decode(line))
+    return READERS.setdefault(kind, (read, name))
+
+
+def _upgraded(entry: Entry[Any]) -> Entry[Any]:
+    event = upgrade(entry.data)
+    return entry if event is entry.data else replace(entry, data=event)
 
 
 def _foreign(line: bytes) -> Entry[Any]:
@@ -168,7 +175,7 @@ def _foreign(line: bytes) -> Entry[Any]:
     cls = ENTRY_TYPES.get(entry.type)
     if cls is not None:
         try:
-            return replace(entry, data=decode(encode(entry.data), type=cls))
+            return _upgraded(replace(entry, data=decode(encode(entry.data), type=cls)))
         except ValueError:
             pass  # another shape of a type we know: kept as it stands, like a type we do not know
     return replace(entry, data=Unknown(type=entry.type, data=entry.data))

@@ -10,7 +10,8 @@ MAX_RANGES = 6
 
 def changed(diffs: tuple[FileDiff, ...], note: str = "") -> Outcome:
     """One line for each file: what happened to it, how many lines came and went, and where they are now."""
-    return Outcome(text="\n".join(f"{_happened(diff)}{note}" for diff in diffs), view=Diffs(files=diffs))
+    text = "\n".join(f"{_happened(diff)}{note}" for diff in diffs)
+    return Outcome(text=text, view=Diffs(files=diffs), unchanged=all(diff.change == "unchanged" for diff in diffs))
 
 
 def _happened(diff: FileDiff) -> str:

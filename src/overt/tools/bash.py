@@ -49,6 +49,7 @@ def _finished(args: Args, ran: Ran) -> Outcome:
         text="\n".join(lines) or "(no output)",
         view=Output(command=args.command, text=text, code=ran.code, note=shown),
         blocked=ran.blocked,
+        ended=note,
     )
 
 

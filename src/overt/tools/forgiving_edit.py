@@ -7,11 +7,12 @@ because a model of this size does not find its way back from there.
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from overt.core.effects import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
-from overt.core.views import Diffs, FileDiff
+from overt.core.views import FileDiff
 from overt.lib.parses import parse_error
 from overt.tools._forgive import readings
 from overt.tools._words import changed
@@ -41,7 +42,7 @@ async def edit(args: Args, files: WriteFiles) -> Outcome:
         if not trouble:
             diffs = await files.change([Change(path=args.path, content=text, base=found.hash)])
             outcome = changed(diffs)
-            return Outcome(text=f"{outcome.text}\n{_lines(diffs)}".strip(), view=Diffs(files=diffs), repaired=note)
+            return replace(outcome, text=f"{outcome.text}\n{_lines(diffs)}".strip(), repaired=note)
         first = first or trouble
     advice = "Give whole lines in old and new, with their indentation."
     if not args.old.strip():

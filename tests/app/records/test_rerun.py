@@ -31,12 +31,13 @@ from overt.core.events import (
 )
 from overt.core.fragments import HARNESS, MODEL
 from overt.core.messages import said
-from overt.engine.loop import NUDGE
+from overt.engine.loop import NUDGE as NUDGE_TEXT
 from overt.sessions.entries import Entry
 from overt.sessions.load import load
 
 Entries = tuple[Entry[Event], ...]
 Follow = Callable[[Conversation, Event], None]
+NUDGE = f"[overt] {NUDGE_TEXT}"
 
 
 class Recorder:

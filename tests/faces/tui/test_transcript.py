@@ -21,6 +21,7 @@ from tests.faces.tui.transcript_kit import (
 )
 
 from overt.core.events import (
+    BudgetSet,
     Compacted,
     Event,
     ModeSet,
@@ -39,13 +40,13 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, STEERED, USER, Origin
+from overt.core.fragments import STEERED, USER, Origin, own_origin
 from overt.core.messages import Reasoning, Result, Text, said
 from overt.core.ports import Answer
 from overt.core.usage import Usage
 from overt.core.views import Diffs, Excerpt, Failure, FileDiff, Output, Plain
 from overt.engine.gate import describe_refusal
-from overt.engine.shell import RAN, TYPED
+from overt.engine.shell import TYPED
 from overt.faces.tui.rows import Span
 from overt.faces.tui.transcript import Transcript
 from overt.lib.catalogue import say
@@ -53,6 +54,8 @@ from overt.safety.policy import Verdict
 
 DIFF = Diffs(files=(FileDiff(path="a.py", diff="@@ -1 +1 @@\n-old\n+new\n", change="updated", added=1, removed=1),))
 FILE = Origin(kind="file", where="calc.py", lines="1-20")
+
+RAN = Origin(kind="tool", where="!", label=len("$ make\n"))
 
 
 def spoke(words: str, origin: Origin = USER, *, steered: bool = False) -> UserSpoke:
@@ -141,7 +144,9 @@ def test_what_goes_along_with_a_prompt_stands_below_it() -> None:
 
 def test_steering_and_the_words_of_the_house_are_told_from_a_prompt() -> None:
     assert printed(made(), spoke("stop that", STEERED, steered=True)) == ["› stop that (steering)"]
-    assert printed(made(), spoke("[overt] The last reply was empty.", HARNESS)) == ["· The last reply was empty."]
+    assert printed(made(), spoke("[overt] The last reply was empty.", own_origin("nudge"))) == [
+        "· The last reply was empty."
+    ]
 
 
 def test_a_long_prompt_is_shown_by_its_beginning() -> None:
@@ -157,7 +162,9 @@ def test_a_long_prompt_is_shown_by_its_beginning() -> None:
         ((Noticed(text="so it is"),), ["· so it is"]),
         ((Noticed(text="careful", level="warning"),), ["! careful"]),
         ((Noticed(text="broken", level="error"),), ["✗ broken"]),
-        ((Noticed(text=say("turn.waiting", seconds=30), level="warning"),), []),
+        ((Noticed(text="any words", level="warning", kind="waiting"),), []),
+        ((BudgetSet(dollars=2.5),), ["· " + say("budget.set", bound="$2.50")]),
+        ((BudgetSet(dollars=0.0),), ["· " + say("budget.off")]),
         ((Repaired(call_id="c1", note="quotes closed"),), ["· repaired: quotes closed"]),
         ((PrefixReset(cause="retry"),), ["· The context starts anew: retry."]),
         ((TodoSet(items=()), ToolProgressed(call_id="c1", text="x"), Retried(attempt=1, wait=1, reason="x")), []),
@@ -237,17 +244,15 @@ def test_a_change_that_was_approved_is_not_shown_twice() -> None:
 
 @pytest.mark.parametrize(("reason", "told"), [("", "  You said no."), ("not now", "  You said no: not now")])
 def test_a_refusal_is_told_as_the_persons_own(reason: str, told: str) -> None:
-    verdict = Verdict(action="ask", rule="review", origin="mode", by="mode", why="it writes")
-    for_model = "[overt] " + describe_refusal(verdict, Answer(choice="deny", reason=reason), "person")
     decided = PermissionDecided(call_id="c1", verdict="deny", rule="review", origin="mode", by="person", reason="x")
-    ended = finished(Failure(text=for_model), error=True, code="denied")
+    denied = Result(call_id="c1", parts=(), error=True, harness=True, cause="denied", reason=reason)
+    ended = ToolFinished(result=denied, view=Failure(text="The user denied this call: by other words"), code="denied")
     assert printed(made(), started("bash", "rm x"), decided, ended) == ["⊘ bash  rm x", told]
 
 
 def test_what_a_rule_refused_names_the_rule() -> None:
     verdict = Verdict(action="deny", rule="bash(rm *)", origin="overt.toml", by="rule", why="no removing")
-    for_model = "[overt] " + describe_refusal(verdict, Answer(choice="deny"), "rule")
-    ended = finished(Failure(text=for_model), error=True, code="denied")
+    ended = finished(Failure(text=describe_refusal(verdict, Answer(choice="deny"), "rule")), error=True, code="denied")
     assert printed(made(), started("bash", "rm x"), ended) == [
         "⊘ bash  rm x",
         "  Denied (bash(rm *), overt.toml): no removing",
@@ -272,7 +277,11 @@ def test_a_command_that_the_person_typed_shows_its_output_and_no_usage() -> None
         spoke("!make", TYPED),
         started("bash", "make"),
         text(output + "\n"),
-        Replied(message=said(f"$ make\n{output}", role="assistant", origin=RAN), finish="stop", usage=Usage()),
+        Replied(
+            message=said(f"$ make\n{output}", role="assistant", origin=RAN),
+            finish="stop",
+            usage=Usage(),
+        ),
         TurnEnded(reason="done"),
     )
     assert shown == [

@@ -3,14 +3,16 @@
 from tests.faces.tui.transcript_kit import call, finished, lines, made, printed, replied, sent, started
 
 from overt.core.events import Event, ModeSet, Noticed, PartialSaved, Replied, TurnEnded, UserSpoke
-from overt.core.fragments import USER
+from overt.core.fragments import USER, Origin
 from overt.core.history import History, fold_all, heal
 from overt.core.messages import Reasoning, Text, said
 from overt.core.usage import Usage
 from overt.core.views import Excerpt, Output
-from overt.engine.shell import RAN, TYPED
+from overt.engine.shell import TYPED
 from overt.faces.tui.transcript import ROWS
 from overt.sessions.entries import Entry, kind_of
+
+RAN = Origin(kind="tool", where="!", label=len("$ make\n"))
 
 
 def entries(*turns: tuple[Event, ...]) -> list[Entry[Event]]:
@@ -126,7 +128,11 @@ def test_a_command_from_disk_shows_its_output() -> None:
         (
             UserSpoke(message=said("!make", origin=TYPED)),
             started("bash", "make"),
-            Replied(message=said("$ make\nbuilt\n", role="assistant", origin=RAN), finish="stop", usage=Usage()),
+            Replied(
+                message=said("$ make\nbuilt\n", role="assistant", origin=RAN),
+                finish="stop",
+                usage=Usage(),
+            ),
             TurnEnded(reason="done"),
         ),
     )

@@ -20,7 +20,7 @@ from overt.context.assemble import Assembler
 from overt.core.errors import ProviderError
 from overt.core.events import Event, PrefixSet, Replied, RequestSent, ToolFinished, ToolStarted, TurnEnded, UserSpoke
 from overt.core.history import History, fold
-from overt.core.messages import Call, Message
+from overt.core.messages import Call, Message, Result
 from overt.core.requests import Request
 from overt.core.settings import Limits
 from overt.core.tool import Tool
@@ -213,7 +213,7 @@ class Looping:
     def _finished(self, event: ToolFinished) -> None:
         """What was interrupted was answered by the conversation, not by the loop."""
         then = self._step().outcomes.get(event.result.call_id)
-        if then and then.code != "interrupted" and then.result != event.result:
+        if then and then.code != "interrupted" and _read_by_model(then.result) != _read_by_model(event.result):
             self._differ(f"the call {event.result.call_id} comes to something else")
 
     def _ended(self, event: TurnEnded) -> None:
@@ -226,6 +226,10 @@ class Looping:
 
     def _differ(self, what: str) -> None:
         self.unlike = self.unlike or (self._step(), what, None)
+
+
+def _read_by_model(result: Result) -> tuple[object, ...]:
+    return result.parts, result.error
 
 
 def flattened(opening: PrefixSet) -> bool:

@@ -24,7 +24,7 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, STEERED
+from overt.core.fragments import STEERED, own_origin
 from overt.core.history import INTERRUPTED, History
 from overt.core.messages import Document, Image, Message, Part, Reasoning, Text
 from overt.core.ports import BOXED, Change, Journal, Loan, Looked, Profile, SandboxState, Survey, Wire
@@ -34,14 +34,11 @@ from overt.core.tool import Outcome, Tool
 from overt.core.usage import Usage
 from overt.engine.decision import CallRequest, Decision, read_request
 from overt.engine.inbox import Inbox
-from overt.engine.loop import LIMIT, NUDGE
 from overt.engine.permissions import Permissions, Terms
 from overt.repair.mend import Mended
 from overt.safety.policy import Sight
 from overt.sessions.entries import Entry
 
-LABEL = "[overt] "
-"""What the loop puts before a refusal of its own."""
 STOPPED = "replay"
 """The kind of the error with which a replay leaves the loop where the record ends."""
 
@@ -70,13 +67,10 @@ class Recorded(Struct, frozen=True, kw_only=True):
         spoken = (event for event in self.before if isinstance(event, UserSpoke) and event.steered)
         return tuple(event.message for event in spoken if event.message.origin != STEERED)
 
-    def doubt(self) -> str:
-        """Why the answer before this step was not believed."""
-        first = next((event for event in self.before if isinstance(event, UserSpoke)), None)
-        if first is None or first.message.origin != HARNESS or first.steered:
-            return ""
-        text = first.message.text()
-        return "" if text in (LIMIT, NUDGE) else text
+    def objection(self) -> str:
+        """Return the objection to the answer before this step, or an empty string if it was accepted."""
+        first = next((event.message for event in self.before if isinstance(event, UserSpoke)), None)
+        return first.shown() if first and first.origin == own_origin("objection") else ""
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
@@ -262,15 +256,11 @@ def replayed(tools: Mapping[str, Tool]) -> dict[str, Tool]:
 async def _again(_: Any, *, recorded: ToolFinished | None) -> Outcome:
     if recorded is None:
         raise ToolError(INTERRUPTED, code="interrupted")
-    if recorded.result.error:
-        raise ToolError(told(recorded), code=recorded.code)
-    more = tuple(part for part in recorded.result.parts if isinstance(part, Image | Document))
-    return Outcome(text=told(recorded), view=recorded.view, parts=more)
-
-
-def told(outcome: ToolFinished) -> str:
-    """What the model read of it."""
-    return "".join(part.text for part in outcome.result.parts if isinstance(part, Text))
+    result = recorded.result
+    if result.error:
+        raise ToolError(result.text(), code=recorded.code)
+    more = tuple(part for part in result.parts if isinstance(part, Image | Document))
+    return Outcome(text=result.text(), view=recorded.view, parts=more, ended=result.ended, unchanged=result.unchanged)
 
 
 class RecordedGate:
@@ -293,9 +283,9 @@ class RecordedGate:
         if decided:
             emit(decided)
         if done and (done.result.harness or done.code == "denied"):
-            return Decision(action="deny", refusal=told(done).removeprefix(LABEL))
+            return Decision(action="deny", refusal=done.result.text(), label="", denial_reason=done.result.reason)
         if done and decided is None and done.result.error:
-            return Decision(action="deny", failure=ToolError(told(done), code=done.code))
+            return Decision(action="deny", failure=ToolError(done.result.text(), code=done.code))
         return Decision(action="allow")
 
     def blocked(self, request: CallRequest, box: Profile, outcome: Outcome) -> Blocked | None:
@@ -324,7 +314,7 @@ class RecordedLead:
 
     async def find_objection(self, history: History) -> str:
         coming = self._coming()
-        return coming.doubt() if coming else ""
+        return coming.objection() if coming else ""
 
     def forget(self) -> None:
         """What went along with a prompt is in the record."""

@@ -11,7 +11,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.app.budget_notice import describe_budget
 from overt.core.events import (
+    BudgetSet,
     Compacted,
     Event,
     ModelSet,
@@ -295,6 +297,8 @@ def _note(event: Event) -> str:
             return say("export.unpinned" if off else "export.pinned", text=text)
         case Restored(way=way, paths=paths):
             return say("export.restored", way=way, paths=", ".join(paths))
+        case BudgetSet():
+            return describe_budget(event)
         case Noticed(text=text):
             return text
         case _:

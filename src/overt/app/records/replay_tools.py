@@ -19,7 +19,7 @@ from overt.app.capabilities import Capabilities
 from overt.app.compact import small_limits
 from overt.app.options import Options
 from overt.app.records._looping import flattened, tools_of
-from overt.app.records._recorded import Recorded, stretch, told
+from overt.app.records._recorded import Recorded, stretch
 from overt.app.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
@@ -45,6 +45,7 @@ MOST_BYTES, MOST_FILES = 512 * 1024 * 1024, 50_000
 SHOWN_BYTES, SHOWN_TOKENS = 2000, 600
 
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
+NOT_RUN = ("invalid", "repeated")
 
 Likeness = Literal["same", "differs", "skipped"]
 
@@ -154,11 +155,11 @@ class _Running:
             return "it was interrupted"
         if then.code == "denied" or (verdict and verdict.verdict == "deny"):
             return "it was denied"
-        if verdict is None and then.code != "invalid":
+        if verdict is None and then.code not in NOT_RUN:
             return "nobody had allowed it"
         if HIDDEN in call.arguments:
             return "a secret was taken out of it"
-        if then.code == "invalid":
+        if then.code in NOT_RUN:
             return "it was not run"
         if call.name == "jobs" or "run_in_background" in call.arguments:
             return "what runs in the background is not the same twice"
@@ -178,7 +179,7 @@ class _Running:
         return result_limit(window, limits, family=family_of(opening.model))
 
     def _compared(self, place: Again, then: ToolFinished, text: str, opening: PrefixSet) -> Again:
-        now, before = self._clean(text).replace(self._scratch, self._workspace), KEPT_IN.sub(HINT, told(then))
+        now, before = self._clean(text).replace(self._scratch, self._workspace), KEPT_IN.sub(HINT, then.result.text())
         if before in (now, self._limit(opening).clip(now)):
             return replace(place, state="same")
         diff = file_diff("", before, now).diff

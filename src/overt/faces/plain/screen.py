@@ -4,6 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.events import (
+    BudgetSet,
     CallStreamed,
     Compacted,
     Event,
@@ -79,6 +80,10 @@ def reduce(screen: Screen, event: Event) -> Screen:
             return _line(screen, ink.dim(again))
         case Noticed(text=text):
             return _line(screen, ink.dim(hanging(text)))
+        case BudgetSet():
+            from overt.app.budget_notice import describe_budget  # late: 0.5 ms
+
+            return _line(screen, ink.dim(describe_budget(event)))
         case Compacted(usage=usage):
             from overt.app import compacted  # late: 0.5 ms
 

@@ -1,6 +1,6 @@
 """What is told in a line or two: notices, repairs, what was remembered, and how a turn ended."""
 
-from overt.core.events import Compacted, Event, Noticed, PermissionDecided, PrefixReset, Repaired, TurnEnded
+from overt.core.events import BudgetSet, Compacted, Event, Noticed, PermissionDecided, PrefixReset, Repaired, TurnEnded
 from overt.faces.tui.rows import Row
 from overt.faces.tui.views import words_rows
 from overt.faces.tui.words import count, duration, money
@@ -12,7 +12,7 @@ NOTICES = {"info": ("· ", "dim"), "warning": ("! ", "warn"), "error": ("✗ ", 
 def noted_rows(event: Event, room: int) -> list[Row]:
     """Of an event that changes nothing on the screen but that a person should know of."""
     match event:
-        case Noticed(text=text, level=level) if not _still_waiting(text):
+        case Noticed(text=text, level=level, kind=kind) if kind != "waiting":  # the live region counts the seconds
             mark, style = NOTICES[level]
             return words_rows(text, room, style, mark=mark)
         case Repaired(note=note):
@@ -23,6 +23,10 @@ def noted_rows(event: Event, room: int) -> list[Row]:
             from overt.app.compacted import told  # late: 0.5 ms
 
             return words_rows(told(event), room, "dim", mark="· ")
+        case BudgetSet():
+            from overt.app.budget_notice import describe_budget  # late: 0.5 ms
+
+            return words_rows(describe_budget(event), room, "dim", mark="· ")
         case PrefixReset(cause=cause):
             return words_rows(say("turn.reset", cause=cause), room, "dim", mark="· ")
         case _:
@@ -66,13 +70,6 @@ def used_words(end: TurnEnded, cost: float | None) -> str:
     return " · ".join(filter(None, parts))
 
 
-def refusal_words(text: str) -> str:
-    """What a person has said no to, without telling it as the model is told."""
-    reason = text.partition("denied this call: ")[2]
+def refusal_words(reason: str) -> str:
+    """Describe a call that the user denied, with the reason they gave."""
     return say("tui.talk.denied_why", reason=reason) if reason else say("tui.talk.denied")
-
-
-def _still_waiting(text: str) -> bool:
-    """That nothing has come yet is seen in the live region, second by second."""
-    before, _, after = say("turn.waiting", seconds="\0").partition("\0")
-    return text.startswith(before) and text.endswith(after)

@@ -199,7 +199,7 @@ class Transcript:
                 if spoke.steered:
                     self._close_along()
             case "harness":
-                self._block("note", words_rows(text.removeprefix("[overt] "), room, "dim", mark="· "))
+                self._block("note", words_rows(message.shown(), room, "dim", mark="· "))
             case _ if message.origin.where == TYPED:
                 self._printing = []
                 self._block("user", prompt_rows(text.removeprefix(TYPED), room, mark="! "))
@@ -295,12 +295,12 @@ class Transcript:
         self._partial = ""
         self._calls.update((call.id, call) for call in message.calls())
         if self._printing is not None:
-            printed = "".join(self._printing) or message.text().partition("\n")[2]
+            printed = "".join(self._printing) or message.shown()
             self._printing = None
             self._block(
                 "tool", view_rows(Plain(text=printed), self._columns(), head=COMMAND_LINES[0], tail=COMMAND_LINES[1])
             )
-            self._details.add(message.text().partition("\n")[0], printed)
+            self._details.add(message.text()[: message.origin.label].rstrip("\n"), printed)
             return
         for part in message.parts if agent not in self._streamed else ():
             match part:
@@ -327,7 +327,7 @@ class Transcript:
         headline = self._headlines.pop(call_id, "")
         denied, stopped = event.code == "denied", event.code == "interrupted"
         if isinstance(view, Failure) and (stopped or (denied and call_id in self._refused)):
-            view = Failure(text=say("tui.talk.stopped") if stopped else refusal_words(view.text))
+            view = Failure(text=say("tui.talk.stopped") if stopped else refusal_words(event.result.reason))
         ended = Ended(
             agent=event.agent,
             name=call.name if call else say("tui.talk.call"),

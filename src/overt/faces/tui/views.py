@@ -84,7 +84,7 @@ def view_rows(view: View, room: int, *, head: int = HEAD, tail: int = TAIL) -> l
         case Checklist(items=items):
             return [each for item in items for each in todo_rows(item, room)]
         case Failure(text=text):
-            return words_rows(text.removeprefix("[overt] "), room, "error")
+            return words_rows(text, room, "error")
         case _:
             assert_never(view)
 

@@ -1,0 +1,9 @@
+"""What a person is told of a new spending limit, in one line."""
+
+from overt.core.cost import dollars
+from overt.core.events import BudgetSet
+from overt.lib.catalogue import say
+
+
+def describe_budget(event: BudgetSet) -> str:
+    return say("budget.set", bound=dollars(event.dollars)) if event.dollars else say("budget.off")

@@ -1,0 +1,128 @@
+"""Fill in facts that earlier versions wrote only as sentences, when an entry is loaded.
+
+This is the one place that reads a text of our own. The texts below are what those versions wrote, so they never
+change; a new fact gets a field of its event instead. An entry that has its facts is returned as it is.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from overt.core.events import BudgetSet, Event, Noticed, PrefixReset, Replied, ToolFinished, UserSpoke
+from overt.core.messages import Result
+from overt.core.views import Diffs, Failure, Output
+
+LABEL = "[overt] "
+OCCASIONS = {
+    "[overt] The last reply was empty. Go on with the task": "nudge",
+    "[overt] This turn has reached its step limit: ": "limit",
+    "[overt] The step limit is reached and no more calls are possible. ": "limit",
+    "[overt] Not believed: ": "objection",
+}
+RULES = "[overt] Rules for "
+CHANGED_FACT = "[overt] {name} is now: "
+DENIED_BECAUSE = "[overt] The user denied this call: "
+REPEATED = "[overt] Refused: this is the same "
+REWOUND = "rewind to before turn "
+ENDED = r"\[(exit code -?\d+|timed out[^\]\n]*)\]"
+WAITING = (
+    r"No answer for \d+ s, still waiting \(Ctrl-C stops\)\."
+    r"|\d+ 秒没有响应，仍在等待（Ctrl-C 可停止）。"
+)
+
+
+def upgrade(event: Any) -> Any:
+    """Return the event with the facts that its texts hold, or the same object if there are none."""
+    change = UPGRADES.get(type(event))
+    return change(event) if change else event
+
+
+def _spoke(event: UserSpoke) -> UserSpoke:
+    message, origin = event.message, event.message.origin
+    if origin.kind == "user" or origin.label or origin.detail or not (text := message.text()).startswith(LABEL):
+        return event
+    match origin.kind:
+        case "harness":
+            occasion = next((name for start, name in OCCASIONS.items() if text.startswith(start)), "")
+            origin = replace(origin, where=origin.where or occasion, label=len(LABEL))
+        case "environment":
+            start = CHANGED_FACT.format(name=origin.where)
+            value = text.removeprefix(start) if text.startswith(start) else ""
+            origin = replace(origin, label=len(LABEL), detail=value)
+        case "file" if text.startswith(RULES):
+            origin = replace(origin, detail="rules")
+        case _:
+            return event
+    return replace(event, message=replace(message, origin=origin))
+
+
+def _replied(event: Replied) -> Replied:
+    """What a typed command printed: its first line is the command."""
+    origin = event.message.origin
+    if origin.kind != "tool" or origin.label:
+        return event
+    text = event.message.text()
+    origin = replace(origin, label=text.find("\n") + 1, detail=_ended(text))
+    return replace(event, message=replace(event.message, origin=origin))
+
+
+def _finished(event: ToolFinished) -> ToolFinished:
+    result, view = event.result, event.view
+    if result.error:
+        return event if result.cause else _failed(event)
+    match view:
+        case Output(code=code) if code != 0 and not result.ended and (ended := _ended(result.text())):
+            return replace(event, result=replace(result, ended=ended))
+        case Diffs(files=files) if not result.unchanged and all(file.change == "unchanged" for file in files):
+            return replace(event, result=replace(result, unchanged=True))
+        case _:
+            return event
+
+
+def _failed(event: ToolFinished) -> ToolFinished:
+    view, result = event.view, _with_cause(event.result, event.code)
+    if isinstance(view, Failure) and result.harness:
+        view = replace(view, text=view.text.removeprefix(LABEL))
+    return event if result is event.result and view == event.view else replace(event, result=result, view=view)
+
+
+def _with_cause(result: Result, code: str) -> Result:
+    match code:
+        case "interrupted":
+            return replace(result, cause="interrupted")
+        case "denied" if result.harness and (text := result.text()).startswith(DENIED_BECAUSE):
+            return replace(result, cause="denied", reason=text.removeprefix(DENIED_BECAUSE).strip())
+        case "denied":
+            return replace(result, cause="denied")
+        case "invalid" if result.harness and result.text().startswith(REPEATED):
+            return replace(result, cause="repeated")
+        case _:
+            return result
+
+
+def _reset(event: PrefixReset) -> PrefixReset:
+    number = event.cause.removeprefix(REWOUND)
+    rewound = not event.turn and number != event.cause and number.isdecimal()
+    return replace(event, turn=int(number)) if rewound else event
+
+
+def _noticed(event: Noticed) -> Event:
+    if event.budget is not None:
+        return BudgetSet(agent=event.agent, dollars=event.budget)
+    return replace(event, kind="waiting") if not event.kind and re.fullmatch(WAITING, event.text) else event
+
+
+def _ended(text: str) -> str:
+    states: list[str] = re.findall(ENDED, text)
+    return states[-1] if states else ""
+
+
+UPGRADES: dict[type[Event], Callable[[Any], Event]] = {
+    UserSpoke: _spoke,
+    Replied: _replied,
+    ToolFinished: _finished,
+    PrefixReset: _reset,
+    Noticed: _noticed,
+}
