@@ -18,7 +18,7 @@ from overt.app.looked import (
     Changes,
     Contents,
     Decisions,
-    Jobs,
+    JobListing,
     Models,
     Permits,
     Piece,
@@ -124,13 +124,13 @@ async def test_a_changed_file_is_never_shown_as_what_was_sent(opened: Opener) ->
 async def test_a_job_is_listed_read_and_stopped(opened: Opener, work: Path) -> None:
     start = calls(call("bash", command="echo ready to go; sleep 60", background=True))
     async with opened([start, DONE], yolo(work)) as (conversation, _):
-        assert await looked(Jobs, conversation, "jobs") == Jobs(())
+        assert await looked(JobListing, conversation, "jobs") == JobListing(())
         await turn(conversation, "go")
-        jobs = (await looked(Jobs, conversation, "jobs")).jobs
+        jobs = (await looked(JobListing, conversation, "jobs")).jobs
         assert [(job.state, job.command) for job in jobs] == [("running", "echo ready to go; sleep 60")]
         assert (await looked(JobOutput, conversation, "job", jobs[0].id)).text == "ready to go"
         assert (await looked(JobState, conversation, "stop", jobs[0].id)).state == "stopped"
-        assert [job.state for job in (await looked(Jobs, conversation, "jobs")).jobs] == ["stopped"]
+        assert [job.state for job in (await looked(JobListing, conversation, "jobs")).jobs] == ["stopped"]
         assert "no job is called" in await refused(conversation, "job", "nobody")
 
 

@@ -16,7 +16,7 @@ from overt.engine.attempt import attempt
 from overt.engine.decision import CallRequest, Decision
 from overt.engine.gate import Gate, warn_about_sandbox
 from overt.engine.judges import JUDGES, Judge
-from overt.engine.permissions import Permissions, Terms
+from overt.engine.permissions import PermissionState, Terms
 from overt.repair.mend import mend
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.tools.registry import tools_for
@@ -120,7 +120,7 @@ class Made:
         self.hands = hands
         self.remembered: list[Rule] = []
         self.events: list[Event] = []
-        permissions = Permissions(terms or Terms(rules=()), mode=mode, remember=self.remembered.append)
+        permissions = PermissionState(terms or Terms(rules=()), mode=mode, remember=self.remembered.append)
         sight = Sight(root="/w", exists=tuple(there).__contains__, look=hands.look)
         self.gate = Gate(permissions, sight=sight, hands=hands, asker=person, judges=judges)
         self.wider: Decision | None = None
@@ -410,7 +410,7 @@ def test_a_file_that_would_be_asked_about_is_not_shown_unasked() -> None:
     rules = tuple(Rule(action=action, tool="read", pattern=f"{action}.txt") for action in ("ask", "deny", "allow"))
     hands = Hands(BOX)
     sight = Sight(root="/w", exists=lambda path: True, look=hands.look)
-    permissions = Permissions(Terms(rules=rules), mode="review", remember=lambda rule: None)
+    permissions = PermissionState(Terms(rules=rules), mode="review", remember=lambda rule: None)
     gate = Gate(permissions, sight=sight, hands=hands)
     names = ("ask.txt", "deny.txt", "allow.txt", "other.txt")
     assert [name for name in names if gate.may_read(name)] == ["allow.txt", "other.txt"]

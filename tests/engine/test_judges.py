@@ -7,7 +7,7 @@ from overt.core.events import PermissionAsked, PermissionDecided
 from overt.core.ports import Answer, Profile
 from overt.core.settings import Action, Mode, Rule
 from overt.engine.judges import Case, guards, mode, rules
-from overt.engine.permissions import Permissions, Terms
+from overt.engine.permissions import PermissionState, Terms
 from overt.safety.policy import Verdict
 
 
@@ -99,7 +99,7 @@ def test_what_a_judge_from_outside_allows_still_asks_for_the_network() -> None:
 
 def test_the_mode_at_the_time_of_the_answer_decides_what_a_command_may_write() -> None:
     class Switching(Person):
-        permissions: Permissions
+        permissions: PermissionState
 
         async def ask(self, question: PermissionAsked) -> Answer:
             self.permissions.mode = "plan"

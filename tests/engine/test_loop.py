@@ -48,7 +48,7 @@ from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
 from overt.engine.agent import Agent
 from overt.engine.gate import Gate
-from overt.engine.permissions import Permissions, Terms
+from overt.engine.permissions import PermissionState, Terms
 from overt.lib.redact import Redactor
 from overt.safety.policy import Sight
 from overt.tools.registry import tools_for
@@ -91,7 +91,7 @@ class Bench:
         tools = tools_for(EFFECTS)
         services = plain_services(workspace)
         gate = Gate(
-            Permissions(Terms(rules=()), mode=mode, remember=remember or self.remembered.append),
+            PermissionState(Terms(rules=()), mode=mode, remember=remember or self.remembered.append),
             sight=Sight(root=str(folder), exists=lambda path: (folder / path).exists(), look=self.hands.look),
             hands=self.hands,
             asker=services.mailbox if asked else None,

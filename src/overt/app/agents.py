@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from overt.app.context_updates import ContextUpdates
 from overt.app.manner import Ground, Manner, efforts_of
-from overt.app.models import Models
+from overt.app.models import SessionModels
 from overt.app.opening import FREE, prefix_event
 from overt.app.prefix import Fragments
 from overt.app.services import Fallback
@@ -38,7 +38,7 @@ class Agents(Struct, frozen=True, kw_only=True):
 
     setting: Setting
     session: Session
-    models: Models
+    models: SessionModels
     gate: PermissionGate
     hands: Hands
     fragments: Fragments

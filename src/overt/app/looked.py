@@ -17,7 +17,7 @@ Query = Literal[
 """What an inspector can look up in a conversation, or do to it; `app.looking.look` answers with one of the values."""
 
 
-class Jobs(NamedTuple):
+class JobListing(NamedTuple):
     """Background commands, the newest first, those that run before those that have ended."""
 
     jobs: tuple[JobState, ...]
@@ -158,7 +158,7 @@ class Revoked(NamedTuple):
 
 
 Looked: TypeAlias = (
-    Jobs
+    JobListing
     | JobOutput
     | JobState
     | Todos

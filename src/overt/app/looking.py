@@ -7,7 +7,7 @@ import asyncio
 from typing import assert_never
 
 from overt.app.conversation import Conversation
-from overt.app.looked import Jobs, Looked, Models, Query, Todos
+from overt.app.looked import JobListing, Looked, Models, Query, Todos
 
 TAIL = 2000
 """Lines of a job's output that are shown."""
@@ -78,7 +78,7 @@ async def look(conversation: Conversation, kind: Query, text: str = "", number: 
             assert_never(kind)
 
 
-def _jobs(conversation: Conversation) -> Jobs:
+def _jobs(conversation: Conversation) -> JobListing:
     newest = conversation.session_workspace.list_jobs()[::-1]
     running = (job for job in newest if job.state == "running")
-    return Jobs((*running, *(job for job in newest if job.state != "running")))
+    return JobListing((*running, *(job for job in newest if job.state != "running")))

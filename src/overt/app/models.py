@@ -21,7 +21,7 @@ from overt.providers.registry import make
 from overt.sessions.resume import Resumed
 
 
-class Models:
+class SessionModels:
     """`current` is the model in use, None before the first was found. `notify` shows a notice to the user."""
 
     def __init__(

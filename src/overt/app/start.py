@@ -10,7 +10,7 @@ from overt.app.capabilities import Capabilities
 from overt.app.context_updates import ContextUpdates
 from overt.app.conversation import Conversation
 from overt.app.mailbox import Mailbox
-from overt.app.models import Models
+from overt.app.models import SessionModels
 from overt.app.options import Options
 from overt.app.prefix import Fragments
 from overt.app.record import Naming, Recorded, open_record
@@ -26,7 +26,7 @@ from overt.config.always import add_always, load_always
 from overt.core.events import Event, Noticed, TitleSet, TurnEnded
 from overt.core.history import History, fold
 from overt.engine.gate import Gate, warn_about_sandbox
-from overt.engine.permissions import Permissions, Terms
+from overt.engine.permissions import PermissionState, Terms
 from overt.lib.catalogue import say
 from overt.lib.redact import Redactor
 from overt.safety.policy import Sight
@@ -70,7 +70,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
     gate = Gate(
         permissions, sight=_make_sight(setting, hands), hands=hands, asker=mailbox if options.interactive else None
     )
-    models = Models(options, setting, redactor, session.publish)
+    models = SessionModels(options, setting, redactor, session.publish)
     found = await (models.find_as_before(resumed, notices.append) if resumed else models.find(""))
     agents = Agents(
         setting=setting,
@@ -136,7 +136,7 @@ def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:
     return LedgerWriter(data_dir, project, session.id, spend=session.spend, notify=session.publish)
 
 
-def _make_permissions(setting: Setting, resumed: Resumed | None, notify: Callable[[str], None]) -> Permissions:
+def _make_permissions(setting: Setting, resumed: Resumed | None, notify: Callable[[str], None]) -> PermissionState:
     environment, project = setting.environment, setting.roots.project
     settings, sandbox = setting.config.permissions, setting.config.sandbox
     always = load_always(environment, project)
@@ -154,7 +154,7 @@ def _make_permissions(setting: Setting, resumed: Resumed | None, notify: Callabl
         write=sandbox.write,
         network=sandbox.network,
     )
-    return Permissions(terms, mode=mode, remember=lambda rule: add_always(environment, project, rule))
+    return PermissionState(terms, mode=mode, remember=lambda rule: add_always(environment, project, rule))
 
 
 def _make_sight(setting: Setting, hands: Capabilities) -> Sight:

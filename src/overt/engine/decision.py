@@ -10,7 +10,7 @@ from overt.core.events import Emit, PermissionDecided
 from overt.core.fragments import LABEL
 from overt.core.ports import BOXED, Profile
 from overt.core.tool import Outcome, Tool
-from overt.engine.permissions import Permissions
+from overt.engine.permissions import PermissionState
 from overt.repair.mend import Mended
 from overt.safety.policy import Sight, harmless, subject_of
 from overt.safety.rules import Subject
@@ -88,7 +88,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 class PermissionGate(Protocol):
     """Decides about every call before it runs: by judging it, or, in a replay, as was decided then."""
 
-    permissions: Permissions
+    permissions: PermissionState
 
     def receive(self, mended: Mended) -> CallRequest: ...
 

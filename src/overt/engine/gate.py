@@ -19,7 +19,7 @@ from overt.core.tool import Outcome
 from overt.core.views import Plain
 from overt.engine.decision import CallRequest, Decision, read_request
 from overt.engine.judges import JUDGES, Case, Judge, hold_for_network
-from overt.engine.permissions import Permissions
+from overt.engine.permissions import PermissionState
 from overt.engine.person import Person, answer_unattended, network_reason
 from overt.engine.widen import ask_to_widen, choose_wider, describe_wider, find_blocked
 from overt.lib.catalogue import say
@@ -33,7 +33,7 @@ class Gate:
 
     def __init__(
         self,
-        permissions: Permissions,
+        permissions: PermissionState,
         *,
         sight: Sight,
         hands: Hands,

@@ -27,7 +27,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     network: bool = False
 
 
-class Permissions:
+class PermissionState:
     """The only part of the gate that changes: the user switches the mode, answers add rules or open the network, and
     stored rules are taken back, all of it also while a turn runs. `remember` stores a rule for later sessions."""
 

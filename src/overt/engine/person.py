@@ -7,7 +7,7 @@ from overt.core.settings import Rule
 from overt.core.views import Diffs, Plain, View
 from overt.engine.attempt import attempt
 from overt.engine.decision import CallRequest
-from overt.engine.permissions import Permissions, Terms
+from overt.engine.permissions import PermissionState, Terms
 from overt.safety.policy import Verdict
 from overt.safety.rules import ALWAYS, lasting
 
@@ -23,7 +23,7 @@ LONGEST_REASON = 200
 class Person:
     """Puts questions to the user. There is no `asker` in a non-interactive run."""
 
-    def __init__(self, asker: Asker | None, permissions: Permissions, hands: Hands) -> None:
+    def __init__(self, asker: Asker | None, permissions: PermissionState, hands: Hands) -> None:
         self._asker = asker
         self._permissions = permissions
         self._hands = hands

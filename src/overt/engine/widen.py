@@ -9,7 +9,7 @@ from overt.core.ports import Hands, Profile
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.engine.decision import CallRequest
-from overt.engine.permissions import Permissions
+from overt.engine.permissions import PermissionState
 from overt.safety.policy import Verdict
 
 
@@ -24,7 +24,7 @@ def find_blocked(request: CallRequest, box: Profile, outcome: Outcome, hands: Ha
     return NETWORK if outcome.view.code or OFFLINE.search(outcome.text) else None
 
 
-def choose_wider(request: CallRequest, box: Profile, blocked: Blocked, permissions: Permissions) -> Profile | None:
+def choose_wider(request: CallRequest, box: Profile, blocked: Blocked, permissions: PermissionState) -> Profile | None:
     """Return a profile in which the command is not blocked: with the network, with writing, or outside the sandbox.
 
     In plan mode only the network can be opened; None otherwise.

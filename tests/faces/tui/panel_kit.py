@@ -9,7 +9,7 @@ from overt.app.looked import (
     Contents,
     Decisions,
     Fragment,
-    Jobs,
+    JobListing,
     Kept,
     Looked,
     Models,
@@ -174,7 +174,7 @@ DECIDED = (
 )
 FILLED: dict[str, list[tuple[Wish, Looked]]] = {
     "context": [(Wish("context"), contents())],
-    "jobs": [(Wish("jobs"), Jobs(JOBS))],
+    "jobs": [(Wish("jobs"), JobListing(JOBS))],
     "todos": [(Wish("todos"), Todos(TODOS))],
     "sessions": [
         (Wish("sessions"), Piece(SESSIONS, 0, 3)),

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 from tests.faces.tui.panel_kit import EVIL, FILLED, filled, key, numbered, text_of
 
-from overt.app.looked import Jobs, Looked, Query, Todos
+from overt.app.looked import JobListing, Looked, Query, Todos
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Kind, Screenful, Wish, Wishes
 from overt.faces.tui.panels.inspector import NAMES, Inspector, open_panel
@@ -16,7 +16,7 @@ from overt.lib.catalogue import set_language
 from overt.lib.text import visible
 
 KINDS: tuple[Query, ...] = get_args(Query)
-NOTHING, MORE = Jobs(()), Todos(())
+NOTHING, MORE = JobListing(()), Todos(())
 """Answers: to the second one the panel below wishes something else."""
 SIZES = [(40, 12), (60, 16), (80, 24), (99, 30), (100, 12), (160, 50), (200, 60), (20, 5), (10, 3)]
 

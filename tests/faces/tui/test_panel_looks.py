@@ -5,7 +5,7 @@ from typing import Any
 from tests.faces.tui.panel_kit import JOBS, RULES, body, contents, filled, fragments, numbered, press, printed, text_of
 
 from overt.app.command_table import NAMES as COMMANDS
-from overt.app.looked import Changes, Decisions, Jobs, Permits, RequestBody, Revoked, Todos
+from overt.app.looked import Changes, Decisions, JobListing, Permits, RequestBody, Revoked, Todos
 from overt.faces.tui.pager import CLOSE, Wish
 from overt.faces.tui.panels.context import ContextPanel, bar
 from overt.faces.tui.panels.inspector import open_panel
@@ -89,9 +89,9 @@ def test_a_share_is_seen_however_small_it_is() -> None:
 def test_jobs_are_looked_at_again_and_the_open_ones_output_too() -> None:
     panel = JobsPanel()
     assert (panel.first(), panel.tick(), panel.every) == ([Wish("jobs")], [Wish("jobs")], 0.5)
-    panel.given(Wish("jobs"), Jobs(JOBS))
+    panel.given(Wish("jobs"), JobListing(JOBS))
     assert body(panel, 100, 12)[:2] == [
-        "Jobs  1 running",
+        "JobListing  1 running",
         "› job-1  running  1m 14s  2.3 KB  http://localhost:3000  npm run dev",
     ]
     assert press(panel, "enter") == [Wish("job", "job-1")]
@@ -100,7 +100,7 @@ def test_jobs_are_looked_at_again_and_the_open_ones_output_too() -> None:
 
 def test_the_output_of_a_job_is_followed_until_one_scrolls_up() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), Jobs(JOBS))
+    panel.given(Wish("jobs"), JobListing(JOBS))
     press(panel, "enter")
     for count, word, last in ((30, "", "30"), (40, "up", "40"), (50, "end", "39"), (60, "", "60")):
         panel.given(Wish("job", "job-1"), printed("job-1", "\n".join(str(n) for n in range(1, count + 1))))
@@ -110,12 +110,12 @@ def test_the_output_of_a_job_is_followed_until_one_scrolls_up() -> None:
     assert text_of(panel.draw(80, 12))[0] == "job-1  npm run dev  running · 1m 14s"
     assert press(panel, "q") == []
     panel.given(Wish("job", "job-1"), printed("job-1", "late"))
-    assert body(panel, 80, 12)[0] == "Jobs  1 running"
+    assert body(panel, 80, 12)[0] == "JobListing  1 running"
 
 
 def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), Jobs(JOBS))
+    panel.given(Wish("jobs"), JobListing(JOBS))
     assert press(panel, "x") == []
     assert text_of(panel.draw(80, 12))[-1] == "Stop job-1 (npm run dev)?  y yes · any other key no"
     assert press(panel, "n") == []
@@ -124,7 +124,7 @@ def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
     assert panel.given(Wish("stop", "job-1"), JOBS[0]) == [Wish("jobs")]
     assert press(panel, "down", "x", "y") == []
     panel = JobsPanel()
-    panel.given(Wish("jobs"), Jobs(JOBS))
+    panel.given(Wish("jobs"), JobListing(JOBS))
     press(panel, "enter")
     panel.given(Wish("job", "job-1"), printed("job-1", ""))
     assert body(panel, 80, 12)[1] == "It has printed nothing yet."
@@ -133,10 +133,10 @@ def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
 
 def test_a_job_that_is_gone_brings_the_list_back() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), Jobs(JOBS))
+    panel.given(Wish("jobs"), JobListing(JOBS))
     press(panel, "enter")
     panel.failed(Wish("job", "job-1"), "no job is called job-1")
-    assert (body(panel, 80, 12)[0], body(panel, 80, 12)[-1]) == ("Jobs  1 running", "no job is called job-1")
+    assert (body(panel, 80, 12)[0], body(panel, 80, 12)[-1]) == ("JobListing  1 running", "no job is called job-1")
 
 
 # ── permissions ──────────────────────────────────────────────────────────────────────────────────────────────

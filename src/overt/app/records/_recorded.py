@@ -34,7 +34,7 @@ from overt.core.tool import Outcome, Tool
 from overt.core.usage import Usage
 from overt.engine.decision import CallRequest, Decision, read_request
 from overt.engine.inbox import Inbox
-from overt.engine.permissions import Permissions, Terms
+from overt.engine.permissions import PermissionState, Terms
 from overt.repair.mend import Mended
 from overt.safety.policy import Sight
 from overt.sessions.entries import Entry
@@ -267,7 +267,7 @@ class RecordedGate:
     """A gate that decides as was decided then. It reads what a call is about without looking at any file."""
 
     def __init__(self, now: Now) -> None:
-        self.permissions = Permissions(Terms(rules=()), mode="review", remember=lambda rule: None)
+        self.permissions = PermissionState(Terms(rules=()), mode="review", remember=lambda rule: None)
         self._sight = Sight(root="/", exists=lambda path: False)
         self._now = now
 

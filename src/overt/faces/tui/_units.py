@@ -23,7 +23,7 @@ NESTED = r"(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){30}"
 _readers: "dict[str, MarkdownIt]" = {}
 
 
-class Reference(TypedDict):
+class LinkReference(TypedDict):
     """A link reference, as markdown-it keeps it; `map` are its first line and the line after its last."""
 
     title: str
@@ -31,7 +31,7 @@ class Reference(TypedDict):
     map: list[int]
 
 
-References = dict[str, Reference]
+References = dict[str, LinkReference]
 
 
 class Unit(NamedTuple):

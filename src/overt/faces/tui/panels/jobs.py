@@ -1,6 +1,6 @@
 """The jobs inspector: commands in the background, what each prints as it prints it, and an end to one."""
 
-from overt.app.looked import Jobs, Looked
+from overt.app.looked import JobListing, Looked
 from overt.core.effects import JobOutput, JobState
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
@@ -43,7 +43,7 @@ class JobsPanel:
 
     def given(self, wish: Wish, value: Looked) -> Wishes:
         match value:
-            case Jobs(jobs=jobs):
+            case JobListing(jobs=jobs):
                 self._loading = False
                 self._widths = widths(map(_texts, jobs), COLUMNS)
                 self._picker.set(jobs)
