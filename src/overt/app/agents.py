@@ -44,7 +44,7 @@ class Agents(Struct, frozen=True, kw_only=True):
     fragments: Fragments
     updates: ContextUpdates
     redactor: Redactor
-    purse: SessionSpendLimit
+    spend_limit: SessionSpendLimit
     notices: list[str] = field(default_factory=list)
 
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
@@ -102,7 +102,7 @@ class Agents(Struct, frozen=True, kw_only=True):
             marks=lambda: self.session.marks,
             budget=self.models.window(found),
             efforts=efforts_of(found.about, entry.quirks),
-            purse=self.purse,
+            spend_limit=self.spend_limit,
             is_small=protocol.compact,
         )
         return agent, prefix_event(agent, found)

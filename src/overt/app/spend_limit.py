@@ -5,7 +5,7 @@ from collections.abc import Callable
 from overt.core.cost import dollars
 from overt.core.history import History
 from overt.core.spend import Spend
-from overt.engine.purse import Looked
+from overt.engine.spend_limit import SpendCheck
 from overt.lib.catalogue import say
 
 WARN_SHARE = 0.8
@@ -25,22 +25,22 @@ class SessionSpendLimit:
         self._spend = spend
         self._warned: set[str] = set()
 
-    def look(self, history: History) -> Looked:
+    def check(self, history: History) -> SpendCheck:
         limit = spend_limit(history, self._configured)
         if not limit:
-            return Looked()
+            return SpendCheck()
         spent = self._spend().session
         amounts = {"spent": dollars(spent.cost), "bound": dollars(limit)}
         if spent.cost >= limit:
-            return Looked(refusal=say("budget.over", **amounts))
+            return SpendCheck(refusal=say("budget.over", **amounts))
         if spent.cost >= WARN_SHARE * limit:
             return self._warn_once(f"nearly {limit}", say("budget.nearly", **amounts))
         if spent.unpriced:
             return self._warn_once("unpriced", say("budget.unpriced", count=spent.unpriced))
-        return Looked()
+        return SpendCheck()
 
-    def _warn_once(self, key: str, text: str) -> Looked:
+    def _warn_once(self, key: str, text: str) -> SpendCheck:
         if key in self._warned:
-            return Looked()
+            return SpendCheck()
         self._warned.add(key)
-        return Looked(warning=text)
+        return SpendCheck(warning=text)

@@ -81,7 +81,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
         fragments=fragments,
         updates=updates,
         redactor=redactor,
-        purse=SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend),
+        spend_limit=SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend),
     )
     agent, prefix = agents.make(found, models.protocol(found, resumed), resumed)
     notices += agents.notices

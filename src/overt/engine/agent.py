@@ -15,8 +15,8 @@ from overt.core.settings import Calls, Limits, Price
 from overt.core.tool import Tool
 from overt.engine.decision import PermissionGate
 from overt.engine.lead import AnswerCheck, Lead
-from overt.engine.purse import Purse
 from overt.engine.room import Room
+from overt.engine.spend_limit import SpendLimit
 from overt.lib.result_limit import ResultLimit, result_limit
 
 
@@ -29,7 +29,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     was last asked, and facts that have changed.
     `room` remembers when room was made for a request, `price` what its tokens cost, and `marks` where turns began.
     `printed` is what calls had printed when they were interrupted, by their ids.
-    `efforts` are the levels of thought that the model knows; None: it takes none. `purse` is what may be spent.
+    `efforts` are the levels of thought that the model knows; None: it takes none. `spend_limit`
+    refuses a request once the session has cost too many dollars.
     """
 
     path: str
@@ -55,7 +56,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     printed: dict[str, str] = field(default_factory=dict)
     efforts: tuple[str, ...] | None = ()
     is_small: bool = False
-    purse: Purse | None = None
+    spend_limit: SpendLimit | None = None
 
     def result_limit(self) -> ResultLimit:
         """What the result of a call may take; the window may have become known since the last one."""

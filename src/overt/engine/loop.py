@@ -54,7 +54,7 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
         if over := storm.over():
             return TurnEnded(agent=agent.path, reason="storm", text=over, steps=step)
 
-    if agent.purse and (refusal := agent.purse.look(history()).refusal):
+    if agent.spend_limit and (refusal := agent.spend_limit.check(history()).refusal):
         return TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=limit)
     _tell_model(agent, "limit", LIMIT, emit)
     summary = await ask(agent, history, emit, final=True)
@@ -63,12 +63,12 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
 
 def _check_spending(agent: Agent, history: History, emit: Emit) -> str:
     """Return why nothing more may be spent, or an empty string. A warning is emitted on the way."""
-    if agent.purse is None:
+    if agent.spend_limit is None:
         return ""
-    spending = agent.purse.look(history)
-    if any(spending):
-        emit(Noticed(agent=agent.path, text=spending.refusal or spending.warning, level="warning"))
-    return spending.refusal
+    check = agent.spend_limit.check(history)
+    if any(check):
+        emit(Noticed(agent=agent.path, text=check.refusal or check.warning, level="warning"))
+    return check.refusal
 
 
 def _pass_on_news(agent: Agent, history: History, inbox: Inbox, emit: Emit, *, step: int) -> None:
