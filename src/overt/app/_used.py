@@ -5,7 +5,7 @@ Two programs may write it at once; the worst that comes of it is that one use is
 
 import os
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from overt.core.codec import decode, encode
 from overt.lib import atomic
@@ -67,14 +67,14 @@ class Used:
     def _read(self) -> dict[str, Use]:
         try:
             data, found = read_regular(self.path, LARGEST, os.O_NOFOLLOW)
-            content: Any = decode(data) if len(data) <= LARGEST and found.st_uid == os.getuid() else None
+            content: object = decode(data) if len(data) <= LARGEST and found.st_uid == os.getuid() else None
         except (OSError, ValueError, RecursionError):
             return {}
         listed = content.get("used") if isinstance(content, dict) and content.get("v") == 1 else None
         return {path: use for path, item in listed.items() if (use := _use(item))} if isinstance(listed, dict) else {}
 
 
-def _use(item: Any) -> Use | None:
+def _use(item: object) -> Use | None:
     match item:
         case [int(times), int(last) | float(last)] if times > 0:
             return Use(times, float(last))

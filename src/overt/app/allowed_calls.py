@@ -5,7 +5,6 @@ cases the file tools have not seen the text yet. Loaded only where `redact.allow
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from overt.core.codec import decode
 from overt.core.messages import Call, Message, Result, Text
@@ -36,7 +35,7 @@ def _argument_texts(call: Call) -> Iterator[str]:
         return  # a broken call; its record is redacted
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | dict):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from threading import Event
 from time import time
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from overt.app._ignored import Ignored
 from overt.app._level import MOST_LISTED, Found, Levels, Wanted, best, shown
@@ -50,7 +50,7 @@ class Completer:
             used=self._used,
         )
         self._asking: asyncio.Task[None] | None = None
-        self._looking: asyncio.Future[Any] | None = None
+        self._looking: asyncio.Task[object] | None = None
         self._counting: set[asyncio.Task[None]] = set()
         self._writing = asyncio.Lock()
 

@@ -6,7 +6,7 @@ They stand after the prefix, which therefore stays the same for a whole session 
 import asyncio
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -23,6 +23,9 @@ from overt.core.requests import Prefix
 from overt.engine.agent import Agent
 from overt.extend.facts import announce_changes, known_facts
 from overt.extend.instructions import FOREIGN_RULES, RULES
+
+if TYPE_CHECKING:
+    from overt.world.git_summary import GitSummary, SummaryReader
 
 GIT = Origin(kind="environment", where="git", label=len(LABEL))
 GIT_HEAD = (
@@ -57,8 +60,8 @@ class ContextUpdates:
         self._notify = notify
         self._recorded = recorded
         self._settled: tuple[object, ...] = ()
-        self._reader: Any = None
-        self._git: asyncio.Future[Any] | None = None
+        self._reader: SummaryReader | None = None
+        self._git: asyncio.Future[GitSummary | None] | None = None
         self._git_joined = self._closed = False
         self._reads_git_later = reads_git_later
         self._nesting: Callable[[History], tuple[Message, ...]] | None = None
@@ -87,7 +90,7 @@ class ContextUpdates:
         if self._reader:
             self._reader.kill()
 
-    def _read_git(self) -> Any:
+    def _read_git(self) -> "GitSummary | None":
         setting, roots = self._setting, self._setting.roots
         from overt.world.git_summary import start_summary  # late: 15 ms
 

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 from time import gmtime, strftime
-from typing import Any
 
 from msgspec import Struct
 
@@ -83,7 +82,7 @@ def print_report(reported: InternalError) -> None:
         return  # stderr is gone; the file is there
 
 
-def report_callback(context: dict[str, Any]) -> InternalError | None:
+def report_callback(context: dict[str, object]) -> InternalError | None:
     """Report what an event loop hands to its exception handler; without an exception it only goes to the log."""
     error = context.get("exception")
     message = str(context.get("message", "event loop error"))
@@ -196,7 +195,7 @@ def describe_event(event: Event) -> str:
     return f"{type(event).__name__} {words}".rstrip()
 
 
-def _fields(value: Any, prefix: str = "", depth: int = 1) -> Iterator[str]:
+def _fields(value: Struct, prefix: str = "", depth: int = 1) -> Iterator[str]:
     for name in value.__struct_fields__:
         field = getattr(value, name)
         label = f"{prefix}{name}"

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from overt.app.recent import RECENT
 from overt.core.errors import InternalError
@@ -10,7 +10,7 @@ from overt.core.errors import InternalError
 T = TypeVar("T")
 
 
-def run_async(work: Coroutine[Any, Any, T]) -> T:
+def run_async(work: Coroutine[object, None, T]) -> T:
     """`asyncio.run`, but an exception in a callback leaves a crash file and one line on stderr."""
     with asyncio.Runner() as runner:
         runner.get_loop().set_exception_handler(lambda _, context: _handle(context, _print_report))
@@ -22,10 +22,10 @@ def report_failures(loop: asyncio.AbstractEventLoop, show: Callable[[InternalErr
     loop.set_exception_handler(lambda _, context: _handle(context, show))
 
 
-def _handle(context: dict[str, Any], show: Callable[[InternalError], None]) -> None:
+def _handle(context: dict[str, object], show: Callable[[InternalError], None]) -> None:
     from overt.app.crash import report_callback  # late: 28 ms
 
-    reported: InternalError | None = report_callback(context)
+    reported = report_callback(context)
     if reported is not None:
         show(reported)
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
 from time import monotonic
-from typing import Any, Literal
+from types import ModuleType
+from typing import Literal
 
 from msgspec import Struct
 
@@ -128,7 +129,7 @@ def remove_key(name: str) -> bool:
     return True
 
 
-def _ring() -> Any:
+def _ring() -> ModuleType:
     try:
         import keyring  # late: 39 ms
 

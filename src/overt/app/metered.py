@@ -1,15 +1,18 @@
 """The cache of a conversation as it runs, measured after each reply: before a request nothing waits for it."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from overt.core.events import Compacted, Event, PrefixReset, Replied, RequestSent
 from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.context.cache import CacheMeter
 
 
 class Metered:
     def __init__(self) -> None:
         self._waiting: list[Event] = []
-        self._meter: Any = None
+        self._meter: CacheMeter | None = None
 
     def feed(self, event: Event) -> None:
         if isinstance(event, RequestSent | PrefixReset):
@@ -25,10 +28,9 @@ class Metered:
 
     def told(self) -> tuple[str, ...]:
         """How much of what was possible came from the cache, and the last tokens that need not have been read again."""
-        steps = self._meter.steps if self._meter else ()
-        if not steps:
+        if self._meter is None or not self._meter.steps:
             return ()
-        found = self._meter.totals()
+        steps, found = self._meter.steps, self._meter.totals()
         if not found.reported:
             return (say("cache.unreported", possible=found.possible),)
         kept = "–" if found.kept is None else f"{100 * found.kept:.1f} %"

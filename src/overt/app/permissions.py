@@ -2,8 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from overt.core.history import History
 from overt.core.messages import Call
 from overt.core.ports import Change, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
+from overt.core.tool import Arguments
 from overt.safety.command import read_command
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
@@ -255,7 +255,7 @@ def _about(subject: Subject) -> str:
 
 
 def _past_subjects(setting: Setting) -> list[tuple[Subject, int]]:
-    counted = Counter(found for entry, _ in _past(setting, ToolStarted) if (found := _subjects(entry.data.call)))
+    counted = Counter(found for call in _past_calls(setting) if (found := _subjects(call)))
     sight = _sight(setting)
     return [(subject_of(tool, values, sight), count) for (tool, values), count in counted.most_common()]
 
@@ -266,11 +266,10 @@ def _subjects(call: Call) -> tuple[str, tuple[str, ...]] | None:
     if tool is None:
         return None
     try:
-        args: Any = convert(decode(call.arguments), tool.args)
+        args: Arguments = convert(decode(call.arguments), tool.args)
     except (ValidationError, ValueError):
         return None
-    values: tuple[str, ...] = args.subjects()
-    return tool.name, values
+    return tool.name, args.subjects()
 
 
 # ── decisions ────────────────────────────────────────────────────────────────────────────────────────────
@@ -289,7 +288,7 @@ def decisions(setting: Setting, limit: int) -> tuple[Decided, ...]:
 def _decided(path: str) -> list[Decided]:
     calls: dict[str, ToolStarted] = {}
     found: list[Decided] = []
-    for entry, session in _facts(path, lambda fact: isinstance(fact, ToolStarted | PermissionDecided)):
+    for entry, session in _entries(path):
         match entry.data:
             case ToolStarted() as started:
                 calls[started.call.id] = started
@@ -313,17 +312,18 @@ def _decided(path: str) -> list[Decided]:
     return found
 
 
-def _past(setting: Setting, kind: type[Event]) -> Iterator[tuple[Entry[Any], str]]:
+def _past_calls(setting: Setting) -> Iterator[Call]:
     for path in paths(setting.environment.data_dir, setting.roots.project)[:MOST_SESSIONS]:
-        yield from _facts(path, lambda fact: isinstance(fact, kind))
+        for entry, _ in _entries(path):
+            if isinstance(entry.data, ToolStarted):
+                yield entry.data.call
 
 
-def _facts(path: str, wanted: Callable[[Event], bool]) -> Iterator[tuple[Entry[Any], str]]:
-    """Facts of one session; a session that cannot be read says nothing."""
+def _entries(path: str) -> Iterator[tuple[Entry[Event], str]]:
+    """Yield the entries of one session, each with the session's id. A session that cannot be read has none."""
     try:
         loaded = load(path)
     except SessionError:
         return
     for entry in loaded.entries:
-        if wanted(entry.data):
-            yield entry, loaded.id
+        yield entry, loaded.id

@@ -1,7 +1,6 @@
 """What read-only subcommands and faces ask: configuration, models, tools, sessions, history."""
 
 import os
-from typing import Any
 
 from msgspec import Struct
 
@@ -19,7 +18,7 @@ from overt.tools.registry import BUILT_IN
 
 class Row(Struct, frozen=True, kw_only=True):
     key: str
-    value: Any
+    value: object
     origin: str
 
 

@@ -5,10 +5,13 @@ Streamed pieces of one kind in a row count as one, so that a long reply does not
 
 from collections import deque
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStreamed, ToolProgressed
 from overt.lib.log import LOG
+
+if TYPE_CHECKING:
+    from overt.app.setting import Setting
 
 MAX_EVENTS = 50
 STREAMED = (TextStreamed, ReasoningStreamed, CallStreamed, ToolProgressed)
@@ -19,7 +22,7 @@ class Recent:
 
     def __init__(self) -> None:
         self.events: deque[tuple[float, Event, int]] = deque(maxlen=MAX_EVENTS)
-        self.setting: Any = None
+        self.setting: Setting | None = None
         self.uncaught = 0
         """Exceptions in callbacks and threads: the run ends with a code other than 0."""
         self.reporting = False

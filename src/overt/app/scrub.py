@@ -23,7 +23,8 @@ from overt.lib.catalogue import say
 from overt.lib.redact import HIDDEN, Flow, Redactor
 
 Clean = Callable[[str], str]
-Walk = Callable[[Any, Clean], Any]
+Items = list[object] | tuple[object, ...]
+Walk = Callable[[Any, Clean], object]
 """Returns its first argument without secrets: the very same object if there are none."""
 WITHOUT_TEXT = (int, float, bool, NoneType, bytes, ...)
 """Types that hold no text: bytes are the data of images, and the dots are those of `tuple[int, ...]`."""
@@ -80,11 +81,12 @@ class Scrub:
 
 def redact_event(event: Event, clean: Clean) -> Event:
     """Return the event without secrets: the same object if it has none, which is nearly always."""
-    redacted: Event = _redact(event, clean)
+    redacted = _redact(event, clean)
+    assert isinstance(redacted, Event)
     return redacted
 
 
-def _redact(value: Any, clean: Clean) -> Any:
+def _redact(value: object, clean: Clean) -> object:
     kind = type(value)
     if kind not in WALKS:
         WALKS[kind] = _struct_walk(kind) if issubclass(kind, Struct) else _redact_text
@@ -107,7 +109,7 @@ def _struct_walk(kind: type[Struct]) -> Walk:
                 walks += [(field.name, _redact)] if _may_hold_text(field.type) else []
 
     def walk(value: Struct, clean: Clean) -> Struct:
-        changes: dict[str, Any] = {}
+        changes: dict[str, object] = {}
         for name, redact in walks:
             before = getattr(value, name)
             after = redact(before, clean)
@@ -142,12 +144,12 @@ def _replace_whole(instead: str) -> Walk:
     return lambda text, clean: text if clean(text) == text else instead
 
 
-def _redact_items(items: Any, clean: Clean) -> Any:
+def _redact_items(items: Items, clean: Clean) -> Items:
     redacted = [_redact(item, clean) for item in items]
     return items if all(map(is_, redacted, items)) else type(items)(redacted)
 
 
-def _redact_dict(pairs: dict[Any, Any], clean: Clean) -> dict[Any, Any]:
+def _redact_dict(pairs: dict[object, object], clean: Clean) -> dict[object, object]:
     """Keys are searched as well. Values whose keys become the same are lost."""
     flat = [each for pair in pairs.items() for each in pair]
     redacted = _redact_items(flat, clean)

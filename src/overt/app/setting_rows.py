@@ -1,7 +1,5 @@
 """The rows of `overt config` and `/config`: each setting with its value, origin, type, default and description."""
 
-from typing import Any
-
 from msgspec import Struct, json
 
 from overt.app.queries import Row, configuration
@@ -16,10 +14,10 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     """One row of `overt config`: a setting, or one item of a setting that is a list."""
 
     key: str
-    value: Any
+    value: object
     origin: str
     type: str
-    default: Any
+    default: object
     description: str
 
 

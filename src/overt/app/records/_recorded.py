@@ -1,7 +1,6 @@
 """A recorded turn as the loop can be driven with it: a model, tools, a gate and a lead that do what they did then."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -253,7 +252,7 @@ def replayed(tools: Mapping[str, Tool]) -> dict[str, Tool]:
     return {name: replace(tool, run=_again) for name, tool in tools.items()}
 
 
-async def _again(_: Any, *, recorded: ToolFinished | None) -> Outcome:
+async def _again(_: object, *, recorded: ToolFinished | None) -> Outcome:
     if recorded is None:
         raise ToolError(INTERRUPTED, code="interrupted")
     result = recorded.result
