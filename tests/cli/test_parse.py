@@ -25,22 +25,22 @@ COMMAND = Command(
     [
         ("", {}, ()),
         ("one two", {}, ("one", "two")),
-        ("-q", {"quiet": True}, ()),
-        ("one --quiet two", {"quiet": True}, ("one", "two")),
-        ("-o x", {"out": "x"}, ()),
-        ("-ox", {"out": "x"}, ()),
-        ("--out=x=y", {"out": "x=y"}, ()),
-        ("--out=", {"out": ""}, ()),
-        ("--out --quiet", {"out": "--quiet"}, ()),
-        ("-o x -o y", {"out": "y"}, ()),
-        ("--kind a", {"kind": "a"}, ()),
+        ("-q", {"quiet": []}, ()),
+        ("one --quiet two", {"quiet": []}, ("one", "two")),
+        ("-o x", {"out": ["x"]}, ()),
+        ("-ox", {"out": ["x"]}, ()),
+        ("--out=x=y", {"out": ["x=y"]}, ()),
+        ("--out=", {"out": [""]}, ()),
+        ("--out --quiet", {"out": ["--quiet"]}, ()),
+        ("-o x -o y", {"out": ["y"]}, ()),
+        ("--kind a", {"kind": ["a"]}, ()),
         ("--many 1 2 x", {"many": ["1", "2"]}, ("x",)),
         ("--many x 3 --many 4", {"many": ["x", "3", "4"]}, ()),
         ("- one", {}, ("-", "one")),
         ("-- -q --out", {}, ("-q", "--out")),
     ],
 )
-def test_a_line_is_read_as(argv: str, values: dict[str, object], words: tuple[str, ...]) -> None:
+def test_a_line_is_read_as(argv: str, values: dict[str, list[str]], words: tuple[str, ...]) -> None:
     assert parse(COMMAND, argv.split()) == Given(values=values, words=words)
 
 

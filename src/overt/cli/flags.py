@@ -99,7 +99,7 @@ PROMPT = Command(
 
 def options_of(given: Given, *, interactive: bool) -> Options:
     _agree(given)
-    text: str | None = given.values.get("system_prompt")
+    text = given.text("system_prompt") if given.switch("system_prompt") else None
     origin = "--system-prompt"
     if given.switch("system_prompt_file"):
         origin = given.text("system_prompt_file")

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from msgspec import Struct
 
@@ -33,12 +32,13 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    values: dict[str, Any]
+    """Flags by their key, each with its values: none for a switch, one, or those of a list; and the other words."""
+
+    values: dict[str, list[str]]
     words: tuple[str, ...]
 
     def text(self, key: str) -> str:
-        found: str = self.values.get(key, "")
-        return found
+        return (self.values.get(key) or [""])[0]
 
     def switch(self, key: str) -> bool:
         return key in self.values
@@ -54,7 +54,7 @@ DEBUG = Flag(names=("--debug",), key="debug", help="write a detailed log, as OVE
 def parse(command: Command, argv: list[str]) -> Given | None:
     """What was given; None when help was asked for and has been shown."""
     flags = {name: flag for flag in (*command.flags, DEBUG, HELP) for name in flag.names}
-    values: dict[str, Any] = {}
+    values: dict[str, list[str]] = {}
     words: list[str] = []
     rest = list(argv)
     while rest:
@@ -89,11 +89,11 @@ def _split(word: str, flags: dict[str, Flag]) -> tuple[str, str | None]:
     return (word[:2], word[2:]) if len(word) > 2 and short and short.value else (word, None)
 
 
-def _take(flag: Flag, name: str, attached: str | None, *, rest: list[str], values: dict[str, Any]) -> None:
+def _take(flag: Flag, name: str, attached: str | None, *, rest: list[str], values: dict[str, list[str]]) -> None:
     if not flag.value:
         if attached is not None:
             raise UsageError(f"{name} takes no value, got {attached!r}")
-        values[flag.key] = True
+        values[flag.key] = []
         return
     if attached is None and not rest:
         raise UsageError(f"{name} needs a value: {name} {flag.value}")
@@ -101,7 +101,7 @@ def _take(flag: Flag, name: str, attached: str | None, *, rest: list[str], value
     if flag.choices and value not in flag.choices:
         raise UsageError(f"{name} must be one of {', '.join(flag.choices)}, got {value!r}")
     if not flag.many:
-        values[flag.key] = value
+        values[flag.key] = [value]
         return
     taken = values.setdefault(flag.key, [])
     taken.append(value)

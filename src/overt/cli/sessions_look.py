@@ -3,7 +3,6 @@
 import sys
 from shutil import get_terminal_size
 from time import localtime, strftime
-from typing import Any
 
 from overt.app.records.archive import Found, check_sessions, search_sessions, stray_files
 from overt.app.setting import Setting
@@ -72,7 +71,7 @@ def _all_as_json(found: Found) -> bool:
     some = False
     for hit in found.hits:
         some = True
-        row: dict[str, Any] = {"session": found.session.id, "title": found.session.title, "turn": hit.turn}
+        row: dict[str, object] = {"session": found.session.id, "title": found.session.title, "turn": hit.turn}
         print(printable(row | {"seq": hit.seq, "who": hit.who, "number": hit.number, "line": hit.line, "at": hit.at}))
     return some
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from time import localtime, mktime, strftime, strptime
-from typing import Any, get_args
+from typing import get_args
 
 from msgspec import to_builtins
 
@@ -63,7 +63,7 @@ def _days(text: str) -> int:
     return number
 
 
-def _object(found: Stats) -> dict[str, Any]:
+def _object(found: Stats) -> dict[str, object]:
     return {
         "windows": {name: _totals(totals) for name, totals in found.windows.items()},
         "by": found.by,
@@ -72,8 +72,8 @@ def _object(found: Stats) -> dict[str, Any]:
     }
 
 
-def _totals(totals: Totals) -> dict[str, Any]:
-    whole: dict[str, Any] = to_builtins(totals)
+def _totals(totals: Totals) -> dict[str, object]:
+    whole: dict[str, object] = to_builtins(totals)
     return whole | {"kept": totals.kept}
 
 

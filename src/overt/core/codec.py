@@ -1,14 +1,12 @@
 """One JSON codec for disk and wire."""
 
-from typing import Any
-
 from msgspec import json, to_builtins
 
 encode = json.Encoder(order=None).encode
 decode = json.decode
 
 
-def printable(value: Any) -> str:
+def printable(value: object) -> str:
     """JSON for people and programs that read our output; half characters, which JSON cannot hold, are replaced.
 
     What could drive a terminal is escaped, all of it, so that the same JSON is harmless on a screen.
@@ -28,7 +26,7 @@ def _escape(char: str) -> str:
     return "".join(f"\\u{raw[at] << 8 | raw[at + 1]:04x}" for at in range(0, len(raw), 2))
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -36,6 +34,6 @@ def _whole(value: Any) -> Any:
     return [_whole(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def compact(value: Any) -> str:
+def compact(value: object) -> str:
     """Compact JSON text with keys in the order they were written."""
     return encode(value).decode()

@@ -2,15 +2,14 @@
 
 import sys
 from os.path import dirname, join
-from typing import Any
 
 
 def read_bytes(package: str, name: str) -> bytes:
     """The file `name` that lies beside the modules of `package`, of which one is calling."""
     spec = sys.modules[package].__spec__
-    if spec is None or spec.origin is None:
+    loader = spec.loader if spec else None
+    if spec is None or spec.origin is None or loader is None or not hasattr(loader, "get_data"):
         raise FileNotFoundError(f"{package} has no place from which {name} could be read")
-    loader: Any = spec.loader
     data: bytes = loader.get_data(join(dirname(spec.origin), name))
     return data
 

@@ -8,7 +8,10 @@ import os
 from collections.abc import Callable, Iterable
 from fcntl import LOCK_EX, LOCK_NB, flock
 from time import gmtime, strftime, time_ns
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from overt.lib.redact import Redactor
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "off": 100}
 DEFAULT_LEVEL, DEFAULT_SIZE, DEFAULT_KEEP = "warning", 5 * 1024 * 1024, 5
@@ -30,7 +33,7 @@ class Log:
         self._keep = DEFAULT_KEEP
         self._secrets: set[str] = set()
         self._sources: list[Callable[[], Iterable[str]]] = []
-        self._redactor: Any = None
+        self._redactor: Redactor | None = None
 
     def configure(self, folder: str, *, level: str, max_size: int, keep: int) -> None:
         """Set where and what to write. A level set with `force_level` stays."""
@@ -57,10 +60,9 @@ class Log:
 
     def clean(self, text: str) -> str:
         """Return the text without the secrets of this run and without well-known forms of keys."""
-        cleaned: str = self.redactor().clean(text)
-        return cleaned
+        return self.redactor().clean(text)
 
-    def redactor(self) -> Any:
+    def redactor(self) -> "Redactor":
         """The Redactor that knows the secrets of this run."""
         if self._redactor is None:
             self._ask_sources()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -185,7 +185,7 @@ def pair(left: Sequence[Told], right: Sequence[Told]) -> list[tuple[Told | None,
     """Turns with the same prompt belong together; between them, those in the same place."""
     import difflib  # late: 0.9 ms
 
-    matcher: Any = difflib.SequenceMatcher(
+    matcher = difflib.SequenceMatcher(
         None, [told.prompt for told in left], [told.prompt for told in right], autojunk=False
     )
     found: list[tuple[Told | None, Told | None]] = []

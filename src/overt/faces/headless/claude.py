@@ -1,7 +1,5 @@
 """Events in the shapes that readers of Claude Code's json and stream-json output expect."""
 
-from typing import Any
-
 from msgspec import json
 
 from overt.app.conversation import Conversation
@@ -18,7 +16,7 @@ FILE_TOOLS = ("read", "write", "edit", "multiedit")
 STOPS = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filter": "refusal", "interrupted": None}
 
 
-def init(conversation: Conversation) -> dict[str, Any]:
+def init(conversation: Conversation) -> dict[str, object]:
     return {
         "type": "system",
         "subtype": "init",
@@ -36,16 +34,16 @@ def init(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def shaped(event: Event, conversation: Conversation) -> dict[str, Any] | None:
+def shaped(event: Event, conversation: Conversation) -> dict[str, object] | None:
     """The line for one event; None for what those readers do not know."""
-    common = {"parent_tool_use_id": None, "session_id": conversation.id, "uuid": new_id(32)}
+    common: dict[str, object] = {"parent_tool_use_id": None, "session_id": conversation.id, "uuid": new_id(32)}
     match event:
         case Replied(forced=True, message=message) if not message.parts:
             return None  # a summary that came to nothing
         case Compacted(cause=cause, before=before):
             about = {"trigger": "manual" if cause == "asked" else "auto", "pre_tokens": before}
-            shape = {"type": "system", "subtype": "compact_boundary", "compact_metadata": about}
-            return shape | {"session_id": conversation.id, "uuid": new_id(32)}
+            session = {"session_id": conversation.id, "uuid": new_id(32)}
+            return {"type": "system", "subtype": "compact_boundary", "compact_metadata": about, **session}
         case Replied(message=message, usage=usage, finish=finish, model=model):
             body = {
                 "id": f"msg_{new_id(16)}",
@@ -57,20 +55,20 @@ def shaped(event: Event, conversation: Conversation) -> dict[str, Any] | None:
                 "stop_sequence": None,
                 "usage": tokens(usage),
             }
-            return {"type": "assistant", "message": body} | common
+            return {"type": "assistant", "message": body, **common}
         case ToolFinished():
-            return {"type": "user", "message": {"role": "user", "content": [_result(event)]}} | common
+            return {"type": "user", "message": {"role": "user", "content": [_result(event)]}, **common}
         case UserSpoke(message=message) if message.origin.kind != "user":
             body = {"role": "user", "content": _content(message)}
-            return {"type": "user", "message": body, "isSynthetic": True} | common
+            return {"type": "user", "message": body, "isSynthetic": True, **common}
         case Retried(attempt=attempt, wait=wait, reason=reason):
             retry = {"attempt": attempt, "retry_delay_ms": round(wait * 1000), "error": reason}
-            return {"type": "system", "subtype": "api_retry", "session_id": conversation.id} | retry
+            return {"type": "system", "subtype": "api_retry", "session_id": conversation.id, **retry}
         case _:
             return None
 
 
-def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[str, Any]:
+def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[str, object]:
     return {
         "type": "result",
         "subtype": SUBTYPES.get(end.reason, "error_during_execution"),
@@ -105,8 +103,8 @@ def tokens(usage: Usage) -> dict[str, int]:
     }
 
 
-def _content(message: Message) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = []
+def _content(message: Message) -> list[dict[str, object]]:
+    blocks: list[dict[str, object]] = []
     for part in message.parts:
         match part:
             case Text(text=text):
@@ -120,14 +118,14 @@ def _content(message: Message) -> list[dict[str, Any]]:
     return blocks
 
 
-def _result(finished: ToolFinished) -> dict[str, Any]:
+def _result(finished: ToolFinished) -> dict[str, object]:
     """The answer to a call. A command that ended with an exit code other than 0 counts as an error there."""
     result = finished.result
     text = "".join(part.text for part in result.parts if isinstance(part, Text))
     return {"type": "tool_result", "tool_use_id": result.call_id, "content": text, "is_error": failed(finished)}
 
 
-def _input(call: Call) -> Any:
+def _input(call: Call) -> object:
     """The arguments, the path of a file tool under the name that those readers look for."""
     try:
         arguments = json.decode(call.arguments)

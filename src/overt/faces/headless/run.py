@@ -4,7 +4,6 @@ import asyncio
 import signal
 import sys
 from contextlib import aclosing
-from typing import Any
 
 from overt.app.compacted import told
 from overt.app.conversation import Conversation
@@ -167,7 +166,7 @@ def _stop_on_signals(conversation: Conversation) -> None:
         loop.add_signal_handler(number, conversation.interrupt, reason)
 
 
-def _line(value: Any) -> None:
+def _line(value: object) -> None:
     _out(printable(value) + "\n")
 
 

@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TypedDict
 
 REFUSALS = frozenset(
     """EPERM EACCES EROFS ENOENT ENOTDIR EISDIR EEXIST ENOTEMPTY EBUSY EXDEV ESRCH ENOSYS EAGAIN ENXIO ENODEV
@@ -31,6 +31,23 @@ UNROUTED = "192.0.2.1"
 """Reserved for documentation. Connecting a datagram socket only asks for a route; nothing is sent."""
 
 Try = Callable[[], object]
+
+
+class Told(TypedDict):
+    """What the one inside has to know: folders, a secret, ports and a socket that listen outside, and processes."""
+
+    workspace: str
+    outside: str
+    home: str
+    config: str
+    data: str
+    secret: str
+    etc: str
+    tcp: int
+    udp: int
+    abstract: str
+    pid: int
+    opener: int
 
 
 def append(path: str) -> None:
@@ -152,7 +169,7 @@ def open_for_writing(path: str) -> None:
     os.close(os.open(path, os.O_WRONLY))
 
 
-def system(name: str, *words: Any) -> None:
+def system(name: str, *words: object) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if getattr(libc, name)(*words) == -1:
         raise OSError(ctypes.get_errno(), name)
@@ -181,12 +198,12 @@ def run_program() -> None:
         raise PermissionError(errno.EPERM, "it failed")
 
 
-def all_attempts(told: dict[str, Any]) -> Iterator[tuple[str, str, Try]]:
+def all_attempts(told: Told) -> Iterator[tuple[str, str, Try]]:
     yield from attempts_on_files(told)
     yield from attempts_beyond_files(told)
 
 
-def attempts_on_files(told: dict[str, Any]) -> Iterator[tuple[str, str, Try]]:
+def attempts_on_files(told: Told) -> Iterator[tuple[str, str, Try]]:
     work, out, home, secret = told["workspace"], told["outside"], told["home"], told["secret"]
     git, config, data = f"{work}/.git", told["config"], told["data"]
     yield "allowed", "write in the workspace", lambda: append(f"{work}/allowed")
@@ -222,7 +239,7 @@ def attempts_on_files(told: dict[str, Any]) -> Iterator[tuple[str, str, Try]]:
     yield "secrets", "list .ssh", lambda: list_secrets(f"{home}/.ssh", "id_ed25519")
 
 
-def attempts_beyond_files(told: dict[str, Any]) -> Iterator[tuple[str, str, Try]]:
+def attempts_beyond_files(told: Told) -> Iterator[tuple[str, str, Try]]:
     work, out, secret = told["workspace"], told["outside"], told["secret"]
     yield "tcp", "connect", lambda: connect_tcp(told["tcp"])
     yield "tcp", "find a route", lambda: find_route(socket.SOCK_STREAM)

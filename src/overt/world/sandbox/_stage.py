@@ -8,9 +8,12 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from overt.world.sandbox._attempts import Told
 
 CONTENT = "as it was\n"
 ENVIRONMENT = "OVERT_SELF_TEST"
@@ -52,8 +55,7 @@ class Outside:
         self.pid = os.posix_spawnp("sleep", ["sleep", "120"], {"PATH": os.defpath, ENVIRONMENT: self.secret})
         held.callback(self._end)
 
-    def told(self) -> dict[str, Any]:
-        """What the one inside has to know."""
+    def told(self) -> "Told":
         return {
             "workspace": self.stage.workspace,
             "outside": self.stage.outside,
@@ -120,7 +122,7 @@ class Outside:
         with open(f"{work}/.git/HEAD", "x", encoding="utf-8") as file:
             file.write("ref: refs/heads/main\n")
 
-    def _listen(self, held: ExitStack, family: int, kind: int, address: Any) -> socket.socket:
+    def _listen(self, held: ExitStack, family: int, kind: int, address: tuple[str, int] | str) -> socket.socket:
         made = held.enter_context(socket.socket(family, kind))
         made.bind(address)
         if kind == socket.SOCK_STREAM:
