@@ -30,11 +30,11 @@ class SessionSpendLimit:
         if not limit:
             return SpendCheck()
         spent = self._spend().session
-        amounts = {"spent": dollars(spent.cost), "bound": dollars(limit)}
+        paid, most = dollars(spent.cost), dollars(limit)
         if spent.cost >= limit:
-            return SpendCheck(refusal=say("budget.over", **amounts))
+            return SpendCheck(refusal=say("budget.over", spent=paid, bound=most))
         if spent.cost >= WARN_SHARE * limit:
-            return self._warn_once(f"nearly {limit}", say("budget.nearly", **amounts))
+            return self._warn_once(f"nearly {limit}", say("budget.nearly", spent=paid, bound=most))
         if spent.unpriced:
             return self._warn_once("unpriced", say("budget.unpriced", count=spent.unpriced))
         return SpendCheck()

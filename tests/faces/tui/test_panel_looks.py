@@ -91,7 +91,7 @@ def test_jobs_are_looked_at_again_and_the_open_ones_output_too() -> None:
     assert (panel.first(), panel.tick(), panel.every) == ([Wish("jobs")], [Wish("jobs")], 0.5)
     panel.given(Wish("jobs"), JobListing(JOBS))
     assert body(panel, 100, 12)[:2] == [
-        "JobListing  1 running",
+        "Jobs  1 running",
         "› job-1  running  1m 14s  2.3 KB  http://localhost:3000  npm run dev",
     ]
     assert press(panel, "enter") == [Wish("job", "job-1")]
@@ -110,7 +110,7 @@ def test_the_output_of_a_job_is_followed_until_one_scrolls_up() -> None:
     assert text_of(panel.draw(80, 12))[0] == "job-1  npm run dev  running · 1m 14s"
     assert press(panel, "q") == []
     panel.given(Wish("job", "job-1"), printed("job-1", "late"))
-    assert body(panel, 80, 12)[0] == "JobListing  1 running"
+    assert body(panel, 80, 12)[0] == "Jobs  1 running"
 
 
 def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
@@ -136,7 +136,7 @@ def test_a_job_that_is_gone_brings_the_list_back() -> None:
     panel.given(Wish("jobs"), JobListing(JOBS))
     press(panel, "enter")
     panel.failed(Wish("job", "job-1"), "no job is called job-1")
-    assert (body(panel, 80, 12)[0], body(panel, 80, 12)[-1]) == ("JobListing  1 running", "no job is called job-1")
+    assert (body(panel, 80, 12)[0], body(panel, 80, 12)[-1]) == ("Jobs  1 running", "no job is called job-1")
 
 
 # ── permissions ──────────────────────────────────────────────────────────────────────────────────────────────
