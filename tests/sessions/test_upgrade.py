@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from overt.core.events import BudgetSet, Event, Noticed, PrefixReset, Replied, ToolFinished, UserSpoke
+from overt.core.events import Event, Noticed, PrefixReset, Replied, ToolFinished, UserSpoke
 from overt.core.fragments import HARNESS, STEERED, USER, Origin, own_origin
 from overt.core.history import INTERRUPTED
 from overt.core.messages import Message, Result, Text, own_message, said
@@ -21,8 +21,8 @@ from overt.sessions.load import load
 from overt.sessions.resume import resume
 
 
-def line_of(kind: str, data: dict[str, Any], *, seq: int = 1, chain: int = 0, agent: str = "main") -> tuple[bytes, int]:
-    head = f'{{"v":1,"seq":{seq},"ts":1.000,"agent":"{agent}","turn":1,"step":1,"type":"{kind}","data":'
+def line_of(kind: str, data: dict[str, Any], *, seq: int = 1, chain: int = 0) -> tuple[bytes, int]:
+    head = f'{{"v":1,"seq":{seq},"ts":1.000,"agent":"main","turn":1,"step":1,"type":"{kind}","data":'
     return sealed(head.encode() + json.dumps(data).encode(), chain)
 
 
@@ -43,7 +43,7 @@ def refusal(text: str, code: str) -> dict[str, Any]:
 
 def refused(text: str, code: str, **facts: Any) -> ToolFinished:
     result = Result(call_id="c", parts=(Text(text=f"[overt] {text}"),), error=True, harness=True, **facts)
-    return ToolFinished(result=result, view=Failure(text=text), code=code)
+    return ToolFinished(result=result, view=Failure(text=f"[overt] {text}", label=8), code=code)
 
 
 def edited(change: Any) -> tuple[dict[str, Any], Diffs]:
@@ -176,8 +176,12 @@ CASES: list[tuple[str, dict[str, Any], Event]] = [
     ),
     ("reset", {"cause": "retry", "keep": 3}, PrefixReset(cause="retry", keep=3)),
     ("reset", {"cause": "rewind to before turn seven"}, PrefixReset(cause="rewind to before turn seven")),
-    ("note", {"text": "This session may cost $2.50.", "budget": 2.5}, BudgetSet(dollars=2.5)),
-    ("note", {"text": "No limit.", "budget": 0.0}, BudgetSet(dollars=0.0)),
+    (
+        "note",
+        {"text": "This session may cost $2.50.", "budget": 2.5},
+        Noticed(text="This session may cost $2.50.", budget=2.5),
+    ),
+    ("note", {"text": "No limit.", "budget": 0.5}, Noticed(text="No limit.", budget=0.5)),
     (
         "note",
         {"text": "No answer for 30 s, still waiting (Ctrl-C stops).", "level": "warning"},
@@ -214,12 +218,7 @@ def test_a_whole_old_file_loads_with_its_facts(tmp_path: Path) -> None:
     loaded = load(str(path))
     assert loaded.damage == ()
     assert [entry.data for entry in loaded.entries[1:]] == [expected for _, _, expected in CASES]
-    assert resume(loaded.entries).history.spend_limit == 0.0
-
-
-def test_a_budget_of_a_sub_agent_stays_its_own() -> None:
-    line, _ = line_of("note", {"text": "x", "budget": 1.0}, agent="main/explore-1")
-    assert decode_line(line).data == BudgetSet(agent="main/explore-1", dollars=1.0)
+    assert resume(loaded.entries).history.spend_limit == 0.5
 
 
 def test_an_odd_reason_is_read_as_it_was_given() -> None:

@@ -14,11 +14,11 @@ LABEL = "[overt] "
 
 
 class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`where` is a path, a flag or a call id, or the occasion of a message of ours; `hash` is the SHA-256 of the whole
-    source if it is a file.
+    """`where` is a path, a flag or a call id; `hash` the SHA-256 of the whole source when it is a file.
 
     The first `label` characters of the text only introduce it to the model. `detail` is what else is known of the
-    source: the value of an environment fact, how a typed command ended, or `rules` for a file of instructions.
+    source: the value of an environment fact, how a typed command ended, `rules` for a file of instructions, or the
+    occasion of a message of ours.
     """
 
     kind: OriginKind
@@ -45,6 +45,6 @@ MODEL = Origin(kind="model")
 HARNESS = Origin(kind="harness")
 
 
-def own_origin(where: str) -> Origin:
-    """Origin of a message of ours, whose text begins with the label; `where` is its occasion, as in `nudge`."""
-    return Origin(kind="harness", where=where, label=len(LABEL))
+def own_origin(occasion: str) -> Origin:
+    """Return the origin of a message of ours, whose text begins with the label."""
+    return Origin(kind="harness", label=len(LABEL), detail=occasion)

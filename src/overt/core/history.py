@@ -13,6 +13,7 @@ from overt.core.events import (
     BudgetSet,
     Compacted,
     Event,
+    Noticed,
     Pinned,
     PrefixReset,
     Replied,
@@ -103,7 +104,7 @@ def fold(history: History, event: Event) -> History:
             return replace(
                 history, messages=_compacted(history.messages, event), eras=(*history.eras, history.messages)
             )
-        case BudgetSet(dollars=dollars):
+        case BudgetSet(dollars=dollars) | Noticed(budget=float(dollars)):
             return replace(history, spend_limit=dollars)
         case TitleSet(title=title, model=model) if title and not (model and history.named):
             return replace(history, title=title, named=not model)

@@ -63,8 +63,11 @@ class Checklist(Struct, frozen=True, kw_only=True, tag="checklist"):
     items: tuple[Todo, ...]
 
 
-class Failure(Struct, frozen=True, kw_only=True, tag="failure"):
+class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="failure"):
+    """Why a call has no result. The first `label` characters only tell the model who says so."""
+
     text: str
+    label: int = 0
 
 
 View = Plain | Diffs | Excerpt | Listing | Output | Checklist | Failure

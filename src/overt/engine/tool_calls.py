@@ -147,7 +147,7 @@ def _refused(
     """Answer a call without running it. The label tells the model, and only the model, that Overt says so."""
     failed = _failed(agent, call_id, f"{label}{message}", code=code)
     result = replace(failed.result, harness=True, cause="" if code == "invalid" else code)
-    return replace(failed, result=result, view=Failure(text=_bounded(agent, message)))
+    return replace(failed, result=result, view=replace(failed.view, label=len(label)))
 
 
 def _meant(mended: Mended) -> str:

@@ -1,7 +1,8 @@
 """Fill in facts that earlier versions wrote only as sentences, when an entry is loaded.
 
 This is the one place that reads a text of our own. The texts below are what those versions wrote, so they never
-change; a new fact gets a field of its event instead. An entry that has its facts is returned as it is.
+change; a new fact gets a field of its event instead. Fields are only added, never changed: whoever reads a session
+sees what was written. An entry that has its facts is returned as it is.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from overt.core.events import BudgetSet, Event, Noticed, PrefixReset, Replied, ToolFinished, UserSpoke
+from overt.core.events import Event, Noticed, PrefixReset, Replied, ToolFinished, UserSpoke
 from overt.core.messages import Result
 from overt.core.views import Diffs, Failure, Output
 
@@ -46,7 +47,7 @@ def _spoke(event: UserSpoke) -> UserSpoke:
     match origin.kind:
         case "harness":
             occasion = next((name for start, name in OCCASIONS.items() if text.startswith(start)), "")
-            origin = replace(origin, where=origin.where or occasion, label=len(LABEL))
+            origin = replace(origin, label=len(LABEL), detail=occasion)
         case "environment":
             start = CHANGED_FACT.format(name=origin.where)
             value = text.removeprefix(start) if text.startswith(start) else ""
@@ -71,7 +72,7 @@ def _replied(event: Replied) -> Replied:
 def _finished(event: ToolFinished) -> ToolFinished:
     result, view = event.result, event.view
     if result.error:
-        return event if result.cause else _failed(event)
+        return event if result.cause or (isinstance(view, Failure) and view.label) else _failed(event)
     match view:
         case Output(code=code) if code != 0 and not result.ended and (ended := _ended(result.text())):
             return replace(event, result=replace(result, ended=ended))
@@ -83,9 +84,9 @@ def _finished(event: ToolFinished) -> ToolFinished:
 
 def _failed(event: ToolFinished) -> ToolFinished:
     view, result = event.view, _with_cause(event.result, event.code)
-    if isinstance(view, Failure) and result.harness:
-        view = replace(view, text=view.text.removeprefix(LABEL))
-    return event if result is event.result and view == event.view else replace(event, result=result, view=view)
+    if isinstance(view, Failure) and result.harness and view.text.startswith(LABEL):
+        view = replace(view, label=len(LABEL))
+    return event if result is event.result and view is event.view else replace(event, result=result, view=view)
 
 
 def _with_cause(result: Result, code: str) -> Result:
@@ -108,9 +109,7 @@ def _reset(event: PrefixReset) -> PrefixReset:
     return replace(event, turn=int(number)) if rewound else event
 
 
-def _noticed(event: Noticed) -> Event:
-    if event.budget is not None:
-        return BudgetSet(agent=event.agent, dollars=event.budget)
+def _noticed(event: Noticed) -> Noticed:
     return replace(event, kind="waiting") if not event.kind and re.fullmatch(WAITING, event.text) else event
 
 

@@ -30,7 +30,7 @@ TAIL = [f"  line {number}" for number in range(36, 40)]
         (Output(command="x", text="  0%\r 50%\r100%\r\ndone", code=0), ["  100%", "  done"]),
         (Output(command="x", text="\x1b[31mred\x1b[0m \x1b[2J", code=0), ["  red \\x1b[2J"]),
         (Output(command="x", text="a\tb", code=0), ["  a   b"]),
-        (Failure(text="no such file: x"), ["  no such file: x"]),
+        (Failure(text="[overt] no such file: x", label=8), ["  no such file: x"]),
         (
             Checklist(
                 items=(

@@ -83,8 +83,8 @@ def view_rows(view: View, room: int, *, head: int = HEAD, tail: int = TAIL) -> l
             return rows or [row("  ", Span(say("tui.talk.no_output"), "dim"))]
         case Checklist(items=items):
             return [each for item in items for each in todo_rows(item, room)]
-        case Failure(text=text):
-            return words_rows(text, room, "error")
+        case Failure(text=text, label=label):
+            return words_rows(text[label:], room, "error")
         case _:
             assert_never(view)
 
