@@ -10,8 +10,6 @@ that the first one was given up and asked for anew behind our back: what had com
 signed thinking belongs to no message that exists, and the reply is the one that ends.
 """
 
-from typing import Any
-
 from overt.core.codec import compact
 from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Reasoning, Text
@@ -155,7 +153,7 @@ class AnthropicDecoder:
             reasoning=counts.get("thinking_tokens", 0),
         )
 
-    def _begin(self, message: Any) -> None:
+    def _begin(self, message: object) -> None:
         message = message if isinstance(message, dict) else {}
         id = word(message.get("id"))
         if self._id is not None and id and id == self._id:
@@ -171,7 +169,7 @@ class AnthropicDecoder:
             self._close(number)
         self._take_end(message, message.get("usage"))
 
-    def _take_end(self, delta: Any, usage: Any) -> None:
+    def _take_end(self, delta: object, usage: object) -> None:
         """Counts are totals so far: what comes takes the place of what came before, unless it says nothing but 0."""
         if isinstance(delta, dict):
             self._reason = word(delta.get("stop_reason")) or self._reason
@@ -185,7 +183,7 @@ class AnthropicDecoder:
         if isinstance(details, dict):
             self._counts["thinking_tokens"] = count(details.get("thinking_tokens"))
 
-    def _open(self, index: int, given: Any) -> None:
+    def _open(self, index: int, given: object) -> None:
         given = given if isinstance(given, dict) else {}
         block = self._by_index[index] = self._add(word(given.get("type")))
         block.begun = True
@@ -213,7 +211,7 @@ class AnthropicDecoder:
         if block is not None:
             block.closed = block.changed = True
 
-    def _take_delta(self, index: int, delta: dict[str, Any]) -> None:
+    def _take_delta(self, index: int, delta: dict[str, object]) -> None:
         kind = delta.get("type")
         if kind == "text_delta":
             self._say(self._block(index, "text"), delta.get("text"))
@@ -238,7 +236,7 @@ class AnthropicDecoder:
         self._by_index.setdefault(index, made)
         return made
 
-    def _write(self, index: int, piece: Any) -> None:
+    def _write(self, index: int, piece: object) -> None:
         block = self._by_index.get(index)
         text = piece if type(piece) is str else ""
         if block is None or block.closed or block.kind != "tool_use":
@@ -251,7 +249,7 @@ class AnthropicDecoder:
         block.changed = True
         self._grow(len(text))
 
-    def _take_input(self, block: _Block, given: Any) -> None:
+    def _take_input(self, block: _Block, given: object) -> None:
         """Input that comes with the start: nearly always an empty object that stands for what will stream."""
         if given in (None, "", {}):
             return
@@ -259,13 +257,13 @@ class AnthropicDecoder:
         block.characters = len(block.given)
         self._grow(len(block.given))
 
-    def _say(self, block: _Block, text: Any) -> None:
+    def _say(self, block: _Block, text: object) -> None:
         if type(text) is str and text:
             block.pieces.append(text)
             self._said.append(text)
             self._grow(len(text))
 
-    def _think(self, block: _Block, text: Any) -> None:
+    def _think(self, block: _Block, text: object) -> None:
         if type(text) is str and text:
             block.pieces.append(text)
             self._thought.append(text)
@@ -277,8 +275,8 @@ class AnthropicDecoder:
             raise too_large(self._max_answer)
 
 
-def _broken_off(error: Any) -> ProviderError:
+def _broken_off(error: object) -> ProviderError:
     kind = word(error.get("type")) if isinstance(error, dict) else ""
-    if kind not in STATUSES:
+    if not isinstance(error, dict) or kind not in STATUSES:
         return from_event(error)
     return from_event({"code": STATUSES[kind], "message": word(error.get("message")) or kind})

@@ -7,7 +7,7 @@ Any byte is a sign of life; but bytes that complete no event (comments, mostly) 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,7 +51,7 @@ class HttpWire(Wire, Protocol):
 
     def headers(self, key: str | None) -> dict[str, str]: ...
 
-    def whole(self, body: dict[str, Any]) -> bool:
+    def whole(self, body: dict[str, object]) -> bool:
         """Whether a body in plain JSON, from a server that does not stream, is a reply; `feed` takes it then."""
         ...
 
@@ -297,7 +297,7 @@ class Attempt:
             return
         self.heard = True
         try:
-            body: Any = decode(self._json)
+            body: object = decode(self._json)
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict) or not (body.get("error") or self._wire.whole(body)):

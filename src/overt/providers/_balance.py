@@ -1,7 +1,5 @@
 """What is left on an account, read from the answers of the vendors that tell."""
 
-from typing import Any
-
 from overt.core.codec import decode
 
 
@@ -11,7 +9,7 @@ def read_balance(body: bytes, currency: str = "") -> str:
     `currency` is that of the account where the answer names none.
     """
     try:
-        told: Any = decode(body)
+        told: object = decode(body)
     except (ValueError, RecursionError):
         return ""
     if not isinstance(told, dict):
@@ -30,12 +28,11 @@ def read_balance(body: bytes, currency: str = "") -> str:
     return _amount(left, named if isinstance(named, str) else currency) if left is not None else ""
 
 
-def _several(accounts: list[Any]) -> str:
+def _several(accounts: list[object]) -> str:
     """DeepSeek keeps an account in each currency."""
     found = []
     for account in accounts:
-        left = _number(account.get("total_balance")) if isinstance(account, dict) else None
-        if left is not None:
+        if isinstance(account, dict) and (left := _number(account.get("total_balance"))) is not None:
             found.append(_amount(left, str(account.get("currency", ""))))
     return ", ".join(found)
 
@@ -44,7 +41,7 @@ def _amount(left: float, currency: str) -> str:
     return f"{left:.2f} {currency[:8]}".strip()
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     """Some vendors write their numbers as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None

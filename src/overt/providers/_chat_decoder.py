@@ -6,8 +6,6 @@ apart by index, id and name together, and ids are made unique. The end is strict
 a cut, and no call of a cut reply ever leaves.
 """
 
-from typing import Any
-
 from overt.core.codec import compact
 from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Reasoning, Text
@@ -51,7 +49,7 @@ class _OpenCall:
     def __init__(self) -> None:
         self.id = ""
         self.name = ""
-        self.extra: Any = None
+        self.extra: object = None
         self.pieces: list[str] = []
         self.characters = 0
         self.changed = True
@@ -139,7 +137,7 @@ class ChatDecoder:
         text = "".join(self._text)
         if text:
             parts.append(Text(text=text))
-        extras: dict[str, Any] = {}
+        extras: dict[str, object] = {}
         for call, id in zip(calls, unique_ids([call.id for call in calls]), strict=True):
             if call.extra is not None:
                 extras[id] = call.extra
@@ -150,7 +148,7 @@ class ChatDecoder:
             parts.insert(0, Reasoning(text="".join(self._reasoning), opaque=opaque))
         return tuple(parts)
 
-    def _take_choice(self, choice: dict[str, Any]) -> None:
+    def _take_choice(self, choice: dict[str, object]) -> None:
         self._chosen = True
         delta = choice.get("delta")
         if type(delta) is dict:
@@ -169,10 +167,10 @@ class ChatDecoder:
                 self._take_calls(calls)
             elif not content and type(delta.get("refusal")) is str:
                 self._say(delta["refusal"])
-        elif type(choice.get("message")) is dict:
-            self._take_message(choice["message"])
-        elif type(choice.get("text")) is str:
-            self._say(choice["text"])
+        elif type(message := choice.get("message")) is dict:
+            self._take_message(message)
+        elif type(text := choice.get("text")) is str:
+            self._say(text)
         reason = choice.get("finish_reason")
         if reason and type(reason) is str:
             self._reason = reason.lower()
@@ -180,7 +178,7 @@ class ChatDecoder:
             if usage := choice.get("usage"):  # Moonshot's place for it
                 self._usage = usage_of(usage) or self._usage
 
-    def _take_rest(self, chunk: dict[str, Any]) -> None:
+    def _take_rest(self, chunk: dict[str, object]) -> None:
         """Counts in places of their own: Groq's `x_groq`, and what llama.cpp took from its cache."""
         groq, timings = chunk.get("x_groq"), chunk.get("timings")
         if isinstance(groq, dict) and groq.get("usage") and not chunk.get("usage"):
@@ -188,7 +186,7 @@ class ChatDecoder:
         if isinstance(timings, dict):
             self._usage = timed(self._usage, timings)
 
-    def _take_message(self, message: dict[str, Any]) -> None:
+    def _take_message(self, message: dict[str, object]) -> None:
         """A whole message, alone or after its pieces: only what has not come yet is added."""
         reasoning = message.get("reasoning_content") or message.get("reasoning")
         spoken, thought = split(message.get("content"))
@@ -203,7 +201,7 @@ class ChatDecoder:
         if calls and not self._calls:
             self._take_calls(calls)
 
-    def _take_content(self, content: Any) -> None:
+    def _take_content(self, content: object) -> None:
         if type(content) is str:
             self._say(content)
             return
@@ -212,7 +210,7 @@ class ChatDecoder:
             self._think(thought)
         self._say(spoken)
 
-    def _take_details(self, details: Any, *, shown: bool) -> None:
+    def _take_details(self, details: object, *, shown: bool) -> None:
         """Blocks of reasoning, kept as they came; their text is shown unless it came in plain words as well."""
         for detail in details if isinstance(details, list) else [details]:
             if isinstance(detail, dict):
@@ -234,12 +232,12 @@ class ChatDecoder:
             self._reasoning.append(text)
             self._grow(len(text))
 
-    def _take_calls(self, items: Any) -> None:
+    def _take_calls(self, items: object) -> None:
         for item in items if isinstance(items, list) else [items]:
             if isinstance(item, dict):
                 self._take_call(item)
 
-    def _take_call(self, item: dict[str, Any]) -> None:
+    def _take_call(self, item: dict[str, object]) -> None:
         function = item.get("function")
         inner = function if isinstance(function, dict) else item
         id, name, arguments = word(item.get("id")), word(inner.get("name")), inner.get("arguments")
@@ -259,7 +257,7 @@ class ChatDecoder:
         call.characters += len(piece)
         self._grow(len(piece))
 
-    def _find(self, index: Any, id: str, name: str) -> _OpenCall:
+    def _find(self, index: object, id: str, name: str) -> _OpenCall:
         """The call a piece belongs to, a new one when it cannot belong to any that is open."""
         if isinstance(index, int):
             known = self._by_index.get(index)

@@ -1,12 +1,10 @@
 """The values of chat-completions events as vendors send them, read without believing any of them."""
 
-from typing import Any
-
 from overt.core.usage import Usage
 from overt.providers._events import count, text_of
 
 
-def split(content: Any) -> tuple[str, str]:
+def split(content: object) -> tuple[str, str]:
     """What is said and what is thought: Mistral sends its thinking as parts of the content."""
     if not isinstance(content, list):
         return text_of(content), ""
@@ -14,7 +12,7 @@ def split(content: Any) -> tuple[str, str]:
     return text_of(spoken), "".join(text_of(part.get("thinking")) for part in content if _thinks(part))
 
 
-def _thinks(part: Any) -> bool:
+def _thinks(part: object) -> bool:
     return isinstance(part, dict) and part.get("type") == "thinking"
 
 
@@ -22,17 +20,18 @@ class Details:
     """Blocks of reasoning as they came, made whole: pieces of one block follow each other, same type and index."""
 
     def __init__(self) -> None:
-        self._blocks: list[dict[str, Any]] = []
+        self._blocks: list[dict[str, object]] = []
         self._pieces: list[str] = []
         self._grows = ""
 
     def __bool__(self) -> bool:
         return bool(self._blocks)
 
-    def take(self, detail: dict[str, Any]) -> str:
+    def take(self, detail: dict[str, object]) -> str:
         """Add a piece; its text."""
         grows = next((name for name in ("text", "summary") if isinstance(detail.get(name), str)), "")
-        text: str = detail[grows] if grows else ""
+        text = detail[grows] if grows else ""
+        assert isinstance(text, str)
         last = self._blocks[-1] if self._blocks else None
         if last is None or not self._continues(last, detail, grows):
             self._close()
@@ -45,11 +44,11 @@ class Details:
             self._pieces.append(text)
         return text
 
-    def whole(self) -> list[dict[str, Any]]:
+    def whole(self) -> list[dict[str, object]]:
         self._close()
         return self._blocks
 
-    def _continues(self, last: dict[str, Any], detail: dict[str, Any], grows: str) -> bool:
+    def _continues(self, last: dict[str, object], detail: dict[str, object], grows: str) -> bool:
         if "data" in detail or "data" in last or last.get("signature") or (grows and self._grows not in ("", grows)):
             return False
         return detail.get("type") == last.get("type") and detail.get("index") == last.get("index")
@@ -60,7 +59,7 @@ class Details:
         self._pieces, self._grows = [], ""
 
 
-def usage_of(usage: Any) -> Usage | None:
+def usage_of(usage: object) -> Usage | None:
     """The counts of any vendor; `output` holds the reasoning, also where a server counts it beside."""
     if not isinstance(usage, dict):
         return None
@@ -84,7 +83,7 @@ def usage_of(usage: Any) -> Usage | None:
     )
 
 
-def timed(usage: Usage, timings: dict[str, Any]) -> Usage:
+def timed(usage: Usage, timings: dict[str, object]) -> Usage:
     """llama.cpp's own counts, where its usage lacks them: tokens read, taken from the cache, and written."""
     cached = count(timings.get("cache_n"))
     return Usage(

@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from overt.core.codec import decode
 from overt.core.messages import Call, Document, Image
@@ -60,6 +59,6 @@ def understood(effort: str | None, about: ModelFacts) -> str:
     return effort
 
 
-def added(extra: Mapping[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
+def added(extra: Mapping[str, object], *, but: Collection[str] = ()) -> dict[str, object]:
     """What the configuration adds to every request, without the fields that are ours."""
     return {name: value for name, value in extra.items() if name not in OURS and name not in but}

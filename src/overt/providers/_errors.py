@@ -1,7 +1,6 @@
 """What went wrong at a server, in words a person can act on. No text of a server passes here with the key in it."""
 
 from time import time
-from typing import Any
 
 from msgspec import Struct
 
@@ -38,7 +37,7 @@ def from_status(status: int, headers: dict[str, str], body: bytes, *, place: Pla
     )
 
 
-def from_event(error: Any) -> ProviderError:
+def from_event(error: object) -> ProviderError:
     """The error a server put into the stream after it had already answered 200."""
     from overt.providers import _refusal as refusal  # late: 3 ms
 

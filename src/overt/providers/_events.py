@@ -1,12 +1,10 @@
 """What the decoders of all wires share: they work on plain values and believe nothing about them."""
 
-from typing import Any
-
 from overt.core.codec import compact, decode
 from overt.core.errors import ProviderError
 
 
-def read_event(payload: bytes) -> Any:
+def read_event(payload: bytes) -> object:
     """The JSON of one event; ValueError when it is none, however it was broken."""
     try:
         return decode(payload)
@@ -33,15 +31,15 @@ def too_large(limit: int) -> ProviderError:
     )
 
 
-def count(value: Any) -> int:
+def count(value: object) -> int:
     return int(value) if isinstance(value, int | float) and 0 <= value < 1e15 else 0
 
 
-def word(value: Any) -> str:
+def word(value: object) -> str:
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
 
 
-def text_of(content: Any, depth: int = 8) -> str:
+def text_of(content: object, depth: int = 8) -> str:
     """Text from a string, a list of typed parts or an object; compact JSON when nothing says what it is."""
     if content is None:
         return ""
@@ -83,7 +81,7 @@ def _fresh(number: int, taken: set[str]) -> str:
     return f"call_{number}"
 
 
-def _read_broken(payload: bytes) -> Any:
+def _read_broken(payload: bytes) -> object:
     """Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD."""
     text = payload.decode("utf-8", "replace")
     try:

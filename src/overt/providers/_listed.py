@@ -1,6 +1,6 @@
 """What servers tell of their models when they list them."""
 
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from overt.core.codec import decode
 from overt.core.settings import ModelFacts, Price
@@ -9,7 +9,7 @@ from overt.core.settings import ModelFacts, Price
 def read_models(body: bytes) -> tuple[ModelFacts, ...] | None:
     """The models of a list in any of the shapes in use; None when it is none of them."""
     try:
-        listed: Any = decode(body)
+        listed: object = decode(body)
     except (ValueError, RecursionError):
         return None
     if isinstance(listed, dict):
@@ -20,7 +20,7 @@ def read_models(body: bytes) -> tuple[ModelFacts, ...] | None:
     return tuple({facts.name: facts for facts in found if facts is not None}.values())
 
 
-def _facts(item: Any) -> ModelFacts | None:
+def _facts(item: object) -> ModelFacts | None:
     if isinstance(item, str):
         return ModelFacts(name=item) if item else None
     if not isinstance(item, dict):
@@ -46,7 +46,7 @@ WINDOW = (
 """Fields of a listed model, in the words of vLLM, LM Studio, OpenRouter, Groq, Mistral, Anthropic and llama.cpp."""
 
 
-def window_in(item: dict[str, Any]) -> int:
+def window_in(item: dict[str, object]) -> int:
     """The tokens a listed model holds; 0 when its server does not say. What it was made for is not what it holds."""
     for holder in (item, item.get("meta"), item.get("limits"), item.get("top_provider")):
         fields = holder if isinstance(holder, dict) else {}
@@ -56,11 +56,11 @@ def window_in(item: dict[str, Any]) -> int:
     return 0
 
 
-def is_size(value: Any) -> TypeGuard[int]:
+def is_size(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9
 
 
-def _price(pricing: Any) -> Price | None:
+def _price(pricing: object) -> Price | None:
     """OpenRouter's, which is for one token and written as text."""
     if not isinstance(pricing, dict):
         return None
@@ -70,7 +70,7 @@ def _price(pricing: Any) -> Price | None:
     return Price(input=input, output=output, cached=_million(pricing.get("input_cache_read")))
 
 
-def _million(value: Any) -> float | None:
+def _million(value: object) -> float | None:
     try:
         number = float(value) if isinstance(value, str | float | int) and not isinstance(value, bool) else -1.0
     except ValueError:
@@ -78,7 +78,7 @@ def _million(value: Any) -> float | None:
     return round(number * 1e6, 6) if 0 <= number < 1 else None
 
 
-def _images(item: dict[str, Any]) -> bool | None:
+def _images(item: dict[str, object]) -> bool | None:
     architecture = item.get("architecture")
     takes = architecture.get("input_modalities") if isinstance(architecture, dict) else None
     return "image" in takes if isinstance(takes, list) else None

@@ -7,10 +7,15 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from overt.core.codec import decode, encode
 from overt.providers.http_provider import HttpProvider
+
+if TYPE_CHECKING:
+    from overt.providers._local_server import Told
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_local_server.py")
 KEPT_MOST = 3000
@@ -21,11 +26,19 @@ CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.
 BESIDE = re.compile(r".*\.context\.([0-9]+)")
 
 
+class Said(Struct, frozen=True):
+    """A line that the server prints: its port, why it could not start, or whether a context was saved."""
+
+    port: int = 0
+    failed: str = ""
+    saved: bool | None = None
+
+
 class Child:
     """Its token is known to it and to us, and stands in no argument and no variable."""
 
-    def __init__(self, told: dict[str, Any], slot: str) -> None:
-        self.token: str = told["token"]
+    def __init__(self, told: "Told", slot: str) -> None:
+        self.token = told["token"]
         self.port = 0
         self.failure = ""
         self.provider: HttpProvider | None = None
@@ -107,9 +120,9 @@ class Child:
             return
         *lines, self._said = self._said.split(b"\n")
         for line in lines:
-            said: dict[str, Any] = decode(line)
-            self.port, self.failure = said.get("port", self.port), said.get("failed", self.failure)
-            if "saved" in said:
+            said = decode(line, type=Said)
+            self.port, self.failure = said.port or self.port, said.failed or self.failure
+            if said.saved is not None:
                 self._saving = False
 
     def _write(self, line: bytes) -> bool:

@@ -15,15 +15,34 @@ import sys
 import threading
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
-from typing import Any
+from typing import Protocol, TypedDict
 
 PR_SET_PDEATHSIG = 1
+
+
+class Told(TypedDict):
+    """The line on stdin: what to serve and how."""
+
+    path: str
+    name: str
+    token: str
+    context: int
+    threads: int
+    slot: str
+    library: str
+    parent: int
+
+
+class Server(Protocol):
+    """The part of the library's server that is used here."""
+
+    listening_address: str
 
 
 class Served:
     """A running server and the one slot whose context can be kept between runs."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, told: Told) -> None:
         self._token: str = told["token"]
         self._slot: str = told["slot"]
         self._server = _server(told)
@@ -59,7 +78,7 @@ class Served:
             connection.close()
 
 
-def _server(told: dict[str, Any]) -> Any:
+def _server(told: Told) -> Server:
     sys.path.append(told["library"])
     import xllamacpp as library  # late: 40 ms, from a folder that the parent process names
 
@@ -80,7 +99,8 @@ def _server(told: dict[str, Any]) -> Any:
     wanted.webui = False
     wanted.warmup = False  # the first request does the same
     wanted.verbosity = -1
-    return library.Server(wanted)
+    server: Server = library.Server(wanted)
+    return server
 
 
 def _end_with_parent(parent: int) -> None:
@@ -93,7 +113,7 @@ def _end_with_parent(parent: int) -> None:
 
 def main() -> None:
     os.umask(0o077)
-    told: dict[str, Any] = json.loads(sys.stdin.buffer.readline() or b"null") or os._exit(0)
+    told: Told = json.loads(sys.stdin.buffer.readline() or b"null") or os._exit(0)
     _end_with_parent(told["parent"])
     report = os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -119,7 +139,7 @@ def _listen(served: list[Served], report: int) -> None:
     os._exit(0)
 
 
-def _say(pipe: int, what: dict[str, Any]) -> None:
+def _say(pipe: int, what: dict[str, object]) -> None:
     os.write(pipe, json.dumps(what).encode() + b"\n")
 
 

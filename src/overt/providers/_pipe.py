@@ -12,16 +12,17 @@ import ssl
 from collections.abc import Callable, Sequence
 from os import strerror
 from threading import Thread
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from overt.providers._address import Address, is_loopback
 from overt.providers._tls import SYSTEM, Tls, context_for
 
+T = TypeVar("T")
 READ = 64 * 1024
 AT_ONCE = 256
 """Pieces handed to the kernel in one call; it takes at most 1024."""
 
-Resolved = tuple[int, tuple[Any, ...]]
+Resolved = tuple[int, tuple[object, ...]]
 """A family of addresses and an address of it, as `connect` takes it."""
 
 
@@ -296,7 +297,7 @@ async def _ready(sock: socket.socket, until: float, *, reading: bool = False, wr
             loop.remove_reader(number)
 
 
-def _settle(future: asyncio.Future[Any], value: Any) -> None:
+def _settle(future: asyncio.Future[T], value: T) -> None:
     if not future.done():
         future.set_result(value)
 
@@ -334,7 +335,8 @@ async def _look_up(address: Address, until: float) -> list[Resolved]:
         except RuntimeError:
             pass  # the loop has closed: nobody wants the answer any more
 
-    timer = loop.call_at(until, _settle, future, [])
+    nothing: list[Resolved] = []
+    timer = loop.call_at(until, _settle, future, nothing)
     try:
         Thread(target=ask, name="resolve", daemon=True).start()
         found = await future

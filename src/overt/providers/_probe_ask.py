@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import aclosing
 from time import monotonic
-from typing import Any
 
 from msgspec import Raw, Struct
 
@@ -187,7 +186,7 @@ def request_of(wire: Wire, question: Question, model: str) -> Request:
     )
 
 
-def _reasoning_field(event: dict[str, Any]) -> str:
+def _reasoning_field(event: dict[str, object]) -> str:
     """The field that carries reasoning, where this event has one; the event's type on wires that name theirs."""
     kind = event.get("type")
     if isinstance(kind, str) and "reasoning" in kind:
@@ -207,7 +206,7 @@ def _reasoning_field(event: dict[str, Any]) -> str:
     return ""
 
 
-def _kept(event: dict[str, Any]) -> int | None:
+def _kept(event: dict[str, object]) -> int | None:
     """Tokens of the prompt that the server had kept, in any of the places where servers say so."""
     inner = event.get("message") if isinstance(event.get("message"), dict) else event.get("response")
     for holder in (event, inner):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from overt import __version__
 from overt.core.codec import decode, encode
@@ -56,7 +56,7 @@ class Side:
         finally:
             self._transport.close()
 
-    async def _get(self, path: str, body: bytes = b"") -> Any:
+    async def _get(self, path: str, body: bytes = b"") -> object:
         """What a path answers in JSON; None for anything else."""
         outgoing = Outgoing(
             method="POST" if body else "GET",
@@ -78,7 +78,7 @@ class Side:
             return None
 
 
-def _of_props(found: Any, where: str) -> tuple[int, str] | None:
+def _of_props(found: object, where: str) -> tuple[int, str] | None:
     """llama.cpp: what one conversation gets, which is less than the model was made for."""
     settings = found.get("default_generation_settings") if isinstance(found, dict) else None
     if isinstance(settings, dict) and is_size(settings.get("n_ctx")):
@@ -86,16 +86,17 @@ def _of_props(found: Any, where: str) -> tuple[int, str] | None:
     return None
 
 
-def _of_ollama_running(found: Any, model: str) -> tuple[int, str] | None:
+def _of_ollama_running(found: object, model: str) -> tuple[int, str] | None:
     """A loaded model runs with the window it was loaded with, whatever it was made for."""
     for item in _items(found, "models"):
         names = (item.get("name"), item.get("model"))
-        if (model in names or f"{model}:latest" in names) and is_size(item.get("context_length")):
-            return int(item["context_length"]), "/api/ps"
+        size = item.get("context_length")
+        if (model in names or f"{model}:latest" in names) and is_size(size):
+            return size, "/api/ps"
     return None
 
 
-def _of_ollama(found: Any) -> tuple[int, str] | None:
+def _of_ollama(found: object) -> tuple[int, str] | None:
     """A setting of the model wins over what it was made for."""
     if not isinstance(found, dict):
         return None
@@ -111,7 +112,7 @@ def _of_ollama(found: Any) -> tuple[int, str] | None:
     return None
 
 
-def _listed(found: Any, model: str, where: str) -> tuple[int, str] | None:
+def _listed(found: object, model: str, where: str) -> tuple[int, str] | None:
     for item in (*_items(found, "data"), *_items(found, "models")):
         if model not in (item.get("id"), item.get("name"), item.get("model")):
             continue
@@ -120,6 +121,6 @@ def _listed(found: Any, model: str, where: str) -> tuple[int, str] | None:
     return None
 
 
-def _items(found: Any, key: str) -> list[dict[str, Any]]:
+def _items(found: object, key: str) -> list[dict[str, object]]:
     listed = found.get(key) if isinstance(found, dict) else found
     return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []

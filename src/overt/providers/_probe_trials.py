@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -144,7 +144,7 @@ def called(name: str, heard: Heard) -> Probed:
 
 def fits(call: Call) -> bool:
     try:
-        arguments: Any = decode(call.arguments)
+        arguments: object = decode(call.arguments)
     except (ValueError, RecursionError):
         return False
     city = arguments.get("city") if isinstance(arguments, dict) else None
@@ -178,7 +178,7 @@ def shaped(heard: Heard) -> Probed:
     if (row := failed("form", heard)) is not None:
         return row
     try:
-        found: Any = decode(heard.text)
+        found: object = decode(heard.text)
     except (ValueError, RecursionError):
         if heard.reply and heard.reply.finish == "length":
             return unknown("form", say("probe.cut_short", text=_quote(heard)))

@@ -9,7 +9,7 @@ import asyncio
 import ssl
 from os import strerror
 from socket import AF_INET
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 import httpx2
@@ -28,7 +28,15 @@ WAITING = 8
 """Pieces of a reply that may lie here unread before the server is made to wait."""
 DRAIN = 1.0
 """Seconds for the rest of a body that nobody wants any more, before its connection is given up."""
+
+
 LOST = (httpx2.TransportError, httpx2.StreamError, SOCKSError, OSError)
+
+
+class Stream(Protocol):
+    """A connection as the library's trace hands it over."""
+
+    async def aclose(self) -> None: ...
 
 
 class Proxied:
@@ -208,7 +216,7 @@ class Relayed:
             await self._pieces.put(b"")
 
     async def _ask(self, pool: httpx2.AsyncHTTPTransport, request: httpx2.Request) -> httpx2.Response | None:
-        streams: list[Any] = []
+        streams: list[Stream] = []
 
         async def trace(name: str, info: dict[str, Any]) -> None:
             if name.endswith((".connect_tcp.complete", ".start_tls.complete")):

@@ -1,7 +1,5 @@
 """What the body of an error says, in whichever shape a server puts it, and which kind of refusal that is."""
 
-from typing import Any
-
 from overt.core.codec import decode
 from overt.providers._error_body import Said
 from overt.providers._events import word
@@ -91,7 +89,7 @@ def read(body: bytes) -> Said:
         return Said() if text.startswith("<") else Said(message=text)
 
 
-def said_in(body: Any, depth: int = 0) -> Said:
+def said_in(body: object, depth: int = 0) -> Said:
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, dict) or depth > DEEPEST:
@@ -135,14 +133,14 @@ def _about_model(said: Said, words: str) -> bool:
     return bool(found) and _any(AFTER_MODEL, after)
 
 
-def _fastapi(problems: list[Any]) -> Said:
+def _fastapi(problems: list[object]) -> Said:
     first = problems[0] if problems and isinstance(problems[0], dict) else {}
     where = first.get("loc")
     param = ".".join(str(part) for part in where if part != "body") if isinstance(where, list) else ""
     return Said(message=word(first.get("msg")), type=word(first.get("type")), param=param)
 
 
-def _relayed(body: dict[str, Any]) -> Any:
+def _relayed(body: dict[str, object]) -> object:
     """A router wraps what the vendor behind it said."""
     metadata = body.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None

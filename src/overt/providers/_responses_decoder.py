@@ -7,8 +7,6 @@ how they find together. One stream is one response: what follows its end is not 
 before another has ended means that a gateway gave that one up, so what had come of it is dropped.
 """
 
-from typing import Any
-
 from overt.core.codec import compact
 from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Reasoning, Text
@@ -119,14 +117,14 @@ class ResponsesDecoder:
                 parts.append(Call(id=ids[id(item)], name=item.name, arguments=item.arguments() or "{}"))
         return tuple(parts)
 
-    def _take_piece(self, event: dict[str, Any], kind: Kind, numbered: str) -> None:
+    def _take_piece(self, event: dict[str, object], kind: Kind, numbered: str) -> None:
         delta = event.get("delta")
         text = delta if type(delta) is str else text_of(delta)
         item = self._items.growing(kind, event) if text else None
         if item is not None:
             self._say(item, (numbered, event.get(numbered)), text)
 
-    def _take_argument_piece(self, event: dict[str, Any]) -> None:
+    def _take_argument_piece(self, event: dict[str, object]) -> None:
         delta = event.get("delta")
         piece = delta if type(delta) is str else "" if delta is None else compact(delta)
         call = self._items.growing("call", event) if piece else None
@@ -136,7 +134,7 @@ class ResponsesDecoder:
             call.changed = True
             self._grow(len(piece))
 
-    def _take_event(self, name: str, event: dict[str, Any]) -> None:
+    def _take_event(self, name: str, event: dict[str, object]) -> None:
         if name in WHOLE_PARTS:
             self._take_part(event, *WHOLE_PARTS[name])
         elif name == "response.function_call_arguments.done":
@@ -150,14 +148,14 @@ class ResponsesDecoder:
         elif name in ("error", "response.error") or (not name and event.get("error")):
             raise _failure(event.get("error") or event)
 
-    def _start(self, response: dict[str, Any]) -> None:
+    def _start(self, response: dict[str, object]) -> None:
         begun = word(response.get("id"))
         if self._id and begun and begun != self._id:
             self._items = Items()
         self._id = begun or self._id
         self._model = word(response.get("model")) or self._model
 
-    def _take_item(self, raw: Any, place: Any, *, done: bool) -> None:
+    def _take_item(self, raw: object, place: object, *, done: bool) -> None:
         if not isinstance(raw, dict):
             return
         kind = KINDS.get(word(raw.get("type")))
@@ -171,7 +169,7 @@ class ResponsesDecoder:
                 self._name(item, raw)
         self._grow(0)
 
-    def _take_part(self, event: dict[str, Any], kind: Kind, numbered: str) -> None:
+    def _take_part(self, event: dict[str, object], kind: Kind, numbered: str) -> None:
         """One part of an item, whole: what its pieces did not bring is added."""
         text = text_of(event.get("text") or event.get("refusal"))
         item = self._items.find(kind, event)
@@ -182,7 +180,7 @@ class ResponsesDecoder:
             part = (numbered, event.get(numbered))
             self._say(item, part, item.missing(part, text))
 
-    def _take_arguments(self, event: dict[str, Any]) -> None:
+    def _take_arguments(self, event: dict[str, object]) -> None:
         item = self._items.find("call", event)
         if item is None:
             item = self._items.growing("call", event)
@@ -190,7 +188,7 @@ class ResponsesDecoder:
             self._name(item, event)
             item.ended = True
 
-    def _take_response(self, name: str, response: dict[str, Any]) -> None:
+    def _take_response(self, name: str, response: dict[str, object]) -> None:
         """The whole response: what its items hold that no event brought is added, and its status is the end."""
         self._model = word(response.get("model")) or self._model
         status = word(response.get("status"))
@@ -209,16 +207,15 @@ class ResponsesDecoder:
             self._finish = "filter" if reason == "content_filter" else "length"
         self.finished = self.done = True
 
-    def _take_output(self, output: list[Any]) -> None:
+    def _take_output(self, output: list[object]) -> None:
         for place, raw in enumerate(output):
-            kind = KINDS.get(word(raw.get("type"))) if isinstance(raw, dict) else None
-            if kind is not None:
+            if isinstance(raw, dict) and (kind := KINDS.get(word(raw.get("type")))) is not None:
                 item = self._items.matching(kind, raw, place, last=True)
                 item.listed, item.place = True, place
                 self._complete(item, raw)
                 self._grow(0)
 
-    def _complete(self, item: Item, raw: dict[str, Any]) -> None:
+    def _complete(self, item: Item, raw: dict[str, object]) -> None:
         """The server has sent the item whole, perhaps for the second time."""
         if item.kind == "call":
             if not (item.ended and item.given):
@@ -243,7 +240,7 @@ class ResponsesDecoder:
             for number, text in enumerate(texts):
                 self._say(item, (numbered, number), text)
 
-    def _name(self, call: Item, raw: dict[str, Any]) -> None:
+    def _name(self, call: Item, raw: dict[str, object]) -> None:
         """What is known of a call beside its pieces; its arguments may be among it."""
         call.call_id = call.call_id or word(raw.get("call_id"))
         call.name = call.name or word(raw.get("name"))
@@ -254,7 +251,7 @@ class ResponsesDecoder:
             call.characters = max(call.characters, len(given))
         call.changed = True
 
-    def _say(self, item: Item, part: tuple[str, Any], text: str) -> None:
+    def _say(self, item: Item, part: tuple[str, object], text: str) -> None:
         if not text:
             return
         another = item.turn_to(part)
@@ -276,19 +273,19 @@ class ResponsesDecoder:
             raise too_large(self._max_answer)
 
 
-def _response_of(event: dict[str, Any]) -> dict[str, Any]:
+def _response_of(event: dict[str, object]) -> dict[str, object]:
     """The response an event carries; some servers spread it over the event itself."""
     inner = event.get("response")
     return inner if isinstance(inner, dict) else event
 
 
-def _failure(error: Any) -> ProviderError:
+def _failure(error: object) -> ProviderError:
     if isinstance(error, dict) and error.get("type") == "error":
         error = {key: value for key, value in error.items() if key != "type"}  # the name of the event says nothing
     return from_event(error)
 
 
-def _usage(usage: Any) -> Usage:
+def _usage(usage: object) -> Usage:
     if not isinstance(usage, dict):
         return Usage()
     read, written = usage.get("input_tokens_details"), usage.get("output_tokens_details")

@@ -7,7 +7,7 @@ is compared with what they brought. The rule behind all of it: nothing is said t
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from overt.core.codec import compact, decode
 from overt.providers._events import is_object, text_of, word
@@ -27,7 +27,7 @@ class Item:
         self.ended = False
         self.closed = False
         self.listed = False
-        self.part: tuple[str, Any] = ("", None)
+        self.part: tuple[str, object] = ("", None)
         self.fields: set[str] = set()
         self.opaque = ""
         self.call_id = ""
@@ -40,7 +40,7 @@ class Item:
     def text(self) -> str:
         return "".join(self.pieces)
 
-    def turn_to(self, part: tuple[str, Any]) -> bool:
+    def turn_to(self, part: tuple[str, object]) -> bool:
         """Whether what follows belongs to another part of the item than what came before."""
         if part == self.part:
             return False
@@ -49,7 +49,7 @@ class Item:
         self.fields.add(part[0])
         return another
 
-    def missing(self, part: tuple[str, Any], whole: str) -> str:
+    def missing(self, part: tuple[str, object], whole: str) -> str:
         """What of one part's whole text has not come in pieces."""
         if self.text().endswith(whole):
             return ""
@@ -81,7 +81,7 @@ class Items:
     def calls(self) -> list[Item]:
         return [item for item in self.all if item.kind == "call"]
 
-    def find(self, kind: Kind, event: dict[str, Any]) -> Item | None:
+    def find(self, kind: Kind, event: dict[str, object]) -> Item | None:
         """The item an event belongs to, if it has been heard of."""
         known = self._known[kind]
         id, place = event.get("item_id"), event.get("output_index")
@@ -93,7 +93,7 @@ class Items:
             return None
         return next((item for item in reversed(self.all) if item.kind == kind and not item.closed), None)
 
-    def growing(self, kind: Kind, event: dict[str, Any]) -> Item | None:
+    def growing(self, kind: Kind, event: dict[str, object]) -> Item | None:
         """The item that a piece belongs to, a new one if need be; None when it is too late or not ours."""
         item = self.find(kind, event)
         if item is not None and not item.closed:
@@ -105,7 +105,7 @@ class Items:
             return None
         return self.open(kind, id, place)
 
-    def begun(self, kind: Kind, raw: dict[str, Any], place: Any) -> Item:
+    def begun(self, kind: Kind, raw: dict[str, object], place: object) -> Item:
         """The item that a server announces."""
         id = word(raw.get("id"))
         item = self._known[kind].get(id) if id else self._at(kind, place)
@@ -113,7 +113,7 @@ class Items:
             item = self.open(kind, id, place)
         return item
 
-    def matching(self, kind: Kind, raw: dict[str, Any], place: Any, *, last: bool) -> Item:
+    def matching(self, kind: Kind, raw: dict[str, object], place: object, *, last: bool) -> Item:
         """The item that has come whole, a new one if nothing of it came before.
 
         `last`: it is from the list that ends the reply, where every item stands once.
@@ -128,7 +128,7 @@ class Items:
         found = next((item for item in others if _same(item, raw, last=last)), None)
         return found or self.open(kind, raw.get("id"), place)
 
-    def open(self, kind: Kind, id: Any, place: Any) -> Item:
+    def open(self, kind: Kind, id: object, place: object) -> Item:
         known = self._known[kind]
         last = self.all[-1].place if self.all else 0
         item = Item(kind, place if type(place) is int else last)
@@ -139,34 +139,34 @@ class Items:
             known[place] = item
         return item
 
-    def pass_over(self, raw: dict[str, Any], place: Any) -> None:
+    def pass_over(self, raw: dict[str, object], place: object) -> None:
         """Remember an item that is not ours, so that its pieces are not taken for a call's."""
         self._foreign.update(key for key in (raw.get("id"), place) if isinstance(key, str | int))
 
-    def _at(self, kind: Kind, place: Any) -> Item | None:
+    def _at(self, kind: Kind, place: object) -> Item | None:
         return self._known[kind].get(place) if type(place) is int else None
 
 
-def parts_of(raw: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def parts_of(raw: dict[str, object]) -> Iterator[tuple[str, list[str]]]:
     """The texts of a whole item, by the name under which its events number them."""
     for field, numbered in (("summary", "summary_index"), ("content", "content_index")):
         inner = raw.get(field)
         yield numbered, [text_of(part) for part in (inner if isinstance(inner, list) else [inner])]
 
 
-def arguments_of(raw: dict[str, Any]) -> str:
+def arguments_of(raw: dict[str, object]) -> str:
     """Arguments as text, also where a server sends the object itself."""
     value = raw.get("arguments")
     return value if isinstance(value, str) else "" if value is None else compact(value)
 
 
-def _other_call(item: Item, raw: dict[str, Any]) -> bool:
+def _other_call(item: Item, raw: dict[str, object]) -> bool:
     """Whether both have an id of a call, and not the same one."""
     theirs = word(raw.get("call_id"))
     return bool(theirs and item.call_id and theirs != item.call_id)
 
 
-def _same(item: Item, raw: dict[str, Any], *, last: bool) -> bool:
+def _same(item: Item, raw: dict[str, object], *, last: bool) -> bool:
     if item.kind != "call":
         whole, so_far = "".join(text for _, texts in parts_of(raw) for text in texts).strip(), item.text().strip()
         return whole.startswith(so_far) or so_far.startswith(whole)
@@ -178,7 +178,7 @@ def _same(item: Item, raw: dict[str, Any], *, last: bool) -> bool:
     return bool(_value(arguments_of(raw).strip() or "{}") == _value(item.arguments() or "{}"))
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     try:
         return decode(text)
     except (ValueError, RecursionError):

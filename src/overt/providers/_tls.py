@@ -1,10 +1,13 @@
 """Whom a TLS connection trusts and who we are on it: one context for each set of answers."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from overt.core.errors import ProviderError
+
+if TYPE_CHECKING:
+    import ssl
 
 
 class Tls(Struct, frozen=True, kw_only=True):
@@ -17,10 +20,10 @@ class Tls(Struct, frozen=True, kw_only=True):
 
 SYSTEM = Tls()
 
-_contexts: dict[Tls, Any] = {}
+_contexts: "dict[Tls, ssl.SSLContext]" = {}
 
 
-def context_for(tls: Tls) -> Any:
+def context_for(tls: Tls) -> "ssl.SSLContext":
     """Made at first use: reading the authorities takes longer than a request."""
     context = _contexts.get(tls)
     if context is None:
@@ -28,7 +31,7 @@ def context_for(tls: Tls) -> Any:
     return context
 
 
-def _make(tls: Tls) -> Any:
+def _make(tls: Tls) -> "ssl.SSLContext":
     import ssl  # late: 8 ms
 
     context = ssl.create_default_context()

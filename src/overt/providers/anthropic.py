@@ -19,7 +19,6 @@ https://api.deepseek.com/anthropic/v1 where a vendor's own guide, written for cl
 """
 
 from base64 import b64encode
-from typing import Any
 
 from msgspec import Raw
 
@@ -51,7 +50,7 @@ BUDGETS = {"minimal": 1024, "low": 4096, "medium": 10_240, "high": 24_576, "xhig
 LEAST_BUDGET = 1024
 IN_TAIL = ("tool_choice", "output_config")
 
-Block = dict[str, Any]
+Block = dict[str, object]
 
 
 class Anthropic:
@@ -71,7 +70,7 @@ class Anthropic:
         own = {"anthropic-version": "2023-06-01"}
         return {"x-api-key": key, **own} if key else own
 
-    def whole(self, body: dict[str, Any]) -> bool:
+    def whole(self, body: dict[str, object]) -> bool:
         """Whether a body in plain JSON is a reply of this wire."""
         return body.get("type") == "message"
 
@@ -122,7 +121,8 @@ class Anthropic:
         if params.form is not None:
             config["format"] = {"type": "json_schema", "schema": params.form}
         if config:
-            fields["output_config"] = {**fields.get("output_config", {}), **config}
+            before = fields.get("output_config")
+            fields["output_config"] = {**before, **config} if isinstance(before, dict) else config
         return b"]," + encode(fields)[1:] if fields else b"]}"
 
     def decoder(self) -> AnthropicDecoder:
@@ -173,7 +173,7 @@ class Anthropic:
 
     def _content(self, parts: tuple[Text | Image | Document, ...] | list[Text | Image | Document]) -> list[Block]:
         blocks = (_text(part.text) if isinstance(part, Text) else self._attachment(part) for part in parts)
-        return [block for block in blocks if block.get("text") is None or block["text"].strip()]
+        return [block for block in blocks if not isinstance(text := block.get("text"), str) or text.strip()]
 
     def _attachment(self, part: Image | Document) -> Block:
         if isinstance(part, Image):
@@ -204,7 +204,7 @@ def _assistant(parts: tuple[Part, ...]) -> list[Block]:
 def _reasoning(part: Reasoning) -> list[Block]:
     """Thinking goes back as it came, or not at all: unsigned, or another vendor's, it would be refused."""
     if not part.opaque:
-        signed = {"type": "thinking", "thinking": clean(part.text), "signature": clean(part.signature)}
+        signed: Block = {"type": "thinking", "thinking": clean(part.text), "signature": clean(part.signature)}
         return [signed] if part.signature else []
     try:
         block = decode(part.opaque)

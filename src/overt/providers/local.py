@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from importlib.util import find_spec
 from secrets import token_urlsafe
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -35,6 +35,9 @@ from overt.providers._weights import (
     threads,
 )
 from overt.providers.http_provider import HttpProvider
+
+if TYPE_CHECKING:
+    from overt.providers._local_server import Told
 
 SCHEME = "file://"
 POLL = 0.02
@@ -168,7 +171,7 @@ class LocalProvider:
             self._child = None
             child.end()
 
-    def _told(self) -> dict[str, Any]:
+    def _told(self) -> "Told":
         """What the child has to know, or an error that says what is missing."""
         weights, library = self._weights, find_spec("xllamacpp")
         if library is None or not library.origin:

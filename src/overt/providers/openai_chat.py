@@ -12,8 +12,6 @@ several objects of the wire (a result for each call), already joined by commas. 
 how: this file knows the ways there are, never who goes which.
 """
 
-from typing import Any
-
 from msgspec import Raw
 
 from overt.core.codec import decode, encode
@@ -45,12 +43,12 @@ class OpenAIChat:
     def headers(self, key: str | None) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def whole(self, body: dict[str, Any]) -> bool:
+    def whole(self, body: dict[str, object]) -> bool:
         """Whether a body in plain JSON is a reply of this wire."""
         return bool(body.get("choices"))
 
     def head(self, prefix: Prefix, params: Params) -> bytes:
-        fields: dict[str, Any] = {"model": clean(params.model), "stream": True}
+        fields: dict[str, object] = {"model": clean(params.model), "stream": True}
         if self._quirks.usage:
             fields["stream_options"] = {"include_usage": True}
         fields |= self._parameters(params)
@@ -71,7 +69,7 @@ class OpenAIChat:
     def message(self, message: Message) -> bytes:
         if message.role == "assistant":
             return encode(self._assistant(message))
-        objects: list[dict[str, Any]] = []
+        objects: list[dict[str, object]] = []
         shown: list[Image | Document] = []
         for part in message.parts:
             if isinstance(part, Result):
@@ -101,10 +99,10 @@ class OpenAIChat:
     def decoder(self) -> ChatDecoder:
         return ChatDecoder(max_answer=self._max_answer)
 
-    def _parameters(self, params: Params) -> dict[str, Any]:
+    def _parameters(self, params: Params) -> dict[str, object]:
         """What was asked for, in the words this server understands; the rest is left out."""
         quirks = self._quirks
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         if params.max_tokens is not None and quirks.limit:
             found[quirks.limit] = params.max_tokens
         if quirks.temperature:
@@ -118,7 +116,7 @@ class OpenAIChat:
         _merge(found, added(quirks.extra, but=CLOSING))
         return found
 
-    def _effort(self, effort: str | None) -> dict[str, Any]:
+    def _effort(self, effort: str | None) -> dict[str, object]:
         effort = understood(effort, self._about)
         if not effort:
             return {}
@@ -130,7 +128,7 @@ class OpenAIChat:
             case "":
                 return {}
 
-    def _thinking(self, thinking: bool | None) -> dict[str, Any]:
+    def _thinking(self, thinking: bool | None) -> dict[str, object]:
         if thinking is None:
             return {}
         match self._quirks.thinking:
@@ -154,8 +152,8 @@ class OpenAIChat:
         # Templates without a system role mostly insist on turns that alternate.
         return first + b"," + encode({"role": "assistant", "content": "Understood."})
 
-    def _assistant(self, message: Message) -> dict[str, Any]:
-        found: dict[str, Any] = {"role": "assistant", "content": clean(message.text())}
+    def _assistant(self, message: Message) -> dict[str, object]:
+        found: dict[str, object] = {"role": "assistant", "content": clean(message.text())}
         reasoning = [part for part in message.parts if isinstance(part, Reasoning)]
         opaque = _opaque(reasoning)
         field = self._quirks.reasoning
@@ -168,12 +166,13 @@ class OpenAIChat:
             found[field] = clean("".join(part.text for part in reasoning))
         calls = message.calls()
         if calls:
-            extras = opaque.get(EXTRAS) or {}
+            extras = opaque.get(EXTRAS)
+            extras = extras if isinstance(extras, dict) else {}
             found["content"] = found["content"] or None
             found["tool_calls"] = [_call(call, extras.get(call.id)) for call in calls]
         return found
 
-    def _content(self, parts: list[Text | Image | Document]) -> str | list[dict[str, Any]]:
+    def _content(self, parts: list[Text | Image | Document]) -> str | list[dict[str, object]]:
         readable = [self._readable(part) for part in parts]
         if all(isinstance(part, Text) for part in readable):
             between = "\n" if any(not isinstance(part, Text) for part in parts) else ""
@@ -191,14 +190,14 @@ class OpenAIChat:
         return Text(text=left_out(part))
 
 
-def _merge(fields: dict[str, Any], more: dict[str, Any]) -> None:
+def _merge(fields: dict[str, object], more: dict[str, object]) -> None:
     """Two ways to set one object (an effort and a switch, say) meet in one object."""
     for name, value in more.items():
         before = fields.get(name)
         fields[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
 
 
-def _opaque(reasoning: list[Reasoning]) -> dict[str, Any]:
+def _opaque(reasoning: list[Reasoning]) -> dict[str, object]:
     """What this wire's decoder put aside; another wire's is not ours to send."""
     for part in reasoning:
         if part.opaque.startswith(('{"' + DETAILS, '{"' + EXTRAS)):
@@ -211,20 +210,20 @@ def _opaque(reasoning: list[Reasoning]) -> dict[str, Any]:
     return {}
 
 
-def _call(call: Call, extra: Any) -> dict[str, Any]:
+def _call(call: Call, extra: object) -> dict[str, object]:
     function = {"name": tool_name(call), "arguments": arguments_text(call)}
-    found: dict[str, Any] = {"id": call.id, "type": "function", "function": function}
+    found: dict[str, object] = {"id": call.id, "type": "function", "function": function}
     if extra is not None:
         found["extra_content"] = extra
     return found
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: Result) -> dict[str, object]:
     text = "".join(part.text for part in result.parts if isinstance(part, Text))
     return {"role": "tool", "tool_call_id": result.call_id, "content": clean(text)}
 
 
-def _attachment(part: Image | Document) -> dict[str, Any]:
+def _attachment(part: Image | Document) -> dict[str, object]:
     if isinstance(part, Image):
         return {"type": "image_url", "image_url": {"url": data_uri(part)}}
     return {"type": "file", "file": {"filename": file_name(part), "file_data": data_uri(part)}}

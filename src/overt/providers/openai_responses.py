@@ -12,8 +12,6 @@ reference to a stored item would be refused, and so would reasoning that nothing
 assistant's own words go back as plain text: what the server called that message has no meaning to it any more.
 """
 
-from typing import Any
-
 from overt.core.codec import decode, encode
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text
 from overt.core.requests import Params, Prefix
@@ -42,13 +40,13 @@ class OpenAIResponses:
     def headers(self, key: str | None) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def whole(self, body: dict[str, Any]) -> bool:
+    def whole(self, body: dict[str, object]) -> bool:
         """Whether a body in plain JSON is a reply of this wire."""
         return body.get("object") == "response" and isinstance(body.get("output"), list)
 
     def head(self, prefix: Prefix, params: Params) -> bytes:
         quirks = self._quirks
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "model": clean(params.model),
             "stream": True,
             "store": False,
@@ -125,14 +123,14 @@ class OpenAIResponses:
         spoken = [part for part in parts if isinstance(part, Text | Image | Document)]
         return [*results, encode(_said("user", self._content(spoken)))] if spoken else results
 
-    def _result(self, result: Result) -> dict[str, Any]:
+    def _result(self, result: Result) -> dict[str, object]:
         return {
             "type": "function_call_output",
             "call_id": clean(result.call_id),
             "output": self._content(list(result.parts)),
         }
 
-    def _content(self, parts: list[Text | Image | Document]) -> str | list[dict[str, Any]]:
+    def _content(self, parts: list[Text | Image | Document]) -> str | list[dict[str, object]]:
         shown = [self._shown(part) for part in parts]
         if all(isinstance(part, Text) for part in shown):
             return clean("".join(part.text for part in shown if isinstance(part, Text)))
@@ -145,11 +143,11 @@ class OpenAIResponses:
         return Text(text=left_out(part)) if taken is False else part
 
 
-def _said(role: str, content: str | list[dict[str, Any]]) -> dict[str, Any]:
+def _said(role: str, content: str | list[dict[str, object]]) -> dict[str, object]:
     return {"type": "message", "role": role, "content": content}
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call(call: Call) -> dict[str, object]:
     return {
         "type": "function_call",
         "call_id": clean(call.id),
@@ -158,7 +156,7 @@ def _call(call: Call) -> dict[str, Any]:
     }
 
 
-def _input(part: Text | Image | Document) -> dict[str, Any]:
+def _input(part: Text | Image | Document) -> dict[str, object]:
     if isinstance(part, Text):
         return {"type": "input_text", "text": clean(part.text)}
     if isinstance(part, Image):

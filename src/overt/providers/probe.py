@@ -7,7 +7,6 @@ matter early.
 
 from collections.abc import Callable, Mapping
 from os import urandom
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -45,8 +44,9 @@ async def probe(
 
 def side_of(provider: Provider, entry: ProviderEntry, key: str | None, environ: Mapping[str, str]) -> Side | None:
     """None for a provider that is no server of its own."""
-    wire: Any = provider.wire
-    return Side(entry, wire, key=key, environ=environ) if entry.base_url.startswith("http") else None
+    if not isinstance(provider, HttpProvider) or not entry.base_url.startswith("http"):
+        return None
+    return Side(entry, provider.wire, key=key, environ=environ)
 
 
 def decide(rows: tuple[Probed, ...]) -> Calls | None:

@@ -109,7 +109,7 @@ def read_script(data: bytes, *, place: str) -> tuple[ScriptedReply, ...]:
         raise ConfigError(f"{place}: expected a JSON list of replies or one reply per line; {error}") from None
 
 
-def _items(data: bytes) -> Any:
+def _items(data: bytes) -> object:
     try:
         whole = decode(data)
     except ValueError:
