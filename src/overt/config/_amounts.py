@@ -1,7 +1,5 @@
 """Read amounts with a unit: sizes such as `"2 GB"` and ages such as `"30 days"`."""
 
-from typing import Any
-
 from overt.config._values import Unfit, described
 
 KB, MB, GB, TB = 1024, 1024**2, 1024**3, 1024**4
@@ -13,19 +11,19 @@ AGE_OR_NEVER_FORM = f"{AGE_FORM}, or 0 for never"
 LARGEST_TEXT = 40
 
 
-def read_store_size(value: Any) -> int:
+def read_store_size(value: object) -> int:
     return _read_size(value, 1 * MB, 1024 * TB, "between 1 MB and 1024 TB")
 
 
-def read_file_size(value: Any) -> int:
+def read_file_size(value: object) -> int:
     return _read_size(value, 1 * KB, 1 * GB, "between 1 KB and 1 GB")
 
 
-def read_log_size(value: Any) -> int:
+def read_log_size(value: object) -> int:
     return _read_size(value, 10 * KB, 1 * GB, "between 10 KB and 1 GB")
 
 
-def read_age(value: Any) -> float:
+def read_age(value: object) -> float:
     """Return a number of days."""
     days = _read_amount(value, DAY_UNITS, AGE_FORM)
     if not 1 / 24 <= days <= 36500:
@@ -33,12 +31,12 @@ def read_age(value: Any) -> float:
     return days
 
 
-def read_age_or_never(value: Any) -> float:
+def read_age_or_never(value: object) -> float:
     """Return a number of days, or 0 for never."""
     return 0.0 if value == 0 and not isinstance(value, bool) else read_age(value)
 
 
-def _read_size(value: Any, least: int, most: int, bounds: str) -> int:
+def _read_size(value: object, least: int, most: int, bounds: str) -> int:
     if isinstance(value, float):
         raise Unfit(f"must be {SIZE_FORM}, got {described(value)}")
     size = round(_read_amount(value, SIZE_UNITS, SIZE_FORM))
@@ -47,7 +45,7 @@ def _read_size(value: Any, least: int, most: int, bounds: str) -> int:
     return size
 
 
-def _read_amount(value: Any, units: dict[str, float] | dict[str, int], form: str) -> float:
+def _read_amount(value: object, units: dict[str, float] | dict[str, int], form: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**18:
         return float(value)
     if isinstance(value, str) and len(value) <= LARGEST_TEXT:

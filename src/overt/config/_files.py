@@ -1,7 +1,5 @@
 """One configuration file: read whole, parsed with its lines, checked key by key; loaded only when a file exists."""
 
-from typing import Any
-
 from overt.config._keys import (
     ACTIONS,
     CHECKS,
@@ -109,7 +107,7 @@ class _Walk:
             else:
                 self.unknown((key,), value, TOP)
 
-    def section(self, path: Path, value: Any) -> None:
+    def section(self, path: Path, value: object) -> None:
         section = ".".join(map(str, path))
         for inner, item in self.table(path, value).items():
             here = (*path, inner)
@@ -126,18 +124,18 @@ class _Walk:
                 known = tuple(each.partition(".")[0] for each in inside)
                 self.unknown(here, item, known, strict=section in ("tools", "sandbox"))
 
-    def table(self, path: Path, value: Any) -> dict[str, Any]:
+    def table(self, path: Path, value: object) -> dict[str, object]:
         if isinstance(value, dict):
             return value
         raise ConfigError(f"{self.place(path)}: `{path[-1]}` must be a table, got {described(value)}")
 
-    def put(self, key: str, path: Path, value: Any) -> None:
+    def put(self, key: str, path: Path, value: object) -> None:
         place = self.place(path)
         if key in self.settings:
             raise ConfigError(f"{place}: `{key}` is already set at {self.settings[key].origin}; remove one of the two")
         self.settings[key] = Setting(key=key, value=value, origin=place)
 
-    def unknown(self, path: Path, value: Any, known: tuple[str, ...], *, strict: bool = False) -> None:
+    def unknown(self, path: Path, value: object, known: tuple[str, ...], *, strict: bool = False) -> None:
         """A warning, so that a file shared with a newer version works; an error where a restriction may be lost."""
         key = str(path[-1])
         near = nearest(key, known)
@@ -149,7 +147,7 @@ class _Walk:
 
     # ── permissions ──────────────────────────────────────────────────────────────────────────────────────
 
-    def permissions(self, path: Path, value: Any, *, into: str = BASELINE) -> None:
+    def permissions(self, path: Path, value: object, *, into: str = BASELINE) -> None:
         """Rules for everybody, or `into` those of the agent, which has no mode or fallback of its own."""
         if isinstance(value, str):
             self.rule("*", self.action(path, value), path, into=into)
@@ -172,25 +170,25 @@ class _Walk:
             else:
                 raise ConfigError(f"{self.place(here)}: {self.no_permission(key, item)}")
 
-    def no_permission(self, key: str, item: Any) -> str:
+    def no_permission(self, key: str, item: object) -> str:
         if near := nearest(key, PERMISSION_KEYS):
             return f"unknown key `{printable(key)}` in [permissions]{did_you_mean(near)}"
         return f"`{printable(key)}` must be 'allow', 'ask', 'deny' or a table of patterns, got {described(item)}"
 
-    def action(self, path: Path, value: Any) -> Action:
+    def action(self, path: Path, value: object) -> Action:
         for action in ACTIONS:
             if value == action:
                 return action
         name = printable(str(path[-1]))
         raise ConfigError(f"{self.place(path)}: `{name}` must be 'allow', 'ask' or 'deny', got {described(value)}")
 
-    def rules(self, path: Path, action: Action, value: Any, *, into: str) -> None:
+    def rules(self, path: Path, action: Action, value: object, *, into: str) -> None:
         if not isinstance(value, list):
             raise ConfigError(f"{self.place(path)}: `{action}` must be a list of rules, got {described(value)}")
         for index, item in enumerate(value):
             self.rule(item, action, (*path, index), into=into)
 
-    def rule(self, text: Any, action: Action, path: Path, *, into: str) -> None:
+    def rule(self, text: object, action: Action, path: Path, *, into: str) -> None:
         rule, warning = read_rule(text, action, self.place(path))
         if warning:
             self.warnings.append(warning)
@@ -201,9 +199,9 @@ class _Walk:
 
     # ── providers ────────────────────────────────────────────────────────────────────────────────────────
 
-    def providers(self, path: Path, value: Any) -> None:
+    def providers(self, path: Path, value: object) -> None:
         """A list of tables with a `name` each, or a map from name to table."""
-        entries: list[tuple[Path, Any, dict[str, Any]]] = []
+        entries: list[tuple[Path, object, dict[str, object]]] = []
         if isinstance(value, list):
             for index, item in enumerate(value):
                 entry = self.table((*path, index), item)
@@ -214,13 +212,13 @@ class _Walk:
         for here, name, entry in entries:
             self.provider(here, self.provider_name(here, name), entry)
 
-    def provider_name(self, path: Path, name: Any) -> str:
+    def provider_name(self, path: Path, name: object) -> str:
         if isinstance(name, str) and len(name) <= 64 and name.isascii() and _letters(name).isalnum():
             return name
         got = f", got {described(name)}" if name is not None else ""
         raise ConfigError(f"{self.place(path)}: a provider needs a `name` of letters, digits, `-` and `_`{got}")
 
-    def provider(self, path: Path, name: str, entry: dict[str, Any]) -> None:
+    def provider(self, path: Path, name: str, entry: dict[str, object]) -> None:
         self.put(f"providers.{name}.name", path, name)
         for key, value in entry.items():
             here = (*path, key)
@@ -241,7 +239,7 @@ class _Walk:
             else:
                 self.provider_value(name, here, value)
 
-    def provider_value(self, name: str, path: Path, value: Any, *, nested: str = "") -> None:
+    def provider_value(self, name: str, path: Path, value: object, *, nested: str = "") -> None:
         written = str(path[-1])
         key = PROVIDER_SAME.get(written, written)
         if written in KEYS and nested != "quirks":
@@ -255,7 +253,7 @@ class _Walk:
             names = NESTED.get(nested, ("name", *PROVIDER))
             self.unknown(path, value, names)
 
-    def variable(self, path: Path, value: Any) -> str:
+    def variable(self, path: Path, value: object) -> str:
         """`{env:NAME}` is opencode's way to name a variable; a key itself is refused without showing it."""
         if isinstance(value, str) and value.startswith("{env:") and value.endswith("}"):
             return value[5:-1]
@@ -274,9 +272,9 @@ def _letters(name: str) -> str:
     return name.replace("-", "").replace("_", "")
 
 
-def _speaks_of_rules(key: str, value: Any) -> bool:
+def _speaks_of_rules(key: str, value: object) -> bool:
     """True when a misplaced key carries permission rules that would be lost with it."""
-    left: list[tuple[str, Any]] = [(key, value)]
+    left: list[tuple[str, object]] = [(key, value)]
     while left:
         name, inner = left.pop()
         if name in RULE_WORDS:

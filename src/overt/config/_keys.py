@@ -56,46 +56,46 @@ class Check(Struct, frozen=True):
     """
 
     expected: str
-    read: Callable[[Any], Any]
+    read: Callable[[object], object]
     secret: bool = False
     choices: tuple[str, ...] = ()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise ValueError
     return value
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError
     return value
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST:
         raise ValueError
     return value
 
 
-def _whole_or_zero(value: Any) -> int:
+def _whole_or_zero(value: object) -> int:
     return 0 if value == 0 and not isinstance(value, bool) else _whole(value)
 
 
-def _share(value: Any) -> float:
+def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not (value == 0 or 0.1 <= value <= 0.95):
         raise ValueError
     return float(value)
 
 
-def _seconds(value: Any) -> float:
+def _seconds(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LARGEST:
         raise ValueError
     return float(value)
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError
     found = tuple(_text(item) for item in value)
@@ -104,11 +104,11 @@ def _texts(value: Any) -> tuple[str, ...]:
     return found
 
 
-def _tools(value: Any) -> tuple[str, ...]:
+def _tools(value: object) -> tuple[str, ...]:
     return tuple(tool_name(name) for name in _texts(value))
 
 
-def _programs(value: Any) -> tuple[str, ...]:
+def _programs(value: object) -> tuple[str, ...]:
     """Names as they are typed, not paths and not patterns: a program is known by its last part."""
     names = _texts(value)
     if not all(name.isprintable() and not set(name) & set(" /*?[]$`\"'\\;|&()<>") for name in names):
@@ -116,25 +116,25 @@ def _programs(value: Any) -> tuple[str, ...]:
     return names
 
 
-def _model_names(value: Any) -> tuple[str, ...]:
+def _model_names(value: object) -> tuple[str, ...]:
     return _texts(list(value) if isinstance(value, dict) else value)
 
 
-def _variable(value: Any) -> str:
+def _variable(value: object) -> str:
     name = _text(value)
     if not name.isascii() or not name.isidentifier() or name != name.upper() or len(name) > 64:
         raise ValueError
     return name
 
 
-def _variables(value: Any) -> tuple[str, ...]:
+def _variables(value: object) -> tuple[str, ...]:
     names = _texts(value)
     if not all(name.isascii() and name.isidentifier() for name in names):
         raise ValueError
     return names
 
 
-def _address(value: Any) -> str:
+def _address(value: object) -> str:
     text = _text(value).strip()
     if text.startswith("file:") and text.isprintable():
         return text  # a script for the scripted provider
@@ -145,7 +145,7 @@ def _address(value: Any) -> str:
     return text
 
 
-def _proxy(value: Any) -> str:
+def _proxy(value: object) -> str:
     """The address of a proxy; a password in it is never shown. `none` is for no proxy."""
     text = _text(value).strip()
     if not text or not text.isprintable() or " " in text:
@@ -153,24 +153,24 @@ def _proxy(value: Any) -> str:
     return text
 
 
-def _below(value: Any) -> str:
+def _below(value: object) -> str:
     path = _text(value).strip()
     if not path.startswith("/") or not path.isprintable():
         raise ValueError
     return path
 
 
-def _dollars(value: Any) -> float:
+def _dollars(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
         raise ValueError
     return float(value)
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _fields(value: object) -> dict[str, object]:
     """A table of what JSON can carry."""
     if not isinstance(value, dict):
         raise ValueError
-    left: list[Any] = [value]
+    left: list[object] = [value]
     while left:
         item = left.pop()
         if isinstance(item, dict):
@@ -182,7 +182,7 @@ def _fields(value: Any) -> dict[str, Any]:
     return value
 
 
-def _headers(value: Any) -> dict[str, str]:
+def _headers(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ValueError
     for name, text in value.items():
@@ -193,7 +193,7 @@ def _headers(value: Any) -> dict[str, str]:
     return dict(value)
 
 
-def _sources(value: Any) -> tuple[str, ...]:
+def _sources(value: object) -> tuple[str, ...]:
     names = _texts(value)
     for number, name in enumerate(names):
         if name in names[:number]:
@@ -207,35 +207,37 @@ def _sources(value: Any) -> tuple[str, ...]:
     return names
 
 
-def _line(value: Any) -> str:
+def _line(value: object) -> str:
     text = _text(value).strip()
     if not text.isprintable():
         raise ValueError
     return text
 
 
-def _patterns(value: Any) -> tuple[str, ...]:
+def _patterns(value: object) -> tuple[str, ...]:
     names = _texts(value)
     if address := next((name for name in names if "://" in name), ""):
         raise Unfit(f"takes files and patterns, not addresses such as {printable(address)!r}; save it as a file")
     return names
 
 
-def _allowed(value: Any) -> tuple[str, ...]:
+def _allowed(value: object) -> tuple[str, ...]:
     return read_allowed(_texts(value))
 
 
-def _log_files(value: Any) -> int:
-    if _whole(value) > 100:
+def _log_files(value: object) -> int:
+    count = _whole(value)
+    if count > 100:
         raise ValueError
-    return int(value)
+    return count
 
 
-def _one_of(choices: dict[str, str]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if _text(value) not in choices:
+def _one_of(choices: dict[str, str]) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        text = _text(value)
+        if text not in choices:
             raise ValueError
-        return choices[value]
+        return choices[text]
 
     return read
 
@@ -367,7 +369,7 @@ OUTSIDE: dict[str, Check] = {"base_url": ADDRESS, "kind": _choice(*KINDS)}
 """Keys that only a variable or a flag may set."""
 
 
-def read_value(check: Check, value: Any, *, name: str, place: str) -> Any:
+def read_value(check: Check, value: object, *, name: str, place: str) -> Any:
     try:
         return check.read(value)
     except Unfit as unfit:

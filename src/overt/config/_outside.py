@@ -1,7 +1,5 @@
 """Read permission rules, and values that come from a flag or an environment variable."""
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from overt.config._keys import ACTIONS, CHECKS, FLAG, OUTSIDE, STEPS, WHOLE, read_value
@@ -11,7 +9,7 @@ from overt.core.errors import ConfigError
 from overt.core.settings import Action, Rule
 
 
-def read_rule(text: Any, action: Action, place: str) -> tuple[Rule, str]:
+def read_rule(text: object, action: Action, place: str) -> tuple[Rule, str]:
     """A rule and a warning or nothing. A restriction that a slip of the pen would undo is an error."""
     network = False
     if isinstance(text, dict):
@@ -31,7 +29,7 @@ def read_rule(text: Any, action: Action, place: str) -> tuple[Rule, str]:
     return rule, f"{place}: no tool of this version is called `{printable(name)}`" + did_you_mean(near)
 
 
-def _read_table(table: dict[str, Any], action: Action, place: str) -> tuple[Any, bool]:
+def _read_table(table: dict[str, object], action: Action, place: str) -> tuple[object, bool]:
     """Read `{ rule = "bash(npm *)", network = true }`, which only the list `allow` takes."""
     if action != "allow" or not {"rule"} <= table.keys() <= {"rule", "network"}:
         raise ConfigError(
@@ -41,14 +39,14 @@ def _read_table(table: dict[str, Any], action: Action, place: str) -> tuple[Any,
     return table["rule"], read_value(FLAG, table.get("network", False), name="network", place=place)
 
 
-def outside_value(key: str, value: Any, place: str) -> tuple[Any, tuple[str, ...]]:
+def outside_value(key: str, value: object, place: str) -> tuple[object, tuple[str, ...]]:
     """A value from a flag or a variable, held to the same checks as one from a file, and warnings."""
     name = key.rpartition(".")[2]
     for action in ACTIONS:
         if key == f"permissions.{action}":
-            read = [
-                read_rule(text, action, place) for text in (split_rules(value) if isinstance(value, str) else value)
-            ]
+            texts = split_rules(value) if isinstance(value, str) else value
+            assert isinstance(texts, list | tuple)
+            read = [read_rule(text, action, place) for text in texts]
             return tuple(rule for rule, _ in read), tuple(warning for _, warning in read if warning)
     check = OUTSIDE.get(key) or CHECKS[key]
     if check in (WHOLE, STEPS) and isinstance(value, str) and value.isascii() and value.isdigit():

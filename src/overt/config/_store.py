@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from overt.config.regular import read_regular
 from overt.core.codec import decode, encode
@@ -15,7 +15,7 @@ LARGEST = 4 * 1024 * 1024
 T = TypeVar("T")
 
 
-def read(path: str) -> tuple[Any, str]:
+def read(path: str) -> tuple[object, str]:
     """The content, or None and the reason why the file counts as empty. A missing file has no reason."""
     try:
         data, found = read_regular(path, LARGEST, os.O_NOFOLLOW)
@@ -33,7 +33,7 @@ def read(path: str) -> tuple[Any, str]:
         return None, "is damaged"
 
 
-def update(path: str, read_content: Callable[[Any], T | None], change: Callable[[T | None], Any]) -> None:
+def update(path: str, read_content: Callable[[object], T | None], change: Callable[[T | None], object]) -> None:
     """Replace the content by what `change` makes of it; a file that cannot be used is kept as `.damaged`."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

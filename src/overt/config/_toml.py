@@ -1,7 +1,6 @@
 """TOML with the line of every key: tomllib judges the text and gives the values, the scanner here only the lines."""
 
 import re
-from typing import Any
 
 from overt.lib.jsonc import DEPTH, Located, Malformed, Path
 
@@ -28,7 +27,7 @@ def parse(text: str) -> Located:
     try:
         import tomllib  # late: 2 ms
 
-        value: dict[str, Any] = tomllib.loads(text)
+        value: dict[str, object] = tomllib.loads(text)
     except RecursionError:
         raise Malformed(f"nested deeper than {DEPTH} levels", _most_nested(text)) from None
     except ValueError as error:

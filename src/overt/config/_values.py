@@ -1,7 +1,5 @@
 """How a value that does not fit is told of, and the template of a status line."""
 
-from typing import Any
-
 from overt.config.rules import nearest, printable
 from overt.core.gauges import PLACEHOLDERS, template_parts
 
@@ -41,7 +39,7 @@ def did_you_mean(near: str) -> str:
     return f"; did you mean `{near}`?" if near else ""
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """A value from a file, short and on one line."""
     match value:
         case bool():

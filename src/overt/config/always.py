@@ -1,7 +1,6 @@
 """Rules a person answered with `always`, kept per project."""
 
 import os
-from typing import Any
 
 from msgspec import Struct
 
@@ -53,13 +52,13 @@ def _same(one: Rule, other: Rule) -> bool:
     return (one.action, one.tool, one.pattern) == (other.action, other.tool, other.pattern)
 
 
-def _content(project: str, rules: tuple[Rule, ...]) -> dict[str, Any]:
+def _content(project: str, rules: tuple[Rule, ...]) -> dict[str, object]:
     fields = ("action", "tool", "pattern", "network", "exact")
     listed = [{name: getattr(rule, name) for name in fields} for rule in rules]
     return {"v": 1, "project": plain(os.path.realpath(project)), "rules": listed}
 
 
-def _rules(content: Any) -> tuple[Rule, ...] | None:
+def _rules(content: object) -> tuple[Rule, ...] | None:
     """None when anything about the content is not as it was written: half a list of rules is no list."""
     listed = content.get("rules") if isinstance(content, dict) and content.get("v") == 1 else None
     if not isinstance(listed, list):

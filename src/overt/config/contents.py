@@ -5,7 +5,6 @@ The files may be anybody's: they are parsed, never obeyed; values of variables a
 
 import os
 from collections.abc import Iterator
-from typing import Any
 
 from overt.config._files import read_settings
 from overt.config.material import CONFIGURATION
@@ -48,7 +47,7 @@ def _settings(path: str, name: str) -> Iterator[str]:
     yield from warnings
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -69,7 +68,7 @@ def _programs(path: str) -> Iterator[str]:
     yield from _commands(tree, ())
 
 
-def _commands(value: Any, path: tuple[str, ...]) -> Iterator[str]:
+def _commands(value: object, path: tuple[str, ...]) -> Iterator[str]:
     if isinstance(value, list):
         for item in value:
             yield from _commands(item, path)
@@ -83,7 +82,7 @@ def _commands(value: Any, path: tuple[str, ...]) -> Iterator[str]:
         yield from _commands(item, path if key == "hooks" and path else (*path, key))
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 

@@ -5,7 +5,6 @@ from `descriptions.py`. Nothing on the way to the first request imports this.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 
@@ -28,7 +27,7 @@ class SettingKey(Struct, frozen=True, kw_only=True):
 
     key: str
     type: str
-    default: Any
+    default: object
     description: str
     check: Check
 
@@ -37,7 +36,7 @@ class SettingKey(Struct, frozen=True, kw_only=True):
         return self.key.rpartition(".")[0]
 
 
-def _checks() -> Iterator[tuple[str, Check, Any]]:
+def _checks() -> Iterator[tuple[str, Check, object]]:
     """The dotted name, the check and the default of every setting."""
     for key, default in DEFAULTS.items():
         is_rule = key.rpartition(".")[0].endswith("permissions") and key.rpartition(".")[2] in ACTIONS
@@ -51,8 +50,8 @@ def _checks() -> Iterator[tuple[str, Check, Any]]:
         yield f"{MODEL}.price.{field}", DOLLARS, None
 
 
-def _field_default(field: str) -> Any:
-    value: Any = ProviderEntry(name="")
+def _field_default(field: str) -> object:
+    value: object = ProviderEntry(name="")
     for name in field.split("."):
         value = getattr(value, name)
     return None if field == "context_window" else value
@@ -96,7 +95,7 @@ def nearest_key(name: str, more: tuple[str, ...] = ()) -> str:
     return nearest(name, names) or (same_end[0] if len(same_end) == 1 else "")
 
 
-def show_value(value: Any, key: SettingKey | None = None) -> str:
+def show_value(value: object, key: SettingKey | None = None) -> str:
     """A value as one would write it in TOML, with its unit."""
     if value is None:
         return "not set"

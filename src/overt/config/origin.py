@@ -1,7 +1,5 @@
 """Which file and line, flag or variable set each value."""
 
-from typing import Any
-
 from msgspec import to_builtins
 
 from overt.config.schema import Config, Setting
@@ -20,7 +18,7 @@ from overt.core.settings import (
     UndoSettings,
 )
 
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, object] = {
     "default_model": "",
     "small_model": "",
     "language": "auto",
@@ -87,7 +85,7 @@ def explain(config: Config) -> tuple[Setting, ...]:
 
 def rows(setting: Setting) -> list[Setting]:
     """One row for each item of a list; what a header or a proxy's address carries is not shown."""
-    value: Any = setting.value
+    value: object = setting.value
     if setting.key.endswith(".proxy") and "@" in str(value):
         return [Setting(key=setting.key, value="[hidden]", origin=setting.origin)]
     if isinstance(value, dict):
@@ -97,7 +95,7 @@ def rows(setting: Setting) -> list[Setting]:
     return [_item(setting, item) for item in value]
 
 
-def _item(setting: Setting, item: Any) -> Setting:
+def _item(setting: Setting, item: object) -> Setting:
     if isinstance(item, Rule):
         return Setting(key=setting.key, value=item.shown(), origin=item.origin)
     if isinstance(item, ModelFacts):

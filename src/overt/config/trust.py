@@ -6,7 +6,7 @@ answer no longer stands: what was read is what is trusted.
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct, ValidationError, convert
 
@@ -161,7 +161,7 @@ def _answer(environment: Environment, project: str) -> tuple[Answer | None, str]
     return (answers or {}).get(_name(project)), warning
 
 
-def _read_answers(content: Any) -> dict[str, Answer] | None:
+def _read_answers(content: object) -> dict[str, Answer] | None:
     """None when anything is not as it was written. Version 1 was a list of paths without their content."""
     try:
         if isinstance(content, dict) and content.get("v") == 1:
