@@ -3,10 +3,10 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, assert_never
+from typing import assert_never
 
 from overt.app.session_workspace import SessionWorkspace
-from overt.core.effects import Effect, EndedJob
+from overt.core.effects import Effect, EndedJob, Notes, ReadFiles, RunPrograms
 from overt.core.errors import ToolError
 from overt.core.events import TodoSet
 from overt.core.history import History
@@ -64,7 +64,7 @@ class Capabilities:
             raise ToolError(f"this agent may not use the effect {', '.join(refused)}", code="denied")
         journal = Journal(self._agent)
 
-        def make(effect: Effect) -> Any:
+        def make(effect: Effect) -> ReadFiles | RunPrograms | Notes:
             match effect:
                 case "read" | "write":
                     return self._workspace.files(call_id, journal, seen=self._history().seen, preview=preview)

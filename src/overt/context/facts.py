@@ -6,7 +6,6 @@ again and goes on with them, so what the person said at the start outlives any n
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -252,10 +251,10 @@ def paths_of(call: Call) -> list[str]:
     given = arguments_of(call)
     if our_tool(call.name) == "patch":
         return [path.strip().split("\t")[0] for path in PATCHED.findall(str(given.get("patch", "")))]
-    return [given[name] for name in PATHS if isinstance(given.get(name), str)][:1]
+    return [path for name in PATHS if isinstance(path := given.get(name), str)][:1]
 
 
-def arguments_of(call: Call) -> dict[str, Any]:
+def arguments_of(call: Call) -> dict[str, object]:
     try:
         found = decode(call.arguments or "{}")
     except (ValueError, RecursionError):

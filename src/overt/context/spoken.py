@@ -113,7 +113,7 @@ def tool_guide(tools: Iterable[ToolSpec], calls: Calls) -> Fragment:
     return Fragment(key="tools", text=text, origin=Origin(kind="harness", where="context/spoken"))
 
 
-def dumped(value: Any) -> str:
+def dumped(value: object) -> str:
     """JSON with the spaces that models write, so that what a server remembers of a reply is what it gets back."""
     match value:
         case dict():
@@ -137,7 +137,7 @@ def _tagged(call: Call) -> str:
     return f"<tool_call>{dumped(made)}</tool_call>"
 
 
-def _arguments(call: Call) -> dict[str, Any] | None:
+def _arguments(call: Call) -> dict[str, object] | None:
     try:
         found = decode(call.arguments or "{}")
     except (ValueError, RecursionError):

@@ -5,22 +5,22 @@ holds the two to the same meaning.
 """
 
 import types
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
-from msgspec import NODEFAULT, Meta
+from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields
 
 from overt.core.codec import encode
 
-SIMPLE: dict[Any, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
+SIMPLE: dict[object, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
 
 
-def schema(struct: type[Any]) -> bytes:
+def schema(struct: type[Struct]) -> bytes:
     return encode(_object(struct))
 
 
-def _object(struct: type[Any]) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
+def _object(struct: type[Struct]) -> dict[str, object]:
+    properties: dict[str, dict[str, object]] = {}
     required: list[str] = []
     for field in fields(struct):
         properties[field.encode_name] = _of(field.type)
@@ -28,19 +28,20 @@ def _object(struct: type[Any]) -> dict[str, Any]:
             required.append(field.encode_name)
         elif field.default is not NODEFAULT and field.default not in (None, "", False, ()):
             properties[field.encode_name]["default"] = field.default
-    found: dict[str, Any] = {"type": "object", "properties": properties}
+    found: dict[str, object] = {"type": "object", "properties": properties}
     return found | {"required": required} if required else found
 
 
-def _of(hint: Any) -> dict[str, Any]:
+def _of(hint: object) -> dict[str, object]:
     if hint in SIMPLE:
         return {"type": SIMPLE[hint]}
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
         return {"type": "string", "enum": list(inner)}
-    if hasattr(hint, "__metadata__"):
-        meta: Meta = hint.__metadata__[0]
-        found = _of(hint.__origin__)
+    if origin is Annotated:
+        inside, meta, *_ = inner
+        assert isinstance(meta, Meta)
+        found = _of(inside)
         bounds = {
             "description": meta.description,
             "minimum": meta.ge,
@@ -53,4 +54,5 @@ def _of(hint: Any) -> dict[str, Any]:
         return _of(only)
     if origin in (tuple, list):
         return {"type": "array", "items": _of(inner[0])}
+    assert isinstance(hint, type) and issubclass(hint, Struct)
     return _object(hint)

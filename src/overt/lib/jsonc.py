@@ -1,7 +1,6 @@
 """JSON with comments and trailing commas, read strictly, with the line of every value."""
 
 import re
-from typing import Any
 
 from msgspec import Struct, json
 
@@ -29,7 +28,7 @@ class Malformed(ValueError):
 class Located(Struct, frozen=True, kw_only=True):
     """A parsed tree and the line on which each key or list item begins."""
 
-    value: Any
+    value: object
     lines: dict[Path, int]
 
 
@@ -72,7 +71,7 @@ class _Reader:
         if self.text.startswith("/*", self.at):
             raise self.wrong("a comment that begins with /* does not end")
 
-    def value(self, path: Path) -> Any:
+    def value(self, path: Path) -> object:
         self.lines[path] = self.line()
         if len(path) > DEPTH:
             raise self.wrong(f"nested deeper than {DEPTH} levels")
@@ -118,17 +117,17 @@ class _Reader:
         self.at = match.end()
         return found
 
-    def list(self, path: Path) -> list[Any]:
+    def list(self, path: Path) -> list[object]:
         self.at += 1
-        items: list[Any] = []
+        items: list[object] = []
         while not self.closed("]"):
             items.append(self.value((*path, len(items))))
             self.comma("]")
         return items
 
-    def table(self, path: Path) -> dict[str, Any]:
+    def table(self, path: Path) -> dict[str, object]:
         self.at += 1
-        items: dict[str, Any] = {}
+        items: dict[str, object] = {}
         while not self.closed("}"):
             if self.text[self.at : self.at + 1] != '"':
                 raise self.wrong(f'expected a key in "quotes", found {self.found()}')

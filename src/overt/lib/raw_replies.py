@@ -7,7 +7,6 @@ holds a secret, every letter and digit of that field is replaced by `x`. The str
 
 import os
 from time import gmtime, strftime
-from typing import Any
 
 from msgspec import Struct
 
@@ -97,7 +96,7 @@ def redact_stream(data: bytes, redactor: Redactor) -> bytes:
     return redactor.clean(text).encode("utf-8", "surrogateescape")
 
 
-def _payload(line: bytes) -> Any:
+def _payload(line: bytes) -> object:
     if not line.startswith(DATA):
         return None
     try:
@@ -107,7 +106,7 @@ def _payload(line: bytes) -> Any:
     return value if isinstance(value, dict) else None
 
 
-def _collect(value: Any, path: Path, texts: dict[Path, list[str]]) -> None:
+def _collect(value: object, path: Path, texts: dict[Path, list[str]]) -> None:
     """Texts by field: list positions do not count, but the `index` of a call or block does."""
     if isinstance(value, str):
         texts.setdefault(path, []).append(value)
@@ -120,7 +119,7 @@ def _collect(value: Any, path: Path, texts: dict[Path, list[str]]) -> None:
             _collect(item, (*path, name), texts)
 
 
-def _masked(value: Any, path: Path, spread: set[Path]) -> Any:
+def _masked(value: object, path: Path, spread: set[Path]) -> object:
     if isinstance(value, str):
         return _mask(value) if path in spread else value
     if isinstance(value, list):
@@ -131,7 +130,7 @@ def _masked(value: Any, path: Path, spread: set[Path]) -> Any:
     return value
 
 
-def _indexed(value: dict[str, Any], path: Path) -> Path:
+def _indexed(value: dict[str, object], path: Path) -> Path:
     index = value.get("index")
     return (*path, index) if isinstance(index, int) else path
 

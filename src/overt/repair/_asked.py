@@ -9,7 +9,7 @@ import ast
 import re
 import warnings
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import json
 
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
     arguments: str
 
 
-def asked(name: str, given: dict[str, Any], tools: Hunt) -> Asked | None:
+def asked(name: str, given: dict[str, object], tools: Hunt) -> Asked | None:
     ours, given_as_ours = implied(name, given, tools)
     ours = tool_name(ours, tools)
     if ours not in tools:
@@ -58,12 +58,12 @@ def asked(name: str, given: dict[str, Any], tools: Hunt) -> Asked | None:
     return Asked(ours, encoded(Cut(given_as_ours) if isinstance(given, Cut) else given_as_ours))
 
 
-def encoded(given: dict[str, Any]) -> str:
+def encoded(given: dict[str, object]) -> str:
     text = compact(given)
     return text[:-1] if isinstance(given, Cut) else text
 
 
-def from_value(value: Any, tools: Hunt, trust: Trust) -> list[Asked] | None:
+def from_value(value: object, tools: Hunt, trust: Trust) -> list[Asked] | None:
     """The calls a JSON value stands for, all of them for tools that exist; None when it is something else."""
     if isinstance(value, list):
         if len(value) > CALLS:
@@ -82,7 +82,7 @@ def from_value(value: Any, tools: Hunt, trust: Trust) -> list[Asked] | None:
     return _named(value, tools, trust) or _keyed(value, tools, trust)
 
 
-def _named(value: dict[str, Any], tools: Hunt, trust: Trust) -> list[Asked] | None:
+def _named(value: dict[str, object], tools: Hunt, trust: Trust) -> list[Asked] | None:
     for key in (*NAMES, REACT[0]) if REACT[1] in value else NAMES:
         name = value.get(key)
         if not isinstance(name, str) or tool_name(name, tools) not in tools:
@@ -95,7 +95,7 @@ def _named(value: dict[str, Any], tools: Hunt, trust: Trust) -> list[Asked] | No
     return None
 
 
-def _inputs(name: str, rest: dict[str, Any], tools: Hunt, trust: Trust) -> Asked | None:
+def _inputs(name: str, rest: dict[str, object], tools: Hunt, trust: Trust) -> Asked | None:
     held = [key for key in INPUTS if key in rest]
     if len(held) != 1 or rest.keys() - {held[0]} - BESIDE:
         return None
@@ -108,7 +108,7 @@ def _inputs(name: str, rest: dict[str, Any], tools: Hunt, trust: Trust) -> Asked
         if text.startswith("{") or not text:
             return Asked(ours, text or "{}")
         first = required(tools[ours])
-        word = {first[0]: given} if len(first) == 1 else {}
+        word: dict[str, object] = {first[0]: given} if len(first) == 1 else {}
         return asked(name, Cut(word) if isinstance(rest, Cut) else word, tools) if word else None
     if not isinstance(given, dict) or _is_schema(given) or (trust != "marked" and _is_placeholder(given)):
         return None
@@ -128,7 +128,7 @@ def _decoded(text: str) -> str:
     return text
 
 
-def _flat(name: str, key: str, rest: dict[str, Any], tools: Hunt, trust: Trust) -> Asked | None:
+def _flat(name: str, key: str, rest: dict[str, object], tools: Hunt, trust: Trust) -> Asked | None:
     """Arguments beside the name: every other key must be an argument of that tool."""
     tool = tools[tool_name(name, tools)]
     given = {other: item for other, item in rest.items() if other not in BESIDE or is_argument(other, tool)}
@@ -145,7 +145,7 @@ def _flat(name: str, key: str, rest: dict[str, Any], tools: Hunt, trust: Trust) 
     return asked(name, Cut(given) if cut else given, tools)
 
 
-def _keyed(value: dict[str, Any], tools: Hunt, trust: Trust) -> list[Asked] | None:
+def _keyed(value: dict[str, object], tools: Hunt, trust: Trust) -> list[Asked] | None:
     """`{"read": {"path": …}}`: the name of the tool as the only key."""
     if len(value) != 1 or trust == "block":
         return None
@@ -159,7 +159,7 @@ def _keyed(value: dict[str, Any], tools: Hunt, trust: Trust) -> list[Asked] | No
     return [found] if found else None
 
 
-def value_at(text: str, at: int, tools: Hunt) -> tuple[Any, int]:
+def value_at(text: str, at: int, tools: Hunt) -> tuple[object, int]:
     """The JSON value that begins here and where it ends; raises Broken."""
     tools.start()
     try:
@@ -194,28 +194,28 @@ def from_python(source: str, tools: Hunt, trust: Trust) -> list[Asked] | None:
             body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    nodes: list[Any] = []
+    nodes: list[ast.expr] = []
     for statement in body:
         value = getattr(statement, "value", None)
         if isinstance(statement, ast.Assign) or value is None:
             return None
         nodes += value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
-    found = [_called(ast, node, tools, trust) for node in nodes] if len(nodes) <= CALLS else []
+    found = [_called(node, tools, trust) for node in nodes] if len(nodes) <= CALLS else []
     return [call for call in found if call] if found and all(found) else None
 
 
-def _called(ast: Any, node: Any, tools: Hunt, trust: Trust) -> Asked | None:
+def _called(node: ast.expr, tools: Hunt, trust: Trust) -> Asked | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print" and node.args:
         node = node.args[0]
     if not isinstance(node, ast.Call):
         return None
-    name = _dotted(ast, node.func)
+    name = _dotted(node.func)
     ours = tool_name(name, tools)
     if ours not in tools:
         return None
     try:
-        given = {word.arg: _literal(ast, word.value) for word in node.keywords if word.arg}
-        places = [_literal(ast, value) for value in node.args]
+        given = {word.arg: _literal(word.value) for word in node.keywords if word.arg}
+        places = [_literal(value) for value in node.args]
         json.encode(places)
         json.encode(given)
     except (ValueError, TypeError, RecursionError, MemoryError, UnicodeError, OverflowError):
@@ -234,7 +234,7 @@ def _called(ast: Any, node: Any, tools: Hunt, trust: Trust) -> Asked | None:
     return asked(name.removesuffix(".call"), given, tools)
 
 
-def _dotted(ast: Any, node: Any) -> str:
+def _dotted(node: ast.expr) -> str:
     """`a.b.c` as it is written; nothing when it is anything else."""
     words: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -243,18 +243,18 @@ def _dotted(ast: Any, node: Any) -> str:
     return ".".join(reversed([*words, node.id])) if isinstance(node, ast.Name) else ""
 
 
-def _literal(ast: Any, node: Any) -> Any:
+def _literal(node: ast.expr) -> object:
     if isinstance(node, ast.Name) and node.id in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[node.id]
     return ast.literal_eval(node)
 
 
-def _is_schema(given: dict[str, Any]) -> bool:
+def _is_schema(given: dict[str, object]) -> bool:
     """The definition of a tool, not a call to it."""
     return "properties" in given or (given.get("type") == "object" and len(given) <= 3) or "$schema" in given
 
 
-def _is_placeholder(given: dict[str, Any]) -> bool:
+def _is_placeholder(given: dict[str, object]) -> bool:
     """An example with blanks to be filled in."""
     return any(
         isinstance(item, str) and re.fullmatch(r"\.{3}|…|<[^<>\n]*>|\{[\w ]*\}|(?:/?path/to/.*)", item.strip())

@@ -5,7 +5,7 @@ what stands there is no call. An element that was not closed gives arguments tha
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from overt.core.foreign import OUR_ARGUMENTS
 from overt.repair._asked import Asked, asked, from_broken, from_python, from_value, is_argument, required, value_at
@@ -110,7 +110,7 @@ def element(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
     """The body of `<function=name>`, `<invoke name=…>` or the like."""
     if tool_name(name, tools) not in tools:
         return None
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     whole = False
     for _ in range(MOST):
         at = _skip(text, at)
@@ -163,7 +163,7 @@ def _object(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
         return Marked(closed(text, end), [Asked(tool_name(name, tools), text[at:end].strip())])
     if inner := from_value(value, tools, "block"):
         return Marked(closed(text, end), inner)
-    call = asked(name, value, tools)
+    call = asked(name, value, tools) if isinstance(value, dict) else None
     return Marked(closed(text, end), [call]) if call else None
 
 
@@ -174,7 +174,7 @@ def tag(text: str, at: int, tools: Hunt) -> Marked | None:
     if not found or not tool:
         return None
     ending = re.compile(rf"\s*{CLOSE}{re.escape(found[1])}\s*>")
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     whole, at, strange = True, found.end(), 0
     while whole and not (end := ending.match(text, at)):
         at = _skip(text, at)
@@ -200,7 +200,7 @@ def tag(text: str, at: int, tools: Hunt) -> Marked | None:
 
 
 def _glm(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     whole = True
     while whole and len(given) < MOST and (found := KEY.match(text, at)):
         key = found[1].strip()

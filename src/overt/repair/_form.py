@@ -1,7 +1,5 @@
 """A reply that is one JSON object by agreement: a call, or the final words."""
 
-from typing import Any
-
 from overt.core.messages import Call, Part, Text
 from overt.core.requests import Finish
 from overt.repair._asked import Asked, asked, from_broken, from_value, value_at
@@ -34,7 +32,7 @@ def formed(parts: tuple[Part, ...], tools: Hunt, finish: Finish) -> Formed | Non
     return _called(others, found, text) if found else None
 
 
-def final(value: dict[str, Any]) -> str | None:
+def final(value: dict[str, object]) -> str | None:
     """The words of a final object, whole or cut; None for anything else."""
     if value.get("tool", value.get("name")) != FINAL:
         return None
@@ -46,7 +44,7 @@ def final(value: dict[str, Any]) -> str | None:
     return "" if isinstance(value, Cut) else None
 
 
-def _flat(value: dict[str, Any], tools: Hunt) -> list[Asked] | None:
+def _flat(value: dict[str, object], tools: Hunt) -> list[Asked] | None:
     """Arguments beside the name, whatever they are called: what is wrong with them is said when they are checked."""
     name = value.get("tool", value.get("name"))
     if not isinstance(name, str):

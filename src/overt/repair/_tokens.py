@@ -1,7 +1,6 @@
 """Calls written with the special tokens of a model family, which a server should have taken out and did not."""
 
 import re
-from typing import Any
 
 from overt.repair._asked import Asked, asked, from_broken, from_python, from_value, value_at
 from overt.repair._elements import ELEMENT, TURN, Marked, element
@@ -152,7 +151,7 @@ def k3(text: str, found: re.Match[str] | None, tools: Hunt) -> Marked | None:
     calls: list[Asked] = []
     end = 0
     while found and len(calls) < MOST:
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         at, whole = found.end(), True
         while whole and (argument := K3_ARGUMENT.match(text, at)):
             stop = K3_ARGUMENT_END.search(text, argument.end())
@@ -208,7 +207,7 @@ def _arguments(text: str, at: int, name: str, tools: Hunt, ending: re.Pattern[st
         end = stop.start() if stop and stop.end() > stop.start() else _stop(text, at, tools)
         tools.spend(end - at)
         return Marked(end, [Asked(tool_name(name, tools), text[at:end].strip())])
-    call = asked(name, value, tools)
+    call = asked(name, value, tools) if isinstance(value, dict) else None
     return Marked(end, [call]) if call else None
 
 

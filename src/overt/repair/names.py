@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from functools import cache
-from typing import Any
 
 from overt.core.foreign import COMMANDED, IMPLIED, OUR_ARGUMENTS, OUR_VALUES, OURS, TOOLS, our_tool
 
@@ -51,7 +50,7 @@ def _letters(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
-def implied(name: str, given: dict[str, Any], tools: Collection[str]) -> tuple[str, dict[str, Any]]:
+def implied(name: str, given: dict[str, object], tools: Collection[str]) -> tuple[str, dict[str, object]]:
     """Of a foreign tool, the one of ours that its arguments name, and the arguments its name holds."""
     if name in tools:
         return name, given
@@ -64,10 +63,10 @@ def implied(name: str, given: dict[str, Any], tools: Collection[str]) -> tuple[s
     return name, given if not more else {**more, **given}
 
 
-def argument_names(given: dict[str, Any], known: Collection[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def argument_names(given: dict[str, object], known: Collection[str]) -> tuple[dict[str, object], tuple[str, ...]]:
     """Arguments under our names, and what was renamed; a name of ours that is given is never overwritten."""
     given, notes = _lines(given, known)
-    renamed: dict[str, Any] = {}
+    renamed: dict[str, object] = {}
     for name, value in given.items():
         ours = OUR_ARGUMENTS.get(name) or _near(name, known)
         if name not in known and ours in known and ours not in given and ours not in renamed:
@@ -78,7 +77,7 @@ def argument_names(given: dict[str, Any], known: Collection[str]) -> tuple[dict[
     return renamed, tuple(notes)
 
 
-def our_value(argument: str, value: Any) -> str:
+def our_value(argument: str, value: object) -> str:
     """Return our word for a foreign value of this argument, or an empty string."""
     return OUR_VALUES.get(argument, {}).get(value.strip().lower(), "") if isinstance(value, str) else ""
 
@@ -92,7 +91,7 @@ def _near(name: str, known: Collection[str]) -> str:
     return _arguments_spelled().get(wanted, name)
 
 
-def _lines(given: dict[str, Any], known: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+def _lines(given: dict[str, object], known: Collection[str]) -> tuple[dict[str, object], list[str]]:
     """First and last line, as other readers take them, as our first line and number of lines."""
     if "offset" not in known or "limit" not in known or "limit" in given:
         return given, []
@@ -113,7 +112,7 @@ def _lines(given: dict[str, Any], known: Collection[str]) -> tuple[dict[str, Any
     return given, []
 
 
-def _count(value: Any) -> int | None:
+def _count(value: object) -> int | None:
     if isinstance(value, str) and value.strip().isdigit():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -34,7 +34,7 @@ WAITING = (
 )
 
 
-def upgrade(event: Any) -> Any:
+def upgrade(event: Event) -> Event:
     """Return the event with the facts that its texts hold, or the same object if there are none."""
     change = UPGRADES.get(type(event))
     return change(event) if change else event

@@ -1,7 +1,5 @@
 """A Jupyter notebook as text: its cells in order, outputs shortened."""
 
-from typing import Any
-
 from msgspec import DecodeError
 
 from overt.core.codec import decode
@@ -13,7 +11,7 @@ OUTPUT_BYTES = 2000
 def rendered(text: str) -> str | None:
     """The cells as text, or None when this is not the JSON of a notebook."""
     try:
-        book: Any = decode(text.encode())
+        book: object = decode(text.encode())
     except (DecodeError, UnicodeEncodeError):
         return None
     cells = book.get("cells") if isinstance(book, dict) else None
@@ -30,7 +28,7 @@ def rendered(text: str) -> str | None:
     return "\n\n".join(out) or "[notebook without cells]"
 
 
-def _output(output: Any) -> str:
+def _output(output: object) -> str:
     if not isinstance(output, dict):
         return ""
     if output.get("output_type") == "error":
@@ -43,5 +41,5 @@ def _output(output: Any) -> str:
     return f"({', '.join(map(str, data))} not shown)"
 
 
-def _joined(source: Any) -> str:
+def _joined(source: object) -> str:
     return "".join(map(str, source)) if isinstance(source, list) else str(source or "")
