@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.providers import catalog
 from overt.providers._address import parse_address
 from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_variables
 from overt.providers.http_provider import HttpProvider, make
@@ -113,7 +112,8 @@ async def discover(around: Surroundings, reference: str = "") -> Found:
     tried.append("providers in the configuration: none")
     if entry := _with_key(around):
         return await _complete(entry, "", around, tried)
-    tried.append("keys in the environment: none of " + ", ".join(_variables()))
+    most_usual = dict.fromkeys(names[0] for names in VENDOR_KEYS.values())
+    tried.append("keys in the environment: none of " + ", ".join(most_usual))
     found = await _on_this_machine(around, wanted="", tried=tried)
     if found is not None:
         return found
@@ -132,6 +132,8 @@ async def _by_reference(reference: str, around: Surroundings) -> Found:
         return await _complete(_need_weights(around), reference.partition("/")[2], around, [])
     if around.get("OVERT_BASE_URL"):
         return await _complete(_from_environment(around), reference, around, [])
+    from overt.providers import catalog  # late: 0.4 ms
+
     vendors = catalog.vendors()
     found = _match(reference, vendors)
     weights = around.weights()
@@ -268,6 +270,8 @@ def informed(entry: ProviderEntry, around: Surroundings) -> ProviderEntry:
     if entry.kind in (EMBEDDED, "scripted") or shipped:
         return entry
     if not entry.base_url or entry.name in ALIKE or vendor_variables(entry.base_url):
+        from overt.providers import catalog  # late: 0.4 ms
+
         entry = catalog.inherited(entry, around.stated.get(entry.name) or _differing(entry))
     if not entry.base_url:
         raise ConfigError(
@@ -352,6 +356,8 @@ async def answering(around: Surroundings) -> tuple[ProviderEntry, ...]:
     """The well-known servers of this machine with the models each lists; none from one that does not answer."""
     servers = around.servers
     if servers is None:
+        from overt.providers import catalog  # late: 0.4 ms
+
         servers = catalog.local_servers()
     return tuple(await asyncio.gather(*(_offering(entry) for entry in servers)))
 
@@ -381,15 +387,12 @@ def _from_environment(around: Surroundings) -> ProviderEntry:
     )
 
 
-def _variables() -> tuple[str, ...]:
-    """The variables of the vendors, the most usual of each."""
-    return tuple(dict.fromkeys(names[0] for names in VENDOR_KEYS.values()))
-
-
 def _with_key(around: Surroundings) -> ProviderEntry | None:
     """The first vendor whose key is at hand; the keyring is asked only when no variable holds one."""
     for has in (around.holds, around.keeps) if around.keyring else (around.holds,):
         host = next((host for host, names in VENDOR_KEYS.items() if any(map(has, names))), "")
         if host:
+            from overt.providers import catalog  # late: 0.4 ms
+
             return next(entry for entry in catalog.vendors() if parse_address(entry.base_url).host == host)
     return None
