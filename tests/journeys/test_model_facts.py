@@ -159,7 +159,11 @@ def test_the_facts_have_an_origin(place: Place) -> None:
         shown = place.run("context").out
     assert any(line.split()[1:2] == ["environment"] and " Mode" in line for line in shown.splitlines()), shown
     users = [entry["data"]["message"]["origin"] for entry in entries(place.session()) if entry["type"] == "user"]
-    assert users == [{"kind": "environment", "where": "Mode"}, {"kind": "user"}]
+    mode = next(text for text in said(server) if text.startswith(CHANGED.format("Mode")))
+    fact = mode.removeprefix(CHANGED.format("Mode"))
+    assert fact.startswith("plan: change nothing.")
+    origin = {"kind": "environment", "where": "Mode", "label": len("[overt] "), "detail": fact}
+    assert users == [origin, {"kind": "user"}]
 
 
 # ── network, sandbox, limits ─────────────────────────────────────────────────────────────────────────────
