@@ -153,3 +153,30 @@ def test_another_model_takes_the_place_of_the_one_before_and_the_same_stays(
         return [*states, Counted.closed]
 
     assert asyncio.run(main()) == [[], ["one"], ["one"], ["one", "two"], ["one", "two", "one"]]
+
+
+def test_connections_are_closed_when_closing_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the end of a chat whose last session is still being replaced by another."""
+    monkeypatch.setattr("overt.app.models.make", Counted)
+    monkeypatch.setattr(Counted, "closed", [])
+    monkeypatch.setenv("OVERT_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OVERT_MODEL", "one")
+
+    async def main() -> None:
+        conversation = await open_conversation(Options(directory=str(tmp_path)))
+        workspace, reached = conversation.session_workspace, asyncio.Event()
+        really_close = workspace.close
+
+        async def wait_for_ever() -> None:
+            reached.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(workspace, "close", wait_for_ever)
+        closing = asyncio.create_task(conversation.close())
+        await reached.wait()
+        closing.cancel()
+        await asyncio.wait([closing])
+        await really_close()
+
+    asyncio.run(main())
+    assert Counted.closed == ["one"]

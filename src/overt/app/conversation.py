@@ -201,11 +201,13 @@ class Conversation:
         """End and record a turn that still runs, then close the session. Return the entries that were not saved."""
         if self.interrupt(reason) and self._task is not None:
             await asyncio.wait([self._task], timeout=CLOSE_WITHIN_S)
-        await self._titling.close()
-        finish_expiry()
-        self._services.context.close()
-        await self.session_workspace.close()
-        await self._services.models.close()
+        try:
+            await self._titling.close()
+            finish_expiry()
+            self._services.context.close()
+            await self.session_workspace.close()
+        finally:  # a chat that ends may cut this off
+            await self._services.models.close()
         return self.session.close()
 
     def _rest(self) -> None:

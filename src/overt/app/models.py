@@ -113,6 +113,6 @@ class SessionModels:
             self._providers.pop(0).close()
 
     async def close(self) -> None:
-        await self._seeker.close()
         for provider in self._providers:
             provider.close()
+        await self._seeker.close()
