@@ -213,7 +213,7 @@ async def test_jobs_are_offered_by_id_and_those_that_run_to_be_stopped(opened: O
     async with opened([REPLY]) as (conversation, _):
         ask = Asking(conversation)
         assert await ask.inserts("/jobs ") == []
-        programs = conversation.agent.hands.lend("", {"programs": "run"}).capabilities["programs"]
+        programs = conversation.agent.runtime.hands.lend("", {"programs": "run"}).capabilities["programs"]
         job = (await programs.start("sleep 60", wait_ms=0)).job
         assert await ask.inserts("/jobs ") == [job.id, "stop"]
         assert (await ask("/jobs stop ")).choices == (Choice(f"stop {job.id}", job.id, "sleep 60"),)
@@ -244,7 +244,7 @@ async def test_one_level_at_a_time_and_what_is_chosen_is_read(opened: Opener, tm
             inserted = (await ask.inserts(word))[0]
             found, notices = await references(
                 f"see {inserted} please",
-                conversation.agent.hands,
+                conversation.agent.runtime.hands,
                 lambda _: True,
                 exists=lambda name: os.path.lexists(tmp_path / name),
                 limit=result_limit(0),

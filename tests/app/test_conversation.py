@@ -319,10 +319,12 @@ def test_help_and_status_name_what_there_is(opened: Opener) -> None:
             assert [line.split()[0] for line in told.lines[1:]] == [f"/{name}" for name in NAMES]
             await turn(conversation, "hi")
             model, session, context, spent, cache, offline = (await slash(conversation, "/status")).lines
-            budget = conversation.agent.budget
+            budget = conversation.agent.runtime.budget
             assert budget is not None
-            used = budget.count(conversation.agent.prefix, conversation.history.messages)
-            assert model == f"environment/fake-model, mode review, sandbox {conversation.agent.hands.guess().kind}"
+            used = budget.count(conversation.agent.spec.prefix, conversation.history.messages)
+            assert (
+                model == f"environment/fake-model, mode review, sandbox {conversation.agent.runtime.hands.guess().kind}"
+            )
             assert session == f"Session {conversation.id}, turns so far: 1"
             assert context == f"Context: {used} tokens; the window of this model is not known"
             spoken = conversation.spend.session

@@ -304,5 +304,5 @@ async def test_decisions_are_told_the_newest_first(opened: Opener, work: Path) -
 async def test_models_are_listed_with_the_one_in_use(opened: Opener) -> None:
     async with opened([]) as (conversation, _):
         found = await looked(Models, conversation, "models")
-        assert found.current == (conversation.agent.provider.name, "fake-model")
+        assert found.current == (conversation.agent.runtime.provider.name, "fake-model")
         assert found.current in [(row.provider, row.model) for row in found.listing.rows]

@@ -14,6 +14,8 @@ from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import EventQueue
 from overt.app.start import open_conversation
+from overt.core.effects import AVAILABLE, Effect
+from overt.core.errors import ToolError
 from overt.core.events import (
     TYPE_OF,
     Event,
@@ -43,7 +45,7 @@ async def opened(
     turns: Sequence[Turn],
     monkeypatch: pytest.MonkeyPatch,
     *,
-    without: tuple[str, ...] = (),
+    effects: frozenset[Effect] = AVAILABLE,
     model: str = "fake-model",
 ) -> AsyncIterator[Conversation]:
     folder.mkdir(exist_ok=True)
@@ -51,7 +53,7 @@ async def opened(
     with ModelServer(turns, models=(model,)) as server:
         monkeypatch.setenv("OVERT_BASE_URL", server.url)
         monkeypatch.setenv("OVERT_MODEL", model)
-        conversation = await open_conversation(Options(directory=str(folder), mode="yolo", disallowed=without))
+        conversation = await open_conversation(Options(directory=str(folder), mode="yolo"), effects=effects)
         try:
             async with asyncio.timeout(30):
                 yield conversation
@@ -210,18 +212,25 @@ def test_two_sessions_in_one_process_are_seen_by_one_subscriber_and_stay_apart(
     def watch(name: str) -> Callable[[Event], None]:
         return lambda event: seen.append((name, event))
 
+    reads = (calls(call("bash", command="touch made"), call("write", path="made", content="")), *READ_THEN_ANSWER)
     runs = (calls(call("bash", command="cat a.txt; touch made")), Turn(text="done in two"))
+    reader: frozenset[Effect] = frozenset({"read", "notes"})
 
     async def main() -> dict[str, tuple[str, History]]:
         async with (
-            opened(tmp_path / "one", READ_THEN_ANSWER, monkeypatch, without=("bash", "jobs"), model="reader") as one,
+            opened(tmp_path / "one", reads, monkeypatch, effects=reader, model="reader") as one,
             opened(tmp_path / "two", runs, monkeypatch, model="runner") as two,
         ):
             for conversation in (one, two):
                 conversation.session.subscribe(watch(Path(conversation.workspace).name), name="both")
             await asyncio.gather(one.prompt("first"), two.prompt("second"))
-            assert "bash" not in one.agent.tools and "bash" in two.agent.tools
-            assert (one.agent.params.model, two.agent.params.model) == ("reader", "runner")
+            assert (
+                set(one.agent.spec.tools) == {"read", "list", "glob", "grep", "todowrite"} < set(two.agent.spec.tools)
+            )
+            assert (one.agent.spec.params.model, two.agent.spec.params.model) == ("reader", "runner")
+            with pytest.raises(ToolError, match="may not use the effect run"):
+                one.agent.runtime.hands.lend("c1", {"programs": "run"})
+            two.agent.runtime.hands.lend("c1", {"programs": "run"})
             return {Path(each.workspace).name: (each.path, each.history) for each in (one, two)}
 
     histories = asyncio.run(main())

@@ -170,7 +170,7 @@ async def test_another_effort_is_sent_and_recorded_as_a_reset(here: Options) -> 
 async def test_a_rule_that_is_taken_back_no_longer_holds_in_this_session(here: Options, tmp_path: Path) -> None:
     add_always(read_environment(), str(tmp_path), Rule(action="allow", tool="bash", pattern="make *"))
     async with shop([], here) as (conversation, _):
-        permissions = conversation.agent.gate.permissions
+        permissions = conversation.agent.runtime.gate.permissions
         assert [rule.text() for rule in permissions.terms.rules] == ["bash(make *)"]
         assert (await slash(conversation, "/permissions revoke 1")).lines == ("Taken back: bash(make *)",)
         assert permissions.terms.rules == ()

@@ -277,7 +277,7 @@ def test_a_command_in_its_box_cannot_reach_what_is_kept(opened: Opener, work: Pa
         steps = [writes("a", "1"), runs("echo x > b"), runs(f"find {data} | wc -l > count")]
         options = Options(directory=str(work))
         async with opened([*steps, DONE], options) as (conversation, _):
-            if not conversation.agent.hands.guess().boxed:
+            if not conversation.agent.runtime.hands.guess().boxed:
                 pytest.skip("no box here")
             await turn(conversation, "go")
             assert (data / "shadow").is_dir()

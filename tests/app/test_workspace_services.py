@@ -154,8 +154,8 @@ async def test_a_job_that_ends_is_announced_in_its_own_session_only(
         await turn(first, "one")
         (work / "go").touch()
         await first.session_workspace.jobs.wait("job1", since=0, tail=0, filter="", wait_ms=30_000)
-        assert second.agent.hands.ended_jobs() == ()
-        assert [ended.job.id for ended in first.agent.hands.ended_jobs()] == ["job1"]
+        assert second.agent.runtime.hands.ended_jobs() == ()
+        assert [ended.job.id for ended in first.agent.runtime.hands.ended_jobs()] == ["job1"]
 
 
 @awaited
@@ -282,7 +282,7 @@ from overt.app.options import Options
 async def main():
     conversation = await open_conversation(Options(directory=sys.argv[1]))
     gauges(conversation)
-    conversation.agent.hands.ended_jobs()
+    conversation.agent.runtime.hands.ended_jobs()
     print(*sorted(name for name in sys.modules if name.startswith("overt.world.")))
     await conversation.close()
     print(*sorted(name for name in sys.modules if name.startswith("overt.world.")))

@@ -46,7 +46,7 @@ from overt.core.messages import Call, Result, Text
 from overt.core.ports import Answer
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
-from overt.engine.agent import Agent
+from overt.engine.agent import Agent, AgentSpec, Runtime
 from overt.engine.gate import Gate
 from overt.engine.permissions import PermissionState, Terms
 from overt.lib.redact import Redactor
@@ -96,21 +96,24 @@ class Bench:
             hands=self.hands,
             asker=services.mailbox if asked else None,
         )
-        agent = Agent(
+        spec = AgentSpec(
             path="main",
-            provider=self.player,
             params=Params(model="m"),
             prefix=Prefix(system=(), tools=tuple(tool.spec for tool in tools.values())),
             tools=tools,
             effects=EFFECTS,
             limits=Limits(max_steps=steps),
+        )
+        runtime = Runtime(
+            provider=self.player,
             gate=gate,
             hands=self.hands,
             assembler=Assembler(self.player.wire),
             hide=lambda text: text.replace("the-key", "[redacted]"),
         )
+        agent = Agent(spec, runtime)
         opening = PrefixSet(
-            prefix=agent.prefix, provider="played", model="m", wire="openai", encoder=1, fingerprint="f"
+            prefix=agent.spec.prefix, provider="played", model="m", wire="openai", encoder=1, fingerprint="f"
         )
         session = Session(
             OpeningState(id="test", setting=setting), NoLog(), redactor=Redactor(), log_notices=self.troubles

@@ -32,6 +32,7 @@ from overt.core.messages import Message, Result, Text
 from overt.core.ports import Wire
 from overt.core.requests import Reply, Request
 from overt.core.settings import Calls, Price
+from overt.engine.agent import Agent
 from overt.lib.tokens import estimate
 from overt.providers.anthropic import Anthropic
 from overt.providers.openai_chat import OpenAIChat
@@ -92,8 +93,10 @@ class Small(Bench):
         self.refusals = 0
         super().__init__(folder, [self.reply])
         self.budget = Told(window, threshold=threshold, reserve=reserve)
-        self.conversation.agent = replace(
-            self.conversation.agent, budget=self.budget, price=price, marks=lambda: self.conversation.marks
+        agent = self.conversation.agent
+        self.conversation.agent = Agent(
+            replace(agent.spec, price=price),
+            replace(agent.runtime, budget=self.budget, marks=lambda: self.conversation.marks),
         )
 
     def reply(self, request: Request) -> Reply:
@@ -452,8 +455,10 @@ def test_it_works_for_models_that_call_tools_in_words(tmp_path: Path, calls: Cal
     bench = Small(tmp_path, window=8_000, reserve=400, summary=says(summary))
     agent = bench.conversation.agent
     wire = SpokenWire(bench.player.wire, calls)
-    prefix = replace(agent.prefix, tools=())
-    bench.conversation.agent = replace(agent, prefix=prefix, calls=calls, assembler=Assembler(wire))
+    prefix = replace(agent.spec.prefix, tools=())
+    bench.conversation.agent = Agent(
+        replace(agent.spec, prefix=prefix, calls=calls), replace(agent.runtime, assembler=Assembler(wire))
+    )
     plain = bench.reply
 
     def reply(request: Request) -> Reply:
@@ -479,7 +484,7 @@ def test_what_is_left_is_valid_for_every_wire(tmp_path: Path, wire: Wire) -> Non
     bench.go("two")
     assert len(bench.of(Compacted)) > 1
     agent, history = bench.conversation.agent, bench.conversation.history
-    body = json.decode(Assembler(wire).assemble(agent.prefix, history.messages, agent.params).request.body())
+    body = json.decode(Assembler(wire).assemble(agent.spec.prefix, history.messages, agent.spec.params).request.body())
     said = body.get("messages") or body["input"]
     made, answered = ids(said, ("tool_calls", "tool_use", "function_call")), ids(said, ("tool", "tool_result"))
     answered += [item["call_id"] for item in said if item.get("type") == "function_call_output"]

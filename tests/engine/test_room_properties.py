@@ -20,7 +20,7 @@ from overt.core.ports import Wire
 from overt.core.requests import Params, Prefix, Reply
 from overt.core.settings import Limits
 from overt.core.views import Plain
-from overt.engine.agent import Agent
+from overt.engine.agent import Agent, AgentSpec, Runtime
 from overt.engine.compaction import compact, make_room
 from overt.providers.anthropic import Anthropic
 from overt.providers.openai_chat import OpenAIChat
@@ -96,20 +96,23 @@ class Living:
         self.player = Player([summary])
         self.player.wire = wire
         nothing = cast(Any, None)
-        self.agent = Agent(
+        spec = AgentSpec(
             path="main",
-            provider=self.player,
             params=Params(model="m"),
             prefix=PREFIX,
             tools={},
             effects=frozenset(),
             limits=Limits(),
+        )
+        runtime = Runtime(
+            provider=self.player,
             gate=nothing,
             hands=nothing,
             assembler=Assembler(wire),
             hide=lambda text: text,
             budget=Budget(window=window),
         )
+        self.agent = Agent(spec, runtime)
 
     def emit(self, event: Event) -> None:
         self.events.append(event)
@@ -136,9 +139,9 @@ class Living:
         return self.run(make_room(self.agent, lambda: self.history, self.emit))
 
     def short(self) -> bool:
-        budget = self.agent.budget
+        budget = self.agent.runtime.budget
         assert budget is not None
-        return self.agent.room.short(budget, budget.count(PREFIX, self.history.messages))
+        return self.agent.runtime.room.short(budget, budget.count(PREFIX, self.history.messages))
 
     def of(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -162,7 +165,7 @@ def assert_kept(before: History, living: Living) -> None:
 
 def assert_tail(before: History, living: Living, cause: str) -> None:
     """The end stays word for word but for large results, and is no longer than a fifth of the window."""
-    made, budget = living.of(Compacted), living.agent.budget
+    made, budget = living.of(Compacted), living.agent.runtime.budget
     assert budget is not None
     if len(made) != 1 or not made[0].summary or living.of(RequestSent) == []:
         return
@@ -209,7 +212,7 @@ def test_any_history_is_compacted_once_and_stays_whole(
     end = living.history.messages
     assert_tail(before, living, cause)
     if ended and window and cause != "asked":
-        budget = living.agent.budget
+        budget = living.agent.runtime.budget
         assert budget is not None and budget.count(PREFIX, end) <= budget.cap
     assert all(event.after < event.before for event in living.of(Compacted))
 

@@ -14,13 +14,13 @@ from overt.providers.discover import ENVIRONMENT
 
 async def known_models(conversation: Conversation) -> list[tuple[str, str]]:
     """References with a few words about each: the one in use, then its provider's, then all that could be used."""
-    provider = conversation.agent.provider
+    provider = conversation.agent.runtime.provider
     listed, served = await asyncio.gather(_rows(conversation.setting), _served(conversation))
     apart = any(row.provider == ENVIRONMENT for row in listed)
     found: dict[str, str] = {}
     by_name = {row.provider: row for row in listed}
     own = by_name.get(provider.name)
-    for name in dict.fromkeys((conversation.agent.params.model, *served)):
+    for name in dict.fromkeys((conversation.agent.spec.params.model, *served)):
         found.setdefault(_reference(own, name), provider.name)
     for row in listed:
         # A server that the environment names takes every model nobody configured for its own.
@@ -49,6 +49,6 @@ async def _rows(setting: Setting) -> Sequence[ModelRow]:
 
 async def _served(conversation: Conversation) -> Sequence[str]:
     try:
-        return await conversation.agent.provider.models()
+        return await conversation.agent.runtime.provider.models()
     except OvertError:
         return ()

@@ -22,15 +22,13 @@ from overt.core.ports import Hands
 from overt.core.requests import Params
 from overt.core.settings import Rule
 from overt.core.tool import Tool
-from overt.engine.agent import Agent
+from overt.engine.agent import Agent, AgentSpec, Runtime
 from overt.engine.decision import PermissionGate
 from overt.lib.catalogue import say
 from overt.lib.redact import Redactor
 from overt.providers.discover import Found, is_local
 from overt.sessions.resume import Resumed
 from overt.tools.registry import tools_for
-
-EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
 
 class Agents(Struct, frozen=True, kw_only=True):
@@ -41,6 +39,7 @@ class Agents(Struct, frozen=True, kw_only=True):
     models: SessionModels
     gate: PermissionGate
     hands: Hands
+    effects: frozenset[Effect]
     fragments: Fragments
     updates: ContextUpdates
     redactor: Redactor
@@ -75,9 +74,8 @@ class Agents(Struct, frozen=True, kw_only=True):
             prefix = recorded if recorded.tools == prefix.tools and recorded.shots == prefix.shots else prefix
         if prefix is setup.prefix:
             self.notices.extend(fragments.notices)
-        agent = Agent(
+        spec = AgentSpec(
             path="main",
-            provider=provider,
             params=Params(
                 model=found.model,
                 max_tokens=entry.max_tokens,
@@ -87,30 +85,34 @@ class Agents(Struct, frozen=True, kw_only=True):
             ),
             prefix=prefix,
             tools=setup.tools,
-            effects=EFFECTS,
+            effects=self.effects,
             limits=setup.limits,
+            calls=protocol.calls,
+            flatten=protocol.flatten,
+            price=FREE if is_local(entry) else found.about.price,
+            efforts=efforts_of(found.about, entry.quirks),
+            is_small=protocol.compact,
+        )
+        runtime = Runtime(
+            provider=provider,
             gate=self.gate,
             hands=self.hands,
             assembler=Assembler(setup.wire, vendor=provider.name),
             hide=self.redactor.clean,
-            calls=protocol.calls,
             lead=setup.lead,
             checks=setup.checks,
-            flatten=protocol.flatten,
             updates=self.updates.collect,
-            price=FREE if is_local(entry) else found.about.price,
             marks=lambda: self.session.marks,
             budget=self.models.window(found),
-            efforts=efforts_of(found.about, entry.quirks),
             spend_limit=self.spend_limit,
-            is_small=protocol.compact,
         )
+        agent = Agent(spec, runtime)
         return agent, prefix_event(agent, found)
 
     def _tools(self) -> dict[str, Tool]:
         settings = self.setting.config.tools
         denied = {our_tool(rule.tool) for rule in self.setting.config.permissions.rules if _removes(rule)}
-        tools = tools_for(EFFECTS, without=frozenset(settings.disabled) | denied)
+        tools = tools_for(self.effects, without=frozenset(settings.disabled) | denied)
         chosen = tools if settings.enabled is None else settings.enabled
         return {name: tool for name, tool in tools.items() if name in chosen}
 

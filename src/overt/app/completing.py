@@ -170,7 +170,7 @@ class Completer:
         """As `@` references are written: in quotes where the name needs them."""
         path = f"{found.path}/" if found.folder else found.path
         label = path.removeprefix(folder)
-        if not self._conversation.agent.gate.may_read(found.path.removeprefix("./")):
+        if not self._conversation.agent.runtime.gate.may_read(found.path.removeprefix("./")):
             detail = say("tui.complete.denied")
         else:
             detail = f"→ {found.link}" if found.link else ""

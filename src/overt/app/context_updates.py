@@ -114,10 +114,10 @@ class ContextUpdates:
             files, notices = await references(
                 prompt,
                 self._hands,
-                agent.gate.may_read,
+                agent.runtime.gate.may_read,
                 exists=self._exists,
                 limit=agent.result_limit(),
-                led=agent.is_small,
+                led=agent.spec.is_small,
             )
             for notice in notices:
                 self._notify(notice)
@@ -134,13 +134,13 @@ class ContextUpdates:
 
     def _join_changes(self, history: History, agent: Agent) -> tuple[Message, ...]:
         """A resumed session knows the facts of the prefix that it was sent, even if another one is sent now."""
-        permissions = agent.gate.permissions
+        permissions = agent.runtime.gate.permissions
         mode, network = permissions.mode, permissions.terms.network
         budget_usd = spend_limit(history, self._setting.config.limits.budget_usd)
-        now = (mode, network, budget_usd, len(history.eras), agent.prefix)
+        now = (mode, network, budget_usd, len(history.eras), agent.spec.prefix)
         if now == self._settled:
             return ()  # all messages are looked at only if something may have changed
-        prefix, self._recorded = self._recorded or agent.prefix, None
+        prefix, self._recorded = self._recorded or agent.spec.prefix, None
         known = known_facts(prefix.system, history.messages)
         facts = self._fragments.facts(mode, budget_usd=budget_usd, network=network)
         changes = announce_changes(known, facts) if known is not None else ()
@@ -152,7 +152,7 @@ class ContextUpdates:
         if self._git is None or self._closed or not self._git.done() or (self._git_joined and history.messages):
             return ()
         self._git_joined = True
-        wanted = known_facts(agent.prefix.system, ()) is not None and self._git.exception() is None
+        wanted = known_facts(agent.spec.prefix.system, ()) is not None and self._git.exception() is None
         summary = self._git.result() if wanted else None
         return (said(f"{GIT_HEAD}\n{summary.text()}", origin=GIT),) if summary else ()
 
@@ -167,7 +167,7 @@ class ContextUpdates:
             self._nesting = Nested(
                 self._setting.roots.workspace,
                 nested_names(recipe.sources),
-                may_read=agent.gate.may_read,
+                may_read=agent.runtime.gate.may_read,
                 cap=recipe.cap("nested"),
                 instead={RULES: FOREIGN_RULES} if reads_foreign(self._setting) else {},
             )

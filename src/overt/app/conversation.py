@@ -117,7 +117,7 @@ class Conversation:
     @property
     def window(self) -> int:
         """The context window of the model in tokens; 0 if it is not known."""
-        return self.agent.budget.window if self.agent.budget else 0
+        return self.agent.runtime.budget.window if self.agent.runtime.budget else 0
 
     # ── what frontends call ──────────────────────────────────────────────────────────────────────────────
 
@@ -159,7 +159,7 @@ class Conversation:
 
     def _reset(self, reset: PrefixReset) -> None:
         self.session.emit(reset)
-        self.agent.assembler.forget()
+        self.agent.runtime.assembler.forget()
 
     def interrupt(self, reason: EndReason = "interrupted") -> bool:
         """Abort the running turn at once; False when none is running."""
@@ -180,10 +180,10 @@ class Conversation:
 
     @property
     def mode(self) -> Mode:
-        return self.agent.gate.permissions.mode
+        return self.agent.runtime.gate.permissions.mode
 
     def set_mode(self, mode: Mode, *, by: str = "user") -> None:
-        self.agent.gate.permissions.mode = mode
+        self.agent.runtime.gate.permissions.mode = mode
         self.session.emit(ModeSet(mode=mode, by=by))
 
     async def set_model(self, reference: str, effort: str | None = None) -> None:
@@ -275,8 +275,8 @@ class Conversation:
         along: list[Message] = []
         try:
             if spoken.origin == USER:
-                if self.agent.lead:
-                    along += await self.agent.lead.accompany(spoken.text())
+                if self.agent.runtime.lead:
+                    along += await self.agent.runtime.lead.accompany(spoken.text())
                 along += await self._services.context.refer(spoken.text(), self.agent, self.history)
         finally:
             notes, self._notes_for_model = self._notes_for_model, []
@@ -317,7 +317,7 @@ class Conversation:
         if streamed := session.end_turn():
             broken = Message(role="assistant", parts=(Text(text=streamed),), origin=MODEL)
             emit(Replied(message=broken, finish="interrupted", usage=Usage()))
-        for outcome in heal(self.history, self.agent.printed):
+        for outcome in heal(self.history, self.agent.runtime.printed):
             emit(outcome)
         ms = round((monotonic() - started) * 1000)
         self._end = replace(end, steps=end.steps or session.step, usage=self.spend.turn.usage, ms=ms)

@@ -13,19 +13,19 @@ PROMPT_TITLE_CHARACTERS = 80
 
 def gauges(conversation: Conversation) -> Gauges:
     agent, history, spend = conversation.agent, conversation.history, conversation.spend
-    budget, sandbox = agent.budget, agent.hands.guess()
+    budget, sandbox = agent.runtime.budget, agent.runtime.hands.guess()
     return Gauges(
-        model=agent.params.model,
-        provider=agent.provider.name,
+        model=agent.spec.params.model,
+        provider=agent.runtime.provider.name,
         mode=conversation.mode,
         sandbox=sandbox.kind,
         lacking=sandbox.missing if sandbox.boxed else (),
-        used=budget.count(agent.prefix, history.messages) if budget else 0,
+        used=budget.count(agent.spec.prefix, history.messages) if budget else 0,
         limit=(budget.window if budget else 0) or conversation.window,
         cost=spend.turn.known_cost,
         session_cost=spend.session.known_cost,
         unpriced=spend.session.unpriced > 0,
-        spend_limit=spend_limit(history, agent.limits.budget_usd),
+        spend_limit=spend_limit(history, agent.spec.limits.budget_usd),
         cache=spend.turn.cached_share,
         session_cache=spend.session.cached_share,
         jobs=sum(job.state == "running" for job in conversation.session_workspace.list_jobs()),

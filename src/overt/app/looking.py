@@ -29,7 +29,7 @@ async def look(conversation: Conversation, kind: Query, text: str = "", number: 
 
             listing = await list_models(conversation.setting)
             agent = conversation.agent
-            return Models(listing=listing, current=(agent.provider.name, agent.params.model))
+            return Models(listing=listing, current=(agent.runtime.provider.name, agent.spec.params.model))
         case "context":
             from overt.app.looking_context import context  # late: 29 ms
 

@@ -84,11 +84,11 @@ def _pretty(body: bytes) -> RequestBody:
 
 def _next_body(conversation: Conversation) -> bytes:
     agent = conversation.agent
-    wire = agent.provider.wire
-    if agent.calls != "native":
-        wire = SpokenWire(wire, agent.calls)
-    assembler = Assembler(wire, vendor=agent.provider.name)
-    return assembler.assemble(agent.prefix, conversation.history.messages, agent.params).request.body()
+    wire = agent.runtime.provider.wire
+    if agent.spec.calls != "native":
+        wire = SpokenWire(wire, agent.spec.calls)
+    assembler = Assembler(wire, vendor=agent.runtime.provider.name)
+    return assembler.assemble(agent.spec.prefix, conversation.history.messages, agent.spec.params).request.body()
 
 
 def _count(conversation: Conversation) -> int:

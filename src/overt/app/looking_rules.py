@@ -15,7 +15,7 @@ def permissions(conversation: Conversation) -> Permits:
     """Return the rules that hold in this session. Saved rules come first, as the file has them now."""
     setting = conversation.setting
     saved = load_always(setting.environment, setting.roots.project)
-    others = (rule for rule in conversation.agent.gate.permissions.terms.rules if rule.origin != ORIGIN)
+    others = (rule for rule in conversation.agent.runtime.gate.permissions.terms.rules if rule.origin != ORIGIN)
     rows = tuple(_row(rule) for rule in (*saved.rules, *others))
     return Permits(mode=conversation.mode, rules=rows, problem=saved.warning)
 
@@ -28,7 +28,7 @@ def decisions(conversation: Conversation) -> Decisions:
 async def revoke(conversation: Conversation, text: str) -> Revoked:
     """Delete a saved rule from the file and from this session."""
     rule = await asyncio.to_thread(project_permissions.revoke, conversation.setting, text)
-    return Revoked(text=rule, here=conversation.agent.gate.permissions.forget(rule))
+    return Revoked(text=rule, here=conversation.agent.runtime.gate.permissions.forget(rule))
 
 
 def _row(rule: Rule) -> Ruled:

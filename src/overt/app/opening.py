@@ -19,12 +19,12 @@ def known_facts(found: Found) -> ModelFacts:
 
 def prefix_event(agent: Agent, found: Found) -> PrefixSet:
     return PrefixSet(
-        prefix=agent.prefix,
-        provider=agent.provider.name,
-        model=agent.params.model,
-        wire=agent.provider.wire.name,
-        encoder=agent.provider.wire.version,
-        fingerprint=fingerprint(agent.provider.wire, agent.prefix, agent.params),
+        prefix=agent.spec.prefix,
+        provider=agent.runtime.provider.name,
+        model=agent.spec.params.model,
+        wire=agent.runtime.provider.wire.name,
+        encoder=agent.runtime.provider.wire.version,
+        fingerprint=fingerprint(agent.runtime.provider.wire, agent.spec.prefix, agent.spec.params),
         about=known_facts(found),
-        calls=agent.calls,
+        calls=agent.spec.calls,
     )

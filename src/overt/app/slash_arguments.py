@@ -56,7 +56,7 @@ class Around:
         """As far as they are known; `fetched` waits for the rest."""
         if self._models is None or monotonic() - self._models[0] > MODELS_FRESH:
             self._fetching = self._fetching or asyncio.create_task(self._fetch())
-        current = self.conversation.agent.params.model
+        current = self.conversation.agent.spec.params.model
         return self._models[1] if self._models else (Offer(current, say("tui.complete.current")),)
 
     @property
@@ -137,7 +137,7 @@ async def _model(around: Around, _given: str) -> Sequence[Offer]:
 
 
 async def _effort(around: Around, _given: str) -> Sequence[Offer]:
-    efforts = around.conversation.agent.efforts
+    efforts = around.conversation.agent.spec.efforts
     return [] if efforts is None else [Offer(level) for level in (*(efforts or USUAL), DEFAULT)]
 
 

@@ -29,9 +29,9 @@ def _amount(text: str) -> float:
 
 def _lines(conversation: Conversation) -> tuple[str, ...]:
     agent, spent = conversation.agent, conversation.spend.session.cost
-    limit = spend_limit(conversation.history, agent.limits.budget_usd)
+    limit = spend_limit(conversation.history, agent.spec.limits.budget_usd)
     if not limit:
         return (say("budget.none", spent=dollars(spent)),)
-    unknown = () if agent.price else (say("budget.no_price", model=agent.params.model),)
+    unknown = () if agent.spec.price else (say("budget.no_price", model=agent.spec.params.model),)
     share = f"{100 * spent / limit:.0f}"
     return (say("budget.state", bound=dollars(limit), spent=dollars(spent), share=share), *unknown)

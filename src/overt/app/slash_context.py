@@ -27,10 +27,10 @@ async def context(conversation: Conversation, argument: str) -> Done:
 async def upcoming(conversation: Conversation) -> View:
     """The next request without what the person is about to say. A long one takes a while, in which a turn goes on."""
     agent, messages, turn = conversation.agent, conversation.history.messages, conversation.turn + 1
-    budget, limit = agent.budget, conversation.window
+    budget, limit = agent.runtime.budget, conversation.window
     request, spans = await asyncio.to_thread(_traced, agent, messages)
     if budget is not None:
-        spans = measured(spans, budget.count(agent.prefix, messages))
+        spans = measured(spans, budget.count(agent.spec.prefix, messages))
         limit = budget.window or limit
     return View(
         session=conversation.id,
@@ -38,8 +38,8 @@ async def upcoming(conversation: Conversation) -> View:
         turn=turn,
         step=1,
         purpose="step",
-        provider=agent.provider.name,
-        model=agent.params.model,
+        provider=agent.runtime.provider.name,
+        model=agent.spec.params.model,
         wire=_wire(agent).name,
         length=request.length,
         digest=request.digest,
@@ -53,14 +53,14 @@ async def upcoming(conversation: Conversation) -> View:
 
 
 def _traced(agent: Agent, messages: tuple[Message, ...]) -> tuple[Request, tuple[Span, ...]]:
-    vendor = agent.provider.name
-    request = Assembler(_wire(agent), vendor=vendor).assemble(agent.prefix, messages, agent.params).request
+    vendor = agent.runtime.provider.name
+    request = Assembler(_wire(agent), vendor=vendor).assemble(agent.spec.prefix, messages, agent.spec.params).request
     return request, trace(_wire(agent), request, vendor=vendor)
 
 
 def _wire(agent: Agent) -> Wire:
     """One that has not been spoken yet."""
-    if agent.calls == "native":
-        return agent.provider.wire
-    spoken: Wire = SpokenWire(agent.provider.wire, agent.calls)
+    if agent.spec.calls == "native":
+        return agent.runtime.provider.wire
+    spoken: Wire = SpokenWire(agent.runtime.provider.wire, agent.spec.calls)
     return spoken

@@ -12,7 +12,7 @@ DEFAULT = "default"
 async def effort(conversation: Conversation, argument: str) -> Done:
     """Holds from the next turn; a request with another effort begins anew, which the record says."""
     agent = conversation.agent
-    model, efforts = agent.params.model, agent.efforts
+    model, efforts = agent.spec.params.model, agent.spec.efforts
     if efforts is None:
         raise OvertError(say("effort.none", model=model))
     levels = ", ".join((*(efforts or USUAL), DEFAULT))
@@ -20,5 +20,5 @@ async def effort(conversation: Conversation, argument: str) -> Done:
         if argument != DEFAULT and argument not in (efforts or USUAL):
             raise OvertError(say("effort.unknown", model=model, wanted=argument, levels=levels))
         wanted = "" if argument == DEFAULT else argument
-        await conversation.set_model(f"{agent.provider.name}/{model}", effort=wanted)
-    return Done(lines=(say("effort.now", effort=conversation.agent.params.effort or DEFAULT, levels=levels),))
+        await conversation.set_model(f"{agent.runtime.provider.name}/{model}", effort=wanted)
+    return Done(lines=(say("effort.now", effort=conversation.agent.spec.params.effort or DEFAULT, levels=levels),))

@@ -10,9 +10,9 @@ from overt.lib.catalogue import say
 async def model(conversation: Conversation, argument: str) -> Done:
     if argument:
         await conversation.set_model(argument)
-        return Done(lines=(say("chat.model", model=conversation.agent.params.model),))
-    known = await conversation.agent.provider.models()
-    current = conversation.agent.params.model
+        return Done(lines=(say("chat.model", model=conversation.agent.spec.params.model),))
+    known = await conversation.agent.runtime.provider.models()
+    current = conversation.agent.spec.params.model
     return Done(lines=(say("chat.model", model=current), *(f"  {name}" for name in known if name != current)))
 
 
@@ -20,7 +20,7 @@ async def models(conversation: Conversation, argument: str) -> Done:
     if argument:
         return await model(conversation, argument)
     found = await list_models(conversation.setting)
-    current = (conversation.agent.provider.name, conversation.agent.params.model)
+    current = (conversation.agent.runtime.provider.name, conversation.agent.spec.params.model)
     rows = [row for row in found.rows if not row.wants or (row.provider, row.model) == current]
     missing = tuple(dict.fromkeys(row.wants for row in found.rows if row.wants))
     lines = [_line(row, chosen=(row.provider, row.model) == current) for row in rows]

@@ -8,12 +8,12 @@ from overt.lib.catalogue import say
 
 async def status(conversation: Conversation, _argument: str) -> Done:
     agent = conversation.agent
-    sandbox = agent.hands.guess()
-    balance = await agent.provider.balance()
+    sandbox = agent.runtime.hands.guess()
+    balance = await agent.runtime.provider.balance()
     lines = (
         say(
             "status.model",
-            model=f"{agent.provider.name}/{agent.params.model}",
+            model=f"{agent.runtime.provider.name}/{agent.spec.params.model}",
             mode=conversation.mode,
             sandbox=sandbox.kind,
         ),
@@ -30,8 +30,8 @@ async def status(conversation: Conversation, _argument: str) -> Done:
 
 def _context(conversation: Conversation) -> str:
     """What the next request takes before anything more is said."""
-    agent, budget = conversation.agent, conversation.agent.budget
-    used = budget.count(agent.prefix, conversation.history.messages) if budget else 0
+    agent, budget = conversation.agent, conversation.agent.runtime.budget
+    used = budget.count(agent.spec.prefix, conversation.history.messages) if budget else 0
     limit = (budget.window if budget else 0) or conversation.window
     if not limit:
         return say("status.unbounded", used=used)

@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 
-from overt.app.agents import EFFECTS, Agents
+from overt.app.agents import Agents
 from overt.app.cache_expiry import start_expiry
 from overt.app.capabilities import Capabilities
 from overt.app.context_updates import ContextUpdates
@@ -23,6 +23,7 @@ from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
 from overt.app.workspace_services import shared_services
 from overt.config.always import add_always, load_always
+from overt.core.effects import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TitleSet, TurnEnded
 from overt.core.history import History, fold
 from overt.engine.gate import Gate, warn_about_sandbox
@@ -35,8 +36,13 @@ from overt.sessions.resume import Resumed
 from overt.world.sandbox.choose import choose as choose_sandbox
 
 
-async def open_conversation(options: Options, setting: Setting | None = None) -> Conversation:
-    """Open a new or a recorded session. Without `setting`, the configuration is read first."""
+async def open_conversation(
+    options: Options, setting: Setting | None = None, *, effects: frozenset[Effect] = AVAILABLE
+) -> Conversation:
+    """Open a new or a recorded session. Without `setting`, the configuration is read first.
+
+    `effects` is all that the session's main agent may hold, and decides with the settings which tools it has.
+    """
     setting = setting or read_setting(options)
     log_notices: deque[Noticed] = deque()
     redactor = make_redactor(setting)
@@ -51,7 +57,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
 
     shared = shared_services(setting)
     workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
-    hands = Capabilities(workspace, history=lambda: session.history, effects=EFFECTS)
+    hands = Capabilities(workspace, history=lambda: session.history, effects=effects)
     fragments = Fragments(options, setting, sandbox, redactor)
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
@@ -78,6 +84,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
         models=models,
         gate=gate,
         hands=hands,
+        effects=effects,
         fragments=fragments,
         updates=updates,
         redactor=redactor,
@@ -88,7 +95,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
     if found.entry.kind == "local":
         notices.append(say("local.limits", model=found.model))
     if resumed and resumed.last:
-        agent.assembler.recall(resumed.last.stable, resumed.last.stable_length)
+        agent.runtime.assembler.recall(resumed.last.stable, resumed.last.stable_length)
 
     session.subscribe(models.look_for_window, name="context window")
     session.subscribe(updates.see, name="context updates")
@@ -103,7 +110,7 @@ async def open_conversation(options: Options, setting: Setting | None = None) ->
         notices=notices,
     )
     if options.interactive:
-        agent.provider.warm(agent.assembler.opening(agent.prefix, agent.params))
+        agent.runtime.provider.warm(agent.runtime.assembler.opening(agent.spec.prefix, agent.spec.params))
     return conversation
 
 

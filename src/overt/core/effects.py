@@ -217,3 +217,6 @@ class Notes(Protocol):
 
 
 EFFECT_OF: dict[type, Effect] = {ReadFiles: "read", WriteFiles: "write", RunPrograms: "run", Notes: "notes"}
+
+AVAILABLE: frozenset[Effect] = frozenset(EFFECT_OF.values())
+"""Effects that this version implements. The main agent of a session holds all of them."""

@@ -1,4 +1,4 @@
-"""An agent: everything a turn needs, bundled and frozen."""
+"""An agent: what it is (`AgentSpec`), and the services its turns call (`Runtime`)."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,46 +20,61 @@ from overt.engine.spend_limit import SpendLimit
 from overt.lib.result_limit import ResultLimit, result_limit
 
 
-class Agent(Struct, frozen=True, kw_only=True):
-    """`effects` is all this agent may hold: a tool that needs more does not exist for it.
+class AgentSpec(Struct, frozen=True, kw_only=True):
+    """What an agent is. None of it changes while the agent lives; another model makes another spec.
 
-    `hide` takes the keys in use out of whatever a tool brings back. `calls` is how the model calls tools, and
-    `lead` what leads it there; `flatten`: it was told of the tools with dotted names. `budget` counts what fits into
-    the window. `updates` gives what joins before a request: rules of folders that the history has come to since it
-    was last asked, and facts that have changed.
-    `room` remembers when room was made for a request, `price` what its tokens cost, and `marks` where turns began.
-    `printed` is what calls had printed when they were interrupted, by their ids.
-    `efforts` are the levels of thought that the model knows; None: it takes none. `spend_limit`
-    refuses a request once the session has cost too many dollars.
+    `path` names the agent in every event: `main`, or `main/explore-1` for a sub-agent. `effects` is all it may hold: a
+    tool that needs more does not exist for it. `calls` is how the model calls tools; if `flatten` is set, the model
+    knows their arguments by dotted names. `efforts` are the levels of thought that the model knows; None: it takes
+    none. `price` is what its tokens cost.
     """
 
     path: str
-    provider: Provider
     params: Params
     prefix: Prefix
     tools: dict[str, Tool]
     effects: frozenset[Effect]
     limits: Limits
+    calls: Calls = "native"
+    flatten: bool = False
+    price: Price | None = None
+    efforts: tuple[str, ...] | None = ()
+    is_small: bool = False
+
+
+class Runtime(Struct, frozen=True, kw_only=True):
+    """The services that an agent's turns call. Most of them have a state of their own.
+
+    `hide` replaces the API keys in use in what a tool returns. `lead` prepares the requests of a model that needs
+    help with calling tools, and `checks` may object to an answer. `budget` counts what fits into the context window,
+    and `room` remembers when a request was made to fit. `updates` returns the messages that join before a request:
+    rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
+    turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` refuses a request once
+    the session has cost too much.
+    """
+
+    provider: Provider
     gate: PermissionGate
     hands: Hands
     assembler: Assembler
     hide: Callable[[str], str]
-    calls: Calls = "native"
     lead: Lead | None = None
     checks: tuple[AnswerCheck, ...] = ()
-    flatten: bool = False
     budget: Budget | None = None
     updates: "Callable[[Agent, History], tuple[Message, ...]] | None" = None
     room: Room = field(default_factory=Room)
-    price: Price | None = None
     marks: Callable[[], Sequence[Mark]] = tuple
     printed: dict[str, str] = field(default_factory=dict)
-    efforts: tuple[str, ...] | None = ()
-    is_small: bool = False
     spend_limit: SpendLimit | None = None
 
+
+class Agent(Struct, frozen=True):
+    spec: AgentSpec
+    runtime: Runtime
+
     def result_limit(self) -> ResultLimit:
-        """What the result of a call may take; the window may have become known since the last one."""
-        if self.budget is None:
-            return result_limit(0, self.limits)
-        return result_limit(self.budget.window, self.limits, family=self.budget.family)
+        """Return how long the result of a call may be. It follows the window, which may become known later."""
+        budget, limits = self.runtime.budget, self.spec.limits
+        if budget is None:
+            return result_limit(0, limits)
+        return result_limit(budget.window, limits, family=budget.family)

@@ -17,8 +17,8 @@ async def ask(agent: Agent, history: Callable[[], History], emit: Emit, *, final
 
     If the server finds the request too long, the history is compacted once and the request is sent once more.
     """
-    budget = agent.budget
-    if budget and agent.room.short(budget, budget.count(agent.prefix, history().messages)):
+    budget = agent.runtime.budget
+    if budget and agent.runtime.room.short(budget, budget.count(agent.spec.prefix, history().messages)):
         from overt.engine.compaction import make_room  # late: 8 ms
 
         await make_room(agent, history, emit)
@@ -38,14 +38,14 @@ async def ask(agent: Agent, history: Callable[[], History], emit: Emit, *, final
 
 async def _send(agent: Agent, history: History, emit: Emit, *, final: bool) -> Replied:
     """Send one request. A final one lists the same tools, so that the cache holds, but forbids calling them."""
-    params = replace(agent.params, tool_choice="none") if final and agent.prefix.tools else agent.params
-    if agent.lead:
-        params = replace(params, form=await agent.lead.form(history, forced=final))
-    assembled = agent.assembler.assemble(agent.prefix, history.messages, params)
+    params = replace(agent.spec.params, tool_choice="none") if final and agent.spec.prefix.tools else agent.spec.params
+    if agent.runtime.lead:
+        params = replace(params, form=await agent.runtime.lead.form(history, forced=final))
+    assembled = agent.runtime.assembler.assemble(agent.spec.prefix, history.messages, params)
     if assembled.reset:
-        emit(PrefixReset(agent=agent.path, cause=assembled.reset))
+        emit(PrefixReset(agent=agent.spec.path, cause=assembled.reset))
     emit(request_sent(agent, assembled, forced=final))
     reply = await call_model(agent, assembled.request, emit, final=final)
-    if agent.budget:
-        agent.budget.observe(agent.prefix, history.messages, reply.usage)
+    if agent.runtime.budget:
+        agent.runtime.budget.observe(agent.spec.prefix, history.messages, reply.usage)
     return reply

@@ -54,21 +54,21 @@ SHORTER = 0.3
 
 async def compact(agent: Agent, history: Callable[[], History], emit: Emit, *, cause: Cause, focus: str = "") -> None:
     """Make room once."""
-    job = _Job(agent, history, emit, cause, agent.hide(focus.strip()))
+    job = _Job(agent, history, emit, cause, agent.runtime.hide(focus.strip()))
     before = history().messages
     await job.run()
     if cause == "overflow" and history().messages == before and (pruned := job.last_resort()):
         job.emit(pruned)
     if cause != "asked":
         job.fit()
-    agent.room.tried(job.budget, job.count())
+    agent.runtime.room.tried(job.budget, job.count())
     job.settle(before)
 
 
 async def make_room(agent: Agent, history: Callable[[], History], emit: Emit) -> None:
     """Before a request that is too large: a compaction when one is due, and the hard cap in any case."""
     job = _Job(agent, history, emit, "limit")
-    if by_itself(agent.budget) and agent.room.due(job.budget, job.count()):
+    if by_itself(agent.runtime.budget) and agent.runtime.room.due(job.budget, job.count()):
         await compact(agent, history, emit, cause="limit")
         return
     before = history().messages
@@ -81,7 +81,7 @@ class _Job:
 
     def __init__(self, agent: Agent, history: Callable[[], History], emit: Emit, cause: Cause, focus: str = "") -> None:
         self.agent = agent
-        self.budget = agent.budget or Budget(window=0)
+        self.budget = agent.runtime.budget or Budget(window=0)
         self.history = history
         self._emit = emit
         self.cause = cause
@@ -91,14 +91,14 @@ class _Job:
     def emit(self, event: Event) -> None:
         self._emit(event)
         if isinstance(event, Compacted):
-            self.agent.assembler.forget()
+            self.agent.runtime.assembler.forget()
 
     def count(self, messages: tuple[Message, ...] | None = None) -> int:
-        return self.budget.count(self.agent.prefix, self.history().messages if messages is None else messages)
+        return self.budget.count(self.agent.spec.prefix, self.history().messages if messages is None else messages)
 
     def settle(self, before: tuple[Message, ...]) -> None:
-        if self.agent.lead and self.history().messages != before:
-            self.agent.lead.forget()
+        if self.agent.runtime.lead and self.history().messages != before:
+            self.agent.runtime.lead.forget()
 
     # ── the usual way ────────────────────────────────────────────────────────────────────────────────────
 
@@ -129,7 +129,7 @@ class _Job:
         if self.cause == "overflow":
             return self._pruned(old)
         sizes = [self.budget.message(message) for message in messages]
-        chosen = worth_pruning(old, sizes, steps=steps_to_come(messages), rates=rates(self.agent.price))
+        chosen = worth_pruning(old, sizes, steps=steps_to_come(messages), rates=rates(self.agent.spec.price))
         pruned = self._pruned(list(chosen))
         return pruned if pruned and pruned.after <= self.target else None
 
@@ -151,7 +151,7 @@ class _Job:
         return {"limit": WORTH * self.count(), "asked": SHORTEST, "overflow": 0}[self.cause]
 
     def _nothing(self) -> Noticed:
-        return Noticed(agent=self.agent.path, text=say("compaction.nothing"))
+        return Noticed(agent=self.agent.spec.path, text=say("compaction.nothing"))
 
     def _crowded(self, ask: Message) -> bool:
         """Whether even the request for a summary would not fit."""
@@ -177,7 +177,7 @@ class _Job:
             history,
             span,
             written=written,
-            turns=turns_of(history, span, self.agent.marks()),
+            turns=turns_of(history, span, self.agent.runtime.marks()),
             tokens=self._tokens(span),
             window=self.budget.window,
         )
@@ -199,13 +199,13 @@ class _Job:
 
     def _measured(self, event: Compacted) -> Compacted:
         after = fold(self.history(), event).messages
-        return replace(event, agent=self.agent.path, before=self.count(), after=self.count(after))
+        return replace(event, agent=self.agent.spec.path, before=self.count(), after=self.count(after))
 
     # ── the summary ──────────────────────────────────────────────────────────────────────────────────────
 
     async def _summarise(self, span: Span, tail: HistoryTail, ask: Message) -> None:
         messages = (*self.history().messages, ask)
-        self.emit(Noticed(agent=self.agent.path, text=say("compaction.started", tokens=self.count(messages))))
+        self.emit(Noticed(agent=self.agent.spec.path, text=say("compaction.started", tokens=self.count(messages))))
         try:
             reply = await self._ask(ask)
         except ProviderError as error:
@@ -214,9 +214,9 @@ class _Job:
                 return
             if self.cause == "asked":
                 raise
-            self.emit(self._failed(self.agent.hide(error.message)))
+            self.emit(self._failed(self.agent.runtime.hide(error.message)))
             return
-        self.budget.observe(self.agent.prefix, messages, reply.usage)
+        self.budget.observe(self.agent.spec.prefix, messages, reply.usage)
         written = reply.message.text()
         why = fault(written, reply.finish)
         compacted = None if why else self._folded(span, large=tail.large, written=written)
@@ -224,16 +224,16 @@ class _Job:
             self.emit(replace(reply, message=replace(reply.message, parts=())))  # no answer, but it was paid for
             self.emit(self._failed(say(f"compaction.{why or 'longer'}")))
             return
-        model = reply.model or self.agent.params.model
+        model = reply.model or self.agent.spec.params.model
         self.emit(replace(compacted, usage=reply.usage, model=model, ms=reply.ms))
 
     async def _ask(self, ask: Message) -> Replied:
         """Ask for the summary. Its text is not shown and does not join the history."""
         agent, history = self.agent, self.history()
-        params = replace(agent.params, tool_choice="none") if agent.prefix.tools else agent.params
-        if agent.lead:
-            params = replace(params, form=await agent.lead.form(history, forced=True))
-        assembled = agent.assembler.beside().assemble(agent.prefix, (*history.messages, ask), params)
+        params = replace(agent.spec.params, tool_choice="none") if agent.spec.prefix.tools else agent.spec.params
+        if agent.runtime.lead:
+            params = replace(params, form=await agent.runtime.lead.form(history, forced=True))
+        assembled = agent.runtime.assembler.beside().assemble(agent.spec.prefix, (*history.messages, ask), params)
         self.emit(request_sent(agent, assembled, forced=True, purpose="summary", also=(ask,)))
         return await call_model(agent, assembled.request, self._emit_troubles, final=True)
 
@@ -242,7 +242,7 @@ class _Job:
             self.emit(event)
 
     def _failed(self, why: str) -> Noticed:
-        return Noticed(agent=self.agent.path, text=say("compaction.failed", why=why), level="warning")
+        return Noticed(agent=self.agent.spec.path, text=say("compaction.failed", why=why), level="warning")
 
     # ── the hard cap ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -251,7 +251,7 @@ class _Job:
         cap = self.budget.cap
         if not self.budget.window or self.count() <= cap:
             return
-        if by_itself(self.agent.budget):
+        if by_itself(self.agent.runtime.budget):
             if pruned := self._pruned(self._old()):
                 self.emit(pruned)
             if self.count() > (self.budget.due_above or cap) and (folded := self._shorter()):
@@ -291,7 +291,7 @@ class _Job:
         return say(
             "compaction.too_large",
             tokens=self.count(),
-            model=self.agent.params.model,
+            model=self.agent.spec.params.model,
             cap=self.budget.cap,
             what=what,
             size=max(size, head),

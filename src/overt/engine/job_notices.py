@@ -12,15 +12,15 @@ LONGEST_COMMAND = 120
 def announce_ended_jobs(agent: Agent, *, steered: bool) -> list[UserSpoke | Noticed]:
     """Two events for each job that has ended since the last call. If `steered`, a turn is under way."""
     events: list[UserSpoke | Noticed] = []
-    for ended in agent.hands.ended_jobs():
+    for ended in agent.runtime.hands.ended_jobs():
         job, command = ended.job, _one_line(ended.job.command)
         message = own_message(_describe(ended), "job")
-        events.append(UserSpoke(agent=agent.path, message=message, steered=steered))
+        events.append(UserSpoke(agent=agent.spec.path, message=message, steered=steered))
         if job.state == "stopped":
             notice = say("jobs.was_stopped", id=job.id, command=command)
         else:
             notice = say("jobs.has_ended", id=job.id, command=command, code=job.code)
-        events.append(Noticed(agent=agent.path, text=notice, level="warning"))
+        events.append(Noticed(agent=agent.spec.path, text=notice, level="warning"))
     return events
 
 

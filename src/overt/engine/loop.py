@@ -29,10 +29,10 @@ CUT = {"length": "turn.cut", "filter": "turn.filtered"}
 async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, emit: Emit) -> TurnEnded:
     """Run one turn and return how it ended. The caller emits the end, after it has closed the history."""
     storm = Storm()
-    limit = agent.limits.max_steps
+    limit = agent.spec.limits.max_steps
     for step in range(1, limit + 1) if limit else count(1):
         if refusal := _check_spending(agent, history(), emit):
-            return TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=step - 1)
+            return TurnEnded(agent=agent.spec.path, reason="limit", text=refusal, kind="budget", steps=step - 1)
         if step > 1:
             _pass_on_news(agent, history(), inbox, emit, step=step)
 
@@ -48,45 +48,45 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
             _tell_model(agent, "objection", objection, emit)
         elif step == limit or not inbox.has_steering():  # what the user typed too late opens the next turn
             if reply.finish in CUT:
-                emit(Noticed(agent=agent.path, text=say(CUT[reply.finish]), level="warning"))
-            return TurnEnded(agent=agent.path, reason="done", text=text, steps=step)
+                emit(Noticed(agent=agent.spec.path, text=say(CUT[reply.finish]), level="warning"))
+            return TurnEnded(agent=agent.spec.path, reason="done", text=text, steps=step)
 
         if over := storm.over():
-            return TurnEnded(agent=agent.path, reason="storm", text=over, steps=step)
+            return TurnEnded(agent=agent.spec.path, reason="storm", text=over, steps=step)
 
-    if agent.spend_limit and (refusal := agent.spend_limit.check(history()).refusal):
-        return TurnEnded(agent=agent.path, reason="limit", text=refusal, kind="budget", steps=limit)
+    if agent.runtime.spend_limit and (refusal := agent.runtime.spend_limit.check(history()).refusal):
+        return TurnEnded(agent=agent.spec.path, reason="limit", text=refusal, kind="budget", steps=limit)
     _tell_model(agent, "limit", LIMIT, emit)
     summary = await ask(agent, history, emit, final=True)
-    return TurnEnded(agent=agent.path, reason="limit", text=summary.message.text(), steps=limit)
+    return TurnEnded(agent=agent.spec.path, reason="limit", text=summary.message.text(), steps=limit)
 
 
 def _check_spending(agent: Agent, history: History, emit: Emit) -> str:
     """Return why nothing more may be spent, or an empty string. A warning is emitted on the way."""
-    if agent.spend_limit is None:
+    if agent.runtime.spend_limit is None:
         return ""
-    check = agent.spend_limit.check(history)
+    check = agent.runtime.spend_limit.check(history)
     if any(check):
-        emit(Noticed(agent=agent.path, text=check.refusal or check.warning, level="warning"))
+        emit(Noticed(agent=agent.spec.path, text=check.refusal or check.warning, level="warning"))
     return check.refusal
 
 
 def _pass_on_news(agent: Agent, history: History, inbox: Inbox, emit: Emit, *, step: int) -> None:
     """Add what happened since the last request: the user's words, rules of folders, changed facts, ended jobs."""
-    updates = agent.updates(agent, history) if agent.updates else ()
-    for message in (*inbox.messages(step, agent.limits.max_steps), *updates):
-        emit(UserSpoke(agent=agent.path, message=message, steered=True))
+    updates = agent.runtime.updates(agent, history) if agent.runtime.updates else ()
+    for message in (*inbox.messages(step, agent.spec.limits.max_steps), *updates):
+        emit(UserSpoke(agent=agent.spec.path, message=message, steered=True))
     for event in announce_ended_jobs(agent, steered=True):
         emit(event)
 
 
 async def _find_objection(agent: Agent, history: History) -> str:
     """Return the first objection that a check has to the answer, or an empty string if all accept it."""
-    for check in agent.checks:
+    for check in agent.runtime.checks:
         if objection := await check.find_objection(history):
             return objection
     return ""
 
 
 def _tell_model(agent: Agent, occasion: str, text: str, emit: Emit) -> None:
-    emit(UserSpoke(agent=agent.path, message=own_message(text, occasion)))
+    emit(UserSpoke(agent=agent.spec.path, message=own_message(text, occasion)))

@@ -40,14 +40,14 @@ def request_sent(
     """The fact that a request goes out; its body follows from the entries before it."""
     request = made.request
     return RequestSent(
-        agent=agent.path,
+        agent=agent.spec.path,
         digest=request.digest,
         length=request.length,
         stable=made.stable,
         stable_length=made.stable_length,
         params=request.params,
         messages=len(request.messages),
-        encoder=agent.provider.wire.version,
+        encoder=agent.runtime.provider.wire.version,
         forced=forced,
         shared=made.shared,
         purpose=purpose,
@@ -61,18 +61,18 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
     What reads replies is loaded with the first piece of one, so that the request goes out first.
     """
     started = monotonic()
-    path = agent.path
+    path = agent.spec.path
     veil: Veil | None = None
     replied: Replied | None = None
-    origin = Origin(kind="model", where=agent.provider.name)
-    async with aclosing(agent.provider.stream(request)) as deltas:
+    origin = Origin(kind="model", where=agent.runtime.provider.name)
+    async with aclosing(agent.runtime.provider.stream(request)) as deltas:
         async for delta in deltas:
             match delta:
                 case TextDelta(text=text):
                     if veil is None:
                         from overt.repair import veil as hide_markup  # late: 2 ms
 
-                        veil = hide_markup.Veil(agent.calls)
+                        veil = hide_markup.Veil(agent.spec.calls)
                     if shown := veil.feed(text):
                         emit(TextStreamed(agent=path, text=shown))
                 case ReasoningDelta(text=text):
@@ -87,7 +87,7 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
                 case Reply():
                     from overt.repair.scavenge import scavenge  # late: 6 ms
 
-                    salvaged = scavenge(delta.parts, agent.tools, calls=agent.calls, finish=delta.finish)
+                    salvaged = scavenge(delta.parts, agent.spec.tools, calls=agent.spec.calls, finish=delta.finish)
                     parts = _identified(salvaged.parts, delta.parts)
                     if veil and (rest := veil.rest(kept=salvaged.parts == delta.parts)):
                         emit(TextStreamed(agent=path, text=rest))

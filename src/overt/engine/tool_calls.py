@@ -33,17 +33,17 @@ async def run_calls(
     """Run all calls of a reply. If the reply was `truncated` at its token limit, a call may be half."""
     together: list[CallRequest] = []
     for call in calls:
-        mended = mend(call, agent.tools, cut=truncated, flatten=agent.flatten)
+        mended = mend(call, agent.spec.tools, cut=truncated, flatten=agent.spec.flatten)
         if mended.notes:
-            emit(Repaired(agent=agent.path, call_id=call.id, note="; ".join(mended.notes)))
+            emit(Repaired(agent=agent.spec.path, call_id=call.id, note="; ".join(mended.notes)))
         problem = mended.error or _hidden(mended)
         repeated = "" if problem else storm.advice(mended.call.name, _meant(mended))
         if problem or repeated:
             storm.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
-            emit(ToolStarted(agent=agent.path, call=mended.call))
+            emit(ToolStarted(agent=agent.spec.path, call=mended.call))
             emit(_refused(agent, call.id, problem or repeated, code="repeated" if repeated else "invalid"))
             continue
-        request = agent.gate.receive(mended)
+        request = agent.runtime.gate.receive(mended)
         if request.parallel:
             together.append(request)
             continue
@@ -58,8 +58,8 @@ async def _decide_and_run(agent: Agent, batch: list[CallRequest], storm: Storm, 
     allowed: list[tuple[CallRequest, Decision]] = []
     for request in batch:
         call, effects = request.mended.call, tuple(sorted(request.tool.effects))
-        emit(ToolStarted(agent=agent.path, call=call, effects=effects, headline=_headline(request)))
-        decision = await agent.gate.decide(request, agent.path, emit)
+        emit(ToolStarted(agent=agent.spec.path, call=call, effects=effects, headline=_headline(request)))
+        decision = await agent.runtime.gate.decide(request, agent.spec.path, emit)
         if decision.allowed:
             allowed.append((request, decision))
         elif decision.failure:
@@ -68,7 +68,7 @@ async def _decide_and_run(agent: Agent, batch: list[CallRequest], storm: Storm, 
         else:
             denied = _refused(agent, call.id, decision.refusal, code="denied", label=decision.label)
             emit(replace(denied, result=replace(denied.result, reason=_bounded(agent, decision.denial_reason))))
-    places = asyncio.Semaphore(agent.limits.max_parallel)
+    places = asyncio.Semaphore(agent.spec.limits.max_parallel)
     async with asyncio.TaskGroup() as tasks:
         for request, decision in allowed:
             tasks.create_task(_perform(agent, request, decision, storm, emit, places))
@@ -85,7 +85,7 @@ async def _perform(
         except ToolError as error:
             events = [_failed(agent, call.id, error.message, code=error.code)]
         except Interrupted as stopped:
-            agent.printed[call.id] = _bounded(agent, stopped.text)
+            agent.runtime.printed[call.id] = _bounded(agent, stopped.text)
             raise
     finished = events[-1]
     assert isinstance(finished, ToolFinished)
@@ -99,19 +99,21 @@ async def _run_tool(agent: Agent, request: CallRequest, decision: Decision, emit
     call_id, started = request.id, monotonic()
 
     def report(text: str) -> None:
-        emit(ToolProgressed(agent=agent.path, call_id=call_id, text=text))
+        emit(ToolProgressed(agent=agent.spec.path, call_id=call_id, text=text))
 
     limit, box = agent.result_limit(), decision.box
-    outcome, journal = await attempt(request.mended, agent.hands, report=report, box=box, limit=limit)
-    if blocked := agent.gate.blocked(request, box, outcome):
-        wider = await agent.gate.widen(request, box, blocked, agent.path, emit)
+    outcome, journal = await attempt(request.mended, agent.runtime.hands, report=report, box=box, limit=limit)
+    if blocked := agent.runtime.gate.blocked(request, box, outcome):
+        wider = await agent.runtime.gate.widen(request, box, blocked, agent.spec.path, emit)
         if wider and wider.allowed:
-            outcome, journal = await attempt(request.mended, agent.hands, report=report, box=wider.box, limit=limit)
+            outcome, journal = await attempt(
+                request.mended, agent.runtime.hands, report=report, box=wider.box, limit=limit
+            )
         else:
             refusal = wider.refusal if wider else ""
             outcome = _noted(outcome, f"[{blocked.advise()}]", refusal and f"[overt] {refusal}")
     outcome = _noted(outcome, decision.note and f"[overt] {decision.note}")
-    repairs = [Repaired(agent=agent.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
+    repairs = [Repaired(agent=agent.spec.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
     ms = round((monotonic() - started) * 1000)
     return [*repairs, *journal.facts, _finished(agent, call_id, outcome, journal.seen, ms)]
 
@@ -127,14 +129,14 @@ def _finished(agent: Agent, call_id: str, outcome: Outcome, seen: dict[str, str]
     result = Result(call_id=call_id, parts=(text, *outcome.parts), ended=outcome.ended, unchanged=outcome.unchanged)
     view = outcome.view
     if isinstance(view, Output | Plain):
-        view = replace(view, text=agent.hide(view.text))
-    return ToolFinished(agent=agent.path, result=result, view=view, seen=seen, ms=ms)
+        view = replace(view, text=agent.runtime.hide(view.text))
+    return ToolFinished(agent=agent.spec.path, result=result, view=view, seen=seen, ms=ms)
 
 
 def _failed(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinished:
     text = _bounded(agent, message)
     return ToolFinished(
-        agent=agent.path,
+        agent=agent.spec.path,
         result=Result(call_id=call_id, parts=(Text(text=text),), error=True),
         view=Failure(text=text),
         code=code,
@@ -167,7 +169,7 @@ def _hidden(mended: Mended) -> str:
 
 
 def _bounded(agent: Agent, text: str) -> str:
-    return agent.result_limit().clip(agent.hide(text))
+    return agent.result_limit().clip(agent.runtime.hide(text))
 
 
 def _headline(request: CallRequest) -> str:

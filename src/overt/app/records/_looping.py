@@ -17,6 +17,7 @@ from overt.app.records._recorded import (
 )
 from overt.app.records.rebuild import wire_of
 from overt.context.assemble import Assembler
+from overt.core.effects import AVAILABLE
 from overt.core.errors import ProviderError
 from overt.core.events import Event, PrefixSet, Replied, RequestSent, ToolFinished, ToolStarted, TurnEnded, UserSpoke
 from overt.core.history import History, fold
@@ -24,7 +25,7 @@ from overt.core.messages import Call, Message, Result
 from overt.core.requests import Request
 from overt.core.settings import Limits
 from overt.core.tool import Tool
-from overt.engine.agent import Agent
+from overt.engine.agent import Agent, AgentSpec, Runtime
 from overt.engine.loop import run_turn
 from overt.lib.redact import HIDDEN
 from overt.tools.registry import BUILT_IN
@@ -83,24 +84,27 @@ class Looping:
         hands = RecordedHands(self._step)
         lead = RecordedLead(self._coming)
         forced = next((number for number, step in enumerate(self._steps) if step.sent.forced), None)
-        return Agent(
+        spec = AgentSpec(
             path=path,
-            provider=RecordedModel(opening, wire_of(opening), self._step, self._compare),
             params=replace(first.sent.params, form=None, tool_choice="auto"),
             prefix=opening.prefix,
             tools=tools,
-            effects=frozenset({"read", "write", "run", "notes"}),
+            effects=AVAILABLE,
             limits=BOUNDLESS if forced is None else replace(BOUNDLESS, max_steps=forced),
+            calls=opening.calls,
+            flatten=flattened(opening),
+        )
+        runtime = Runtime(
+            provider=RecordedModel(opening, wire_of(opening), self._step, self._compare),
             gate=RecordedGate(self._step),
             hands=hands,
             assembler=self._assembler,
             hide=lambda text: text,
-            calls=opening.calls,
             lead=lead,
             checks=(lead,),
-            flatten=flattened(opening),
             updates=lambda agent, history: self._nested(),
         )
+        return Agent(spec, runtime)
 
     # ── what the loop asks for ───────────────────────────────────────────────────────────────────────────
 

@@ -25,7 +25,7 @@ from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.workspace_services import WorkspaceServices
 from overt.config.paths import Roots
-from overt.core.effects import Effect
+from overt.core.effects import AVAILABLE
 from overt.core.errors import SessionError, ToolError
 from overt.core.events import Event, PrefixSet, RequestSent, TodoSet, ToolFinished
 from overt.core.history import History
@@ -44,7 +44,6 @@ from overt.world.command_output import HINT, KEPT_IN
 MOST_BYTES, MOST_FILES = 512 * 1024 * 1024, 50_000
 SHOWN_BYTES, SHOWN_TOKENS = 2000, 600
 
-EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 NOT_RUN = ("invalid", "repeated")
 
 Likeness = Literal["same", "differs", "skipped"]
@@ -88,7 +87,7 @@ class _Running:
         self._history = History()
         redactor = make_redactor(setting)
         self._files = SessionWorkspace(setting, WorkspaceServices(setting), redactor=redactor)
-        self._hands = Capabilities(self._files, history=lambda: self._history, effects=EFFECTS)
+        self._hands = Capabilities(self._files, history=lambda: self._history, effects=AVAILABLE)
         self._clean = redactor.clean
         self._config = setting.config
         self._scratch = setting.roots.workspace

@@ -22,8 +22,8 @@ def init(conversation: Conversation) -> dict[str, object]:
         "subtype": "init",
         "session_id": conversation.id,
         "cwd": conversation.workspace,
-        "model": conversation.agent.params.model,
-        "tools": [claude_tool(name) for name in conversation.agent.tools],
+        "model": conversation.agent.spec.params.model,
+        "tools": [claude_tool(name) for name in conversation.agent.spec.tools],
         "mcp_servers": [],
         "permissionMode": TO_CLAUDE[conversation.mode],
         "slash_commands": [],
@@ -49,7 +49,7 @@ def shaped(event: Event, conversation: Conversation) -> dict[str, object] | None
                 "id": f"msg_{new_id(16)}",
                 "type": "message",
                 "role": "assistant",
-                "model": model or conversation.agent.params.model,
+                "model": model or conversation.agent.spec.params.model,
                 "content": _content(message),
                 "stop_reason": STOPS[finish],
                 "stop_sequence": None,
@@ -80,7 +80,7 @@ def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[s
         "session_id": conversation.id,
         "total_cost_usd": conversation.spend.turn.known_cost,
         "usage": tokens(end.usage),
-        "modelUsage": {conversation.agent.params.model: tokens(end.usage)},
+        "modelUsage": {conversation.agent.spec.params.model: tokens(end.usage)},
         "permission_denials": [
             {
                 "tool_name": claude_tool(denial.call.name),

@@ -65,7 +65,7 @@ class Chat:
         signal.signal(signal.SIGINT, self._interrupted)
         signal.signal(NUDGE, lambda number, frame: None)
         conversation = self._conversation
-        model, mode = conversation.agent.params.model, conversation.mode
+        model, mode = conversation.agent.spec.params.model, conversation.mode
         self._print(say("chat.welcome", version=__version__, model=visible(model), mode=mode))
         for notice in conversation.notices:
             self._print(visible(notice))

@@ -170,7 +170,7 @@ class Opening:
     # ── the conversation ─────────────────────────────────────────────────────────────────────────────────
 
     def _opened(self, conversation: "Conversation") -> None:
-        model, mode = conversation.agent.params.model, conversation.mode
+        model, mode = conversation.agent.spec.params.model, conversation.mode
         self._chat.tell((say("tui.chat.welcome", version=__version__, model=model, mode=mode),), "dim")
         self.opened(conversation)
 
