@@ -18,7 +18,7 @@ from overt.core.ports import Profile
 from overt.lib.catalogue import say
 from overt.world import keeping
 from overt.world.files import Files
-from overt.world.keeping import CommandWatch, Keeper
+from overt.world.keeping import CommandWatch, Keeper, NoSnapshot
 from overt.world.shadow import Taken
 from overt.world.snapshots import Store
 from overt.world.undo_recorder import UndoRecorder
@@ -210,7 +210,7 @@ def test_the_first_snapshot_is_waited_for_and_told_of(it: Recorded, monkeypatch:
     monkeypatch.setattr(keeping, "UNTOLD", 0.05)
     real = Keeper._take
 
-    async def slow(self: Keeper, *, idle: bool) -> Taken | str:
+    async def slow(self: Keeper, *, idle: bool) -> Taken | NoSnapshot:
         while Noticed(text=say("undo.first")) not in it.facts:
             await asyncio.sleep(0.005)
         return await real(self, idle=idle)
@@ -231,7 +231,7 @@ def test_only_the_very_first_snapshot_is_prepared(it: Recorded, monkeypatch: pyt
     begun: list[bool] = []
     real = Keeper._take
 
-    async def watched(self: Keeper, *, idle: bool) -> Taken | str:
+    async def watched(self: Keeper, *, idle: bool) -> Taken | NoSnapshot:
         begun.append(idle)
         return await real(self, idle=idle)
 

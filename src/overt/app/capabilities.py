@@ -97,6 +97,7 @@ class Capabilities:
         return tuple(line for line in lines if line)
 
     async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+        from overt.world.keeping import NoSnapshot  # late: 19 ms
         from overt.world.losses import UndoCover  # late: 10 ms
 
         shared, workspace = self._workspace.shared, self._workspace.workspace
@@ -105,8 +106,8 @@ class Capabilities:
             root=workspace.root,
             home=workspace.home,
             write=workspace.write,
-            snapshot=None if isinstance(snapshot, str) else snapshot,
-            why_not=snapshot if isinstance(snapshot, str) else "",
+            snapshot=None if isinstance(snapshot, NoSnapshot) else snapshot,
+            why_not=snapshot.why if isinstance(snapshot, NoSnapshot) else "",
             shadow=shared.keeper.shadow,
             git=shared.git,
         )

@@ -12,7 +12,7 @@ from overt import __version__
 from overt.app.choose import choose_model
 from overt.app.setting import Setting
 from overt.config.profiles import load_profile, with_profile
-from overt.core.errors import OvertError
+from overt.core.errors import ConfigError, OvertError
 from overt.core.ports import SandboxState, Spawner
 from overt.lib.paths import shown
 from overt.world.environment import child_environment
@@ -24,7 +24,6 @@ from overt.world.sandbox.profile import Place
 from overt.world.sandbox.selftest import NAMES, Checked, Stage, Wall, check
 
 ASKED_WITHIN = 3.0
-OFFLINE = "`offline` is set, and "
 
 
 class Program(Struct, frozen=True, kw_only=True):
@@ -117,9 +116,8 @@ async def _model(setting: Setting) -> Model:
         async with asyncio.timeout(ASKED_WITHIN):
             found = await choose_model(offline, "")
     except OvertError as error:
-        _, beyond, where = error.message.partition(OFFLINE)
-        if beyond and not setting.config.offline:
-            return Model(name=where.partition(". Choose")[0])
+        if isinstance(error, ConfigError) and error.code == "offline" and not setting.config.offline:
+            return Model(name=error.details[0])
         return Model(problem=error.message)
     except TimeoutError:
         return Model(problem="no server on this machine answered in time")

@@ -10,14 +10,12 @@ from overt.app._setup_asking import Asking, Given, Settled
 from overt.app._setup_walk import Walk
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
-from overt.core.errors import OvertError
+from overt.core.errors import ConfigError, OvertError
 from overt.lib.catalogue import say
 from overt.providers.fetching import choose
 from overt.providers.local import runnable
 
 __all__ = ["Asking", "Given", "Missing", "Settled", "missing", "set_up"]
-
-LOOKED = "  - "
 
 
 class Missing(Struct, frozen=True, kw_only=True):
@@ -28,10 +26,9 @@ class Missing(Struct, frozen=True, kw_only=True):
     size: str = ""
 
 
-def missing(setting: Setting, problem: str) -> Missing:
-    """What to tell a person who has no model, from the words of the error that says so."""
-    looked = [line.strip() for line in problem.splitlines() if line.startswith(LOOKED)]
-    told = "\n".join(looked) or problem
+def missing(setting: Setting, problem: ConfigError) -> Missing:
+    """Return what to tell a person who has no model: what was looked for, according to the error."""
+    told = "\n".join(f"- {line}" for line in problem.details) or problem.message
     if setting.config.offline or not runnable():
         return Missing(told=told)
     weights = choose("")

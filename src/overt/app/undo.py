@@ -277,7 +277,7 @@ class Undoing:
         return all(
             self._keeper.store.has(state.hash)
             for path, state in states.items()
-            if state and len(state.hash) == 64 and not any(name.startswith(f"{path} (") for name in turned.uncovered)
+            if state and len(state.hash) == 64 and path not in turned.unstored
         )
 
     def _trees(self, before: str, after: str) -> tuple[FileChange, ...]:

@@ -30,7 +30,7 @@ class ToolError(OvertError):
 
 class ProviderError(OvertError):
     """`kind` is a stable word: key, balance, overflow, parameter, model, down, not_api, cut, stalled, server,
-    tools, form and image (what this one cannot take), proxy, tls …"""
+    tools, form and image (what this one cannot take), proxy, tls … `server_text` is what the server itself said."""
 
     def __init__(
         self,
@@ -40,20 +40,38 @@ class ProviderError(OvertError):
         retryable: bool = False,
         status: int = 0,
         retry_after: float | None = None,
+        server_text: str = "",
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retryable = retryable
         self.status = status
         self.retry_after = retry_after
+        self.server_text = server_text
+
+    def reworded(self, message: str, *, server_text: str) -> "ProviderError":
+        """Return the same error with other texts."""
+        return ProviderError(
+            message,
+            kind=self.kind,
+            retryable=self.retryable,
+            status=self.status,
+            retry_after=self.retry_after,
+            server_text=server_text,
+        )
 
 
 class ConfigError(OvertError):
-    """The message begins with the place: ``overt.toml:12: …``. `code` is no_model when there is none to talk to."""
+    """The message begins with the place: ``overt.toml:12: …``.
 
-    def __init__(self, message: str, *, code: str = "") -> None:
+    `code` is `no_model` if there is none to talk to, with what was looked for in `details`, or `offline` if the
+    provider named in `details` may not be asked.
+    """
+
+    def __init__(self, message: str, *, code: str = "", details: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.code = code
+        self.details = details
 
 
 class UsageError(OvertError):

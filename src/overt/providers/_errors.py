@@ -34,6 +34,7 @@ def from_status(status: int, headers: dict[str, str], body: bytes, *, place: Pla
         status=status,
         retryable=(status in RETRIED or status >= 500) and kind in ("rate", "server"),
         retry_after=retry_after(headers) or refusal.asked_wait(said.words()),
+        server_text=_server_text(said),
     )
 
 
@@ -89,16 +90,12 @@ def not_http(address: Address, answer: bytes = b"") -> ProviderError:
 
 def redacted(error: ProviderError, *secrets: str) -> ProviderError:
     """The same error without the key and other secrets, should a server have echoed them, whole or how they begin."""
-    text = error.message
+    text, server_text = error.message, error.server_text
     for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, "[key]")
-        if len(secret) >= 16:
-            text = text.replace(secret[:10], "[key]")
-    if text == error.message:
-        return error
-    return ProviderError(
-        text, kind=error.kind, retryable=error.retryable, status=error.status, retry_after=error.retry_after
-    )
+        for known in (secret, secret[:10]) if len(secret) >= 16 else (secret,):
+            text, server_text = text.replace(known, "[key]"), server_text.replace(known, "[key]")
+    same = (text, server_text) == (error.message, error.server_text)
+    return error if same else error.reworded(text, server_text=server_text)
 
 
 def retry_after(headers: dict[str, str]) -> float | None:
@@ -193,10 +190,13 @@ def _key_words(status: int, said: Said, *, place: Place) -> str:
 
 
 def _quote(said: Said) -> str:
+    text = _server_text(said)
+    return f"It says: {text}" if text else ""
+
+
+def _server_text(said: Said) -> str:
     text = clean(said.message or said.code)
-    if not text:
-        return ""
-    return f"It says: {text}" + ("" if text[-1] in ".!?…" else ".")
+    return f"{text}." if text and text[-1] not in ".!?…" else text
 
 
 def _version_hint(url: str) -> str:

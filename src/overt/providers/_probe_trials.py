@@ -74,6 +74,8 @@ PARALLEL = Question(
 SHAPED = Question(user="I want to see the first five lines of the file notes.txt. Answer as JSON.", form=FORM)
 LEAKS = ("<tool_call", "<function", "<|", "<｜", "[TOOL_CALLS]", "```", "{", "get_weather(")
 COLOUR = "orange"
+PLAIN_KINDS = ("key", "model", "redirect", "proxy")
+"""Kinds of errors whose message says more than the server did."""
 
 
 class Probed(Struct, frozen=True, kw_only=True):
@@ -106,7 +108,7 @@ def failed(name: str, heard: Heard) -> Probed | None:
     """The row of a trial that ended in an error, or None when there was an answer."""
     error = heard.error
     if error is not None:
-        words = clean(_reason(error.message), limit=160)
+        words = clean(_reason(error), limit=160)
         if tells_nothing(error):
             return unknown(name, words)
         return no(name, words, broke=error.status >= 500 and name != "images")
@@ -269,9 +271,9 @@ def _png(size: int, colour: tuple[int, int, int]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def _reason(message: str) -> str:
-    """The server's own words where it had any: the rest of the message is the same in every row."""
-    return message.partition("It says: ")[2] or message
+def _reason(error: ProviderError) -> str:
+    """Return the server's own words if they explain it: the rest of the message is the same in every row."""
+    return error.message if error.kind in PLAIN_KINDS else error.server_text or error.message
 
 
 def _quote(heard: Heard) -> str:

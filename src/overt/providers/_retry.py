@@ -50,9 +50,7 @@ def final(error: ProviderError, history: History, *, patience: Patience) -> Prov
         words += f" The server asks to wait {_span(error.retry_after)}; try again then."
     elif history.made > 1:
         words += f" Tried {history.made} times."
-    return ProviderError(
-        words, kind=error.kind, retryable=error.retryable, status=error.status, retry_after=error.retry_after
-    )
+    return error.reworded(words, server_text=error.server_text)
 
 
 def _span(seconds: float) -> str:

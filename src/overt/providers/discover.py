@@ -121,7 +121,7 @@ async def discover(around: Surroundings, reference: str = "") -> Found:
         return await _complete(entry, "", around, tried)
     tried.append("embedded model: not fetched")
     looked = "\n".join(f"  - {line}" for line in tried)
-    raise ConfigError(f"No model found. Looked for:\n{looked}\n{REMEDIES}", code="no_model")
+    raise ConfigError(f"No model found. Looked for:\n{looked}\n{REMEDIES}", code="no_model", details=tuple(tried))
 
 
 async def _by_reference(reference: str, around: Surroundings) -> Found:
@@ -217,9 +217,11 @@ async def _complete(entry: ProviderEntry, model: str, around: Surroundings, trie
     """Fill in what is known of the vendor, the key, and the model: the server is asked only when nobody named one."""
     entry = informed(entry, around)
     if around.offline and not is_local(entry):
+        provider = f"{entry.name} is at {entry.base_url}"
         raise ConfigError(
-            f"{around.offline}: `offline` is set, and {entry.name} is at {entry.base_url}. "
-            "Choose a server on this machine, or unset it."
+            f"{around.offline}: `offline` is set, and {provider}. Choose a server on this machine, or unset it.",
+            code="offline",
+            details=(provider,),
         )
     key = around.key(entry)
     model = model or entry.default or entry.model or (entry.models[0] if entry.models else "")
@@ -301,7 +303,7 @@ async def _asked(entry: ProviderEntry, key: str | None, around: Surroundings) ->
         listed = await provider.listed(within=10.0)
     except ProviderError as error:
         words = f"{error.message} No model was named either: set OVERT_MODEL or --model."
-        raise ProviderError(words, kind=error.kind, status=error.status) from None
+        raise ProviderError(words, kind=error.kind, status=error.status, server_text=error.server_text) from None
     finally:
         provider.close()
     if not listed:

@@ -26,9 +26,10 @@ Same = Callable[[FileState | None, FileState | None], bool]
 class Turned(Struct, frozen=True, kw_only=True):
     """What one turn did to files, in order: single changes, and commands as two states of the workspace.
 
-    `uncovered` is what no snapshot holds. `unsure` are commands of which nobody saw the end, as when the program was
-    killed: what changed since may be their work or somebody else's; an empty `after` is how the files stand now.
-    `git` is what commands did to the repository and `overt undo --git` has not taken back.
+    `uncovered` is what no snapshot holds, in words; `unstored` are files whose content was not kept. `unsure` are
+    commands of which nobody saw the end, as when the program was killed: what changed since may be their work or
+    somebody else's; an empty `after` is how the files stand now. `git` is what commands did to the repository and
+    `overt undo --git` has not taken back.
     """
 
     turn: int
@@ -36,6 +37,7 @@ class Turned(Struct, frozen=True, kw_only=True):
     did: tuple[FileChange | TreeTaken, ...] = ()
     unsure: tuple[TreeTaken, ...] = ()
     uncovered: tuple[str, ...] = ()
+    unstored: frozenset[str] = frozenset()
     git: tuple[GitMoved, ...] = ()
     undone: bool = False
     commands: dict[str, str] = {}
@@ -116,6 +118,7 @@ class _Reading:
         self.texts: dict[int, str] = {}
         self.did: dict[int, list[FileChange | TreeTaken]] = {}
         self.uncovered: dict[int, dict[str, None]] = {}
+        self.unstored: dict[int, set[str]] = {}
         self.undone: dict[int, None] = {}
         self.begun: dict[str, tuple[int, TreeTaken]] = {}
         self.git: dict[int, list[GitMoved]] = {}
@@ -137,6 +140,7 @@ class _Reading:
                 self._changed(self.turn_of.get(id, entry.turn), _as_change(entry.data))
                 if uncovered:
                     self._open(self.turn_of.get(id, entry.turn), [f"{path} ({uncovered})"])
+                    self.unstored.setdefault(self.turn_of.get(id, entry.turn), set()).add(path)
             case TreeTaken() as taken:
                 self._taken(taken, self.turn_of.get(taken.call_id, entry.turn))
             case GitMoved(call_id="restore", turns=turns):
@@ -214,6 +218,7 @@ def checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
                 text=reading.texts.get(turn, ""),
                 did=tuple(reading.did.get(turn, ())),
                 uncovered=tuple(reading.uncovered.get(turn, ())),
+                unstored=frozenset(reading.unstored.get(turn, ())),
                 unsure=reading.unsure(turn),
                 git=tuple(reading.git.get(turn, ())),
                 undone=turn in reading.undone,

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Iterator
 
-from overt.core.errors import ToolError
 from overt.tools._near import NUMBERED
-from overt.tools._replace import replaced
+from overt.tools._replace import Wording, replaced
 
 MARKS = "'\"‘’“”`"
 TOKEN = rf"[{MARKS}]|\w+|[^\w\s]"
 MOST_TOKENS = 2000
+WORDING = Wording(
+    old="old",
+    new="new",
+    make_unique='To change all of them add "all": true; for one of them, give more of its lines.',
+)
 
 
 def readings(text: str, old: str, new: str, *, every: bool = False) -> Iterator[tuple[str, str]]:
@@ -30,7 +34,7 @@ def readings(text: str, old: str, new: str, *, every: bool = False) -> Iterator[
         yield bare, "edit matched apart from quotes"
         return
     if span is None:
-        yield _replaced(text, old, new, every=every), note
+        yield replaced(text, old, new, every=every, wording=WORDING)[0], note
         return
     if not new.strip():
         span = _whole_lines(text, *span) or span
@@ -39,17 +43,6 @@ def readings(text: str, old: str, new: str, *, every: bool = False) -> Iterator[
     why = "white space" if fresh == new.strip() and _bare(found) == _bare(old) else "quotes"
     for lines in _indentations(text, span[0], old=old, new=fresh):
         yield text[: span[0]] + lines + text[span[1] :], f"edit matched apart from {why}"
-
-
-def _replaced(text: str, old: str, new: str, *, every: bool) -> str:
-    try:
-        return replaced(text, old, new, every=every)[0]
-    except ToolError as error:
-        words = error.message.replace("old_string", "old").replace("new_string", "new")
-        places, _, _ = words.partition(" Add neighbouring lines")
-        if error.code == "ambiguous":
-            words = f'{places} To change all of them add "all": true; for one of them, give more of its lines.'
-        raise ToolError(words, code=error.code) from None
 
 
 def _exact(text: str, at: int, *, old: str, new: str, note: str) -> Iterator[tuple[str, str]]:

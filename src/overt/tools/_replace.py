@@ -2,48 +2,58 @@
 
 import re
 
+from msgspec import Struct
+
 from overt.core.errors import ToolError
 from overt.tools._near import NUMBERED, describe, nearest, plain
 
 MAX_PLACES = 8
 
 
-def replaced(text: str, old: str, new: str, *, every: bool) -> tuple[str, int]:
-    """The new text and how many places changed."""
+class Wording(Struct, frozen=True):
+    """What a tool calls its arguments, and how its caller can make a piece of text unique."""
+
+    old: str = "old_string"
+    new: str = "new_string"
+    make_unique: str = "Add neighbouring lines until it is unique, or set replace_all."
+
+
+USUAL_WORDING = Wording()
+
+
+def replaced(text: str, old: str, new: str, *, every: bool, wording: Wording = USUAL_WORDING) -> tuple[str, int]:
+    """Return the new text and how many places changed."""
     if old == new:
-        raise ToolError("old_string and new_string are the same; there is nothing to change.", code="invalid")
+        raise ToolError(f"{wording.old} and {wording.new} are the same; there is nothing to change.", code="invalid")
     if not old:
-        raise ToolError("old_string is empty, but the file has content. Give the text to replace.", code="invalid")
+        raise ToolError(f"{wording.old} is empty, but the file has content. Give the text to replace.", code="invalid")
     count = text.count(old)
     if not count and "\r\n" in text and "\n" in old:
         # The file mixes line ends; what the model was shown had none of the carriage returns.
         old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
         count = text.count(old)
     if not count:
-        raise ToolError(_not_found(text, old.replace("\r\n", "\n"), new), code="no_match")
+        raise ToolError(_not_found(text, old.replace("\r\n", "\n"), new, wording), code="no_match")
     if count > 1 and not every:
-        raise ToolError(_several(text, old, count), code="ambiguous")
+        raise ToolError(_several(text, old, count, wording), code="ambiguous")
     return text.replace(old, new), count
 
 
-def _several(text: str, old: str, count: int) -> str:
+def _several(text: str, old: str, count: int, wording: Wording) -> str:
     numbers: list[str] = []
     at = text.find(old)
     while at >= 0 and len(numbers) < MAX_PLACES:
         numbers.append(str(text.count("\n", 0, at) + 1))
         at = text.find(old, at + len(old))
     more = " …" if count > len(numbers) else ""
-    return (
-        f"old_string stands {count} times, at lines {', '.join(numbers)}{more}. "
-        "Add neighbouring lines until it is unique, or set replace_all."
-    )
+    return f"{wording.old} stands {count} times, at lines {', '.join(numbers)}{more}. {wording.make_unique}"
 
 
-def _not_found(text: str, old: str, new: str) -> str:
+def _not_found(text: str, old: str, new: str, wording: Wording) -> str:
     wanted = old.split("\n")
     filled = [line for line in wanted if line.strip()]
     if filled and all(re.match(NUMBERED, line) for line in filled):
-        return "old_string holds the line numbers that read shows. Leave out each number and the tab after it."
+        return f"{wording.old} holds the line numbers that read shows. Leave out each number and the tab after it."
     while wanted and not wanted[-1].strip():
         wanted.pop()
     while wanted and not wanted[0].strip():
@@ -55,10 +65,11 @@ def _not_found(text: str, old: str, new: str) -> str:
     already = ""
     if len(new.strip()) > 8 and new in text:
         line = text.count("\n", 0, text.find(new)) + 1
-        already = f" new_string is already there at line {line}: perhaps this edit was made before."
+        already = f" {wording.new} is already there at line {line}: perhaps this edit was made before."
     if start is None:
-        return f"old_string was not found, nor anything like it. Read the file again.{already}"
-    return f"old_string was not found.{already} The nearest place is line {start + 1}. {describe(lines, wanted, start)}"
+        return f"{wording.old} was not found, nor anything like it. Read the file again.{already}"
+    nearly = f"The nearest place is line {start + 1}. {describe(lines, wanted, start)}"
+    return f"{wording.old} was not found.{already} {nearly}"
 
 
 def _inside_a_line(lines: list[str], wanted: list[str]) -> int | None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.errors import OvertError, ToolError
@@ -49,6 +50,13 @@ DEFAULT_SETTINGS = UndoSettings()
 NO_SNAPSHOT = "no snapshot"
 
 
+class NoSnapshot(Struct, frozen=True, kw_only=True):
+    """Why there is no snapshot of the workspace. If `unexpected`, the user is warned."""
+
+    why: str
+    unexpected: bool = False
+
+
 class CommandWatch:
     """One command between two snapshots. What it changed is recorded with `recorder`.
 
@@ -56,7 +64,7 @@ class CommandWatch:
     """
 
     def __init__(
-        self, call_id: str, agent: str, recorder: UndoRecorder, before: Taken | str, tracking: Tracking | None
+        self, call_id: str, agent: str, recorder: UndoRecorder, before: Taken | NoSnapshot, tracking: Tracking | None
     ) -> None:
         self.call_id = call_id
         self.agent = agent
@@ -87,15 +95,15 @@ class Keeper:
         self.shadow = shadow
         self.disabled = disabled
         self._why = why
-        self._pass: asyncio.Task[Taken | str] | None = None
+        self._pass: asyncio.Task[Taken | NoSnapshot] | None = None
         self._begun = 0.0
         self._after: set[asyncio.Task[None]] = set()
         self._soon: asyncio.TimerHandle | None = None
         self._closed = False
         self._roots = tuple(roots)
         self._maintenance = maintenance
-        self._abandoned = ""
-        """Why the first snapshot was abandoned, if it was."""
+        self._abandoned = False
+        """The first snapshot was given up, so there will be none."""
 
     def warm(self) -> None:
         """Begin a pass now: a command is coming."""
@@ -118,11 +126,11 @@ class Keeper:
     def _free(self) -> bool:
         return self.shadow is not None and not self._closed and (self._pass is None or self._pass.done())
 
-    async def before(self, recorder: UndoRecorder, agent: str = "main") -> Taken | str:
+    async def before(self, recorder: UndoRecorder, agent: str = "main") -> Taken | NoSnapshot:
         """Return the state of the workspace just before a command, or why it is not known."""
         await self.quiet()
         if self.shadow is None:
-            return self._why
+            return self._no_snapshot()
         first = not self.shadow.begun()
         loop = asyncio.get_running_loop()
         telling = loop.call_later(UNTOLD, self._tell_of_the_first, recorder, agent) if first else None
@@ -134,7 +142,7 @@ class Keeper:
                 await asyncio.wait({found})
                 return found.result()
         except TimeoutError:
-            return say("undo.not_ready")
+            return NoSnapshot(why=say("undo.not_ready"), unexpected=True)
         finally:
             if telling:
                 telling.cancel()
@@ -152,9 +160,9 @@ class Keeper:
     async def around(self, call_id: str, recorder: UndoRecorder, agent: str = "main") -> AsyncIterator[CommandWatch]:
         """Take a snapshot before a command of `agent` that may write, and one after it, however the command ends."""
         before = await self.before(recorder, agent)
-        if isinstance(before, str) and recorder.requires_snapshot(agent, call_id):
+        if isinstance(before, NoSnapshot) and recorder.requires_snapshot(agent, call_id):
             raise ToolError(
-                f"Not run: it was allowed because undo would bring it back, and undo has no snapshot ({before}). "
+                f"Not run: it was allowed because undo would bring it back, and undo has no snapshot ({before.why}). "
                 "Try again, or change the files with edit or patch.",
                 code="denied",
             )
@@ -228,33 +236,33 @@ class Keeper:
     def _fresh(self) -> bool:
         return self._pass is not None and asyncio.get_running_loop().time() - self._begun < FRESH
 
-    def _start(self, *, idle: bool = False) -> "asyncio.Task[Taken | str]":
+    def _start(self, *, idle: bool = False) -> "asyncio.Task[Taken | NoSnapshot]":
         loop = asyncio.get_running_loop()
         self._begun = loop.time()
         self._pass = loop.create_task(self._take(idle=idle))
         return self._pass
 
-    async def _take(self, *, idle: bool) -> Taken | str:
+    async def _take(self, *, idle: bool) -> Taken | NoSnapshot:
         if self.shadow is None:
-            return self._why  # abandoned by the pass before
+            return self._no_snapshot()  # abandoned by the pass before
         try:
             return await asyncio.to_thread(self.shadow.take, idle=idle)
         except FirstSnapshotError as error:
             self.shadow, self._why = None, error.message
-            self._abandoned = self._why
-            return self._why
+            self._abandoned = True
+            return self._no_snapshot()
         except OvertError as error:
             LOG.warning("undo", f"the workspace could not be recorded: {error.message}")
-            return say("undo.failed", why=error.message)
+            return NoSnapshot(why=say("undo.failed", why=error.message))
         finally:
             if self._maintenance and not self._closed:
                 self._maintenance.after_snapshot()
 
     async def _look_after(self, watch: CommandWatch) -> None:
         before = watch.before
-        if isinstance(before, str):
+        if isinstance(before, NoSnapshot):
             names = await asyncio.to_thread(self._touched_paths, watch)
-            watch.recorder.record(replace(_start_of(watch), uncovered=(before, *names)))
+            watch.recorder.record(replace(_start_of(watch), uncovered=(before.why, *names)))
             self._warn(watch, before)
             return
         if self._pass and not self._pass.done():
@@ -262,8 +270,8 @@ class Keeper:
         after = await self._start()
         if self._closed:
             return
-        if isinstance(after, str):
-            watch.recorder.record(replace(_start_of(watch), uncovered=(after,)))
+        if isinstance(after, NoSnapshot):
+            watch.recorder.record(replace(_start_of(watch), uncovered=(after.why,)))
             self._warn(watch, after)
         else:
             watch.recorder.record(await asyncio.to_thread(self._compare_snapshots, watch, before, after))
@@ -316,12 +324,15 @@ class Keeper:
             paths[f"{temporary}/" if temporary and not named else path] = None
         return tuple(paths)
 
-    def _warn(self, watch: CommandWatch, why: str) -> None:
+    def _no_snapshot(self) -> NoSnapshot:
+        return NoSnapshot(why=self._why, unexpected=self._abandoned)
+
+    def _warn(self, watch: CommandWatch, missing: NoSnapshot) -> None:
         """Notify a session that undo does not cover a command, once for each reason."""
         if not self.disabled:
-            level: Level = "warning" if why in (self._abandoned, say("undo.not_ready")) else "info"
-            notice = Noticed(agent=watch.agent, text=say("undo.uncovered", why=why), level=level)
-            watch.recorder.notice_once(why, notice)
+            level: Level = "warning" if missing.unexpected else "info"
+            notice = Noticed(agent=watch.agent, text=say("undo.uncovered", why=missing.why), level=level)
+            watch.recorder.notice_once(missing.why, notice)
 
     def _tell_of_the_first(self, recorder: UndoRecorder, agent: str) -> None:
         if not self._closed:

@@ -8,7 +8,7 @@ import glob
 import os
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -40,6 +40,7 @@ MOST_MATCHES = 5000
 MOST_LOSSES = 20
 GIT_TIMEOUT_S = 10.0
 OUTSIDE = "outside the workspace"
+IGNORED_BY_GIT = "ignored by git"
 
 
 class UndoCover(Struct, frozen=True, kw_only=True):
@@ -187,7 +188,7 @@ class _Search:
         except OvertError as error:
             self._lose("uncommitted work", error.message)
             return
-        uncovered = _uncovered(cover.snapshot) | dict.fromkeys(ignored, "ignored by git")
+        uncovered = _uncovered(cover.snapshot) | dict.fromkeys(ignored, IGNORED_BY_GIT)
         for path in paths:
             nested = [name for name in uncovered if name.endswith("/") and _lies_in(path, cover.root, name)]
             self._losses |= {name: uncovered[name] for name in nested}
@@ -231,19 +232,21 @@ class _Search:
             return
         self._undone = True
         left_out = _uncovered(cover.snapshot)
+        by_git: Collection[str] = ()
         if ignored:
             try:
-                left_out |= dict.fromkeys(cover.shadow.list_ignored(below), "ignored by git")
+                by_git = cover.shadow.list_ignored(below)
             except OvertError as error:
                 self._lose(below or ".", error.message)
                 return
+            left_out |= dict.fromkeys(by_git, IGNORED_BY_GIT)
         else:
             left_out = {path: why for path, why in left_out.items() if not path.endswith("/")}
         for path, why in left_out.items():
             bare = path.rstrip("/")
             if below and lies_below(bare, below) is None and lies_below(below, bare) is None:
                 continue
-            if _is_rebuilt(bare, ignored=why == "ignored by git"):
+            if _is_rebuilt(bare, ignored=path in by_git):
                 self._rebuilt[path] = None
             else:
                 self._lose(path, why)

@@ -60,8 +60,9 @@ class Asked(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Spoken(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`role`: user, assistant, tool (the result of a call) or note (what the program did or told beside).
 
-    `origin` says where the words of a user message came from when it was not the person; `arguments` are those the
-    tool was run with, and `diff` is what it changed. `agent` is the path of a sub-agent.
+    `origin` says where the words of a user message came from when it was not the person, and `origin_kind` is its
+    first word; `arguments` are those the tool was run with, and `diff` is what it changed. `agent` is the path of a
+    sub-agent.
     """
 
     role: Literal["user", "assistant", "tool", "note"]
@@ -69,6 +70,7 @@ class Spoken(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str = ""
     agent: str = ""
     origin: str = ""
+    origin_kind: str = ""
     model: str = ""
     reasoning: str = ""
     calls: tuple[Asked, ...] = ()
@@ -275,7 +277,7 @@ def _said(message: Message, time: str, agent: str) -> Spoken:
     spoken = Spoken(role="user", time=time, text=message.text(), agent=agent, files=_files(message.parts))
     if origin.kind == "user" and origin.where != "!":
         return spoken
-    return replace(spoken, origin=f"{origin.kind} {origin.where}".strip())
+    return replace(spoken, origin=f"{origin.kind} {origin.where}".strip(), origin_kind=origin.kind)
 
 
 def _files(parts: Iterable[object]) -> tuple[Picture, ...]:

@@ -81,7 +81,7 @@ def _message(message: Spoken) -> str:
         case "user" if not message.origin:
             return f'<article class="user">{_who(say("export.you"))}{_prose(message.text)}{_files(message)}</article>\n'
         case "user":
-            drawn = _code if message.origin.startswith("file ") else _prose  # the lines of a file stay as they are
+            drawn = _code if message.origin_kind == "file" else _prose  # the lines of a file stay as they are
             return _folded("along", _words(message.origin), drawn(message.text) + _files(message))
         case "assistant":
             return _reply(message)
@@ -104,7 +104,7 @@ def _reply(message: Spoken) -> str:
 
 
 def _tool(message: Spoken) -> str:
-    headline = " ".join(message.headline.removeprefix(f"{message.name} ").split())
+    headline = " ".join(message.headline.split())
     took = f'<span class="ms">{message.ms} ms</span>' if message.ms else ""
     summary = f"<b>{_words(message.name)}</b> <code>{_words(headline)}</code>{took}"
     inner = f"<h4>{say('export.arguments')}</h4>{_code(message.arguments)}" if message.arguments.strip() else ""

@@ -60,13 +60,14 @@ def _reply(message: Spoken) -> str:
 
 def _tool(message: Spoken) -> str:
     mark = "✗ " if message.error else ""
-    headline = shown(message.headline).removeprefix(f"{message.name} ")
     inner = [fenced(shown(message.arguments), "json")] if message.arguments.strip() else []
     if message.diff:
         inner.append(fenced(shown(message.diff), "diff"))
     if message.text.strip():
         inner.append(fenced(shown(message.text)))
-    return _folded(f"{mark}{shown(message.name)} {headline}".strip(), "\n\n".join(inner) + _pictures(message))
+    return _folded(
+        f"{mark}{shown(message.name)} {shown(message.headline)}".strip(), "\n\n".join(inner) + _pictures(message)
+    )
 
 
 def _folded(summary: str, inner: str) -> str:

@@ -215,7 +215,7 @@ class Opening:
         setting = self.setting
         if setting is None or not isinstance(error, ConfigError) or error.code != "no_model":
             raise error  # main tells it, when the terminal is as it was
-        self._chat.backstage.aside(lambda: _missing(setting, error.message), self._offer, self._failed)
+        self._chat.backstage.aside(lambda: _missing(setting, error), self._offer, self._failed)
 
     def _offer(self, missing: "Missing") -> None:
         from overt.faces.tui.first import NoModelPanel  # late: 22 ms
@@ -249,7 +249,7 @@ def _nothing(_value: object) -> None:
     """Nobody waits for it."""
 
 
-def _missing(setting: "Setting", message: str) -> "Missing":
+def _missing(setting: "Setting", problem: ConfigError) -> "Missing":
     from overt.app.setup import missing  # late: 112 ms
 
-    return missing(setting, message)
+    return missing(setting, problem)

@@ -274,9 +274,10 @@ class Transcript:
         if not text.strip():
             return
         words = say("tui.talk.thought_once") if seconds is None else say("tui.talk.thought", time=duration(seconds))
+        shown = f"∴ {words} · {say('tui.talk.opens')}"
         if agent == MAIN:
-            self._block("thought", [cut(row(Span(f"∴ {words}", "dim")), self._columns())])
-        self._details.add(f"∴ {words.partition(' · ')[0]}", text[-THOUGHT:], style="muted", head_style="dim")
+            self._block("thought", [cut(row(Span(shown, "dim")), self._columns())])
+        self._details.add(f"∴ {words}", text[-THOUGHT:], style="muted", head_style="dim")
 
     def _close(self, now: float | None) -> None:
         """Whatever was open is at its end."""
