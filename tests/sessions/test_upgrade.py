@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from overt.core.events import Event, Noticed, PrefixReset, Replied, ToolFinished, UserSpoke
-from overt.core.fragments import HARNESS, STEERED, USER, Origin, own_origin
+from overt.core.events import Event, Noticed, PrefixReset, PrefixSet, Replied, ToolFinished, UserSpoke
+from overt.core.fragments import HARNESS, STEERED, USER, Fragment, Origin, own_origin
 from overt.core.history import INTERRUPTED
 from overt.core.messages import Message, Result, Text, own_message, said
+from overt.core.requests import Prefix
+from overt.core.settings import Calls
 from overt.core.usage import Usage
 from overt.core.views import Diffs, Failure, FileDiff, Output
 from overt.engine.loop import LIMIT, NUDGE
@@ -67,6 +69,23 @@ def typed(text: str, *, label: int, detail: str) -> tuple[str, dict[str, Any], R
     message = {"role": "assistant", "parts": parts, "origin": {"kind": "tool", "where": "!"}}
     event = Replied(message=said(text, role="assistant", origin=origin), finish="stop", usage=Usage())
     return "reply", {"message": message, "finish": "stop", "usage": {}}, event
+
+
+def described(calls: Calls, text: str, *names: str) -> tuple[str, dict[str, Any], PrefixSet]:
+    system = [{"key": "system", "text": text, "origin": {"kind": "harness"}}]
+    event = PrefixSet(
+        prefix=Prefix(system=(Fragment(key="system", text=text, origin=HARNESS),), tools=()),
+        provider="p",
+        model="m",
+        wire="openai",
+        encoder=1,
+        fingerprint="f",
+        calls=calls,
+        tool_names=names,
+    )
+    prefix = {"system": system, "tools": []}
+    data = {"prefix": prefix, "provider": "p", "model": "m", "wire": "openai", "encoder": 1, "fingerprint": "f"}
+    return "prefix", data | {"calls": calls}, event
 
 
 DOUBT = "[overt] Not believed: no file was changed."
@@ -167,6 +186,37 @@ CASES: list[tuple[str, dict[str, Any], Event]] = [
         edited("updated")[0],
         ToolFinished(result=Result(call_id="c", parts=(Text(text="updated a"),)), view=edited("updated")[1]),
     ),
+    (
+        "outcome",
+        outcome(
+            "updated a",
+            {
+                "type": "diffs",
+                "files": [
+                    {
+                        "type": "diff",
+                        "path": "a",
+                        "diff": "@@ -1 +1 @@\n+x\n\\ 12 more lines not shown\n",
+                        "change": "updated",
+                    },
+                    {"type": "diff", "path": "b", "diff": "+ 7 more lines not shown\n", "change": "created"},
+                ],
+            },
+        ),
+        ToolFinished(
+            result=Result(call_id="c", parts=(Text(text="updated a"),)),
+            view=Diffs(
+                files=(
+                    FileDiff(
+                        path="a", diff="@@ -1 +1 @@\n+x\n\\ 12 more lines not shown\n", change="updated", hidden=12
+                    ),
+                    FileDiff(path="b", diff="+ 7 more lines not shown\n", change="created"),
+                )
+            ),
+        ),
+    ),
+    described("schema", "# Tools\n- read PATH: reads\n- bash COMMAND: runs", "read", "bash"),
+    described("native", "- read the rules"),
     typed("$ make\nno\n[exit code 2]", label=7, detail="exit code 2"),
     typed("$ make\nfine", label=7, detail=""),
     (

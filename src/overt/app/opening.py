@@ -27,4 +27,5 @@ def prefix_event(agent: Agent, found: Found) -> PrefixSet:
         fingerprint=fingerprint(agent.runtime.provider.wire, agent.spec.prefix, agent.spec.params),
         about=known_facts(found),
         calls=agent.spec.calls,
+        tool_names=() if agent.spec.calls == "native" else tuple(agent.spec.tools),
     )

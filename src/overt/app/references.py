@@ -38,7 +38,6 @@ FOUND = rf'(?<![A-Za-z0-9_.+\-@/])@(?:"([^"\n]+)"(?::(\d{{1,9}})(?:-(\d{{1,9}}))
 LINES = r"(.+?):(\d{1,9})(?:-(\d{1,9}))?(?!\d)"
 SEAM = r"(?<=[\x21-\x7e])(?=[^\x21-\x7e])|(?<=[^\x21-\x7e])(?=[\x21-\x7e])"
 PUNCTUATION = ".:!?~*_"
-CUT_LINE = " more characters]"
 
 
 class ReferenceContext(Struct, frozen=True, kw_only=True):
@@ -202,7 +201,7 @@ async def _attached(reference: Reference, reach: ReferenceContext) -> Message | 
 
 def _excerpt(reference: Reference, outcome: Outcome, view: Excerpt, *, hash: str, reach: ReferenceContext) -> Message:
     body = _clipped(outcome.text, reach.limit)
-    uncut = body == outcome.text and not any(line.endswith(CUT_LINE) for line in body.split("\n"))
+    uncut = body == outcome.text and not view.truncated
     whole = uncut and not reference.first and view.first <= 1 and view.last == view.total
     lines = f"{view.first}-{view.last}" if view.last else ""
     part = f", lines {lines}" if reference.first else ""

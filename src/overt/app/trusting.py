@@ -14,7 +14,7 @@ from overt.lib.catalogue import language_of, set_language
 
 MOST_PAPERS = 40
 TOLD = frozenset(f".overt/{name}" for name in ("config.json", "config.jsonc", "config.toml", "hooks.json"))
-Before = Literal["", "yes", "no", "yes, without a record"]
+Before = Literal["", "yes", "no", "unrecorded"]
 
 
 class Paper(Struct, frozen=True, kw_only=True):
@@ -25,7 +25,9 @@ class Paper(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """`before` is the last answer, `changed` what is not as it was then. `broad`: the folder is everything one has.
+    """`before` is the last answer (`unrecorded`: yes, without a list of files), `changed` what is not as it was then.
+
+    `broad`: the folder is everything one has.
 
     `files` is what the answer will be kept for; of so many that they would hide the question, `more` are not told.
     With a `problem` it can only be answered with no.
@@ -101,7 +103,7 @@ def _before(answer: Answer | None) -> Before:
         return ""
     if not answer.trusted:
         return "no"
-    return "yes" if answer.files is not None else "yes, without a record"
+    return "yes" if answer.files is not None else "unrecorded"
 
 
 def _broad(environment: Environment, project: str) -> Literal["", "home", "root"]:

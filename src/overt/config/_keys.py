@@ -1,7 +1,7 @@
 """What each key takes: one table, one way to say that a value does not fit."""
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -52,13 +52,15 @@ LARGEST = 10**9
 class Check(Struct, frozen=True):
     """`read` gives the value as the program wants it, or raises ValueError; `expected` finishes “must be”.
 
-    `choices` are the texts it accepts, where only these are; `overt config --schema` lists them.
+    `choices` are the texts it accepts, where only these are; `overt config --schema` lists them. `unit` is that of a
+    number that people write with one.
     """
 
     expected: str
     read: Callable[[object], object]
     secret: bool = False
     choices: tuple[str, ...] = ()
+    unit: Literal["", "bytes", "days"] = ""
 
 
 def _text(value: object) -> str:
@@ -298,8 +300,8 @@ CHECKS: dict[str, Check] = {
     "env.pass": Check("a list of names of variables", _variables),
     "workspace.allow_read": TEXTS,
     "workspace.allow_write": TEXTS,
-    "cache.max_age": Check(AGE_OR_NEVER_FORM, read_age_or_never),
-    "cache.models_max_age": Check(AGE_OR_NEVER_FORM, read_age_or_never),
+    "cache.max_age": Check(AGE_OR_NEVER_FORM, read_age_or_never, unit="days"),
+    "cache.models_max_age": Check(AGE_OR_NEVER_FORM, read_age_or_never, unit="days"),
     "redact.allow": Check("a list of patterns and paths", _allowed),
     **{
         f"ui.{name}": _choice(*get_args(Interface.__annotations__[name]))
@@ -312,11 +314,11 @@ CHECKS: dict[str, Check] = {
     "ui.history": FLAG,
     "ui.titles": FLAG,
     "undo.enabled": FLAG,
-    "undo.max_size": Check(SIZE_FORM, read_store_size),
-    "undo.max_age": Check(AGE_FORM, read_age),
-    "undo.max_file": Check(SIZE_FORM, read_file_size),
+    "undo.max_size": Check(SIZE_FORM, read_store_size, unit="bytes"),
+    "undo.max_age": Check(AGE_FORM, read_age, unit="days"),
+    "undo.max_file": Check(SIZE_FORM, read_file_size, unit="bytes"),
     "logs.level": _choice(*get_args(Logs.__annotations__["level"])),
-    "logs.max_size": Check(SIZE_FORM, read_log_size),
+    "logs.max_size": Check(SIZE_FORM, read_log_size, unit="bytes"),
     "logs.keep": Check("a whole number of files from 1 to 100", _log_files),
 }
 

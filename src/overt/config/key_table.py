@@ -102,7 +102,7 @@ def show_value(value: object, key: SettingKey | None = None) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return _show_number(value, key.type if key else "")
+        return _show_number(value, key.check.unit if key else "")
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} = {show_value(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -110,11 +110,11 @@ def show_value(value: object, key: SettingKey | None = None) -> str:
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def _show_number(value: float, kind: str) -> str:
-    if kind.startswith("a size") and value:
-        for unit, size in (("GB", 1024**3), ("MB", 1024**2), ("KB", 1024)):
+def _show_number(value: float, unit: str) -> str:
+    if unit == "bytes" and value:
+        for name, size in (("GB", 1024**3), ("MB", 1024**2), ("KB", 1024)):
             if value % size == 0:
-                return f'"{value // size:.0f} {unit}"'
-    if kind.startswith("an age") and value:
+                return f'"{value // size:.0f} {name}"'
+    if unit == "days" and value:
         return f'"{value:g} day{"" if value == 1 else "s"}"'
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -47,7 +47,8 @@ class SessionOpened(Event, frozen=True, kw_only=True):
 class PrefixSet(Event, frozen=True, kw_only=True):
     """System and tool bytes in full; every later request up to the next one stands on it.
 
-    With `about` and `calls`, which say how the wire was spoken, the bytes can be made again.
+    With `about` and `calls`, which say how the wire was spoken, the bytes can be made again. `tool_names` are those of
+    the tools if the system prompt describes them in place of `prefix.tools`.
     """
 
     prefix: Prefix
@@ -58,6 +59,7 @@ class PrefixSet(Event, frozen=True, kw_only=True):
     fingerprint: Exact
     about: ModelFacts | None = None
     calls: Calls = "native"
+    tool_names: tuple[str, ...] = ()
 
 
 class UserSpoke(Event, frozen=True, kw_only=True):

@@ -20,13 +20,14 @@ class Plain(Struct, frozen=True, kw_only=True, tag="plain"):
 
 
 class FileDiff(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="diff"):
-    """One changed file; `diff` is unified text without the file header."""
+    """One changed file; `diff` is unified text without the file header, and without its last `hidden` lines."""
 
     path: str
     diff: str
     change: Literal["created", "updated", "deleted", "unchanged"]
     added: int = 0
     removed: int = 0
+    hidden: int = 0
 
 
 class Diffs(Struct, frozen=True, kw_only=True, tag="diffs"):
@@ -34,12 +35,13 @@ class Diffs(Struct, frozen=True, kw_only=True, tag="diffs"):
 
 
 class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="excerpt"):
-    """Lines of a file that were read; the text itself is in the outcome."""
+    """Lines of a file that were read; the text itself is in the outcome. `truncated`: a line was too long for it."""
 
     path: str
     first: int
     last: int
     total: int = 0
+    truncated: bool = False
 
 
 class Listing(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="listing"):

@@ -28,8 +28,11 @@ def file_diff(path: str, old: str | None, new: str | None) -> FileDiff:
     opcodes = compare(before, after)
     removed = sum(end - start for tag, start, end, _, _ in opcodes if tag != "equal")
     added = sum(end - start for tag, _, _, start, end in opcodes if tag != "equal")
-    text = _unified(before, after, opcodes)
-    return FileDiff(path=path, diff=text, change=change, added=added, removed=removed)
+    lines = _unified(before, after, opcodes)
+    hidden = max(0, len(lines) - MAX_LINES)
+    if hidden:
+        lines[MAX_LINES:] = [f"\\ {hidden} more lines not shown\n"]
+    return FileDiff(path=path, diff="".join(lines), change=change, added=added, removed=removed, hidden=hidden)
 
 
 def renamed_from(file: FileDiff) -> str:
@@ -108,7 +111,7 @@ def _lines(text: str) -> list[str]:
     return [*ended, last] if last else ended
 
 
-def _unified(before: list[str], after: list[str], opcodes: list[Opcode]) -> str:
+def _unified(before: list[str], after: list[str], opcodes: list[Opcode]) -> list[str]:
     out: list[str] = []
     for group in _groups(opcodes):
         first, last = group[0], group[-1]
@@ -119,9 +122,7 @@ def _unified(before: list[str], after: list[str], opcodes: list[Opcode]) -> str:
                 continue
             out += [_shown("-", line) for line in before[a:b]]
             out += [_shown("+", line) for line in after[c:d]]
-    if len(out) > MAX_LINES:
-        out = [*out[:MAX_LINES], f"\\ {len(out) - MAX_LINES} more lines not shown\n"]
-    return "".join(out)
+    return out
 
 
 def _groups(opcodes: list[Opcode]) -> list[list[Opcode]]:

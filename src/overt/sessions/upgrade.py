@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from overt.core.events import Event, Noticed, PrefixReset, Replied, ToolFinished, UserSpoke
+from overt.core.events import Event, Noticed, PrefixReset, PrefixSet, Replied, ToolFinished, UserSpoke
 from overt.core.messages import Result
-from overt.core.views import Diffs, Failure, Output
+from overt.core.views import Diffs, Failure, FileDiff, Output
 
 LABEL = "[overt] "
 OCCASIONS = {
@@ -26,6 +26,8 @@ RULES = "[overt] Rules for "
 CHANGED_FACT = "[overt] {name} is now: "
 DENIED_BECAUSE = "[overt] The user denied this call: "
 REPEATED = "[overt] Refused: this is the same "
+SHORTENED = " more lines not shown\n"
+DESCRIBED_TOOL = r"- (\w+) "
 REWOUND = "rewind to before turn "
 ENDED = r"\[(exit code -?\d+|timed out[^\]\n]*)\]"
 WAITING = (
@@ -38,6 +40,13 @@ def upgrade(event: Event) -> Event:
     """Return the event with the facts that its texts hold, or the same object if there are none."""
     change = UPGRADES.get(type(event))
     return change(event) if change else event
+
+
+def _prefix(event: PrefixSet) -> PrefixSet:
+    if event.calls == "native" or event.tool_names:
+        return event
+    guide = "\n".join(fragment.text for fragment in event.prefix.system)
+    return replace(event, tool_names=tuple(dict.fromkeys(re.findall(DESCRIBED_TOOL, guide))))
 
 
 def _spoke(event: UserSpoke) -> UserSpoke:
@@ -78,8 +87,15 @@ def _finished(event: ToolFinished) -> ToolFinished:
             return replace(event, result=replace(result, ended=ended))
         case Diffs(files=files) if not result.unchanged and all(file.change == "unchanged" for file in files):
             return replace(event, result=replace(result, unchanged=True))
+        case Diffs(files=files) if any(file.diff.endswith(SHORTENED) and not file.hidden for file in files):
+            return replace(event, view=Diffs(files=tuple(map(_with_hidden_lines, files))))
         case _:
             return event
+
+
+def _with_hidden_lines(file: FileDiff) -> FileDiff:
+    count = file.diff.removesuffix(SHORTENED).rpartition("\n\\ ")[2]
+    return replace(file, hidden=int(count)) if file.diff.endswith(SHORTENED) and count.isdecimal() else file
 
 
 def _failed(event: ToolFinished) -> ToolFinished:
@@ -119,6 +135,7 @@ def _ended(text: str) -> str:
 
 
 UPGRADES: dict[type[Event], Callable[[Any], Event]] = {
+    PrefixSet: _prefix,
     UserSpoke: _spoke,
     Replied: _replied,
     ToolFinished: _finished,

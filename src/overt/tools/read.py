@@ -57,7 +57,8 @@ def _numbered(found: Lines) -> Outcome:
         notes.append(f"[large file, lines {found.first}-{last}; go on with offset={last + 1}, or search it with grep]")
     elif last < found.total:
         notes.append(f"[lines {found.first}-{last} of {found.total}; go on with offset={last + 1}]")
-    view = Excerpt(path=found.path, first=found.first, last=last, total=found.total or 0)
+    truncated = any(len(line) > WIDTH for line in found.lines[: len(out)])
+    view = Excerpt(path=found.path, first=found.first, last=last, total=found.total or 0, truncated=truncated)
     return Outcome(text="\n".join([*out, *notes]), view=view)
 
 

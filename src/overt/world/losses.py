@@ -20,7 +20,7 @@ from overt.lib.protected import protected_name
 from overt.world._contain import lies_below
 from overt.world.git_process import NO_PROGRAMS, GitPlaces, start_git
 from overt.world.git_state import find_repository
-from overt.world.shadow import NEWLY_COVERED, Shadow, Taken
+from overt.world.shadow import Shadow, Taken
 
 PRIVATE = ("/tmp", "/var/tmp")
 """A sandbox with all walls has folders of its own there."""
@@ -262,7 +262,7 @@ def _lies_in(path: str, root: str, folder: str) -> bool:
 
 
 def _uncovered(snapshot: Taken) -> dict[str, str]:
-    return {path: why for path, why in snapshot.unfit.items() if why != NEWLY_COVERED}
+    return {path: why for path, why in snapshot.unfit.items() if path not in snapshot.newly_covered}
 
 
 def _is_rebuilt(path: str, *, ignored: bool) -> bool:

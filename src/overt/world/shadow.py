@@ -41,7 +41,6 @@ AT_ONCE = {"core.bigFileThreshold": "1"}
 CLOCK_STEP_NS = 20_000_000
 """File systems stamp files by a clock that may be this far behind."""
 MANY = 200
-NEWLY_COVERED = "not covered until now"
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
@@ -70,11 +69,12 @@ class State(Struct, frozen=True, kw_only=True):
 
 
 class Taken(Struct, frozen=True, kw_only=True):
-    """A snapshot: its name, when it began (ns), and which paths it does not cover, with the reason."""
+    """A snapshot: its name, when it began (ns), paths it does not cover, with the reason, and paths it covers first."""
 
     name: str
     began_ns: int = 0
     unfit: dict[str, str] = {}
+    newly_covered: frozenset[str] = frozenset()
 
     @property
     def uncovered(self) -> tuple[str, ...]:
@@ -217,8 +217,8 @@ class Shadow:
         shown = tuple(dict.fromkeys(show_name(os.fsdecode(name)) for name in young))
         manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
         self._name(tree, manifest, State(young=shown, unfit=tuple(sorted(uncovered))))
-        uncovered |= dict.fromkeys(sorted(newly), NEWLY_COVERED)
-        return Taken(name=self._last.name, began_ns=began_ns, unfit=uncovered)
+        uncovered |= dict.fromkeys(sorted(newly), "not covered until now")
+        return Taken(name=self._last.name, began_ns=began_ns, unfit=uncovered, newly_covered=frozenset(newly))
 
     def _young_changed(self) -> list[bytes]:
         found: list[bytes] = []

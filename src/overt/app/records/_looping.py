@@ -250,8 +250,7 @@ def tools_of(opening: PrefixSet) -> dict[str, Tool]:
 
         known = compact_tools()
     if opening.calls == "native":
-        told = [spec.name for spec in opening.prefix.tools]
+        names = [spec.name for spec in opening.prefix.tools]
     else:
-        guide = "\n".join(fragment.text for fragment in opening.prefix.system)
-        told = [name for name in known if f"- {name} " in guide] or list(known)
-    return {name: known[name] for name in told if name in known}
+        names = [name for name in known if name in opening.tool_names] or list(known)
+    return {name: known[name] for name in names if name in known}

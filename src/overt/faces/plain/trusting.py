@@ -52,7 +52,7 @@ def told(question: Question, ink: Ink) -> list[str]:
         lines.append(visible(question.warning))
     if question.changed:
         lines.append(say("trust.changed", files=listed(question.changed)))
-    if question.before == "yes, without a record":
+    if question.before == "unrecorded":
         lines.append(say("trust.no_record"))
     lines.append(say("trust.holds") if question.papers else say("trust.empty"))
     for paper in question.papers:

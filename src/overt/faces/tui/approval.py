@@ -370,10 +370,8 @@ def _told(view: View) -> str:
 
 
 def _missing(view: View) -> int:
-    """How many lines of a change are too many to be shown at all."""
-    files = view.files if isinstance(view, Diffs) else ()
-    found = (re.search(r"^\\ (\d+) more lines not shown\n\Z", file.diff, re.MULTILINE) for file in files)
-    return sum(int(each[1]) for each in found if each)
+    """Return how many lines of a change are too many to be shown at all."""
+    return sum(file.hidden for file in view.files) if isinstance(view, Diffs) else 0
 
 
 def _line(text: str) -> str:

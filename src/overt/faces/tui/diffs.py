@@ -88,7 +88,7 @@ def _read(diff: str) -> list[Line]:
 class _Drawing:
     def __init__(self, file: FileDiff, lines: list[Line], columns: int, show: Callable[[str], str]) -> None:
         self._lines, self._show = lines, show
-        self._path, self._created = file.path, file.change == "created"
+        self._path, self._created, self._hidden = file.path, file.change == "created", file.hidden
         self._digits = len(str(max((max(line.old, line.new) for line in lines), default=0)))
         self._both = columns >= NARROW and file.change == "updated"
         self._gutter = self._digits * (2 if self._both else 1) + (4 if self._both else 3)
@@ -100,7 +100,7 @@ class _Drawing:
         if line.sign == "@":
             return [(Span(" " * (self._gutter - 2) + "⋮", "hunk"),)]
         if line.sign == "\\":
-            return [(Span(" " * self._gutter + _remark(line.text), "muted"),)]
+            return [(Span(" " * self._gutter + _remark(line.text, self._hidden), "muted"),)]
         style = {"+": "add", "-": "remove"}.get(line.sign, "")
         spans = self._marked.get(number) or self._plain(number, line, style)
         first: Row = (Span(self._numbers(line), "lineno"), Span(line.sign + " ", style))
@@ -216,8 +216,7 @@ def _blanks(text: str) -> str:
     return "".join({" ": "·", "\t": "→"}.get(char) or exact(char) for char in text)
 
 
-def _remark(text: str) -> str:
+def _remark(text: str, hidden: int) -> str:
     if text + "\n" == NO_NEWLINE:
         return say("tui.diff.no_newline")
-    found = re.match(r"\\ (\d+) more lines", text)
-    return say("tui.diff.more", lines=found[1]) if found else visible(text)
+    return say("tui.diff.more", lines=hidden) if hidden else visible(text)

@@ -49,7 +49,7 @@ class TrustPanel:
         if question.changed:
             files = _line(cut_line(", ".join(question.changed), LONGEST))
             made += _told(say("trust.changed", files=files), "warn", columns)
-        if question.before == "yes, without a record":
+        if question.before == "unrecorded":
             made += _told(say("trust.no_record"), "", columns)
         made += _told(say("trust.holds" if question.papers else "trust.empty"), "", columns)
         for paper in question.papers:
