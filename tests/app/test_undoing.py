@@ -1,6 +1,7 @@
 """Undo through the one API: what is put back, what is refused, what the record and the model learn of it."""
 
 import asyncio
+import json
 import os
 import threading
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from tests.journeys.journey_kit import call, calls, messages
 from tests.world.keeping_kit import whole
 
 from overt.app.options import Options
+from overt.app.queries import standing_entries
 from overt.app.session import follow
 from overt.app.slash import slash
 from overt.core.errors import OvertError
@@ -199,6 +201,10 @@ def test_the_parts_of_a_rewind_are_apart(opened: Opener, work: Path) -> None:
             said = [message["content"] for message in messages(server) if message["role"] == "user"]
             assert (said[0], len(said), said[-1]) == ("one", 3, "three")
             assert said[1].startswith("[overt] The user put files back. These are gone again: b.")
+            lines = [json.loads(line) for line in Path(conversation.path).read_text().splitlines()]
+            assert [line["data"]["turn"] for line in lines if line["type"] == "reset"] == [2]
+            shown = standing_entries(conversation.path)
+            assert {entry.turn for entry in shown if isinstance(entry.data, ToolStarted)} == {1}
 
     run(main)
 

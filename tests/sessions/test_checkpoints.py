@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from overt.core.events import Event, Restored, SnapshotTaken, ToolStarted, TreeTaken, UserSpoke
 from overt.core.fragments import USER, Origin
 from overt.core.messages import Call, said
@@ -67,6 +69,13 @@ def test_changes_belong_to_the_turn_in_which_their_call_began() -> None:
         return (change(before, None, A), change(after, A, None))
 
     assert list(found.turns[1].changes(trees)) == [change("x", None, A), change("y", A, None)]
+
+
+def test_a_file_whose_content_was_not_kept_is_named() -> None:
+    unkept = replace(edit("a (b)", A, B), uncovered="the disk is full")
+    found = checkpoints(entries((1, unkept), (1, edit("a", A, B))))
+    (turned,) = found.turns
+    assert (turned.uncovered, turned.unstored) == (("a (b) (the disk is full)",), frozenset({"a (b)"}))
 
 
 def test_a_turn_that_only_changed_uncovered_files_can_be_undone_so_that_they_are_named() -> None:
