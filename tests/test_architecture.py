@@ -200,8 +200,6 @@ READS_OWN_TEXTS = {
     ],
     # The file of the self-test is expected to be as it was written.
     "world/sandbox/_stage.py": ["_text(path) == CONTENT"],
-    # The reason stands in a table of protected names, and this is the constant of that table.
-    "world/_protect.py": ["reason == GIT"],
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.lib.protected import AT_HOME, EVERYWHERE, GIT, OWN, START, folded, protected_name
+from overt.lib.protected import AT_HOME, EVERYWHERE, Protection, folded, protected_name
 
 INVISIBLE = [0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF, 0x00AD, 0x2060]
 
@@ -52,8 +52,8 @@ DISGUISES = [
 
 @pytest.mark.parametrize("path", DISGUISES)
 def test_git_is_known_in_every_disguise(path: str) -> None:
-    assert protected_name(path) == GIT
-    assert protected_name(path, home="elsewhere") == GIT
+    assert protected_name(path) is Protection.GIT
+    assert protected_name(path, home="elsewhere") is Protection.GIT
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_git_is_known_in_every_disguise(path: str) -> None:
     ],
 )
 def test_our_own_configuration_is_known_in_every_disguise(path: str) -> None:
-    assert protected_name(path, home="elsewhere") == OWN
+    assert protected_name(path, home="elsewhere") is Protection.OWN
 
 
 @pytest.mark.parametrize(
@@ -114,27 +114,27 @@ def test_our_own_configuration_is_known_in_every_disguise(path: str) -> None:
     ],
 )
 def test_ordinary_names_are_not_protected(path: str) -> None:
-    assert [protected_name(path, home=home) for home in ("anywhere", "here", "elsewhere")] == ["", "", ""]
+    assert [protected_name(path, home=home) for home in ("anywhere", "here", "elsewhere")] == [None, None, None]
 
 
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        (".bashrc", START),
-        (".BASHRC", START),
-        (".bash_profile", START),
-        ("BASH_P~1", START),
-        (".zshenv", START),
-        (".profile", START),
-        (".config/fish/config.fish", START),
-        (".Config/./fish/conf.d/x.fish", START),
-        (".config/x/../fish/config.fish", START),
-        ("CONFIG~1/systemd/user/x.service", START),
-        ("CONFIG~1/AUTOST~1/x.desktop", START),
+        (".bashrc", Protection.SHELL),
+        (".BASHRC", Protection.SHELL),
+        (".bash_profile", Protection.SHELL),
+        ("BASH_P~1", Protection.SHELL),
+        (".zshenv", Protection.SHELL),
+        (".profile", Protection.SHELL),
+        (".config/fish/config.fish", Protection.SHELL),
+        (".Config/./fish/conf.d/x.fish", Protection.SHELL),
+        (".config/x/../fish/config.fish", Protection.SHELL),
+        ("CONFIG~1/systemd/user/x.service", Protection.SHELL),
+        ("CONFIG~1/AUTOST~1/x.desktop", Protection.SHELL),
         (".gitconfig", "git's settings"),
         (".config/git/config", "git's settings"),
         (".ssh/authorized_keys", "ssh keys and settings"),
-        (".config/overt/trust.json", OWN),
+        (".config/overt/trust.json", Protection.OWN),
         (".local/share/overt/sessions/x", "Overt's records"),
     ],
 )
@@ -143,8 +143,8 @@ def test_start_files_count_in_the_home_folder_or_where_that_is_unknown(path: str
     assert protected_name(path) == reason
     assert protected_name(f"~/{path}") == reason
     assert protected_name(f"/home/somebody/{path}") == reason
-    assert protected_name(path, home="elsewhere") == ""
-    assert protected_name(f"dotfiles/{path}", home="here") == ""
+    assert protected_name(path, home="elsewhere") is None
+    assert protected_name(f"dotfiles/{path}", home="here") is None
 
 
 def test_every_name_of_the_tables_is_found_by_its_own_short_name_and_case() -> None:

@@ -7,40 +7,52 @@ protected when any of them would; on a stricter file system that refuses a few n
 
 import re
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Literal
 
 Home = Literal["here", "elsewhere", "anywhere"]
 
-GIT = "git's own files"
-OWN = "Overt's configuration"
-START = "shell start file"
 
-EVERYWHERE: dict[str, str] = {
-    ".git": GIT,
-    ".overt": OWN,
-    "overt.toml": OWN,
-    "overt.json": OWN,
-    "overt.jsonc": OWN,
-    ".envrc": "direnv start file",
+class Protection(StrEnum):
+    """Why a path is protected, in words."""
+
+    GIT = "git's own files"
+    OWN = "Overt's configuration"
+    OWN_FILES = "Overt's own files"
+    RECORDS = "Overt's records"
+    SHELL = "shell start file"
+    DIRENV = "direnv start file"
+    GIT_SETTINGS = "git's settings"
+    GIT_TARGET = "git runs or obeys it"
+    SSH = "ssh keys and settings"
+
+
+EVERYWHERE: dict[str, Protection] = {
+    ".git": Protection.GIT,
+    ".overt": Protection.OWN,
+    "overt.toml": Protection.OWN,
+    "overt.json": Protection.OWN,
+    "overt.jsonc": Protection.OWN,
+    ".envrc": Protection.DIRENV,
 }
 """As any component of a path: what lies below a protected folder is protected with it."""
 
-AT_HOME: dict[tuple[str, ...], str] = {
+AT_HOME: dict[tuple[str, ...], Protection] = {
     **{
-        (name,): START
+        (name,): Protection.SHELL
         for name in """.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile
         .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xinitrc .xsession .xsessionrc
         .pam_environment""".split()
     },
-    (".config", "fish"): START,
-    (".config", "autostart"): START,
-    (".config", "environment.d"): START,
-    (".config", "systemd"): START,
-    (".gitconfig",): "git's settings",
-    (".config", "git"): "git's settings",
-    (".ssh",): "ssh keys and settings",
-    (".config", "overt"): OWN,
-    (".local", "share", "overt"): "Overt's records",
+    (".config", "fish"): Protection.SHELL,
+    (".config", "autostart"): Protection.SHELL,
+    (".config", "environment.d"): Protection.SHELL,
+    (".config", "systemd"): Protection.SHELL,
+    (".gitconfig",): Protection.GIT_SETTINGS,
+    (".config", "git"): Protection.GIT_SETTINGS,
+    (".ssh",): Protection.SSH,
+    (".config", "overt"): Protection.OWN,
+    (".local", "share", "overt"): Protection.RECORDS,
 }
 """Counted from the home folder."""
 
@@ -61,8 +73,8 @@ def folded(path: str) -> str:
     return unicodedata.normalize("NFKC", compatible)
 
 
-def protected_name(path: str, *, home: Home = "anywhere") -> str:
-    """Why a path is protected, or an empty string.
+def protected_name(path: str, *, home: Home = "anywhere") -> Protection | None:
+    """Return why a path is protected, or None.
 
     `home` says how to take names that count in the home folder only: the path is relative to it (`here`), does
     not lie in it (`elsewhere`), or may lie in it wherever that is (`anywhere`).
@@ -72,16 +84,16 @@ def protected_name(path: str, *, home: Home = "anywhere") -> str:
     for name in names:
         if reason := EVERYWHERE.get(name):
             return reason
-    return "" if home == "elsewhere" else _at_home(_resolved(names), anywhere=home == "anywhere")
+    return None if home == "elsewhere" else _at_home(_resolved(names), anywhere=home == "anywhere")
 
 
-def _at_home(names: Sequence[str], *, anywhere: bool) -> str:
+def _at_home(names: Sequence[str], *, anywhere: bool) -> Protection | None:
     for start, name in enumerate(names if anywhere else names[:1]):
         if name.startswith("."):
             for length in (1, 2, 3):
                 if reason := AT_HOME.get(tuple(names[start : start + length])):
                     return reason
-    return ""
+    return None
 
 
 def _resolved(names: Sequence[str]) -> list[str]:

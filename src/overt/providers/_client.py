@@ -111,7 +111,7 @@ class Client:
         except (OSError, UnicodeError) as error:
             raise unreachable(self._address, error) from None
         if pipe is None:
-            raise stalled(self._address, within, waiting_for="a connection")
+            raise stalled(self._address, within, waiting_for="connection")
         return pipe
 
     async def _ask(self, pipe: Pipe, message: tuple[bytes, ...], within: float) -> "Response | None":

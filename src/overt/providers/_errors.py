@@ -70,7 +70,7 @@ def unreachable(address: Address, reason: OSError | UnicodeError | str) -> Provi
 
 def stalled(address: Address, seconds: float, *, waiting_for: str) -> ProviderError:
     return ProviderError(
-        f"{address.authority} sent no {waiting_for.removeprefix('a ')} within {seconds:g} s. "
+        f"{address.authority} sent no {waiting_for} within {seconds:g} s. "
         "Try again, or raise `timeouts` of this provider if the model is slow.",
         kind="stalled",
         retryable=True,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from overt.core.effects import WRITING, Effect
 from overt.core.ports import Looked, SandboxState
 from overt.core.settings import Action, Mode, Rule
-from overt.lib.protected import protected_name
+from overt.lib.protected import Protection, protected_name
 from overt.safety.command import read_command
 from overt.safety.reach import FinalCause, Reach, judge_reach
 from overt.safety.rules import Subject, matching, normal, opens, operands
@@ -193,7 +193,7 @@ def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
     return Verdict(action=action, rule=facts.mode, origin="mode", by="mode", why=why)
 
 
-def _protected(path: str) -> str:
+def _protected(path: str) -> Protection | None:
     """Start files of a home count only there, which `world` knows."""
     return protected_name(path, home="elsewhere")
 

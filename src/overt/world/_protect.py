@@ -4,14 +4,14 @@ import os
 import stat
 
 from overt.core.errors import ToolError
-from overt.lib.protected import EVERYWHERE, GIT, folded, protected_name
+from overt.lib.protected import EVERYWHERE, Protection, folded, protected_name
 from overt.world._contain import Spot, Workspace, lies_below
 from overt.world.sandbox.guards import targets_in_work_tree
 
 
 def require_unprotected(workspace: Workspace, spot: Spot) -> None:
     reason = protection(workspace, spot)
-    if reason == GIT:
+    if reason is Protection.GIT:
         raise ToolError(
             f"{spot.path} belongs to git's own data, which file tools never change; use git commands through bash.",
             code="protected",
@@ -23,7 +23,7 @@ def require_unprotected(workspace: Workspace, spot: Spot) -> None:
         )
 
 
-def protection(workspace: Workspace, spot: Spot) -> str:
+def protection(workspace: Workspace, spot: Spot) -> Protection | None:
     """Why a place is protected: by its real path, by a name on the way to it, or by what a protected link means.
 
     The names above the workspace do not count, since a person opened that very folder.
@@ -34,31 +34,31 @@ def protection(workspace: Workspace, spot: Spot) -> str:
     return reason or _meant_elsewhere(workspace, whole) or _obeyed_by_git(workspace, whole)
 
 
-def _below_home(workspace: Workspace, whole: str) -> str:
+def _below_home(workspace: Workspace, whole: str) -> Protection | None:
     below = lies_below(folded(whole), folded(workspace.home)) if workspace.home else None
-    return protected_name(below, home="here") if below else ""
+    return protected_name(below, home="here") if below else None
 
 
-def _own(workspace: Workspace, whole: str) -> str:
+def _own(workspace: Workspace, whole: str) -> Protection | None:
     inside = any(lies_below(folded(whole), folded(folder)) is not None for folder in workspace.own)
-    return "Overt's own files" if inside else ""
+    return Protection.OWN_FILES if inside else None
 
 
-def _meant_elsewhere(workspace: Workspace, whole: str) -> str:
+def _meant_elsewhere(workspace: Workspace, whole: str) -> Protection | None:
     """A protected name may be a link, and `.git` a file that names a folder: then that is what programs read."""
     for name, reason in EVERYWHERE.items():
         place = os.path.join(workspace.root, name)
         target = os.path.realpath(place) if os.path.islink(place) else _git_folder(place) if name == ".git" else ""
         if target and lies_below(whole, target) is not None:
             return reason
-    return ""
+    return None
 
 
-def _obeyed_by_git(workspace: Workspace, whole: str) -> str:
+def _obeyed_by_git(workspace: Workspace, whole: str) -> Protection | None:
     """The repository's settings can name hooks and further settings that lie in the work tree."""
     targets = targets_in_work_tree(os.path.join(workspace.root, ".git"), (workspace.root,))
     inside = any(lies_below(folded(whole), folded(os.path.realpath(target))) is not None for target in targets)
-    return "git runs or obeys it" if inside else ""
+    return Protection.GIT_TARGET if inside else None
 
 
 def _git_folder(place: str) -> str:

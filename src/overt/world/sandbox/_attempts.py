@@ -1,7 +1,8 @@
 """Runs inside a box and tries to get out of it, harmlessly; only the standard library is at hand.
 
-Started by its path with what it needs to know as JSON. Each line it prints is `[wall, attempt, outcome]`, the
-outcome being `done`, `refused ERRNO` or `unmade REASON`; `selftest.py` compares that with what was seen outside.
+Started by its path with what it needs to know as JSON. Each line it prints is `[wall, attempt, outcome, note]`:
+`done`, `refused` with the name of the error, or `unmade` with a reason. `selftest.py` compares that with what was seen
+outside.
 """
 
 import ctypes
@@ -261,18 +262,18 @@ def attempts_beyond_files(told: Told) -> Iterator[tuple[str, str, Try]]:
     yield "privileges", "press a system key", lambda: open_for_writing("/proc/sysrq-trigger")
 
 
-def outcome(attempt: Try) -> str:
+def outcome(attempt: Try) -> tuple[str, str]:
     try:
         attempt()
     except OSError as error:
         name = errno.errorcode.get(error.errno or 0, "ETIMEDOUT" if isinstance(error, TimeoutError) else "")
-        return f"refused {name}" if name in REFUSALS else f"unmade {error}"
+        return ("refused", name) if name in REFUSALS else ("unmade", str(error))
     except (ValueError, ctypes.ArgumentError, AttributeError, struct.error) as error:
-        return f"unmade {type(error).__name__}: {error}"
-    return "done"
+        return "unmade", f"{type(error).__name__}: {error}"
+    return "done", ""
 
 
-def forks(count: int) -> str:
+def forks(count: int) -> tuple[str, str]:
     """At most so many children that wait for us; what stopped it."""
     reader, writer = os.pipe()
     made: list[int] = []
@@ -285,12 +286,12 @@ def forks(count: int) -> str:
                 os._exit(0)
             made.append(pid)
     except OSError as error:
-        return f"refused {errno.errorcode[error.errno or 0]}"
+        return "refused", errno.errorcode[error.errno or 0]
     finally:
         os.close(writer)
         for pid in made:
             os.waitpid(pid, 0)
-    return "done"
+    return "done", ""
 
 
 def detach(mark: str, *, orphan: bool) -> None:
@@ -323,14 +324,14 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     match told:
         case {"forks": count}:
-            print(json.dumps(["limit", "start many processes", forks(count)]))
+            print(json.dumps(["limit", "start many processes", *forks(count)]))
         case {"mark": mark, "orphan": orphan}:
             detach(mark, orphan=orphan)
             time.sleep(0.2)
-            print(json.dumps(["lifetime", mark, "done"]))
+            print(json.dumps(["lifetime", mark, "done", ""]))
         case _:
             for wall, name, attempt in all_attempts(told):
-                print(json.dumps([wall, name, outcome(attempt)]), flush=True)
+                print(json.dumps([wall, name, *outcome(attempt)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ async def _outlived(mark: str, *, orphan: bool) -> Sequence[str]:
         except ProcessLookupError:
             pass  # it went by itself after all
     name = "outlive it by killing its keepers" if orphan else "outlive it by detaching"
-    return ("lifetime", name, "done" if left else "refused ESRCH")
+    return ("lifetime", name, "done", "") if left else ("lifetime", name, "refused", "ESRCH")
 
 
 async def _try_limit(
@@ -147,7 +147,7 @@ class _Inside:
                 self._children.append(child)
                 return await self._reports(child, wall, until_end=not linger)
         except (ToolError, TimeoutError) as error:
-            return [(wall, "start a program", f"unmade {error}")]
+            return [(wall, "start a program", "unmade", str(error))]
 
     async def _reports(self, child: Child, wall: str, *, until_end: bool) -> list[Sequence[str]]:
         """What lingers is not waited for: its one line is enough, or the end of its keeper."""
@@ -160,7 +160,7 @@ class _Inside:
         data += _available(child.output)
         reports = [row for line in data.splitlines() if (row := _row(line))]
         if not reports and until_end:
-            reports = [(wall, "start a program", f"unmade {data[-200:].decode('utf-8', 'replace')}")]
+            reports = [(wall, "start a program", "unmade", data[-200:].decode("utf-8", "replace"))]
         return reports
 
     def close(self) -> None:
@@ -183,16 +183,15 @@ def _row(line: bytes) -> Sequence[str] | None:
         row = json.loads(line)
     except ValueError:
         return None  # what an interpreter says when it fails
-    return row if isinstance(row, list) and len(row) == 3 and all(isinstance(word, str) for word in row) else None
+    return row if isinstance(row, list) and len(row) == 4 and all(isinstance(word, str) for word in row) else None
 
 
 def _judged(report: Sequence[str], noticed: Mapping[tuple[str, str], bool]) -> Attempt:
-    wall, name, outcome = report
-    word, _, note = outcome.partition(" ")
-    through = noticed.get((wall, name), word == "done")
+    wall, name, outcome, note = report
+    through = noticed.get((wall, name), outcome == "done")
     if wall in ("allowed", "loopback"):
-        through = word == "done"
-    elif word == "unmade":
+        through = outcome == "done"
+    elif outcome == "unmade":
         through, note = True, f"could not be tried: {note}"
     return Attempt(wall=wall, name=name, through=through, note=note)
 
