@@ -38,6 +38,11 @@ def say(key: str, **values: object) -> str:
     return text.format(**values) if values else text
 
 
+def say_columns(key: str) -> list[str]:
+    """Return the texts of a key that stands for several, as the heads of a table."""
+    return say(key).split("|")
+
+
 def _further_table(language: Language, *, tui: bool) -> dict[str, str]:
     """Texts of the terminal chat, or those that are rarely needed."""
     match language, tui:

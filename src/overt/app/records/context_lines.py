@@ -7,7 +7,7 @@ from overt.app.records.context_view import Listed, View
 from overt.context.cache import Totals
 from overt.context.provenance import Span
 from overt.core.fragments import Origin
-from overt.lib.catalogue import say
+from overt.lib.catalogue import say, say_columns
 from overt.lib.text import visible, wide
 
 SHOWN_LATEST = 12
@@ -20,7 +20,7 @@ NARROWEST = 64
 
 def table(view: View, width: int, *, every: bool = True) -> list[str]:
     """One row for each fragment, tool and message; without `every`, older messages are told together."""
-    rows, heads = _rows(view, every=every), _heads("context.heads")
+    rows, heads = _rows(view, every=every), say_columns("context.heads")
     if width < NARROWEST:
         rows, heads = [[row[1], row[2], row[6] or row[5]] for row in rows], [heads[1], heads[2], heads[5]]
     elif width < NARROW:
@@ -49,7 +49,7 @@ def full(view: View) -> list[str]:
 
 def requests(rows: Sequence[Listed], found: Totals, width: int) -> list[str]:
     cells = [_request(row) for row in rows]
-    heads = _heads("context.list_heads")
+    heads = say_columns("context.list_heads")
     if width < NARROWEST:
         heads, *cells = ([row[0], row[1], row[3], row[6], row[7]] for row in (heads, *cells))
     right = (0, 2, 3) if width < NARROWEST else (0, 2, 3, 4, 5, 6)
@@ -137,10 +137,6 @@ def _heading(view: View) -> list[str]:
     else:
         first = say("context.next", model=f"{view.provider}/{view.model}", length=view.length)
     return [first, *(say("context.reset", cause=cause) for cause in view.resets)]
-
-
-def _heads(key: str) -> list[str]:
-    return say(key).split("|")
 
 
 def _rows(view: View, *, every: bool) -> list[list[str]]:

@@ -65,7 +65,7 @@ def _turn(turn: Turn) -> str:
     ended = ""
     if turn.ended:
         usage, failed = turn.ended.usage, turn.ended.reason != "done"
-        told = f"{turn.ended.reason}: {turn.ended.text}".removesuffix(": ") if failed else ""
+        told = ": ".join(filter(None, (turn.ended.reason, turn.ended.text))) if failed else ""
         spent = say("export.spent", steps=turn.ended.steps, input=f"{usage.input:,}", output=f"{usage.output:,}")
         kind = "end failed" if failed else "end"
         ended = f'<p class="{kind}">{_words(told)}{" · " if told else ""}{_words(spent)}</p>\n'

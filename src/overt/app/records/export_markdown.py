@@ -31,7 +31,7 @@ def _turn(turn: Turn) -> str:
     when = turn.started.replace("T", " ").replace("Z", " UTC")
     parts = [f"## {say('export.turn', turn=turn.turn)} · {when}", *(_message(each) for each in turn.messages)]
     if turn.ended and turn.ended.reason != "done":
-        parts.append(f"*[{turn.ended.reason}] {_plain(turn.ended.text)}*".replace(" *", "*"))
+        parts.append(f"*{' '.join(filter(None, (f'[{turn.ended.reason}]', _plain(turn.ended.text))))}*")
     return "\n\n".join(part for part in parts if part)
 
 

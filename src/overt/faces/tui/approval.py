@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
 from overt.core.ports import Answer
 from overt.core.views import Diffs, Plain, View
-from overt.faces.offers import always_words, network_lines, takes_session
+from overt.faces.offers import EDITS, always_words, network_lines, takes_session
 from overt.faces.tui import editor
 from overt.faces.tui.editor import Text
 from overt.faces.tui.keys import Key
@@ -125,8 +125,9 @@ class Approval:
 
     def _keys(self, room: int, *, always: str | None = None) -> list[Row]:
         asked = self.question
+        above = always is None and self._above(room)
         if always is None:
-            always = say("tui.ask.always_above") if self._above(room) else always_words(asked)
+            always = say("tui.ask.always_above") if above else always_words(asked)
         keys = [("y", say("tui.ask.once")), ("n", say("tui.ask.no")), ("Esc", say("tui.ask.esc"))]
         if asked.always:
             keys.insert(1, ("a", always))
@@ -137,7 +138,7 @@ class Approval:
             spans += [Span(" · ", "dim")] if spans else []
             spans += [Span(key, "key"), Span(f" {words}")]
         # A rule may hold what others wrote: then no row of it begins at the margin.
-        return wrap(spans, room, rest=(INDENT,) if "(" in always else None)
+        return wrap(spans, room, rest=(INDENT,) if asked.always != EDITS and not above else None)
 
     def _above(self, room: int) -> bool:
         """Whether the rule is too long for the panel: cut, it would not be the exact one."""

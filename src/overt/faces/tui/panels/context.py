@@ -7,7 +7,7 @@ from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.rows import BLANK, Row, Span
 from overt.faces.tui.words import count, size
-from overt.lib.catalogue import say
+from overt.lib.catalogue import say, say_columns
 
 BAR = 10
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -71,7 +71,7 @@ class ContextPanel:
     def _show(self, contents: Contents) -> None:
         self._contents = contents
         self._largest = max((piece.share for piece in contents.pieces), default=0.0)
-        heads = widths([say("tui.context.heads").split("|")], COLUMNS)
+        heads = widths([say_columns("tui.context.heads")], COLUMNS)
         wanted = widths(map(self._texts, contents.pieces), COLUMNS)
         self._widths = [max(pair) if pair[1] else 0 for pair in zip(heads, wanted, strict=True)]
         self._picker.set(self._sorted())
@@ -139,7 +139,7 @@ class ContextPanel:
         return say(key, **values) if found.summary else say(key, step=found.step, **values)
 
     def _head(self, room: int) -> Row:
-        names = say("tui.context.heads").split("|")
+        names = say_columns("tui.context.heads")
         return laid([Span(name, "muted") for name in names], self._widths, COLUMNS, room)
 
     def _lay(self, piece: Fragment, room: int) -> Row:

@@ -7,7 +7,7 @@ from overt.app.looked import Looked
 from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import Pager, Screenful, Wish, Wishes
 from overt.faces.tui.rows import BLANK, Row, Span, cut, padded, wrap
-from overt.lib.catalogue import say
+from overt.lib.catalogue import say, say_columns
 from overt.lib.cells import width
 
 WIDE = 110
@@ -60,7 +60,7 @@ def helped(columns: int) -> list[Row]:
 
 def _keys(columns: int) -> list[Row]:
     rows: list[Row] = []
-    told = {name: [say(f"tui.help.{key}").split("|", 1) for key in keys] for name, keys in KEYS.items()}
+    told = {name: [say_columns(f"tui.help.{key}") for key in keys] for name, keys in KEYS.items()}
     head = min(max(width(keys) for lines in told.values() for keys, _ in lines), max(columns // 3, 8))
     for name, lines in told.items():
         rows += [*([BLANK] if rows else []), (Span(say(f"tui.help.{name}"), "bold"),)]

@@ -10,7 +10,7 @@ from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.rows import Row, Span
 from overt.faces.tui.words import count
-from overt.lib.catalogue import say
+from overt.lib.catalogue import say, say_columns
 
 if TYPE_CHECKING:
     from overt.app.listing import ModelRow
@@ -47,7 +47,7 @@ class ModelsPanel:
         self._loading, self._current = False, value.current
         rows = sorted(value.listing.rows, key=lambda row: (not self._used(row), bool(row.wants)))
         self._said = shown(value.listing.problem)
-        heads = say("tui.models.heads").split("|")
+        heads = say_columns("tui.models.heads")
         self._widths = widths([heads, *map(self._texts, rows)], COLUMNS)
         self._picker.set(rows)
         return []
@@ -83,7 +83,7 @@ class ModelsPanel:
         )
 
     def _head(self, room: int) -> Row:
-        names = say("tui.models.heads").split("|")
+        names = say_columns("tui.models.heads")
         return laid([Span(name, "muted") for name in names], self._widths, COLUMNS, room)
 
     def _lay(self, row: "ModelRow", room: int) -> Row:
