@@ -190,8 +190,6 @@ def _is_blanket(handler: ast.ExceptHandler) -> bool:
 
 
 READS_OWN_TEXTS = {
-    # Sections of a summary are read by the next compaction.
-    "context/facts.py": ["re.compile('\\\\[overt: (\\\\d+) messages are left out here\\\\]')"],
     # Markup of models.
     "repair/veil.py": ["text.startswith(CERTAIN)", "text.startswith(OPENINGS)"],
     # A replay compares outputs wherever the rest of them was kept.

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from overt.core.events import Event, Noticed, PrefixReset, PrefixSet, Replied, ToolFinished, UserSpoke
+from overt.core.events import Compacted, Event, Noticed, PrefixReset, PrefixSet, Replied, ToolFinished, UserSpoke
 from overt.core.fragments import HARNESS, STEERED, USER, Fragment, Origin, own_origin
 from overt.core.history import INTERRUPTED
-from overt.core.messages import Message, Result, Text, own_message, said
+from overt.core.messages import Message, Result, SummaryFacts, Text, own_message, said
 from overt.core.requests import Prefix
 from overt.core.settings import Calls
 from overt.core.usage import Usage
@@ -88,6 +88,17 @@ def described(calls: Calls, text: str, *names: str) -> tuple[str, dict[str, Any]
     return "prefix", data | {"calls": calls}, event
 
 
+def summarised(*sections: str, facts: SummaryFacts | None) -> tuple[str, dict[str, Any], Compacted]:
+    texts = ("[overt] Summary of turn 1: …\n", *sections)
+    origin = Origin(kind="summary", where="turn 1")
+    summary = Message(role="user", parts=tuple(Text(text=text) for text in texts), origin=origin, facts=facts)
+    parts = [{"type": "text", "text": text} for text in texts]
+    message = {"role": "user", "parts": parts, "origin": {"kind": "summary", "where": "turn 1"}}
+    prompt = {"role": "user", "parts": [{"type": "text", "text": "go"}], "origin": {"kind": "user"}}
+    event = Compacted(cause="asked", start=0, end=9, summary=(said("go", origin=USER), summary))
+    return "compaction", {"cause": "asked", "start": 0, "end": 9, "summary": [prompt, message]}, event
+
+
 DOUBT = "[overt] Not believed: no file was changed."
 RULES = "[overt] Rules for the files below a/, from a/AGENTS.md; there they hold over the rules before:\nx"
 OLD_LIMIT = (
@@ -97,6 +108,21 @@ OLD_LIMIT = (
 JOB = "[overt] job-1 (make) ended with exit code 0 after 2 s; it printed nothing"
 SAME_CALL = "Refused: this is the same read call for the third time and its result will not change. Use the result."
 CASES: list[tuple[str, dict[str, Any], Event]] = [
+    summarised(
+        "\n# Pinned by the user, word for word\n> no\n",
+        "\n# What the user said, oldest first\n> [overt: 3 messages are left out here]\n\n> a: b\n>\n>  c\n\n> d\n",
+        "\n# Files touched\n- … and 2 before these\n- a: b.py: read, edited\n- c.py: shown with a prompt\n",
+        "\n# Commands run, oldest first\n- `ls: x`: exit code 2\n- `make`: ok, typed by the user\n",
+        "\n# Summary\n## Objective\nA parser.\n",
+        facts=SummaryFacts(
+            quotes=("a: b\n\n c", "d"),
+            left_out=3,
+            files={"a: b.py": ("read", "edited"), "c.py": ("shown with a prompt",)},
+            commands={"`ls: x`": "exit code 2", "`make`": "ok, typed by the user"},
+            written="## Objective\nA parser.",
+        ),
+    ),
+    summarised(facts=None),
     ("user", spoken(f"[overt] {NUDGE}", kind="harness"), UserSpoke(message=own_message(NUDGE, "nudge"))),
     ("user", spoken(f"[overt] {LIMIT}", kind="harness"), UserSpoke(message=own_message(LIMIT, "limit"))),
     ("user", spoken(OLD_LIMIT, kind="harness"), UserSpoke(message=said(OLD_LIMIT, origin=own_origin("limit")))),

@@ -11,13 +11,11 @@ from msgspec import Struct
 
 from overt.context.facts import (
     REMOVED,
-    WRITTEN,
     answered,
     arguments_of,
-    carried,
+    collect_facts,
     paths_of,
     scale,
-    section,
     sections,
 )
 from overt.core.foreign import our_tool
@@ -228,12 +226,10 @@ def replacement(
     opening = tuple(messages[at] for at in prompts[:1] if at in left)
     current = tuple(messages[at] for at in prompts[1:][-1:] if at in left)
     stays = (*messages[: span.start], *opening, *current, *messages[span.end :])
-    found = sections(gone, stays=stays, pins=history.pins, todos=history.todos, scale=scale(window))
-    told = written.strip() or carried(gone, WRITTEN)
-    parts = (_label(turns, len(gone), tokens, modelled=bool(written.strip())), *found)
-    if told:
-        parts = (*parts, section(WRITTEN, told))
-    summary = Message(role="user", parts=parts, origin=Origin(kind="summary", where=turns))
+    facts = collect_facts(gone, stays=stays, written=written.strip())
+    texts, facts = sections(facts, pins=history.pins, todos=history.todos, scale=scale(window))
+    parts = (_label(turns, len(gone), tokens, modelled=bool(written.strip())), *texts)
+    summary = Message(role="user", parts=parts, origin=Origin(kind="summary", where=turns), facts=facts)
     return (*opening, summary, *current)
 
 

@@ -1,17 +1,18 @@
 """What a compaction takes from the history itself, so that nothing of it depends on what a model writes.
 
-Each section is a text part of the summary message under a heading of its own. The next compaction reads them there
-again and goes on with them, so what the person said at the start outlives any number of compactions.
+Each section is a text part of the summary message under a heading of its own. The next compaction goes on with the
+facts of that message, so what the person said at the start outlives any number of compactions.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.core.codec import decode
 from overt.core.foreign import our_tool
-from overt.core.messages import Call, Message, Result, Text
+from overt.core.messages import Call, Message, Result, SummaryFacts, Text
 from overt.core.views import Todo
 
 PINNED = "Pinned by the user, word for word"
@@ -39,7 +40,6 @@ RULE = re.compile(
 """Words by which a line is taken for a rule: kept whole where the rest of a long prompt is cut."""
 RULES = 4
 """Of what a cut prompt keeps, so much more may be rules from its rest."""
-LEFT_OUT = re.compile(r"\[overt: (\d+) messages are left out here\]")
 COMMAND = 160
 TYPED = "!"
 """Where a command came from that the person typed; what it printed is the next message."""
@@ -65,40 +65,60 @@ def scale(window: int) -> Scale:
     )
 
 
+def collect_facts(gone: Sequence[Message], *, stays: Sequence[Message], written: str) -> SummaryFacts:
+    """Return all that a summary of what left can tell; `stays` are prompts that are kept as messages of their own.
+
+    Without `written` it goes on with what a model wrote for the summary before.
+    """
+    earlier = _earlier_facts(gone)
+    return SummaryFacts(
+        quotes=_said(earlier.quotes, gone, stays),
+        left_out=earlier.left_out,
+        files=_files(earlier.files, gone),
+        commands=_commands(earlier.commands, gone),
+        written=written or earlier.written,
+    )
+
+
+def _earlier_facts(gone: Sequence[Message]) -> SummaryFacts:
+    """Return what the summaries among the messages tell, as one."""
+    every = [message.facts for message in gone if message.facts]
+    return SummaryFacts(
+        quotes=tuple(quote for facts in every for quote in facts.quotes),
+        left_out=sum(facts.left_out for facts in every),
+        files={path: done for facts in every for path, done in facts.files.items()},
+        commands={command: state for facts in every for command, state in facts.commands.items()},
+        written=next((facts.written for facts in reversed(every) if facts.written), ""),
+    )
+
+
 def sections(
-    gone: Sequence[Message], *, stays: Sequence[Message], pins: Sequence[str], todos: Sequence[Todo], scale: Scale
-) -> tuple[Text, ...]:
-    """The sections of what left; `stays` are prompts that are kept as messages of their own."""
+    facts: SummaryFacts, *, pins: Sequence[str], todos: Sequence[Todo], scale: Scale
+) -> tuple[tuple[Text, ...], SummaryFacts]:
+    """Return the sections of a summary, and the facts that they have room for."""
+    quotes = _fitting(_shortened(facts.quotes, scale), scale.quotes)
+    facts = replace(facts, quotes=quotes, left_out=facts.left_out + len(facts.quotes) - len(quotes))
     body = {
         PINNED: "\n\n".join(map(_quote, pins)),
-        SAID: _quotes(*_said(gone, stays), scale),
-        FILES: _listed(_files(gone), scale.files),
-        RAN: _listed(_commands(gone), scale.commands),
+        SAID: _quotes(facts),
+        FILES: _listed({path: ", ".join(done) for path, done in facts.files.items()}, scale.files),
+        RAN: _listed(facts.commands, scale.commands),
         TODOS: "\n".join(f"- {BOXES[item.status]} {item.content}" for item in todos),
+        WRITTEN: facts.written,
     }
-    return tuple(section(heading, text) for heading, text in body.items() if text)
-
-
-def section(heading: str, text: str) -> Text:
-    return Text(text=f"\n# {heading}\n{text}\n")
-
-
-def carried(gone: Sequence[Message], heading: str) -> str:
-    """What a section held in the summary that left, the last one where there were several."""
-    opening, found = f"\n# {heading}\n", ""
-    for message in gone:
-        for part in message.parts if message.origin.kind == "summary" else ():
-            if isinstance(part, Text) and part.text.startswith(opening):
-                found = part.text[len(opening) :].rstrip("\n")
-    return found
+    shown = replace(
+        facts,
+        files=dict(list(facts.files.items())[-scale.files :]),
+        commands=dict(list(facts.commands.items())[-scale.commands :]),
+    )
+    return tuple(Text(text=f"\n# {heading}\n{text}\n") for heading, text in body.items() if text), shown
 
 
 # ── what was said ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _said(gone: Sequence[Message], stays: Sequence[Message]) -> tuple[list[str], int]:
-    """What the person said, each once, and how many of it an earlier summary had left out."""
-    earlier = [_unquoted(block) for block in carried(gone, SAID).split("\n\n") if block]
+def _said(earlier: Iterable[str], gone: Sequence[Message], stays: Sequence[Message]) -> tuple[str, ...]:
+    """What the person said, each once."""
     kept = {message.text() for message in stays if message.origin.kind == "user"}
     fresh = [
         text
@@ -107,23 +127,25 @@ def _said(gone: Sequence[Message], stays: Sequence[Message]) -> tuple[list[str],
         if message.role == "tool"
         or (message.role == "user" and message.origin.kind == "user" and message.origin.where != TYPED)
     ]
-    marks = [int(found[1]) for text in earlier if (found := LEFT_OUT.fullmatch(text))]
-    said = (text for text in dict.fromkeys((*earlier, *fresh)) if text.strip() and not LEFT_OUT.fullmatch(text))
-    return [text for text in said if text not in kept], sum(marks)
+    return tuple(text for text in dict.fromkeys((*earlier, *fresh)) if text.strip() and text not in kept)
 
 
-def _quotes(texts: list[str], missing: int, scale: Scale) -> str:
-    """Word for word where that fits, else the long ones cut, else what states no rule left out, the oldest first."""
-    if _size(texts) > scale.quotes or any(len(text) > scale.quote for text in texts):
-        most = min(scale.quote, max(80, scale.quotes // len(texts)))
-        texts = [_cut(text, most) for text in texts]
-    kept = _fitting(texts, scale.quotes)
-    missing += len(texts) - len(kept)
-    blocks = [_quote(text) for text in kept]
-    return "\n\n".join([f"> [overt: {missing} messages are left out here]", *blocks] if missing else blocks)
+def _quotes(facts: SummaryFacts) -> str:
+    blocks = [_quote(text) for text in facts.quotes]
+    missing = [f"> [overt: {facts.left_out} messages are left out here]"] if facts.left_out else []
+    return "\n\n".join([*missing, *blocks])
 
 
-def _fitting(texts: list[str], room: int) -> list[str]:
+def _shortened(texts: Sequence[str], scale: Scale) -> Sequence[str]:
+    """Word for word where that fits, else the long ones cut."""
+    if _size(texts) <= scale.quotes and all(len(text) <= scale.quote for text in texts):
+        return texts
+    most = min(scale.quote, max(80, scale.quotes // len(texts)))
+    return [_cut(text, most) for text in texts]
+
+
+def _fitting(texts: Sequence[str], room: int) -> tuple[str, ...]:
+    """Leave out what states no rule, the oldest first, until the rest fits."""
     newest = range(len(texts) - 1, -1, -1)
     chosen: set[int] = set()
     for at in sorted(newest, key=lambda at: RULE.search(texts[at]) is None):
@@ -131,7 +153,7 @@ def _fitting(texts: list[str], room: int) -> list[str]:
         if size <= room:
             chosen.add(at)
             room -= size
-    return [text for at, text in enumerate(texts) if at in chosen]
+    return tuple(text for at, text in enumerate(texts) if at in chosen)
 
 
 def _size(texts: Iterable[str]) -> int:
@@ -159,20 +181,12 @@ def _quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n"))
 
 
-def _unquoted(block: str) -> str:
-    return "\n".join(line.removeprefix(">").removeprefix(" ") for line in block.split("\n"))
-
-
 # ── what was done ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _files(gone: Sequence[Message]) -> dict[str, str]:
+def _files(earlier: dict[str, tuple[str, ...]], gone: Sequence[Message]) -> dict[str, tuple[str, ...]]:
     """Path → what was done with it, in the order in which each was touched last."""
-    found: dict[str, list[str]] = {}
-    for line in carried(gone, FILES).split("\n"):
-        path, colon, done = line.removeprefix("- ").rpartition(": ")
-        if colon:
-            found[path] = done.split(", ")
+    found = dict(earlier)
     for message in gone:
         if message.origin.kind == "file" and message.role == "user" and message.origin.where:
             _note(found, message.origin.where, "shown with a prompt")
@@ -181,21 +195,17 @@ def _files(gone: Sequence[Message]) -> dict[str, str]:
             continue
         for path in paths_of(call):
             _note(found, path, verb)
-    return {path: ", ".join(done) for path, done in found.items()}
+    return found
 
 
-def _note(found: dict[str, list[str]], path: str, verb: str) -> None:
-    done = found.pop(path, [])
-    found[path] = done if verb in done else [*done, verb]
+def _note(found: dict[str, tuple[str, ...]], path: str, verb: str) -> None:
+    done = found.pop(path, ())
+    found[path] = done if verb in done else (*done, verb)
 
 
-def _commands(gone: Sequence[Message]) -> dict[str, str]:
+def _commands(earlier: dict[str, str], gone: Sequence[Message]) -> dict[str, str]:
     """Command → how it ended the last time."""
-    found: dict[str, str] = {}
-    for line in carried(gone, RAN).split("\n"):
-        command, colon, state = line.removeprefix("- ").rpartition(": ")
-        if colon:
-            found[command] = state
+    found = dict(earlier)
     for at, message in enumerate(gone):
         if message.origin.kind == "user" and message.origin.where == TYPED:
             ended = gone[at + 1].origin.detail if at + 1 < len(gone) else ""

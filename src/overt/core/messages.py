@@ -68,10 +68,27 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="result"
 Part = Text | Image | Document | Reasoning | Call | Result
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class SummaryFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a summary tells in its text, for the next summary to go on with.
+
+    `quotes` are what the user said, without `left_out` messages; `files` what was done with each, `commands` how each
+    ended, both with the latest last; `written` is the text of the model.
+    """
+
+    quotes: tuple[str, ...] = ()
+    left_out: int = 0
+    files: dict[str, tuple[str, ...]] = {}
+    commands: dict[str, str] = {}
+    written: str = ""
+
+
+class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`facts` are those of a summary that stands in the place of other messages."""
+
     role: Role
     parts: tuple[Part, ...]
     origin: Origin
+    facts: SummaryFacts | None = None
 
     def text(self) -> str:
         """The plain text of the message, without reasoning, calls or results."""

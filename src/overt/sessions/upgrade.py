@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from overt.core.events import Event, Noticed, PrefixReset, PrefixSet, Replied, ToolFinished, UserSpoke
-from overt.core.messages import Result
+from overt.core.events import Compacted, Event, Noticed, PrefixReset, PrefixSet, Replied, ToolFinished, UserSpoke
+from overt.core.messages import Message, Result, SummaryFacts, Text
 from overt.core.views import Diffs, Failure, FileDiff, Output
 
 LABEL = "[overt] "
@@ -29,6 +29,13 @@ REPEATED = "[overt] Refused: this is the same "
 SHORTENED = " more lines not shown\n"
 DESCRIBED_TOOL = r"- (\w+) "
 REWOUND = "rewind to before turn "
+QUOTES, FILES, COMMANDS, WRITTEN = (
+    f"\n# {heading}\n"
+    for heading in ("What the user said, oldest first", "Files touched", "Commands run, oldest first", "Summary")
+)
+"""How sections of a summary begin."""
+LEFT_OUT = r"> \[overt: (\d+) messages are left out here\]"
+LISTED = r"- (.*): (.*)"
 ENDED = r"\[(exit code -?\d+|timed out[^\]\n]*)\]"
 WAITING = (
     r"No answer for \d+ s, still waiting \(Ctrl-C stops\)\."
@@ -125,6 +132,31 @@ def _reset(event: PrefixReset) -> PrefixReset:
     return replace(event, turn=int(number)) if rewound else event
 
 
+def _compacted(event: Compacted) -> Compacted:
+    messages = tuple(map(_with_facts, event.summary))
+    return event if messages == event.summary else replace(event, summary=messages)
+
+
+def _with_facts(message: Message) -> Message:
+    if message.origin.kind != "summary" or message.facts:
+        return message
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    quotes, files, commands, written = (
+        next((text.removeprefix(start).rstrip("\n") for text in texts if text.startswith(start)), "")
+        for start in (QUOTES, FILES, COMMANDS, WRITTEN)
+    )
+    blocks = [block for block in quotes.split("\n\n") if block]
+    left_out = re.fullmatch(LEFT_OUT, blocks[0]) if blocks else None
+    facts = SummaryFacts(
+        quotes=tuple(re.sub("^> ?", "", block, flags=re.MULTILINE) for block in blocks[1 if left_out else 0 :]),
+        left_out=int(left_out[1]) if left_out else 0,
+        files={path: tuple(done.split(", ")) for path, done in re.findall(LISTED, files)},
+        commands=dict(re.findall(LISTED, commands)),
+        written=written,
+    )
+    return replace(message, facts=facts) if facts != SummaryFacts() else message
+
+
 def _noticed(event: Noticed) -> Noticed:
     return replace(event, kind="waiting") if not event.kind and re.fullmatch(WAITING, event.text) else event
 
@@ -139,6 +171,7 @@ UPGRADES: dict[type[Event], Callable[[Any], Event]] = {
     UserSpoke: _spoke,
     Replied: _replied,
     ToolFinished: _finished,
+    Compacted: _compacted,
     PrefixReset: _reset,
     Noticed: _noticed,
 }
