@@ -21,6 +21,15 @@ LABEL = {"overt.core.fragments": {"LABEL": ["[overt] "]}}
         'PATTERN = re.compile(r"\\[(exit code \\d+)\\]")',
         'text.startswith(f"{name} is now: ")',
         'NUDGE = "Go on with " "the task"\ntext == NUDGE',
+        'STATES = frozenset({"was not found", "is empty"})\nstate in STATES',
+        'match text:\n    case "not found, nor anything like it":\n        pass',
+        '"" == why != say("undo.failed")',
+        'text.replace("old_string was", "old was")',
+        'text.count("messages are left out")',
+        'def f(text: str) -> bool:\n    words = say("undo.first")\n    return words in text',
+        'def f(rule: str) -> bool:\n    words = say("a") if rule else say("b")\n    return "(" in words',
+        'error.message.startswith("offline")',
+        '"offline" in problem.error.message',
     ],
 )
 def test_a_text_of_ours_that_is_read_back_is_found(source: str) -> None:
@@ -37,6 +46,9 @@ def test_a_text_of_ours_that_is_read_back_is_found(source: str) -> None:
         'say("turn.waiting", seconds=3)',
         're.search(r"permission denied|read-only file system", output)',
         "count == 3",
+        'error.message.partition("\\n")',
+        '"Connection" in str(error)',
+        'def f() -> str:\n    words = say("a")\n    return words\ndef g(words: str) -> bool:\n    return "(" in words',
     ],
 )
 def test_values_and_formats_of_others_are_not(source: str) -> None:
