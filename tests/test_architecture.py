@@ -194,10 +194,6 @@ READS_OWN_TEXTS = {
     "lib/catalogue.py": ["say(key).split('|')"],
     # Markup of models.
     "repair/veil.py": ["text.startswith(CERTAIN)", "text.startswith(OPENINGS)"],
-    # A replay compares outputs wherever the rest of them was kept.
-    "world/command_output.py": [
-        "re.compile('(?:all of it is|its first and last 32 MB are) in /.+, for read and grep')",
-    ],
     # The file of the self-test is expected to be as it was written.
     "world/sandbox/_stage.py": ["_text(path) == CONTENT"],
 }

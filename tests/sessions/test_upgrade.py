@@ -53,13 +53,13 @@ def edited(change: Any) -> tuple[dict[str, Any], Diffs]:
     return outcome(f"{change} a", view), Diffs(files=(FileDiff(path="a", diff="", change=change),))
 
 
-def printed(text: str, code: int | None, **facts: Any) -> tuple[str, dict[str, Any], ToolFinished]:
+def printed(text: str, code: int | None, *, hint: str = "", **facts: Any) -> tuple[str, dict[str, Any], ToolFinished]:
     view = {"type": "output", "command": "x", "text": ""} | ({} if code is None else {"code": code})
     result = Result(call_id="c", parts=(Text(text=text),), **facts)
     return (
         "outcome",
         outcome(text, view),
-        ToolFinished(result=result, view=Output(command="x", text="", code=code)),
+        ToolFinished(result=result, view=Output(command="x", text="", code=code, hint=hint)),
     )
 
 
@@ -99,6 +99,7 @@ def summarised(*sections: str, facts: SummaryFacts | None) -> tuple[str, dict[st
     return "compaction", {"cause": "asked", "start": 0, "end": 9, "summary": [prompt, message]}, event
 
 
+HINT = "all of it is in /o/1.txt, for read and grep"
 DOUBT = "[overt] Not believed: no file was changed."
 RULES = "[overt] Rules for the files below a/, from a/AGENTS.md; there they hold over the rules before:\nx"
 OLD_LIMIT = (
@@ -200,6 +201,8 @@ CASES: list[tuple[str, dict[str, Any], Event]] = [
     printed("half\n[timed out after 1.5 s and was killed]", None, ended="timed out after 1.5 s and was killed"),
     printed("[job-1 runs in the background]", None),
     printed("a log that says [exit code 3]", 0),
+    printed("a\n[… 9 lines left out; all of it is in /o/1.txt, for read and grep]\nb", 0, hint=HINT),
+    printed(f"a\n[{HINT}]\nb\n[exit code 1]", 1, hint=HINT, ended="exit code 1"),
     (
         "outcome",
         edited("unchanged")[0],

@@ -51,7 +51,8 @@ def test_output_that_is_cut_is_kept_whole_in_a_private_file(tmp_path: Path, line
     ran = run(tmp_path, f"seq {lines}", outputs(tmp_path))
 
     path = named(ran.text)
-    assert "left out; all of it is in " in ran.text
+    assert ran.hint == f"all of it is in {path}, for read and grep"
+    assert f"left out; {ran.hint}" in ran.text
     assert path.read_text() == "".join(f"{number}\n" for number in range(1, lines + 1))
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)]
     assert modes == [0o600, 0o700]

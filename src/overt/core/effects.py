@@ -157,6 +157,7 @@ BLOCKED_ADVICE = {
 class Ran(Struct, frozen=True, kw_only=True):
     """A finished command. `text` is bounded head and tail; `code` is None when it was killed.
 
+    Where the text is cut, `hint` is the part of it that says where the rest is.
     `blocked` is what the sandbox refused it.
     `found` is what has to be said beside it: a repository that was moved aside, a program that was ended.
     """
@@ -166,6 +167,7 @@ class Ran(Struct, frozen=True, kw_only=True):
     size: int
     timed_out: bool
     ms: int
+    hint: str = ""
     blocked: Blocked | None = None
     found: str = ""
 

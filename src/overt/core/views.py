@@ -53,12 +53,16 @@ class Listing(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="listin
 
 
 class Output(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="output"):
-    """What a program printed, bounded; `code` is None while it runs or when it was killed."""
+    """What a program printed, bounded; `code` is None while it runs or when it was killed.
+
+    `hint` is the part of the text that says where the rest of a long output is.
+    """
 
     command: str
     text: str
     code: int | None = None
     note: str = ""
+    hint: str = ""
 
 
 class Checklist(Struct, frozen=True, kw_only=True, tag="checklist"):

@@ -28,6 +28,7 @@ DENIED_BECAUSE = "[overt] The user denied this call: "
 REPEATED = "[overt] Refused: this is the same "
 SHORTENED = " more lines not shown\n"
 DESCRIBED_TOOL = r"- (\w+) "
+KEPT_IN = r"(?:all of it is|its first and last 32 MB are) in /.+, for read and grep"
 REWOUND = "rewind to before turn "
 QUOTES, FILES, COMMANDS, WRITTEN = (
     f"\n# {heading}\n"
@@ -90,14 +91,23 @@ def _finished(event: ToolFinished) -> ToolFinished:
     if result.error:
         return event if result.cause or (isinstance(view, Failure) and view.label) else _failed(event)
     match view:
-        case Output(code=code) if code != 0 and not result.ended and (ended := _ended(result.text())):
-            return replace(event, result=replace(result, ended=ended))
+        case Output():
+            return _printed(event, view)
         case Diffs(files=files) if not result.unchanged and all(file.change == "unchanged" for file in files):
             return replace(event, result=replace(result, unchanged=True))
         case Diffs(files=files) if any(file.diff.endswith(SHORTENED) and not file.hidden for file in files):
             return replace(event, view=Diffs(files=tuple(map(_with_hidden_lines, files))))
         case _:
             return event
+
+
+def _printed(event: ToolFinished, view: Output) -> ToolFinished:
+    result, text = event.result, event.result.text()
+    if view.code != 0 and not result.ended and (ended := _ended(text)):
+        event = replace(event, result=replace(result, ended=ended))
+    if not view.hint and (kept := re.search(KEPT_IN, text)):
+        event = replace(event, view=replace(view, hint=kept[0]))
+    return event
 
 
 def _with_hidden_lines(file: FileDiff) -> FileDiff:

@@ -47,7 +47,7 @@ def _finished(args: Args, ran: Ran) -> Outcome:
     shown = ran.blocked.describe() if ran.blocked else note
     return Outcome(
         text="\n".join(lines) or "(no output)",
-        view=Output(command=args.command, text=text, code=ran.code, note=shown),
+        view=Output(command=args.command, text=text, code=ran.code, note=shown, hint=ran.hint),
         blocked=ran.blocked,
         ended=note,
     )

@@ -23,8 +23,6 @@ NEAR = 64 * 1024
 NOT_KEPT = "the rest was not kept"
 HINT = "to see all, redirect the output to a file and read parts of it"
 """The hint if the output is not stored."""
-KEPT_IN = re.compile(r"(?:all of it is|its first and last 32 MB are) in /.+, for read and grep")
-"""The text that `save` returns for a stored output."""
 UNSAVED = "unsaved-"
 """Prefix of the folders of sessions that are not stored."""
 

@@ -126,7 +126,7 @@ class Programs:
             child.close()
         if interrupted:
             raise Interrupted(self._shown_at_once(spool))
-        text = await self._shown(spool)
+        text, hint = await self._shown(spool)
         if code is not None and child.left:
             text = f"{text}{_newline(text)}{_left(child.left)}"
         return Ran(
@@ -135,17 +135,19 @@ class Programs:
             size=spool.size,
             timed_out=code is None,
             ms=round((time.monotonic() - begun) * 1000),
+            hint=hint,
             blocked=self._blocked(child, command, code, text, cwd=cwd),
             found=found,
         )
 
-    async def _shown(self, spool: Spool) -> str:
-        """What the model is shown of a command's output; where that is not all, the rest is kept."""
+    async def _shown(self, spool: Spool) -> tuple[str, str]:
+        """Return what the model is shown of a command's output and, if that is not all, the words for the rest."""
         text = uncut(spool)
         if text is not None:
             spool.close()
-            return text
-        return self._cut(spool, await asyncio.to_thread(self._save, spool))
+            return text, ""
+        hint = await asyncio.to_thread(self._save, spool)
+        return self._cut(spool, hint), hint
 
     def _shown_at_once(self, spool: Spool) -> str:
         """The same for a command that was interrupted, without waiting for a large output to be saved."""

@@ -31,6 +31,7 @@ from overt.core.events import Event, PrefixSet, RequestSent, TodoSet, ToolFinish
 from overt.core.history import History
 from overt.core.messages import Call
 from overt.core.ports import Profile, SandboxState
+from overt.core.views import Output
 from overt.engine.attempt import attempt
 from overt.lib.diff import file_diff
 from overt.lib.redact import HIDDEN
@@ -39,7 +40,7 @@ from overt.lib.text import clip
 from overt.lib.tokens import family_of
 from overt.repair.mend import mend
 from overt.sessions.entries import Entry
-from overt.world.command_output import HINT, KEPT_IN
+from overt.world.command_output import HINT
 
 MOST_BYTES, MOST_FILES = 512 * 1024 * 1024, 50_000
 SHOWN_BYTES, SHOWN_TOKENS = 2000, 600
@@ -178,7 +179,9 @@ class _Running:
         return result_limit(window, limits, family=family_of(opening.model))
 
     def _compared(self, place: Again, then: ToolFinished, text: str, opening: PrefixSet) -> Again:
-        now, before = self._clean(text).replace(self._scratch, self._workspace), KEPT_IN.sub(HINT, then.result.text())
+        now, before = self._clean(text).replace(self._scratch, self._workspace), then.result.text()
+        if isinstance(then.view, Output) and then.view.hint:
+            before = before.replace(then.view.hint, HINT)
         if before in (now, self._limit(opening).clip(now)):
             return replace(place, state="same")
         diff = file_diff("", before, now).diff
