@@ -146,7 +146,7 @@ def _texts(value: ast.expr, known: Constants) -> list[str]:
         case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
             return [text for element in elements for text in _texts(element, known)]
         case ast.JoinedStr(values=parts):
-            return ["".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)]  # type: ignore[misc]
+            return ["".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)]
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return ["".join([*_texts(left, known), *_texts(right, known)])]
         case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple"), args=[elements]):

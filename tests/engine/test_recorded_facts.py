@@ -114,7 +114,7 @@ def test_a_message_of_ours_says_what_it_is_for(tmp_path: Path) -> None:
     assert messages[1].shown() == "Not yet."
 
 
-def test_a_notice_that_only_waits_is_marked(tmp_path: Path) -> None:
+def test_a_notice_that_only_waits_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(tmp_path, [says("ok")])
     stream = bench.player.stream
 
@@ -123,6 +123,6 @@ def test_a_notice_that_only_waits_is_marked(tmp_path: Path) -> None:
         async for delta in stream(request):
             yield delta
 
-    bench.player.stream = slow  # type: ignore[method-assign]
+    monkeypatch.setattr(bench.player, "stream", slow)
     assert isinstance(bench.play(bench.prompt()), TurnEnded)
     assert [(notice.kind, notice.level) for notice in bench.of(Noticed)] == [("waiting", "warning")]
