@@ -106,7 +106,8 @@ def own_messages(events: list[Event]) -> list[Message]:
 def test_a_message_of_ours_says_what_it_is_for(tmp_path: Path) -> None:
     read = says("", call("read", path="a"))
     bench = Bench(tmp_path, [says(""), says("Done."), read, read, says("so far")], steps=4)
-    bench.conversation.agent = replace(bench.conversation.agent, checks=(Objection(),))
+    agent = bench.conversation.agent
+    bench.conversation.agent = replace(agent, runtime=replace(agent.runtime, checks=(Objection(),)))
     bench.play(bench.prompt())
     messages = own_messages(bench.events)
     assert [message.origin for message in messages] == [own_origin(each) for each in ("nudge", "objection", "limit")]
