@@ -31,6 +31,21 @@ PROMPT = "› "
 ANSI = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
 
 
+def overt_after(*lines: str) -> tuple[str, ...]:
+    """Words that run the installed program in a Python which has run these lines of code."""
+    run = "sys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
+    return (sys.executable, "-c", "\n".join(("import runpy, sys", *lines, run)))
+
+
+PATIENT = overt_after(
+    "from overt.app import session_workspace",
+    "from overt.world import first_snapshot, keeping, undo_maintenance",
+    "first_snapshot.FIRST_SNAPSHOT_LIMIT_S = keeping.FIRST_PATIENCE = keeping.PATIENCE = 100.0",
+    "session_workspace.CLOSE_WITHIN_S = undo_maintenance.CLOSE_WAIT_S = 100.0",
+)
+"""Snapshots may take as long as they like: a busy machine does not decide what a test of undo sees."""
+
+
 class Ran(NamedTuple):
     code: int
     out: str
@@ -43,6 +58,8 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
         self.work = folder / "work"
+        self.under: Sequence[str] = ()
+        """Words before the program and its own, such as `PATIENT`."""
         self.home.mkdir()
         self.work.mkdir()
 
@@ -60,8 +77,9 @@ class Place:
         env: Mapping[str, str] | None = None,
         under: Sequence[str] = (),
         closed: str = "",
+        patience: float = PATIENCE,
     ) -> Ran:
-        argv = [*under, OVERT, *words]
+        argv = [*(under or self.under), OVERT, *words]
         if closed:
             argv = ["sh", "-c", f'exec "$@" {closed}', "sh", *argv]
         done = subprocess.run(
@@ -71,7 +89,7 @@ class Place:
             input=stdin if isinstance(stdin, bytes) else None,
             stdin=None if isinstance(stdin, bytes) else stdin,
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=patience,
             check=False,
         )
         return checked(done.returncode, done.stdout, done.stderr)
@@ -81,7 +99,7 @@ class Place:
         self, *words: str, server: ModelServer, env: Mapping[str, str] | None = None
     ) -> Iterator[subprocess.Popen[bytes]]:
         child = subprocess.Popen(
-            [OVERT, *words],
+            [*self.under, OVERT, *words],
             cwd=self.work,
             env=self.environment(server, env),
             stdin=subprocess.DEVNULL,
@@ -98,7 +116,7 @@ class Place:
     def chat(self, *words: str, server: ModelServer, env: Mapping[str, str] | None = None) -> "Iterator[Terminal]":
         more = {"TERM": "xterm", "NO_COLOR": "1", **(env or {})}
         self.distrust()
-        terminal = Terminal([OVERT, "--plain", *words], cwd=self.work, env=self.environment(server, more))
+        terminal = Terminal([*self.under, OVERT, "--plain", *words], cwd=self.work, env=self.environment(server, more))
         try:
             yield terminal
         finally:
@@ -316,7 +334,7 @@ def still(known: Mapping[int, bytes]) -> list[str]:
     ]
 
 
-def gone(look: Callable[[], list[str]], seconds: float = 2.0) -> list[str]:
+def gone(look: Callable[[], list[str]], seconds: float = 30.0) -> list[str]:
     """What is left when everything has gone, or when the time is over."""
     deadline = time.monotonic() + seconds
     while (left := look()) and time.monotonic() < deadline:
@@ -324,7 +342,7 @@ def gone(look: Callable[[], list[str]], seconds: float = 2.0) -> list[str]:
     return left
 
 
-def until(true: Callable[[], Any], seconds: float = 20.0) -> Any:
+def until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := true()):
         assert time.monotonic() < deadline, "it did not come to pass"

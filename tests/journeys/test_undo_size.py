@@ -2,24 +2,34 @@
 
 import os
 import re
-import sys
 import time
 from pathlib import Path
 
+import pytest
 from tests.fakes.model_server import ModelServer, Turn
-from tests.journeys.journey_kit import Place, call, calls
+from tests.journeys.journey_kit import PATIENT, Place, call, calls, overt_after
 
 from overt.world.undo_store import disk_bytes
 
 MB = 1024**2
 REWRITE = "import os\nopen('data.bin', 'wb').write(os.urandom(1_000_000))\n"
-IMPATIENT = (
-    sys.executable,
-    "-c",
-    "import runpy, sys\nfrom overt.world import first_snapshot\nfirst_snapshot.FIRST_SNAPSHOT_LIMIT_S = 0.2\n"
-    "sys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')",
-)
-"""Runs the installed program with a first snapshot that may take a fifth of a second."""
+
+
+@pytest.fixture(autouse=True)
+def snapshots_may_take_long(place: Place) -> None:
+    place.under = PATIENT
+
+
+def impatient(place: Place) -> tuple[str, ...]:
+    """Words that run the program with a first snapshot whose time is up when the first contents are stored."""
+    return overt_after(
+        f"sys.path.append({str(Path(__file__).parents[2])!r})",
+        "import pathlib, threading",
+        "from overt.world import first_snapshot, keeping",
+        "from tests.world.keeping_kit import timer_until_stored",
+        "first_snapshot.FIRST_SNAPSHOT_LIMIT_S, keeping.FIRST_PATIENCE = 0.2, 100.0",
+        f"threading.Timer = timer_until_stored(pathlib.Path({str(place.home)!r}))",
+    )
 
 
 def configure(place: Place, text: str) -> None:
@@ -51,7 +61,7 @@ def work_on(place: Place, turns: list[Turn]) -> Path:
     before = set(place.sessions())
     (place.work / "rewrite.py").write_text(REWRITE)
     with ModelServer(turns) as server:
-        done = place.run("run", "go", "--yolo", server=server)
+        done = place.run("run", "go", "--yolo", server=server, patience=400)
     assert (done.code, done.out) == (0, "done.\n")
     assert_only_closing(done.err)
     (session,) = set(place.sessions()) - before
@@ -62,6 +72,7 @@ def id_of(session: Path) -> str:
     return session.stem.rpartition("-")[2]
 
 
+@pytest.mark.timeout(400)
 def test_many_rewrites_of_one_file_stay_below_the_limit(place: Place) -> None:
     configure(place, "[undo]\nmax_size = '5 MB'\n")
     work_on(place, rewriting(25))
@@ -189,7 +200,7 @@ def test_a_folder_that_is_too_large_is_tried_once_and_again_on_request(place: Pl
     turns = [calls(call("bash", command="python3 -B note.py")), Turn(text="done.")]
     for _ in range(2):
         with ModelServer(turns) as server:
-            done = place.run("run", "go", "--yolo", server=server, under=IMPATIENT)
+            done = place.run("run", "go", "--yolo", server=server, under=impatient(place))
         assert (done.code, done.out) == (0, "done.\n")
         assert "What commands change here cannot be undone (the first snapshot of 8" in done.err
         assert "Changes by edit, write and patch can." in done.err

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 from overt.core.states import FileState
@@ -19,6 +20,24 @@ def shadow(folder: Path, root: Path, *, own: tuple[str, ...] = (), largest: int 
 
 def keeper(folder: Path, root: Path) -> Keeper:
     return Keeper(Store(str(folder / "snapshots")), shadow(folder / "shadow", root))
+
+
+def has_stored(folder: Path) -> bool:
+    """True if git has begun to write contents to the stores below `folder`."""
+    return any(folder.rglob("tmp_*")) or any(folder.rglob("objects/??/*"))
+
+
+def timer_until_stored(folder: Path) -> type[threading.Timer]:
+    """A timer that runs out when a store below `folder` has got its first contents, however fast the machine is."""
+
+    class TimerUntilStored(threading.Timer):
+        def run(self) -> None:
+            while not has_stored(folder):
+                if self.finished.wait(0.001):
+                    return
+            self.function()
+
+    return TimerUntilStored
 
 
 def whole(root: Path) -> dict[str, tuple[str, str | bytes]]:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.world.keeping_kit import GIT, shadow
+from tests.world.keeping_kit import GIT, has_stored, shadow, timer_until_stored
 
 from overt.core.errors import OvertError
 from overt.core.events import Event, Noticed, TreeTaken
@@ -34,8 +34,10 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is up when the files are listed and the first ones stored."""
     monkeypatch.setattr(first_snapshot, "FIRST_SNAPSHOT_LIMIT_S", 0.1)
+    monkeypatch.setattr(threading, "Timer", timer_until_stored(tmp_path / "s"))
 
 
 def store_bytes(tmp_path: Path) -> int:
@@ -72,6 +74,7 @@ def test_a_folder_that_takes_too_long_to_list_is_given_up_until_someone_asks(tmp
 def given_up(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(first_snapshot, "FIRST_SNAPSHOT_LIMIT_S", 0.1)
+        patch.setattr(threading, "Timer", timer_until_stored(tmp_path / "s"))
         with pytest.raises(FirstSnapshotError):
             shadow(tmp_path / "s", root).take()
 
@@ -135,7 +138,7 @@ def test_one_that_is_stopped_leaves_nothing_and_is_tried_by_the_next_run(tmp_pat
     thread = threading.Thread(target=take)
     thread.start()
     deadline = time.monotonic() + 30
-    while not list((tmp_path / "s").rglob("tmp_*")) and not list((tmp_path / "s").rglob("objects/??/*")):
+    while not has_stored(tmp_path / "s"):
         assert time.monotonic() < deadline
         time.sleep(0.001)
     it.stop()

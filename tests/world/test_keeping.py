@@ -123,10 +123,11 @@ def test_a_snapshot_that_is_not_ready_holds_nothing_up_and_that_is_said_once(
     monkeypatch.setattr(Keeper, "_take", never)
 
     async def work() -> None:
-        for id in ("c1", "c2"):
+        for count, id in enumerate(("c1", "c2"), 1):
             async with it.around(id):
                 pass
-            await it.keeper.quiet()
+            while len(it.trees()) < count:
+                await asyncio.sleep(0.005)
         why = say("undo.not_ready")
         assert it.trees() == [TreeTaken(call_id=id, before="", after="", uncovered=(why,)) for id in ("c1", "c2")]
         assert it.facts[1] == Noticed(text=say("undo.uncovered", why=why), level="warning")
@@ -237,6 +238,7 @@ def test_only_the_very_first_snapshot_is_prepared(it: Recorded, monkeypatch: pyt
 
     monkeypatch.setattr(Keeper, "_take", watched)
     monkeypatch.setattr(keeping, "SOON", 0.0)
+    monkeypatch.setattr(keeping, "FRESH", 100.0)
 
     async def work() -> None:
         it.keeper.prepare()
