@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.model_server import ModelServer, Turn
-from tests.journeys.journey_kit import OVERT, PROMPT, Place, Terminal, call, calls, gone, messages, until
+from tests.journeys.journey_kit import OVERT, PATIENT, PROMPT, Place, Terminal, call, calls, gone, messages, until
 
 DONE = Turn(text="Done.")
-SLOW = "echo made > out.txt; echo started > started; sleep 1; echo more >> out.txt"
+SLOW = "echo made > out.txt; echo started > started; until test -s mynew.txt; do sleep 0.02; done; echo more >> out.txt"
 
 
 def runs(command: str) -> Turn:
@@ -17,7 +17,7 @@ def runs(command: str) -> Turn:
 
 
 def edit_meanwhile(work: Path) -> None:
-    """A person: one edit in place, one as editors save, one new file."""
+    """A person: one edit in place, one as editors save, one new file, which `SLOW` waits for."""
     until((work / "started").exists)
     with open(work / "mine.txt", "a") as file:
         file.write("my line\n")
@@ -30,6 +30,7 @@ def edit_meanwhile(work: Path) -> None:
 def work(place: Place) -> Path:
     for name in ("mine.txt", "other.txt"):
         (place.work / name).write_text("old\n")
+    place.under = PATIENT
     return place.work
 
 
@@ -66,10 +67,16 @@ def test_edits_of_a_person_stay_when_the_chat_undoes_a_turn(place: Place, work: 
 def test_four_processes_in_one_folder_each_undo_their_own_work(place: Place, work: Path) -> None:
     (work / "log.txt").write_text("start\n")
     names = [f"run{number}" for number in range(4)]
+    all_began, all_wrote = (
+        f"until test $(cat {files} | wc -l) -ge {lines}; do sleep 0.02; done"
+        for files, lines in (("run?.txt", len(names)), ("log.txt", 1 + len(names)))
+    )
     with ExitStack() as stack:
         children = []
         for name in names:
-            command = f"echo {name} > {name}.txt; sleep 0.3; echo {name} >> log.txt; sleep 0.3; echo end >> {name}.txt"
+            command = (
+                f"echo {name} > {name}.txt; {all_began}; echo {name} >> log.txt; {all_wrote}; echo end >> {name}.txt"
+            )
             server = stack.enter_context(ModelServer([runs(command), DONE]))
             words = ("run", name, "--yolo", "--name", name)
             children.append(stack.enter_context(place.started(*words, server=server)))

@@ -8,14 +8,21 @@ from tests.world.undo_kit import command, lost_marks, play, random_round
 
 SANDBOXES = pytest.mark.parametrize("mode", ["bubblewrap", "landlock"])
 FILES = {"mine.txt": "old\n", "its.txt": "old\n"}
-WORK = "echo made > out.txt; echo new > its.txt; sleep 0.4; echo more >> its.txt"
+WORK = "echo made > out.txt; echo new > its.txt; until test -s mynew.txt; do sleep 0.02; done; echo more >> its.txt"
+PERSON_AT_WORK = [
+    [0, "until", "its.txt", "new"],
+    [0, "save", "mine.txt", "mine\n"],
+    [0, "create", "mynew.txt", "mine\n"],
+]
+"""The person works between two writes of `WORK`, which waits for the last thing they do."""
 
 
 @USERS
 @SANDBOXES
 @pytest.mark.parametrize("save", ["append", "save"])
 def test_edits_of_a_person_during_a_command_stay(user: str, mode: str, save: str) -> None:
-    person = [[0.2, save, "mine.txt", "mine\n"], [0.0, "create", "mynew.txt", "mine\n"]]
+    until, (_, _, *edit), create = PERSON_AT_WORK
+    person = [until, [0, save, *edit], create]
     with staged(user) as stage:
         kind, (result,) = play(stage, mode, [{"files": FILES, "person": person, "command": WORK}])
     assert (kind, result["tracked"], result["complete"]) == (mode, True, True)
@@ -24,14 +31,13 @@ def test_edits_of_a_person_during_a_command_stay(user: str, mode: str, save: str
 
 
 @SANDBOXES
-@pytest.mark.parametrize("when", [0.0, 0.2, 0.7])
+@pytest.mark.parametrize("writes", [0, 1, 2])
 @pytest.mark.parametrize("save", ["append", "save"])
-def test_a_file_that_both_changed_is_left_and_named(mode: str, when: float, save: str) -> None:
+def test_a_file_that_both_changed_is_left_and_named(mode: str, writes: int, save: str) -> None:
     """Before the command touches it (the snapshot is taken first), between two of its writes, after the last."""
-    steps = [[0.3, "append", "its.txt", "1\n"], [0.3, "append", "its.txt", "2\n"], [0.4, "write", "out.txt", "x"]]
-    if when == 0.0:
-        steps[0][0] = 1.0
-    person = [[when or 0.6, save, "its.txt", "mine\n"]]
+    steps = [[0, "append", "its.txt", "1\n"], [0, "append", "its.txt", "2\n"]]
+    steps[writes:writes] = [[0, "write", "out.txt", "x"], [0, "until", "its.txt", "mine"]]
+    person = [[0, "until", "out.txt", "x"], [0, save, "its.txt", "mine\n"]]
     with staged("root") as stage:
         _, (result,) = play(stage, mode, [{"files": FILES, "person": person, "command": command(steps)}])
     assert result["after"] == {"mine.txt": "old\n", "its.txt": result["before"]["its.txt"]}
@@ -42,10 +48,9 @@ def test_a_file_that_both_changed_is_left_and_named(mode: str, when: float, save
 
 
 def test_without_tracking_undo_asks_and_takes_everything_back_when_told_to() -> None:
-    person = [[0.2, "save", "mine.txt", "mine\n"], [0.0, "create", "mynew.txt", "mine\n"]]
     # Root may track outside of a sandbox, too; an ordinary user may not without giving up `sudo`.
     with staged("nobody") as stage:
-        turn = {"files": FILES, "person": person, "command": WORK}
+        turn = {"files": FILES, "person": PERSON_AT_WORK, "command": WORK}
         _, (asked, told) = play(stage, "outside", [turn, turn | {"yes": True}])
     assert (asked["tracked"], asked["after"] == asked["before"], asked["complete"]) == (False, True, False)
     assert asked["lines"] == [
@@ -56,39 +61,47 @@ def test_without_tracking_undo_asks_and_takes_everything_back_when_told_to() -> 
     assert told["lines"] == ["Put back as before turn 2: its.txt, mine.txt, mynew.txt (removed), out.txt (removed)"]
 
 
+def until(path: str) -> str:
+    """A shell loop that waits for a file."""
+    return f"until test -e {path}; do sleep 0.02; done"
+
+
+LET = f"touch up; {until('go')}"
+"""The command lets the person work; `go` is the last thing that they create."""
+UP = until("up")
 BESIDE = {
     "a save by rename, where mv has tried to rename twice": (
-        "sleep .5; echo P > .t; mv .t its.txt",
-        "echo C > n; mv n its.txt; sleep 1",
+        f"{UP}; echo P > .t; mv .t its.txt",
+        f"echo C > n; mv n its.txt; {LET}",
     ),
     "a save by rename while the command has the file open": (
-        "sleep .5; echo P > .t; mv .t its.txt",
-        "exec 3>> its.txt; echo C >&3; sleep 1; echo D >&3; exec 3>&-; sleep .3",
+        f"{UP}; echo P > .t; mv .t its.txt",
+        f"exec 3>> its.txt; echo C >&3; {LET}; echo D >&3; exec 3>&-; sleep .3",
     ),
     "a program that keeps the file open": (
-        "exec 3>> its.txt; sleep .5; echo P >&3; sleep 1.2",
-        "sleep .2; echo C >> its.txt; sleep .6; echo D >> its.txt",
+        f"exec 3>> its.txt; touch open; {UP}; echo P >&3; touch go; {until('$ENDED')}",
+        f"{until('open')}; echo C >> its.txt; {LET}; echo D >> its.txt",
     ),
     "a write after the command has closed the file twice at once": (
-        "sleep .7; echo P >> its.txt",
-        "(sleep .2; echo C) > its.txt 2> its.txt; sleep 1",
+        f"{UP}; echo P >> its.txt",
+        f"(sleep .2; echo C) > its.txt 2> its.txt; {LET}",
     ),
     "a write after the command could not open the file": (
-        "sleep .6; echo P >> its.txt",
-        "chmod 444 its.txt; (echo a > its.txt) || chmod 644 its.txt; chmod 644 its.txt; sleep 1; echo C >> its.txt",
+        f"{UP}; echo P >> its.txt",
+        f"chmod 444 its.txt; (echo a > its.txt) || chmod 644 its.txt; chmod 644 its.txt; {LET}; echo C >> its.txt",
     ),
     "a folder that was put in the place of another": (
-        "mkdir ../sn; echo P > ../sn/c; sleep .5; mv sub ../so; mv ../sn sub",
-        "echo C >> sub/c; sleep 1; echo d > new",
+        f"mkdir ../sn; echo P > ../sn/c; {UP}; mv sub ../so; mv ../sn sub",
+        f"echo C >> sub/c; {LET}; echo d > new",
     ),
     "a folder that was renamed before the command wrote to it": (
-        "sleep .5; mv sub so; mv sub3 sub",
-        "sleep 1; echo C >> sub/c",
+        f"{UP}; mv sub so; mv sub3 sub",
+        f"{LET}; echo C >> sub/c",
     ),
-    "a link where the command had removed one": ("sleep .5; ln -s P link", "rm -f link; sleep 1; echo n > new"),
+    "a link where the command had removed one": (f"{UP}; ln -s P link", f"rm -f link; {LET}; echo n > new"),
     "a write after the command failed to rename the folder": (
-        "sleep .6; echo P >> sub/c",
-        "echo a >> sub/c; mv -T sub sub3 || sleep 1",
+        f"{UP}; echo P >> sub/c",
+        f"echo a >> sub/c; mv -T sub sub3 || {{ {LET}; }}",
     ),
 }
 """What a person does with the shell, and the command that runs at the same time."""
@@ -100,7 +113,7 @@ def test_what_a_person_writes_beside_a_command_stays(case: str) -> None:
     files = FILES | {"sub/c": "old\n", "sub3/c": "P\n" if "renamed before" in case else "old\n"}
     user = "nobody" if "could not open" in case else "root"
     with staged(user) as stage:
-        turn = {"files": files, "person": [[0, "shell", "", person]], "command": shell}
+        turn = {"files": files, "person": [[0, "shell", "", f"{person}; touch go"]], "command": shell}
         _, (result,) = play(stage, "bubblewrap", [turn])
     assert any("P" in text for text in result["before"].values())
     kept = {path: text for path, text in result["before"].items() if "P" in text}

@@ -20,6 +20,7 @@ from overt.core.events import Event, ToolStarted, TreeTaken
 from overt.core.messages import Call
 from overt.core.ports import Profile
 from overt.sessions.log import SessionLog
+from overt.world import first_snapshot, keeping
 from overt.world.environment import child_environment
 from overt.world.files import Workspace
 from overt.world.jobs import Jobs
@@ -27,6 +28,10 @@ from overt.world.keeping import make_keeper
 from overt.world.programs import Programs, ProgramServices, Supervised
 from overt.world.sandbox.profile import Place, cache_folders
 from overt.world.undo_recorder import UndoRecorder
+
+LONGEST_S = 60.0
+"""How long a person or a snapshot may take, so that a busy machine does not decide what a test sees."""
+first_snapshot.FIRST_SNAPSHOT_LIMIT_S = keeping.FIRST_PATIENCE = keeping.PATIENCE = LONGEST_S
 
 
 def read_files(root: str) -> dict[str, str]:
@@ -43,18 +48,18 @@ def read_files(root: str) -> dict[str, str]:
     return files
 
 
-def play_person(root: str, steps: list[list[Any]]) -> None:
-    """Each step: how long to wait, what to do, with which file, the text."""
+def play_person(root: str, steps: list[list[Any]], ended: str) -> None:
+    """Each step: how long to wait, what to do, with which file, the text. `ended` exists once the command has ended."""
     for wait, kind, name, text in steps:
         time.sleep(wait)
         path = os.path.join(root, name)
         try:
-            play_step(kind, path, text)
+            play_step(kind, path, text, ended)
         except FileNotFoundError:
             pass  # the command has removed or moved it
 
 
-def play_step(kind: str, path: str, text: str) -> None:
+def play_step(kind: str, path: str, text: str, ended: str) -> None:
     if kind == "append":
         with open(path, "a", encoding="utf-8") as file:
             file.write(text)
@@ -65,10 +70,23 @@ def play_step(kind: str, path: str, text: str) -> None:
             file.write(old + text)
         os.rename(f"{path}.swp", path)
     elif kind == "shell":
-        subprocess.run(["sh", "-c", text], cwd=path, check=True)
+        subprocess.run(["sh", "-c", text], cwd=path, env=os.environ | {"ENDED": ended}, check=True, timeout=LONGEST_S)
+    elif kind == "until":  # the file holds the text
+        deadline = time.monotonic() + LONGEST_S
+        while not holds(path, text):
+            assert time.monotonic() < deadline, f"{path} never held {text!r}"
+            time.sleep(0.02)
     elif kind == "create":
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+
+
+def holds(path: str, text: str) -> bool:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return text in file.read()
+    except FileNotFoundError:
+        return False
 
 
 class Session:
@@ -91,10 +109,10 @@ class Session:
         self.spawner = Supervised(place=place, mode=mode)
         self.log = SessionLog.create(place.data_dir, workspace=self.root, project=self.root, overt="0")
         self.path = self.log.path
+        self.temp = spec["temp"]
         self.turn = 0
         self.tracked = False
         self.keeper = make_keeper(place, own=(), path=os.environ["PATH"])
-        self.recorder = UndoRecorder(self.append)
         self.workspace = Workspace(root=self.root, home=home)
 
     def append(self, event: Event) -> None:
@@ -115,13 +133,14 @@ class Session:
         self.append(ToolStarted(call=Call(id=id, name="bash", arguments=json.dumps({"command": command}))))
         env = child_environment(os.environ, ())
         services = ProgramServices(spawner=self.spawner, jobs=Jobs(), workspace=self.workspace, env=env)
-        keeping = lambda: self.keeper.around(id, self.recorder)  # noqa: E731
-        programs = Programs(services, profile=self.profile, keeping=keeping)
-        person = threading.Thread(target=play_person, args=(self.root, round["person"]))
+        recorder, ended = UndoRecorder(self.append), os.path.join(self.temp, f"ended{self.turn}")
+        programs = Programs(services, profile=self.profile, keeping=lambda: self.keeper.around(id, recorder))
+        person = threading.Thread(target=play_person, args=(self.root, round["person"], ended))
         person.start()
         ran = await programs.run(command, timeout_ms=60_000)
+        open(ended, "w").close()
         assert ran.code == 0, ran.text
-        await self.keeper.quiet()
+        await recorder.close(LONGEST_S)
         await asyncio.to_thread(person.join)
         before = read_files(self.root)
         work = Undoing(self.path, self.workspace, self.keeper)

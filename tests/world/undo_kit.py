@@ -24,6 +24,8 @@ for wait, kind, name, text in json.loads(sys.argv[1]):
         elif kind == "remove": os.remove(name)
         elif kind == "move": os.rename(name, text)
         elif kind == "chmod": os.chmod(name, 0o600)
+        elif kind == "until":
+            while text not in open(name).read(): time.sleep(0.02)
     except OSError: pass
 """
 """What the command does: each step as for the person."""
