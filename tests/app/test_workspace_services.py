@@ -262,7 +262,7 @@ async def test_agents_share_jobs_and_undo_and_what_they_did_carries_their_name(h
         before, after = trees[0].before, trees[0].after
         assert [each.path for each in agents.workspace.shared.keeper.changes(before, after)] == ["a"]
 
-        await programs.start("echo listening on 80; while [ ! -e go ]; do sleep 0.01; done", wait_ms=9000)
+        await programs.start("echo listening on 80; while [ ! -e go ]; do sleep 0.01; done", wait_ms=30_000)
         seen = agents.main.lend("c2", {"programs": "run"}).capabilities["programs"]
         assert [job.id for job in await seen.jobs()] == ["job1"]
         (work / "go").touch()

@@ -76,7 +76,7 @@ async def opened(
     assert (gone(bench.alive), gone(bench.supervisors)) == ([], [])
 
 
-def gone(look: Callable[[], list[Any]], seconds: float = 2.0) -> list[Any]:
+def gone(look: Callable[[], list[Any]], seconds: float = 30.0) -> list[Any]:
     """What is left when everything has gone, or when the time is over."""
     deadline = time.monotonic() + seconds
     while (left := look()) and time.monotonic() < deadline:

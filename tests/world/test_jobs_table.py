@@ -157,10 +157,10 @@ def test_a_bad_filter_and_an_unknown_job_are_explained(tmp_path: Path) -> None:
 def test_stopping_asks_first_and_then_kills(tmp_path: Path) -> None:
     async def act(bench: Bench) -> tuple[Sequence[str], list[str], list[str]]:
         await bench.programs.start(
-            "trap 'echo bye; exit 0' TERM; echo ready to go; while :; do sleep 0.05; done", wait_ms=9_000
+            "trap 'echo bye; exit 0' TERM; echo ready to go; while :; do sleep 0.05; done", wait_ms=30_000
         )
         await bench.programs.start(
-            "trap '' TERM; echo ready to go; setsid sleep 60 & while :; do sleep 0.05; done", wait_ms=9_000
+            "trap '' TERM; echo ready to go; setsid sleep 60 & while :; do sleep 0.05; done", wait_ms=30_000
         )
         stopped = [(await bench.programs.stop(id)).state for id in ("job1", "job2", "job2")]
         texts = [(await bench.programs.output(id, since=0, tail=0, filter="")).text for id in ("job1", "job2")]
@@ -174,8 +174,9 @@ def test_stopping_asks_first_and_then_kills(tmp_path: Path) -> None:
 
 def test_a_declared_daemon_lives_on_after_its_shell_and_counts_as_running(tmp_path: Path) -> None:
     async def act(bench: Bench) -> tuple[Sequence[str], int, list[str]]:
-        await bench.programs.start("setsid sleep 60 & echo ready to go", wait_ms=9_000)
-        await asyncio.sleep(0.3)
+        await bench.programs.start("setsid sleep 60 & echo ready to go", wait_ms=30_000)
+        while len(bench.alive()) > 1:  # the shell
+            await asyncio.sleep(0.01)
         states = [job.state for job in await bench.programs.jobs()]
         living = len(bench.alive())
         await bench.programs.stop("job1")
@@ -187,7 +188,7 @@ def test_a_declared_daemon_lives_on_after_its_shell_and_counts_as_running(tmp_pa
 def test_jobs_are_listed_in_order_with_how_they_stand(tmp_path: Path) -> None:
     async def act(bench: Bench) -> list[tuple[str, str, str, int | None, int]]:
         for command in ("exit 3", "echo listening on 80; sleep 60", "echo listening on 81; sleep 60"):
-            await bench.programs.start(command, wait_ms=9_000)
+            await bench.programs.start(command, wait_ms=30_000)
         await bench.programs.stop("job3")
         return [(it.id, it.state, it.ready, it.code, it.size) for it in await bench.programs.jobs()]
 
@@ -225,7 +226,7 @@ def test_too_many_jobs_are_refused_before_they_start(tmp_path: Path) -> None:
     async def act(bench: Bench) -> str:
         await asyncio.gather(*(bench.programs.start("sleep 60", wait_ms=10) for _ in range(32)))
         with pytest.raises(ToolError) as caught:
-            await bench.programs.start("touch started", wait_ms=10_000)
+            await bench.programs.start("touch started", wait_ms=30_000)
         return caught.value.message.partition(":")[0]
 
     assert with_jobs(tmp_path, act) == "32 jobs are running; stop one of them first"
@@ -237,7 +238,7 @@ def test_waiting_returns_at_the_end_with_what_was_not_given_yet(tmp_path: Path) 
         async with asyncio.timeout(60), opened(tmp_path) as bench:
             programs = bench.programs
             await programs.start(
-                "echo listening on 80; while [ ! -e go ]; do sleep 0.01; done; echo done", wait_ms=9000
+                "echo listening on 80; while [ ! -e go ]; do sleep 0.01; done; echo done", wait_ms=30_000
             )
             short = await programs.wait("job1", since=0, tail=0, filter="", wait_ms=50)
             (tmp_path / "go").touch()
@@ -251,7 +252,7 @@ def test_waiting_returns_at_the_end_with_what_was_not_given_yet(tmp_path: Path) 
 def test_an_interruption_ends_the_waiting_and_not_the_job(tmp_path: Path) -> None:
     async def main() -> str:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
-            await bench.programs.start("echo listening on 80; sleep 60", wait_ms=9000)
+            await bench.programs.start("echo listening on 80; sleep 60", wait_ms=30_000)
             waiting = asyncio.create_task(bench.jobs.wait("job1", since=0, tail=0, filter="", wait_ms=600_000))
             await asyncio.sleep(0)
             waiting.cancel()
@@ -265,10 +266,10 @@ def test_an_end_is_news_once_and_only_if_the_model_has_not_seen_it(tmp_path: Pat
     async def main() -> list[tuple[str, int | None, str]]:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
             programs = bench.programs
-            await programs.start("echo gone at once", wait_ms=9000)  # its result tells of the end
+            await programs.start("echo gone at once", wait_ms=30_000)  # its result tells of the end
             waits = "echo listening on 80; while [ ! -e go ]; do sleep 0.01; done"
             for command in (f"{waits}; printf 'last\\n\\n'; exit 3", waits, waits, waits, "echo ready on 1; sleep 60"):
-                await programs.start(command, wait_ms=9000)
+                await programs.start(command, wait_ms=30_000)
             assert bench.jobs.take_ended() == ()
             (tmp_path / "go").touch()
             await programs.wait("job3", since=0, tail=0, filter="", wait_ms=30_000)
@@ -293,8 +294,8 @@ def test_agents_of_a_session_share_its_jobs_and_each_is_told_of_its_own(tmp_path
         async with asyncio.timeout(60), opened(tmp_path) as bench:
             explorer = Programs(bench.services, profile=PROFILE, agent="main/explore-1")
             waits = "echo listening on 80; while [ ! -e go ]; do sleep 0.01; done; echo over"
-            await bench.programs.start(waits, wait_ms=9000)
-            await explorer.start(waits, wait_ms=9000)
+            await bench.programs.start(waits, wait_ms=30_000)
+            await explorer.start(waits, wait_ms=30_000)
             (tmp_path / "go").touch()
             for id in ("job1", "job2"):
                 await bench.jobs.wait(id, since=0, tail=0, filter="", wait_ms=30_000)
@@ -311,7 +312,7 @@ def test_a_job_that_another_agent_has_looked_at_is_still_news_for_its_own(tmp_pa
     async def main() -> None:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
             explorer = Programs(bench.services, profile=PROFILE, agent="main/explore-1")
-            await bench.programs.start("echo listening on 80; while [ ! -e go ]; do sleep 0.01; done", wait_ms=9000)
+            await bench.programs.start("echo listening on 80; while [ ! -e go ]; do sleep 0.01; done", wait_ms=30_000)
             (tmp_path / "go").touch()
             await explorer.wait("job1", since=0, tail=0, filter="", wait_ms=30_000)
             assert bench.jobs.take_ended("main/explore-1") == ()

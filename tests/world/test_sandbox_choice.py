@@ -132,7 +132,7 @@ def test_a_job_is_ended_when_there_is_more_to_keep_from_it_and_this_is_told(tmp_
         programs = make_programs(spawner, jobs, cwd=str(tmp_path / "work"), env=env, profile=Profile())
         try:
             async with asyncio.timeout(60):
-                await programs.start("echo ready to go; sleep 60", wait_ms=5000)
+                await programs.start("echo ready to go; sleep 60", wait_ms=30_000)
                 await programs.run("git init -q .; echo shared > /tmp/x", timeout_ms=30_000)
                 kept = await programs.run("cat /tmp/x; echo x > .git/config", timeout_ms=30_000)
                 while (await programs.jobs())[0].state == "running":
@@ -159,7 +159,7 @@ def test_a_job_goes_on_while_there_is_nothing_more_to_keep_from_it(tmp_path: Pat
         try:
             async with asyncio.timeout(60):
                 await programs.start(
-                    "echo ready to go; until test -e go; do sleep 0.02; done; cat /tmp/x", wait_ms=5000
+                    "echo ready to go; until test -e go; do sleep 0.02; done; cat /tmp/x", wait_ms=30_000
                 )
                 (tmp_path / "home" / "new").write_text("other")
                 (tmp_path / "home" / "new").rename(tmp_path / "home" / ".viminfo")

@@ -192,7 +192,7 @@ def test_a_repository_made_below_cannot_run_anything_and_can_go_again(user: str)
 
 def test_a_repository_made_far_below_is_looked_at_when_the_turn_ends(tmp_path: Path) -> None:
     async def steps(programs: Programs, spawner: Supervised) -> tuple[str, list[str]]:
-        await programs.start("git init -q a/b; git init -q a/c; echo up; sleep 60", wait_ms=5000)
+        await programs.start("git init -q a/b; git init -q a/c; echo up; sleep 60", wait_ms=30_000)
         (tmp_path / "work" / "a" / "b" / ".git" / "hooks" / "pre-push").write_text("got around the refusals")
         spawner.rest()
         found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("work/a/*/.git*"))
@@ -285,7 +285,7 @@ def in_process(folder: Path, steps: Callable[[Programs, Supervised], Awaitable[o
 def test_a_job_is_ended_soon_when_a_file_it_is_kept_from_is_replaced_outside(tmp_path: Path) -> None:
     async def steps(programs: Programs, spawner: Supervised) -> tuple[str, str]:
         (tmp_path / "work" / "overt.toml").write_text("mine\n")
-        await programs.start("echo ready to go; sleep 60", wait_ms=5000)
+        await programs.start("echo ready to go; sleep 60", wait_ms=30_000)
         (tmp_path / "new").write_text("edited\n")
         (tmp_path / "new").rename(tmp_path / "work" / "overt.toml")
         while (await programs.jobs())[0].state == "running":

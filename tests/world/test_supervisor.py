@@ -91,7 +91,7 @@ def test_nothing_is_left_two_seconds_after_the_program_was_killed(
 def test_killing_one_command_leaves_the_daemons_of_another_alone(tmp_path: Path) -> None:
     async def main() -> tuple[list[bool], list[str]]:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
-            await bench.programs.start("env -i setsid sleep 61.5 & echo ready to go", wait_ms=10_000)
+            await bench.programs.start("env -i setsid sleep 61.5 & echo ready to go", wait_ms=30_000)
             task = asyncio.create_task(bench.programs.run("setsid sleep 60.5 & touch up; sleep 60", timeout_ms=50_000))
             while not (tmp_path / "up").exists():
                 await asyncio.sleep(0.01)
