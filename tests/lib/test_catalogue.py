@@ -1,6 +1,7 @@
 """Both languages say the same things."""
 
 import ast
+import json
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import overt
-from overt.lib import strings_en, strings_en_rare, strings_en_tui, strings_zh, strings_zh_rare, strings_zh_tui
-from overt.lib.catalogue import language_of, say, set_language
+from overt.lib import strings_en_rare, strings_zh, strings_zh_rare, strings_zh_tui
+from overt.lib.catalogue import Language, language_of, load_texts, say, set_language
+from overt.lib.data import read_text
 
-ENGLISH = strings_en.ENGLISH | strings_en_rare.ENGLISH | strings_en_tui.ENGLISH
+ENGLISH = load_texts("en") | strings_en_rare.ENGLISH
 CHINESE = strings_zh.CHINESE | strings_zh_rare.CHINESE | strings_zh_tui.CHINESE
 
 
@@ -26,7 +28,17 @@ def placeholders(text: str) -> list[str]:
 
 
 def test_every_key_stands_in_both_tables() -> None:
-    assert list(CHINESE) == list(ENGLISH)
+    assert sorted(CHINESE) == sorted(ENGLISH)
+
+
+@pytest.mark.parametrize("language", ["en"])
+def test_a_file_has_each_key_once_on_a_line_of_its_own_in_alphabetical_order(language: Language) -> None:
+    content = read_text("overt.lib", f"strings/{language}.json")
+    pairs = json.loads(content, object_pairs_hook=list)
+    keys = [key for key, _ in pairs]
+
+    assert keys == sorted(set(keys))
+    assert content == json.dumps(dict(pairs), ensure_ascii=False, indent=2) + "\n"
 
 
 @pytest.mark.parametrize("key", ENGLISH)

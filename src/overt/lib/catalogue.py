@@ -1,17 +1,17 @@
 """What the program says to people, in the language they chose.
 
-English is at hand; any other table is loaded when it is first chosen, and what is rarely said when it is first said.
-To add a text, put the same key with the same placeholders into the tables of each language; a test compares them.
+The English texts are in `strings/en.json`, read when the first of them is said.
+To add a text, put the same key with the same placeholders into each file, in alphabetical order; tests compare them.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Literal
 
-from overt.lib.strings_en import ENGLISH
+from overt.lib.data import read_bytes
 
 Language = Literal["en", "zh"]
 
-_table: dict[str, str] = ENGLISH
 _language: Language = "en"
 
 
@@ -24,17 +24,24 @@ def language_of(setting: str, variables: Mapping[str, str]) -> Language:
 
 
 def set_language(language: Language) -> None:
-    global _table, _language
-    _table, _language = ENGLISH, language
+    global _language
+    _language = language
+
+
+@cache
+def load_texts(language: Language) -> dict[str, str]:
     if language == "zh":
         from overt.lib.strings_zh import CHINESE  # late: 0.8 ms
 
-        _table = CHINESE
+        return CHINESE
+    from msgspec import json  # late: 15 ms
+
+    return json.decode(read_bytes("overt.lib", f"strings/{language}.json"), type=dict[str, str])
 
 
 def say(key: str, **values: object) -> str:
     """The text for a key, its placeholders filled; a key nobody wrote is a mistake in the program."""
-    text = _table.get(key) or _further_table(_language, tui=key.startswith("tui."))[key]
+    text = load_texts(_language).get(key) or _further_table(_language, tui=key.startswith("tui."))[key]
     return text.format(**values) if values else text
 
 
@@ -44,14 +51,11 @@ def say_columns(key: str) -> list[str]:
 
 
 def _further_table(language: Language, *, tui: bool) -> dict[str, str]:
-    """Texts of the terminal chat, or those that are rarely needed."""
-    match language, tui:
-        case "en", True:
-            from overt.lib.strings_en_tui import ENGLISH as table  # late: 1.0 ms
-        case "en", False:
-            from overt.lib.strings_en_rare import ENGLISH as table  # late: 2 ms
-        case _, True:
-            from overt.lib.strings_zh_tui import CHINESE as table  # late: 1.0 ms
-        case _:
-            from overt.lib.strings_zh_rare import CHINESE as table  # late: 2 ms
+    """Texts that are not in a data file yet."""
+    if language == "en":
+        from overt.lib.strings_en_rare import ENGLISH as table  # late: 2 ms
+    elif tui:
+        from overt.lib.strings_zh_tui import CHINESE as table  # late: 1.0 ms
+    else:
+        from overt.lib.strings_zh_rare import CHINESE as table  # late: 2 ms
     return table
