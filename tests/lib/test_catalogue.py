@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import overt
-from overt.lib import strings_en_rare, strings_zh, strings_zh_rare, strings_zh_tui
+from overt.lib import strings_zh, strings_zh_rare, strings_zh_tui
 from overt.lib.catalogue import Language, language_of, load_texts, say, set_language
 from overt.lib.data import read_text
 
-ENGLISH = load_texts("en") | strings_en_rare.ENGLISH
+ENGLISH = load_texts("en")
 CHINESE = strings_zh.CHINESE | strings_zh_rare.CHINESE | strings_zh_tui.CHINESE
 
 

@@ -11,7 +11,7 @@ from overt.app.undo import Undone
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.core.states import GitState, StashEntry
-from overt.lib.catalogue import say
+from overt.lib.catalogue import load_texts, say
 from overt.sessions.checkpoints import RESTORE, Checkpoints, Turned
 from overt.world.git_restore import REMOTES, GitChange, GitRepository
 from overt.world.git_state import GitReader, find_repository
@@ -37,9 +37,7 @@ class GitChangeLine(Struct, frozen=True, kw_only=True):
         return f"{text} {say('undo.git.take_back_by_hand', command=way_back)}" if way_back else text
 
     def for_model(self, who: str) -> str:
-        from overt.lib.strings_en_rare import ENGLISH as table  # late: 2 ms
-
-        return table[f"undo.git.{self.key}"].format(who=who, **self.values)
+        return load_texts("en")[f"undo.git.{self.key}"].format(who=who, **self.values)
 
 
 class GitUndo:

@@ -41,7 +41,7 @@ def load_texts(language: Language) -> dict[str, str]:
 
 def say(key: str, **values: object) -> str:
     """The text for a key, its placeholders filled; a key nobody wrote is a mistake in the program."""
-    text = load_texts(_language).get(key) or _further_table(_language, tui=key.startswith("tui."))[key]
+    text = load_texts(_language).get(key) or _further_table(tui=key.startswith("tui."))[key]
     return text.format(**values) if values else text
 
 
@@ -50,11 +50,9 @@ def say_columns(key: str) -> list[str]:
     return say(key).split("|")
 
 
-def _further_table(language: Language, *, tui: bool) -> dict[str, str]:
+def _further_table(*, tui: bool) -> dict[str, str]:
     """Texts that are not in a data file yet."""
-    if language == "en":
-        from overt.lib.strings_en_rare import ENGLISH as table  # late: 2 ms
-    elif tui:
+    if tui:
         from overt.lib.strings_zh_tui import CHINESE as table  # late: 1.0 ms
     else:
         from overt.lib.strings_zh_rare import CHINESE as table  # late: 2 ms
