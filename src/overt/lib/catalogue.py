@@ -1,6 +1,6 @@
 """What the program says to people, in the language they chose.
 
-The English texts are in `strings/en.json`, read when the first of them is said.
+The texts of a language are one file, `strings/en.json` or `strings/zh.json`, read when the first of them is said.
 To add a text, put the same key with the same placeholders into each file, in alphabetical order; tests compare them.
 """
 
@@ -30,10 +30,6 @@ def set_language(language: Language) -> None:
 
 @cache
 def load_texts(language: Language) -> dict[str, str]:
-    if language == "zh":
-        from overt.lib.strings_zh import CHINESE  # late: 0.8 ms
-
-        return CHINESE
     from msgspec import json  # late: 15 ms
 
     return json.decode(read_bytes("overt.lib", f"strings/{language}.json"), type=dict[str, str])
@@ -41,7 +37,7 @@ def load_texts(language: Language) -> dict[str, str]:
 
 def say(key: str, **values: object) -> str:
     """The text for a key, its placeholders filled; a key nobody wrote is a mistake in the program."""
-    text = load_texts(_language).get(key) or _further_table(tui=key.startswith("tui."))[key]
+    text = load_texts(_language).get(key) or _further_table()[key]
     return text.format(**values) if values else text
 
 
@@ -50,10 +46,8 @@ def say_columns(key: str) -> list[str]:
     return say(key).split("|")
 
 
-def _further_table(*, tui: bool) -> dict[str, str]:
+def _further_table() -> dict[str, str]:
     """Texts that are not in a data file yet."""
-    if tui:
-        from overt.lib.strings_zh_tui import CHINESE as table  # late: 1.0 ms
-    else:
-        from overt.lib.strings_zh_rare import CHINESE as table  # late: 2 ms
-    return table
+    from overt.lib.strings_zh_rare import CHINESE  # late: 2 ms
+
+    return CHINESE
