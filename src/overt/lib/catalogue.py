@@ -37,17 +37,10 @@ def load_texts(language: Language) -> dict[str, str]:
 
 def say(key: str, **values: object) -> str:
     """The text for a key, its placeholders filled; a key nobody wrote is a mistake in the program."""
-    text = load_texts(_language).get(key) or _further_table()[key]
+    text = load_texts(_language)[key]
     return text.format(**values) if values else text
 
 
 def say_columns(key: str) -> list[str]:
     """Return the texts of a key that stands for several, as the heads of a table."""
     return say(key).split("|")
-
-
-def _further_table() -> dict[str, str]:
-    """Texts that are not in a data file yet."""
-    from overt.lib.strings_zh_rare import CHINESE  # late: 2 ms
-
-    return CHINESE
