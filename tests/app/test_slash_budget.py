@@ -125,7 +125,7 @@ async def test_a_model_without_a_price_is_told_of(
         monkeypatch.setattr(f"overt.app.{module}.is_local", lambda entry: False)
     async with shop([DIME] * 3, here) as (conversation, _):
         await conversation.set_model("here/unpriced")
-        assert (await slash(conversation, "/budget 1")).lines[1].startswith("No price is known for unpriced, so ")
+        assert (await slash(conversation, "/budget 1")).lines[1].startswith("Unknown price for unpriced: ")
         assert (await prompted(conversation, "one"))[2] == []
         told = "The budget does not count 1 requests: no price is known for their model."
         assert (await prompted(conversation, "two"))[2] == [told]
@@ -136,9 +136,7 @@ async def test_a_model_without_a_price_is_told_of(
 async def test_what_is_no_amount_is_refused(here: Options) -> None:
     async with shop([], here) as (conversation, _):
         for wrong in ("-1", "much", "1e3", "nan", "1.2.3", "$", "²", "99999999"):
-            assert await refused(conversation, f"/budget {wrong}") == (
-                "/budget does not take that. It goes: /budget [DOLLARS | off]"
-            )
+            assert await refused(conversation, f"/budget {wrong}") == "Usage: /budget [DOLLARS | off]"
         assert conversation.history.spend_limit is None
 
 

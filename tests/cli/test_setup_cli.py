@@ -10,7 +10,7 @@ def test_without_a_terminal_it_says_what_to_set_instead(place: Place) -> None:
     done = place.run("setup")
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        "overt: overt setup asks questions, and nobody can be asked here. Set a key instead "
+        "overt: overt setup asks questions, and there is no terminal to ask in. Set a key instead "
         "(export DEEPSEEK_API_KEY=…), or OVERT_BASE_URL and OVERT_MODEL; or answer beforehand: "
         "overt setup --vendor NAME --yes\n"
     )

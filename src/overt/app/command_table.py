@@ -125,4 +125,4 @@ def named(text: str) -> tuple[str, str]:
 
 def misused(name: str) -> OvertError:
     """For a command that was given what it does not take."""
-    return OvertError(say("chat.usage", name=f"/{name}", usage=f"/{name} {USAGE[name]}".strip()))
+    return OvertError(say("chat.usage", usage=f"/{name} {USAGE[name]}".strip()))

@@ -198,7 +198,7 @@ def test_a_person_is_told_when_the_model_takes_no_images(desks: Desks, picture: 
         desk.press(picture, "enter")
         desk.until("Hello there.")
         desk.rest()
-        assert desk.all.count("blind takes no images: it is told that they were left out.") == told
+        assert desk.all.count("blind takes no images: they are left out, and the model gets a note about it.") == told
         desk.send("no image here")
         desk.until(lambda: len(desk.server.posts) == 2)
         desk.rest()

@@ -164,7 +164,7 @@ def test_a_rule_that_still_holds_here_is_said_to() -> None:
 def test_a_rule_of_a_file_stays_where_it_stands() -> None:
     panel = filled("permissions")
     assert press(panel, "down", "d") == []
-    assert text_of(panel.draw(80, 24))[-1] == "This one was not stored by an answer: it stands in /p/overt.toml:12."
+    assert text_of(panel.draw(80, 24))[-1] == "This rule was not saved by an answer: it is set in /p/overt.toml:12."
     assert press(panel, "y") == []
 
 
