@@ -74,7 +74,7 @@ def every(word: str) -> list[Event]:
         *(ToolFinished(result=Result(call_id="c1", parts=(Text(text=word),)), view=view) for view in views(word)),
         TodoSet(items=(Todo(content=word), Todo(content="other"))),
         Repaired(call_id="c1", note=word),
-        Retried(attempt=1, wait=1.0, reason=word),
+        Retried(attempt=1, attempts=4, wait=1.0, reason=word),
         Noticed(text=word),
         PartialSaved(text=word),
         GitMoved(

@@ -74,7 +74,11 @@ def test_a_failing_server_is_asked_four_times(status: int) -> None:
     with ModelServer([Turn(fault=Fault(status=status, body="upstream\nis down"))], after="repeat") as server:
         deltas, error = failure(server.url)
         assert len(server.posts) == 4
-    assert [delta.attempt for delta in deltas if isinstance(delta, RetryDelta)] == [2, 3, 4]
+    assert [(each.attempt, each.attempts) for each in deltas if isinstance(each, RetryDelta)] == [
+        (2, 4),
+        (3, 4),
+        (4, 4),
+    ]
     assert (error.status, error.retryable) == (status, True)
     assert "upstream is down" in error.message and "Tried 4 times" in error.message
 

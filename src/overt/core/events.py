@@ -365,6 +365,7 @@ class ToolProgressed(Event, frozen=True, kw_only=True):
 
 class Retried(Event, frozen=True, kw_only=True):
     attempt: int
+    attempts: int
     wait: float
     reason: str
 

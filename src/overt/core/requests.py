@@ -92,9 +92,10 @@ class CallDelta(Struct, frozen=True, kw_only=True):
 
 
 class RetryDelta(Struct, frozen=True, kw_only=True):
-    """An attempt failed before its first event and another follows after `wait` seconds."""
+    """An attempt failed before its first event; number `attempt` of at most `attempts` follows after `wait` seconds."""
 
     attempt: int
+    attempts: int
     wait: float
     reason: str
 

@@ -79,8 +79,8 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
                     emit(ReasoningStreamed(agent=path, text=text))
                 case CallDelta(index=index, name=name, characters=characters, ready=ready):
                     emit(CallStreamed(agent=path, index=index, name=name, characters=characters, ready=ready))
-                case RetryDelta(attempt=attempt, wait=wait, reason=reason):
-                    emit(Retried(agent=path, attempt=attempt, wait=wait, reason=reason))
+                case RetryDelta(attempt=attempt, attempts=attempts, wait=wait, reason=reason):
+                    emit(Retried(agent=path, attempt=attempt, attempts=attempts, wait=wait, reason=reason))
                 case WaitDelta(seconds=seconds):
                     text = say("turn.waiting", seconds=round(seconds))
                     emit(Noticed(agent=path, text=text, level="warning", kind="waiting"))

@@ -78,7 +78,7 @@ class HttpProvider:
                 LOG.warning("provider", f"{self.name}/{model}: {problem.kind}: {problem.message}")
                 raise await self._explained(problem, attempt, history, model=model) from None
             LOG.info("provider", f"{self.name}/{model}: {problem.message} Retrying in {wait:.1f} s.")
-            yield RetryDelta(attempt=history.made + 1, wait=wait, reason=problem.message)
+            yield RetryDelta(attempt=history.made + 1, attempts=self._entry.attempts, wait=wait, reason=problem.message)
             await asyncio.sleep(wait)
             own = 0.0 if problem.retry_after else wait
             history = History(made=history.made + 1, waited=history.waited + own)

@@ -118,7 +118,7 @@ class LocalProvider:
 
     async def _served_stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         if told := self._buried():
-            yield RetryDelta(attempt=1, wait=0.0, reason=told)
+            yield RetryDelta(attempt=1, attempts=1, wait=0.0, reason=told)
         child = self._started()
         async with aclosing(self._ready(child)) as waits:
             async for waited in waits:
@@ -204,7 +204,7 @@ class LocalProvider:
         """Why the last server is no more, when it ended without being asked to."""
         if self._child is None or self._child.process.poll() is None:
             return ""
-        told = f"The embedded model's server had ended ({self._child.death()}) and is started again"
+        told = f"The embedded model's server had ended ({self._child.death()}) and is started again."
         self._bury(self._child)
         return told
 

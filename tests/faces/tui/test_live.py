@@ -89,9 +89,9 @@ def test_a_call_that_is_being_written_shows_how_much_there_is() -> None:
 
 
 def test_a_wait_before_the_next_attempt_counts_down() -> None:
-    found = live(sent(), Retried(attempt=2, wait=8.0, reason="the server said 503"))
-    assert rows(found, 0.0) == [f"{FRAMES[0]} attempt 2 in 8s · the server said 503"]
-    assert rows(found, 7.5) == [f"{FRAMES[5]} attempt 2 in 1s · the server said 503"]
+    found = live(sent(), Retried(attempt=2, attempts=4, wait=8.0, reason="the server said 503"))
+    assert rows(found, 0.0) == [f"{FRAMES[0]} Retrying in 8s (2 of 4) · the server said 503"]
+    assert rows(found, 7.5) == [f"{FRAMES[5]} Retrying in 1s (2 of 4) · the server said 503"]
     assert rows(found, 8.0) == [f"{FRAMES[0]} waiting for fake-model 8s · Esc interrupts"]
 
 

@@ -167,7 +167,14 @@ def test_a_long_prompt_is_shown_by_its_beginning() -> None:
         ((BudgetSet(dollars=0.0),), ["· " + say("budget.off")]),
         ((Repaired(call_id="c1", note="quotes closed"),), ["· repaired: quotes closed"]),
         ((PrefixReset(cause="retry"),), ["· The context starts anew: retry."]),
-        ((TodoSet(items=()), ToolProgressed(call_id="c1", text="x"), Retried(attempt=1, wait=1, reason="x")), []),
+        (
+            (
+                TodoSet(items=()),
+                ToolProgressed(call_id="c1", text="x"),
+                Retried(attempt=1, attempts=4, wait=1, reason="x"),
+            ),
+            [],
+        ),
         (
             (Compacted(cause="limit", pruned=("c1",), before=9000, after=2000),),
             ["· " + say("compaction.done", before="9.0k", after="2.0k", what=say("compaction.done.pruned", count=1))],
@@ -187,11 +194,15 @@ def test_a_long_prompt_is_shown_by_its_beginning() -> None:
             ["⊘ Interrupted.", "  10 in · 1 out · 0.4s"],
         ),
         (
-            (Retried(attempt=4, wait=1, reason="503"), TurnEnded(reason="error", text="no route")),
+            (Retried(attempt=4, attempts=4, wait=1, reason="503"), TurnEnded(reason="error", text="no route")),
             ["✗ no route", "  Gave up at attempt 4."],
         ),
         (
-            (Retried(attempt=1, wait=1, reason="503"), replied(Text(text="ok")), TurnEnded(reason="error", text="x")),
+            (
+                Retried(attempt=1, attempts=4, wait=1, reason="503"),
+                replied(Text(text="ok")),
+                TurnEnded(reason="error", text="x"),
+            ),
             ["ok", "", "✗ x"],
         ),
     ],
@@ -342,7 +353,7 @@ def test_nothing_that_others_wrote_drives_the_terminal(wild: str) -> None:
         finished(Failure(text=wild), error=True),
         finished(Excerpt(path=wild, first=1, last=2)),
         thought(wild),
-        Retried(attempt=1, wait=9, reason=wild),
+        Retried(attempt=1, attempts=4, wait=9, reason=wild),
         TurnEnded(reason="error", text=wild),
     )
     transcript = made(30)

@@ -55,7 +55,7 @@ EVENTS: tuple[Event, ...] = (
     finished(Excerpt(path="a.py", first=1, last=2), error=True, code="denied"),
     *(Noticed(text="words", level=level) for level in ("info", "warning", "error")),
     CallStreamed(index=0, name="write", characters=4300, ready=0),
-    Retried(attempt=2, wait=9.0, reason="服务器返回 503"),
+    Retried(attempt=2, attempts=4, wait=9.0, reason="服务器返回 503"),
     TurnEnded(reason="error", text="no route", usage=Usage(input=9000, cached=1000, output=5), ms=900),
     TurnEnded(reason="limit", steps=3),
     TurnEnded(reason="interrupted"),

@@ -135,8 +135,8 @@ def tell(event: Event, narrator: Narrator | None = None) -> None:
     for line in narrator.narrate(event) if narrator else ():
         _warn(line)
     match event:
-        case Retried(attempt=attempt, wait=wait, reason=reason):
-            _warn(say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=reason))
+        case Retried(attempt=attempt, attempts=attempts, wait=wait, reason=reason):
+            _warn(say("turn.retrying", attempt=attempt, attempts=attempts, seconds=round(wait, 1), reason=reason))
         case Noticed(text=text, level=level) if level != "info" or verbose:
             _warn(text)
         case Compacted():

@@ -75,8 +75,9 @@ def reduce(screen: Screen, event: Event) -> Screen:
             return _line(screen, ink.dim("> " + hanging(message.text())))
         case UserSpoke(message=message) if message.origin.kind == "harness":
             return _line(screen, ink.dim(hanging(message.text())))
-        case Retried(attempt=attempt, wait=wait, reason=reason):
-            again = say("turn.retrying", attempt=attempt, seconds=round(wait, 1), reason=hanging(reason))
+        case Retried(attempt=attempt, attempts=attempts, wait=wait, reason=reason):
+            seconds = round(wait, 1)
+            again = say("turn.retrying", attempt=attempt, attempts=attempts, seconds=seconds, reason=hanging(reason))
             return _line(screen, ink.dim(again))
         case Noticed(text=text):
             return _line(screen, ink.dim(hanging(text)))

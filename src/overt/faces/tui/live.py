@@ -166,6 +166,7 @@ class Live:
                 "tui.live.retry",
                 reason=_tame(visible(retried.reason)),
                 attempt=retried.attempt,
+                attempts=retried.attempts,
                 time=clock(until - now + 0.999),
             )
             return [row(*who, Span(f"{spin} {words}", "warn"))]
