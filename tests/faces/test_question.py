@@ -39,7 +39,7 @@ def test_a_change_is_shown_whole_with_its_path() -> None:
     view = Diffs(files=(FileDiff(path="a.py", diff=diff, change="updated", added=101, removed=1),))
     shown = rows(asked("a.py", view=view))
     assert shown[:5] == [
-        "bash wants to run: a.py",
+        "Edit a.py?",
         "  │ a.py (updated, +101 -1)",
         "  │ @@ -1 +1 @@",
         "  │ -old",

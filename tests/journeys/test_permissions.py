@@ -179,7 +179,7 @@ def test_an_approval_shows_the_change_and_yes_makes_it(precious: Place) -> None:
         terminal.expect(PROMPT)
         terminal.line("change it")
         asked = terminal.expect("Allow? ")
-        assert "edit wants to run: precious.txt" in asked
+        assert "Edit precious.txt?" in asked
         assert "-precious" in asked and "+dear" in asked and "[a] always allow edits in this project" in asked
         assert (precious.work / "precious.txt").read_text() == "precious\n"
         terminal.line("y")

@@ -389,7 +389,7 @@ def test_no_text_stops_the_chat(here: Place, heavy: tuple[str, ...]) -> None:
             terminal.type("\x15")
         terminal.say("/new")
         terminal.say("go")
-        terminal.hear("Allow write?")
+        terminal.hear("Create w?")
         terminal.hush()
         time.sleep(CALM)
         terminal.type("\x1b")

@@ -69,7 +69,7 @@ def test_a_day_in_the_terminal(place: Place, name: str, size: tuple[int, int], d
 
             chat.type("fix it")
             chat.press("Enter")
-            assert_golden(f"edit-{name}", chat.expect("Allow edit?"))
+            assert_golden(f"edit-{name}", chat.expect("\nEdit calc.py?"))
             chat.answer("y")
             chat.expect("Fixed.")
             assert (place.work / "calc.py").read_text() == "def total(xs):\n    return sum(xs)\n"

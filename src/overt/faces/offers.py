@@ -1,11 +1,35 @@
-"""Words for what a permission question offers: what *always* would store, and what the network is needed for."""
+"""Words for a permission question: what is asked, what *always* would store, and what the network is needed for."""
+
+from collections.abc import Callable
 
 from overt.core.events import PermissionAsked
+from overt.core.views import Diffs, Plain
 from overt.lib.catalogue import say
 from overt.lib.text import exact
 
 EDITS = "edit"
 """The rule for every tool that writes files."""
+
+
+def headline_words(asked: PermissionAsked, clean: Callable[[str], str]) -> str:
+    """`Edit calc.py?` if the changes of files are known, else the tool and what it would run.
+
+    A command that is shown whole below is left out. `clean` makes words of others harmless.
+    """
+    if words := change_words(asked, clean):
+        return words
+    shown_below = isinstance(asked.view, Plain) and asked.view.text == asked.headline
+    what = "" if shown_below else clean(asked.headline)
+    return say("ask.headline", tool=clean(asked.call.name), what=what).rstrip()
+
+
+def change_words(asked: PermissionAsked, clean: Callable[[str], str]) -> str:
+    if not isinstance(asked.view, Diffs):
+        return ""
+    changes = {file.change for file in asked.view.files}
+    change = changes.pop() if len(changes) == 1 else "updated"
+    key = f"ask.{change}" if change in ("created", "deleted") else "ask.updated"
+    return say(key, what=clean(asked.headline))
 
 
 def always_words(asked: PermissionAsked) -> str:

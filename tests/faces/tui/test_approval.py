@@ -1,7 +1,7 @@
 """Approvals: all of what would happen, to the letter; one key answers, and no key that was meant for something else."""
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -66,7 +66,7 @@ def test_a_change_is_shown_whole_with_line_numbers() -> None:
     diff = "@@ -1 +1 @@\n-old\n+new\n" + "".join(f"+{number}\n" for number in range(100))
     view = Diffs(files=(FileDiff(path="a.py", diff=diff, change="updated", added=101, removed=1),))
     shown = lines(Approval(asked("a.py", view=view, call=call("edit"))).opening(80))
-    assert shown[:4] == ["? edit wants to run: a.py", "  │ a.py +101 -1", "  │   1     - old", "  │       1 + new"]
+    assert shown[:4] == ["? Edit a.py?", "  │ a.py +101 -1", "  │   1     - old", "  │       1 + new"]
     assert shown[4:] == [f"  │     {number + 2:>3} + {number}" for number in range(100)]
 
 
@@ -126,6 +126,7 @@ def test_no_text_reaches_the_margin_or_drives_the_terminal(text: str, width: int
     diff = Diffs(files=(FileDiff(path=text, diff=f"@@ -1 +1 @@\n-a\n{added}", change="updated", added=1, removed=1),))
     ours = (
         "? bash wants",
+        "? Edit",
         "  │ ",
         "  │",
         "  ┆ ",
@@ -208,6 +209,35 @@ def test_always_for_edits_says_what_it_means() -> None:
         "Allow edit?",
         "y once · a always allow edits in this project · n no, with a reason · Esc no",
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (("updated",), "Edit a.py?"),
+        (("created", "created"), "Create a.py?"),
+        (("deleted",), "Delete a.py?"),
+        (("created", "deleted"), "Edit a.py?"),
+    ],
+)
+def test_a_change_of_files_is_named_in_the_question(
+    changes: tuple[Literal["created", "updated", "deleted"], ...], expected: str
+) -> None:
+    view = Diffs(files=tuple(FileDiff(path="a.py", diff="", change=change) for change in changes))
+    approval = Approval(asked("a.py", view=view, call=call("edit")))
+
+    assert lines(approval.opening(80))[0] == f"? {expected}"
+    assert panel(approval)[0] == expected
+
+
+def test_a_long_path_in_the_panel_is_cut_and_never_reaches_the_margin() -> None:
+    path = "y once · n no " * 40
+    view = Diffs(files=(FileDiff(path=path, diff="", change="created"),))
+    rows = lines(Approval(asked(path, view=view, call=call("write"), agent="explore-1")).draw(40, 9, place="1 of 2")[0])
+
+    assert rows[0].startswith("explore-1 · Create y once")
+    assert [row for row in rows[1:-2] if not row.startswith("    ")] == []
+    assert len(rows) <= 5
 
 
 @pytest.mark.parametrize("key", ["y", "Y", "1"])

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from overt.core.events import PermissionAsked
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, View
-from overt.faces.offers import network_lines
+from overt.faces.offers import headline_words, network_lines
 from overt.lib.catalogue import say
 from overt.lib.text import exact, visible, wide
 
@@ -65,9 +65,7 @@ def draw(view: View, ink: Ink, *, whole: bool = False) -> str:
 
 def draw_question(asked: PermissionAsked, ink: Ink, *, width: int = 80) -> str:
     """Everything a person should know before the answer: what exactly would run, what it changes, and why."""
-    command = isinstance(asked.view, Plain) and asked.view.text == asked.headline
-    what = "" if command else visible(asked.headline)
-    lines = [ink.bold(say("ask.headline", tool=visible(asked.call.name), what=what).rstrip())]
+    lines = [ink.bold(headline_words(asked, visible))]
     room = max(width - len(LINE), NARROWEST)
     lines += _edged(asked.view, ink, room)
     if _told(asked.view) != exact(_told(asked.view)):

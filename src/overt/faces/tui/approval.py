@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
 from overt.core.ports import Answer
 from overt.core.views import Diffs, Plain, View
-from overt.faces.offers import EDITS, always_words, network_lines, takes_session
+from overt.faces.offers import EDITS, always_words, change_words, headline_words, network_lines, takes_session
 from overt.faces.tui import editor
 from overt.faces.tui.editor import Text
 from overt.faces.tui.keys import Key
@@ -68,9 +68,7 @@ class Approval:
     def opening(self, room: int) -> list[Row]:
         """Everything a person should know before the answer."""
         asked = self.question
-        command = isinstance(asked.view, Plain) and asked.view.text == asked.headline
-        what = "" if command else _line(asked.headline)
-        head = say("ask.headline", tool=_line(asked.call.name), what=what).rstrip()
+        head = headline_words(asked, _line)
         inner = max(room - len(LINE.text), NARROWEST)
         rows = wrap((Span("? ", "bold accent"), *label(asked.agent), Span(head, "bold")), room, rest=(INDENT,))
         rows += _edged(asked.view, asked.hazards, inner)
@@ -105,13 +103,14 @@ class Approval:
         if self._reason is not None:
             return self._draw_reason(self._reason, room, most)
         asked = self.question
+        words = change_words(asked, _line) or say("tui.ask.allow", tool=_line(asked.call.name))
         head = row(
             *label(asked.agent),
-            Span(say("tui.ask.allow", tool=_line(asked.call.name)), "bold accent"),
+            *cut((Span(words, "bold accent"),), room),
             Span(f"  {place}", "dim") if place else "",
             Span(f"  {self._hint}", "warn") if self._hint else "",
         )
-        rows = [*wrap(head, room), *self._again(room), *self._keys(room)]
+        rows = [*wrap(head, room, rest=(INDENT,)), *self._again(room), *self._keys(room)]
         return rows[-most:] if len(rows) > most else rows, None
 
     def _again(self, room: int) -> list[Row]:
