@@ -1,63 +1,32 @@
 """What a command line is read as: measured on lists of commands, and family by family."""
 
-import json
 import random
 import shlex
-from pathlib import Path
 
 import pytest
+from tests.safety.figures import LABELLED, labelled_rows, measure, not_ordinary
 
 from overt.safety.command import read_command
 from overt.safety.danger import Reading
-
-DATA = Path(__file__).parents[1] / "data"
-ASKS_IN_REVIEW = {"script-file", "source"}
-"""Running a file of the workspace is ordinary: it asks in review mode, and the sandbox stands around it."""
-
-
-def lines(name: str) -> list[dict[str, str]]:
-    return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
-
-
-def is_caught(row: dict[str, str]) -> bool:
-    """Scripts and inline code count as caught when they ask in review mode: the sandbox contains them."""
-    reading = read_command(row["cmd"])
-    contained = reading.hazard == "ordinary" and row["class"] in ASKS_IN_REVIEW
-    return reading.hazard == "dangerous" or contained or is_inline(reading)
-
-
-def is_inline(reading: Reading) -> bool:
-    return reading.hazard == "ordinary" and any(cause.kind == "code" for cause in reading.causes)
 
 
 def hazard(command: str, *new: str) -> str:
     return read_command(command, lambda path: path not in new).hazard
 
 
-@pytest.mark.parametrize("name", ["shell_danger.jsonl", "shell_more.jsonl"])
+@pytest.mark.parametrize("name", LABELLED)
 def test_of_the_listed_commands_nearly_all_dangerous_ones_are_caught_and_few_harmless_ones_asked_about(
     name: str,
 ) -> None:
-    rows = [row for row in lines(name) if row["class"] != "opaque"]
-    dangerous = [row for row in rows if row["danger"]]
-    harmless = [row for row in rows if not row["danger"]]
-    missed = [row["cmd"] for row in dangerous if not is_caught(row)]
-    assert [row["cmd"] for row in dangerous if hazard(row["cmd"]) == "harmless"] == []
-    asked = [
-        row["cmd"] for row in harmless if hazard(row["cmd"]) != "harmless" and not is_inline(read_command(row["cmd"]))
-    ]
-    called = [row["cmd"] for row in harmless if hazard(row["cmd"]) == "dangerous"]
-    assert len(missed) <= len(dangerous) * 0.01, missed
-    assert len(asked) <= len(harmless) * 0.03, asked
-    assert len(called) <= len(harmless) * 0.01, called
+    figures = measure(name)
+    assert figures.silent == []
+    assert len(figures.missed) <= figures.dangerous * 0.01, figures.missed
+    assert len(figures.asked) <= figures.harmless * 0.03, figures.asked
+    assert len(figures.alarmed) <= figures.harmless * 0.01, figures.alarmed
 
 
 def test_commands_that_build_test_or_create_are_ordinary() -> None:
-    def there(path: str) -> bool:
-        return "new" not in path and path not in ("main", "x", "abc")
-
-    commands = (DATA / "shell_ordinary.txt").read_text().splitlines()
-    assert {command: read_command(command, there).hazard for command in commands} == dict.fromkeys(commands, "ordinary")
+    assert not_ordinary() == {}
 
 
 DESTRUCTIVE = ("rm -rf x", "mv a b", "dd of=/dev/sda", "chmod -R 777 .", "git clean -fdx", "git push --force",
@@ -373,7 +342,7 @@ def test_an_empty_command_is_nothing_special() -> None:
 
 
 def test_it_is_fast_enough_for_ten_thousand_lines() -> None:
-    rows = [row["cmd"] for row in lines("shell_danger.jsonl")]
+    rows = [row["cmd"] for row in labelled_rows("shell_danger.jsonl")]
     for _ in range(10_000 // len(rows)):
         for command in rows:
             read_command(command)

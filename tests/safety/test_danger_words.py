@@ -1,20 +1,11 @@
 """Commands that look harmless until an option is taken back, a word is computed, or a script is read to its end."""
 
-import json
-from pathlib import Path
-
 import pytest
+from tests.safety.figures import is_inline, labelled_rows
 
 from overt.safety.command import read_command
 
-DATA = Path(__file__).parents[1] / "data" / "shell_more.jsonl"
-ROWS = [json.loads(line) for line in DATA.read_text().splitlines()]
-
-
-def is_inline(command: str) -> bool:
-    """Code that the command holds itself asks in review mode, and the sandbox contains it."""
-    reading = read_command(command)
-    return reading.hazard == "ordinary" and any(cause.kind == "code" for cause in reading.causes)
+ROWS = labelled_rows("shell_more.jsonl")
 
 
 def hazard(command: str, *new: str) -> str:
@@ -25,7 +16,9 @@ def hazard(command: str, *new: str) -> str:
 def test_no_line_of_these_kinds_is_less_than_dangerous(kind: str) -> None:
     commands = [row["cmd"] for row in ROWS if row["class"] == kind]
     assert len(commands) > 10
-    assert [command for command in commands if hazard(command) != "dangerous" and not is_inline(command)] == []
+    assert [
+        command for command in commands if hazard(command) != "dangerous" and not is_inline(read_command(command))
+    ] == []
 
 
 def test_lines_of_the_same_shapes_that_only_read_are_not_asked_about() -> None:
