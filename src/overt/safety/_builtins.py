@@ -68,7 +68,7 @@ def variable(call: Call, name: str, value: Word) -> None:
 def cd(call: Call) -> None:
     given = [word for word in call.args if not re.fullmatch(r"-[LPe@]+|--|-n", word.text)]
     call.harmless()
-    call.bench.enter(given[0] if given else None)
+    call.classifier.enter(given[0] if given else None)
 
 
 def declare(call: Call) -> None:

@@ -1,4 +1,4 @@
-"""One simple command as its judges see it: what it is, and what they may say of it."""
+"""One simple command as the handler of its program sees it, and the verdicts that it can give."""
 
 import re
 from collections.abc import Sequence
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from overt.safety._items import NO_FEED, Feed
+from overt.safety._ast import NO_FEED, Feed
 from overt.safety._options import Options, options
 from overt.safety._words import Word, literal
 from overt.safety.danger import Kind, Reason, Verb
 
 if TYPE_CHECKING:
-    from overt.safety._judge import Judge
+    from overt.safety._classify import Classifier
 
 BLAND = frozenset("touch mkdir mkfifo mktemp cd type hash enable shopt bind command".split())
 """Programs without an option that does harm."""
@@ -34,8 +34,8 @@ DELETES = Reason("deletes files", "files", "delete")
 
 
 class Call:
-    def __init__(self, bench: "Judge", words: Sequence[Word], feed: Feed, depth: int) -> None:
-        self.bench = bench
+    def __init__(self, classifier: "Classifier", words: Sequence[Word], feed: Feed, depth: int) -> None:
+        self.classifier = classifier
         self.words = tuple(words)
         self.name = base_name(words[0].text)
         self.args = tuple(words[1:])
@@ -57,14 +57,14 @@ class Call:
         return given
 
     def harmless(self) -> None:
-        self.bench.note("harmless", self.shown, "")
+        self.classifier.note("harmless", self.shown, "")
 
     def ordinary(self, why: str = "") -> None:
-        self.bench.note("ordinary", self.shown, why)
+        self.classifier.note("ordinary", self.shown, why)
 
     def inline(self, why: str) -> None:
         """Code that the command itself holds: contained by the sandbox like a script."""
-        self.bench.note("ordinary", self.shown, why, UNREADABLE)
+        self.classifier.note("ordinary", self.shown, why, UNREADABLE)
 
     def dangerous(
         self, why: str, touches: Sequence[Word] | None = None, *, kind: Kind | None = None, key: tuple[str, ...] = ()
@@ -77,35 +77,38 @@ class Call:
         elif kind == "worktree" and not touches:
             touches = (literal("."),)
         change = Effects(kind=kind, verb=getattr(why, "verb", "change"), touches=touches or (), key=key or self.key)
-        self.bench.note("dangerous", self.shown, why, change)
+        self.classifier.note("dangerous", self.shown, why, change)
 
     def unreadable(self, why: str) -> None:
-        self.bench.note("dangerous", self.shown, why, UNREADABLE, opaque=True)
+        self.classifier.note("dangerous", self.shown, why, UNREADABLE, opaque=True)
 
     def run(self, words: Sequence[Word], feed: Feed = NO_FEED) -> None:
-        self.bench.command(words, feed, depth=self.depth + 1)
+        self.classifier.command(words, feed, depth=self.depth + 1)
 
     def script(self, word: Word, given: Sequence[Word] | None = None) -> None:
         """A text that a shell will run, with the words `given` to it. Pieces made by a command could be anything."""
         if word.computed or (word.hole and word.plain == "1"):
             self.unreadable("runs a text that is computed")
         else:
-            self.bench.script(word.text, depth=self.depth + 1, feed=self.feed, given=given)
+            self.classifier.script(word.text, depth=self.depth + 1, feed=self.feed, given=given)
 
     def write(self, word: Word, *, append: bool = False) -> None:
-        self.bench.write(word, append=append, shown=self.shown)
+        self.classifier.write(word, append=append, shown=self.shown)
+
+    def exists(self, path: str) -> bool:
+        return self.classifier.exists(path)
 
     def online(self) -> None:
-        self.bench.network = True
+        self.classifier.network = True
 
     def installed(self, place: int) -> bool:
         """True if the argument there names a program of `node_modules`, which needs no download."""
         name = self.args[place].text if place < len(self.args) else ""
-        return re.fullmatch(r"[\w.-]+", name) is not None and self.bench.exists(f"node_modules/.bin/{name}")
+        return re.fullmatch(r"[\w.-]+", name) is not None and self.exists(f"node_modules/.bin/{name}")
 
     def send(self, why: str) -> None:
         """The command sends data that its words do not show."""
-        self.bench.sends = True
+        self.classifier.sends = True
         self.dangerous(why, kind="published")
 
 

@@ -9,7 +9,7 @@ from overt.safety._call import Call
 from overt.safety._listing import REVISION
 from overt.safety._options import Shape, options
 from overt.safety._runners import command_start
-from overt.safety._shapes import judge_shape
+from overt.safety._shapes import classify_by_shape
 from overt.safety._words import UNKNOWN, Word, literal
 from overt.safety.danger import Reason
 
@@ -172,7 +172,7 @@ def git(call: Call) -> None:
         return call.dangerous(DELETES, folders, kind="unpack" if also_ignored or _twice_forced(rest) else "untracked")
     if name in ("clone", "fetch", "pull", "ls-remote") and _on_this_machine(given.operands[1:]):
         shape = replace(shape, net="")
-    return judge_shape(call, shape, rest)
+    return classify_by_shape(call, shape, rest)
 
 
 def _overwritten(call: Call, name: str, rest: tuple[Word, ...], operands: Sequence[Word]) -> Sequence[Word]:
@@ -182,7 +182,7 @@ def _overwritten(call: Call, name: str, rest: tuple[Word, ...], operands: Sequen
     if name == "restore":
         commit, paths = [*options(rest, frozenset({"-s", "--source"})).values("-s", "--source")][:1], operands
     elif name == "checkout":
-        named = commit and texts[1:2] != ["--"] and not call.bench.exists(commit[0].text)
+        named = commit and texts[1:2] != ["--"] and not call.exists(commit[0].text)
         commit = commit if named and (paths or {"-f", "--force"}.intersection(texts)) else ()
     elif name == "read-tree":
         paths = ()
@@ -273,7 +273,7 @@ def _checkout(call: Call, rest: tuple[Word, ...]) -> None:
         return call.dangerous(DISCARDS, rest[texts.index("--") + 2 :])
     if not new and (
         len(paths) > 1
-        or any(word.text in (".", "*") or word.glob or word.hole or call.bench.exists(word.text) for word in paths)
+        or any(word.text in (".", "*") or word.glob or word.hole or call.exists(word.text) for word in paths)
     ):
         return call.dangerous(DISCARDS, paths)
     return None

@@ -158,7 +158,7 @@ def _use(tokens: list[str]) -> Use:
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """How to judge a program by its arguments. Each text lists uses, see `uses`; the first that fits decides:
+    """How to classify a program by its arguments. Each text lists uses, see `uses`; the first that fits decides:
     `dry` (only told what would be done), `bad` (by reason), `ordinary`, `fine` (harmless), then `rest`.
 
     `takes`: options whose value is the next word. `writes`: options whose value is a file it writes.

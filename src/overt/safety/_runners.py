@@ -1,4 +1,4 @@
-"""Programs that run other programs: what they wrap is judged in their place."""
+"""Programs that run other programs: what they run is classified in their place."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from overt.safety._wrappers import HOST_MOUNTS, SUB_TAKES, SUBCOMMANDS, WRAPPERS
 
 
 def wrapped(call: Call, wrap: Wrap) -> None:
-    """Judge what a wrapper runs. When that is a name nobody knows, a dangerous one behind it counts as well."""
+    """Classify what a wrapper runs. When that is a name nobody knows, a dangerous one behind it counts as well."""
     takes = frozenset(f"{wrap.takes} {wrap.code} {wrap.writes}".split())
     start = command_start(call.args, takes, wrap.skip)
     if wrap.maybe and start < len(call.args) and re.fullmatch(wrap.maybe, call.args[start].text):
@@ -109,11 +109,11 @@ def env(call: Call) -> None:
     given = options(args[:place], takes)
     call.harmless()
     for folder in given.values("-C", "--chdir"):
-        call.bench.enter(folder)
+        call.classifier.enter(folder)
     while place < len(args) and "=" in args[place].text and not args[place].leads:
         name, _, text = args[place].text.partition("=")
         value = Word(text=text, plain=text, hole=args[place].hole, computed=args[place].computed)
-        call.bench.set_variable(name, value)
+        call.classifier.set_variable(name, value)
         place += 1
     split = [*given.values("-S", "--split-string")]
     if split:
@@ -158,7 +158,7 @@ def shell(call: Call) -> None:
             call.ordinary("runs a script")
     elif call.feed.kind == "text":
         call.harmless()
-        call.bench.script(call.feed.text, depth=call.depth + 1)
+        call.classifier.script(call.feed.text, depth=call.depth + 1)
     elif call.feed.kind == "stream":
         call.unreadable("runs what it is sent")
     else:

@@ -1,4 +1,4 @@
-"""Judge a program by the tables: its shape, or what its words say where no table knows it."""
+"""Classify a program by its `Shape`, or by the words of its arguments if no table has it."""
 
 import posixpath
 import re
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from overt.safety._call import Call
+from overt.safety._developer_programs import SAME
+from overt.safety._developer_programs import SHAPES as TOOL_SHAPES
 from overt.safety._options import DRY, Options, Shape, options, uses
-from overt.safety._programs import DANGEROUS
-from overt.safety._programs import SHAPES as SYSTEM_SHAPES
-from overt.safety._tools import SAME
-from overt.safety._tools import SHAPES as TOOL_SHAPES
+from overt.safety._system_programs import DANGEROUS
+from overt.safety._system_programs import SHAPES as SYSTEM_SHAPES
 from overt.safety._words import Word
 from overt.safety.danger import Reason
 
@@ -41,7 +41,7 @@ CLOUD = frozenset(
         pulumi heroku vercel fly ollama rclone restic http https xh xhs
         rabbitmqctl rabbitmqadmin cqlsh clickhouse-client""".split()
 )
-"""Programs that act on things elsewhere: judged by their verbs, and they need the network."""
+"""Programs that act on things elsewhere: classified by their verbs, and they need the network."""
 
 READING = frozenset(
     """list ls show describe get view status info whoami version help history logs log tail diff search head cat du
@@ -84,7 +84,7 @@ PUBLISHES = Reason("publishes something", "published")
 REPLACES = Reason("replaces the file it reads", "files")
 
 
-def judge_shape(call: Call, shape: Shape, args: Sequence[Word]) -> None:
+def classify_by_shape(call: Call, shape: Shape, args: Sequence[Word]) -> None:
     takes = frozenset(f"{shape.takes} {shape.writes}".split())
     given = options(args, takes, single=shape.single)
     if (shape.net == "*" and given.operands) or any(use.fits(given, exact=True) for use in uses(shape.net)):
@@ -127,7 +127,7 @@ def _rest(call: Call, shape: Shape, given: Options) -> None:
         overwrites(call)
 
 
-def judge_stranger(call: Call) -> None:
+def classify_unknown(call: Call) -> None:
     """A program that stands in no table: what its words say, in whatever program."""
     given = options(call.args)
     told = verbs(given.operands[: 2 if call.name == "aws" else 3])

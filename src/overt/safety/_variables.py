@@ -1,15 +1,21 @@
-"""Which variables a shell text sets, and to what, whatever the order in which it runs."""
+"""Which variables a shell text sets, and to what, whatever the order it runs in; and which files a loop goes over."""
 
+import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from overt.safety._listing import lists_names, references, tame
+from msgspec.structs import replace
+
+from overt.safety._listing import NOT_IGNORED, listed_places, lists_names, references, tame
 from overt.safety._words import DEFAULTS, NAMES, Values, Word, scan
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+Places = Mapping[str, tuple[str, ...]]
+"""For each loop variable the paths and globs that its values are among."""
 
 Known = dict[str, tuple[str, ...] | None]
 """All literal values a name may have; None when one of them is computed."""
@@ -27,6 +33,10 @@ TRANSFORMS = frozenset("nulic")
 
 TEMPORARY = re.compile(r"""["]?(?:\$\(|`)\s*mktemp(?:\s+(?:-d|-q|-dq|-qd|--directory|/tmp/[\w.-]+))*\s*(?:\)|`)["]?""")
 """A new name in the folder for temporary files."""
+
+LISTED = re.compile(r"""["]?\$\((?P<command>[^()`]*)\)["]?""")
+NAMED_AFTER = re.compile(r"""["]?\$\{?(?P<name>[A-Za-z_]\w*)(?P<trim>%%?[^}/"$`]*)?\}?["]?(?P<end>[\w.+-]*)["]?""")
+"""A loop variable, perhaps without its end and with another one: `${f%.c}.cpp`."""
 
 PLAIN_NAME = re.compile(r"\w[\w.+-]*")
 OPTION = re.compile(r"-(?!\d+$)")
@@ -255,3 +265,54 @@ def _declaration(node: "Node", known: Known) -> None:
         for child in node.children:
             name = child.child_by_field_name("name") if child.type == "variable_assignment" else child
             known[text_of(name)] = None
+
+
+# ── where the files lie that a loop goes over ────────────────────────────────────────────────────────────
+
+
+def loop_places(root: "Node", known: Known) -> Places:
+    """Find the variables that only loops over files set, and where those files lie."""
+    places: dict[str, tuple[str, ...]] = {}
+    todo = [root] if "*" not in known else []
+    while todo:
+        node = todo.pop()
+        todo += node.children
+        if node.type == "for_statement":
+            name = text_of(node.child_by_field_name("variable"))
+            _add(places, name, [_values_at(text_of(value)) for value in node.children_by_field_name("value")])
+        elif node.type == "command" and text_of(node).startswith("read "):
+            for name in (word for word in text_of(node).split()[1:] if not word.startswith("-")):
+                _add(places, name, [listed_places(feeding_command(node))])
+    return {name: found for name, found in places.items() if found and known.get(name, (NAMES,)) == (NAMES,)}
+
+
+def _add(places: dict[str, tuple[str, ...]], name: str, values: list[tuple[str, ...]]) -> None:
+    """Several loops may use one variable. A value that is not known leaves an empty tuple, which stays."""
+    complete = bool(values) and all(values) and places.get(name, ("",)) != ()
+    before = places.get(name, ())
+    places[name] = tuple(dict.fromkeys((*before, *(place for each in values for place in each)))) if complete else ()
+
+
+def _values_at(raw: str) -> tuple[str, ...]:
+    """A glob or the output of a command that lists names; nothing for any other value."""
+    if match := LISTED.fullmatch(raw):
+        return listed_places(match["command"]) if lists_names(match["command"]) else ()
+    words = scan(raw, {}).words
+    return tuple(word.text for word in words) if words and not any(word.hole for word in words) else ()
+
+
+def place_word(raw: str, word: Word, places: Places) -> Word:
+    """Return the word with the places that its unknown piece is among, where they are known."""
+    if not word.hole or word.places:
+        return word
+    if LISTED.fullmatch(raw):
+        return replace(word, places=_values_at(raw))
+    match = NAMED_AFTER.fullmatch(raw)
+    among = places.get(match["name"], ()) if match else ()
+    if match and (match["trim"] or match["end"]):
+        among = tuple(_beside(place, match["end"]) for place in among) if match["end"] else ()
+    return replace(word, places=among)
+
+
+def _beside(place: str, end: str) -> str:
+    return f"**/*{end}" if place == NOT_IGNORED else posixpath.join(posixpath.dirname(place), f"*{end}")

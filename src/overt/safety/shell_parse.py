@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.safety._items import (
+from overt.safety._ast import (
     NO_FEED,
     STREAM,
     Assignment,
@@ -23,8 +23,7 @@ from overt.safety._items import (
     Simple,
 )
 from overt.safety._listing import listed_places, lists_names
-from overt.safety._loops import loop_places, place_word
-from overt.safety._variables import Known, assigned, settled, worlds
+from overt.safety._variables import Known, assigned, loop_places, place_word, settled, worlds
 from overt.safety._words import Scanned, Word, here_text, scan, substitutions
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The table of developers' programs that a `Shape` can judge; see `_programs` for how to add one."""
+"""The table of developers' programs that a `Shape` describes; see `_system_programs` for how to add one."""
 
 from overt.safety._options import Shape, extend
 from overt.safety.danger import Reason

@@ -14,7 +14,7 @@ def sed(call: Call) -> None:
     if given.has("-i", "-I", "--in-place", exact=False):
         call.dangerous("edits files in place", given.operands if files or texts else given.operands[1:])
     else:
-        _judge_script(call, files, texts or given.operands[:1], _read_sed)
+        _classify_script(call, files, texts or given.operands[:1], _read_sed)
 
 
 def awk(call: Call) -> None:
@@ -25,14 +25,14 @@ def awk(call: Call) -> None:
         call.dangerous("writes files", kind="code")
     else:
         files = [*given.values("-f", "--file", exact=False)]
-        _judge_script(call, files, [*given.values("-e", "--source", exact=False)] or given.operands[:1], _read_awk)
+        _classify_script(call, files, [*given.values("-e", "--source", exact=False)] or given.operands[:1], _read_awk)
 
 
 Effects = list[str] | None
 """Files that a script writes; None where it does more, or cannot be read."""
 
 
-def _judge_script(call: Call, files: Sequence[Word], texts: Sequence[Word], read: Callable[[str], Effects]) -> None:
+def _classify_script(call: Call, files: Sequence[Word], texts: Sequence[Word], read: Callable[[str], Effects]) -> None:
     if any(word.stream or word.text in ("-", "/dev/stdin") for word in files):
         call.unreadable("is given a computed script")
     elif files:

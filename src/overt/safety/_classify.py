@@ -1,4 +1,4 @@
-"""The bench: reads a command text, hands each simple command to whoever knows it, and keeps the worst that is said."""
+"""Classify a shell command: parse it, ask the handler of each program, and return the worst verdict."""
 
 import posixpath
 import re
@@ -7,14 +7,23 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.lib.protected import protected_name
-from overt.safety import _builtins, _code, _each, _files, _runners, _scripts
+from overt.safety import _builtins, _file_writers, _find_xargs, _interpreters, _runners, _sed_awk
+from overt.safety._ast import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
 from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Effects, shown
 from overt.safety._git import git
-from overt.safety._items import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
 from overt.safety._listing import NOT_IGNORED, REVISION
 from overt.safety._options import in_value
-from overt.safety._programs import READERS
-from overt.safety._shapes import ALWAYS, CONVERTERS, DISKS, SHAPES, converter, judge_shape, judge_stranger, touched
+from overt.safety._shapes import (
+    ALWAYS,
+    CONVERTERS,
+    DISKS,
+    SHAPES,
+    classify_by_shape,
+    classify_unknown,
+    converter,
+    touched,
+)
+from overt.safety._system_programs import READERS
 from overt.safety._variables import Known, add_value, given_words
 from overt.safety._words import Word
 from overt.safety._wrappers import SUBCOMMANDS, WRAPPERS
@@ -27,12 +36,12 @@ MOST_CAUSES = 50
 
 HANDLERS: dict[str, Callable[[Call], None]] = {
     **_builtins.HANDLERS,
-    **_code.HANDLERS,
-    **_files.HANDLERS,
+    **_interpreters.HANDLERS,
+    **_file_writers.HANDLERS,
     **dict.fromkeys(CONVERTERS, converter),
-    **_scripts.HANDLERS,
+    **_sed_awk.HANDLERS,
     **_runners.HANDLERS,
-    **_each.HANDLERS,
+    **_find_xargs.HANDLERS,
     "git": git,
 }
 KNOWN = frozenset((*HANDLERS, *SHAPES, *ALWAYS, *READERS, *WRAPPERS, *SUBCOMMANDS))
@@ -43,31 +52,31 @@ NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)")
 
 
 def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> Reading:
-    judge = Judge(exists, also)
-    judge.script(command, depth=0)
+    classifier = Classifier(exists, also)
+    classifier.script(command, depth=0)
     if "\\\n" in command:  # the shell joins such lines before it reads words; the grammar takes them for blanks
-        judge.script(command.replace("\\\n", ""), depth=0)
+        classifier.script(command.replace("\\\n", ""), depth=0)
     if not command.strip():
-        judge.note("ordinary", "", "")
-    causes = [judge.through_links(cause) for cause in judge.causes.values()]
+        classifier.note("ordinary", "", "")
+    causes = [classifier.through_links(cause) for cause in classifier.causes.values()]
     if any(cause.kind == "environment" for cause in causes):  # then words may mean other files than those read here
         causes = [replace(cause, unknown=cause.unknown or bool(cause.touches)) for cause in causes]
-    if judge.causes_left_out:
+    if classifier.causes_left_out:
         causes.append(Cause(words=command[:80], why="holds too many commands to tell them apart", kind="code"))
     return Reading(
-        hazard="dangerous" if any(cause.dangerous for cause in causes) else LEVELS[judge.level],
+        hazard="dangerous" if any(cause.dangerous for cause in causes) else LEVELS[classifier.level],
         causes=tuple(causes),
-        commands=tuple(judge.commands),
-        opaque=judge.opaque,
-        network=judge.network,
-        writes=tuple(judge.writes),
-        redirects=judge.redirects,
-        notable=tuple(judge.notable),
-        sends=judge.sends,
+        commands=tuple(classifier.commands),
+        opaque=classifier.opaque,
+        network=classifier.network,
+        writes=tuple(classifier.writes),
+        redirects=classifier.redirects,
+        notable=tuple(classifier.notable),
+        sends=classifier.sends,
     )
 
 
-class Judge:
+class Classifier:
     def __init__(self, exists: Callable[[str], bool], also: frozenset[str]) -> None:
         self._exists = exists
         self._also = also
@@ -83,7 +92,7 @@ class Judge:
         self._here: frozenset[str] | None = frozenset({""})
         self._anywhere: frozenset[str] | None = frozenset({""})
 
-    # ── what judges say ──────────────────────────────────────────────────────────────────────────────────
+    # ── verdicts ─────────────────────────────────────────────────────────────────────────────────────────
 
     def note(self, hazard: Hazard, words: str, why: str, change: Effects = NO_CHANGE, *, opaque: bool = False) -> None:
         self.level = max(self.level, LEVELS.index(hazard))
@@ -279,7 +288,7 @@ class Judge:
             self._measured(Call(self, words, feed, depth))
 
     def _measured(self, call: Call) -> None:
-        """Judge one simple command apart from the others, to know which of them rules have to cover."""
+        """Classify one simple command apart from the others, to know which of them rules have to cover."""
         level, network, connects = self.level, self.network, self.connects
         self.level, self.network, self.connects = 0, False, False
         self._alone(call)
@@ -321,12 +330,12 @@ class Judge:
         if wrap := WRAPPERS.get(name):
             return _runners.wrapped(call, wrap)
         if shape := SHAPES.get(name):
-            return judge_shape(call, shape, call.args)
+            return classify_by_shape(call, shape, call.args)
         if why := ALWAYS.get(name) or (DISKS if name.startswith(("mkfs.", "fsck.")) else None):
             return call.dangerous(why, touched(call))
-        if interpreter := _code.interpreter_named(name):
-            return _code.interpreter(call, interpreter)
-        return call.harmless() if name in READERS else judge_stranger(call)
+        if interpreter := _interpreters.interpreter_named(name):
+            return _interpreters.interpreter(call, interpreter)
+        return call.harmless() if name in READERS else classify_unknown(call)
 
 
 SHELLS = frozenset(name for name, handler in _runners.HANDLERS.items() if handler is _runners.shell)

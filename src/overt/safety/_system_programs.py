@@ -1,4 +1,4 @@
-"""The table of programs of the system: one line per program or group. `_tools` holds those of developers.
+"""The table of programs of the system: one line per program or group. `_developer_programs` has the others.
 
 To add a program, put its name into a group of `DANGEROUS` or `READERS`, or give it a `Shape`. What stands nowhere
 is ordinary. `_runners` and the handlers know programs that run others or need more than a table can say.

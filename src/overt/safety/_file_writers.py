@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.safety._call import DELETES, Call, base_name
+from overt.safety._developer_programs import SHAPES as TOOLS
 from overt.safety._options import Options
-from overt.safety._shapes import judge_shape
-from overt.safety._tools import SHAPES as TOOLS
+from overt.safety._shapes import classify_by_shape
 from overt.safety._words import Word, literal
 from overt.safety.danger import Reason
 
@@ -40,7 +40,7 @@ def copy(call: Call) -> None:
     for place in places:
         call.write(place, append=not clobbers)
         if makes_links:
-            call.bench.link(place, call.shown)
+            call.classifier.link(place, call.shown)
 
 
 def _inside(folder: Word, source: Word) -> Word:
@@ -84,7 +84,7 @@ def tar(call: Call) -> None:
         if "f" in args[0].text[:-1]:  # old style: the name follows the whole bundle
             letters = args[0].text.replace("f", "")
             args[:1] = [literal(letters), literal("-f")]
-    given = Call(call.bench, [call.words[0], *args], call.feed, call.depth).options(TAR_TAKES)
+    given = Call(call.classifier, [call.words[0], *args], call.feed, call.depth).options(TAR_TAKES)
     if given.has(*TAR_RUNS.split(), exact=False):
         return call.dangerous("runs a program of its own", kind="code")
     if args and args[0].hole and args[0].leads:
@@ -139,7 +139,7 @@ def unzip(call: Call) -> None:
     folder = next(given.values("-d"), None)
     if given.has("-l", "-t", "-p", "-v", "-Z", "-z", "-h") or not given.operands:
         call.harmless()
-    elif given.has("-n") or (folder and folder.literal and not given.has("-o") and not call.bench.exists(folder.text)):
+    elif given.has("-n") or (folder and folder.literal and not given.has("-o") and not call.exists(folder.text)):
         call.ordinary("extracts files")
     else:
         call.dangerous(EXTRACTS, [folder or literal(".")])
@@ -246,7 +246,7 @@ def _method(call: Call, given: Options, *names: str) -> None:
 
 
 def _online(call: Call, urls: Sequence[Word]) -> None:
-    call.bench.connects = True  # this machine, if no other: with the network open that is the host's own
+    call.classifier.connects = True  # this machine, if no other: with the network open that is the host's own
     if any(not LOOPBACK.match(word.text) for word in urls):
         call.online()
 
@@ -292,7 +292,7 @@ def gh(call: Call) -> None:
     """`gh api` asks unless it is told a method or given fields; GraphQL is always sent as a field."""
     given = call.options(f"{TOOLS['gh'].takes} --field --raw-field --input --preview -p")
     if [word.text for word in given.operands[:1]] != ["api"]:
-        return judge_shape(call, TOOLS["gh"], call.args)
+        return classify_by_shape(call, TOOLS["gh"], call.args)
     call.online()
     fields = [*given.values("-f", "-F", "--field", "--raw-field")]
     methods = {word.text.upper() for word in given.values("-X", "--method")}

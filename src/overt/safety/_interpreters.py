@@ -100,7 +100,7 @@ def _module(call: Call, args: tuple[Word, ...]) -> None:
             for word in rest[1:]:
                 call.write(replace(word, text=f"{base_name(word.text)}.html"))
             return
-        shadowed = any(call.bench.exists(word.text.partition(".")[0] + end) for word in rest for end in (".py", ""))
+        shadowed = any(call.exists(word.text.partition(".")[0] + end) for word in rest for end in (".py", ""))
         call.harmless() if rest and not shadowed else call.ordinary("runs a module")
     elif module in ("venv", "virtualenv") and any(word.text == "--clear" for word in rest):
         call.dangerous(DELETES, [word for word in rest if not word.text.startswith("-")])
