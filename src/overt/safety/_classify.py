@@ -13,17 +13,8 @@ from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Effects, shown
 from overt.safety._git import git
 from overt.safety._listing import NOT_IGNORED, REVISION
 from overt.safety._options import in_value
-from overt.safety._shapes import (
-    ALWAYS,
-    CONVERTERS,
-    DISKS,
-    SHAPES,
-    classify_by_shape,
-    classify_unknown,
-    converter,
-    touched,
-)
-from overt.safety._system_programs import READERS
+from overt.safety._programs import ALWAYS, SHAPES, WORDS
+from overt.safety._shapes import CONVERTERS, classify_by_shape, classify_unknown, converter, touched
 from overt.safety._variables import Known, add_value, given_words
 from overt.safety._words import Word
 from overt.safety._wrappers import SUBCOMMANDS, WRAPPERS
@@ -44,6 +35,7 @@ HANDLERS: dict[str, Callable[[Call], None]] = {
     **_find_xargs.HANDLERS,
     "git": git,
 }
+READERS = WORDS["harmless"]
 KNOWN = frozenset((*HANDLERS, *SHAPES, *ALWAYS, *READERS, *WRAPPERS, *SUBCOMMANDS))
 SYSTEM_FOLDERS = frozenset("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin".split())
 SYSTEM_PATHS = re.compile(r"/(?:dev|proc|sys|etc|boot|usr|bin|sbin|lib\w*|root)(?:/|$)")
@@ -331,7 +323,7 @@ class Classifier:
             return _runners.wrapped(call, wrap)
         if shape := SHAPES.get(name):
             return classify_by_shape(call, shape, call.args)
-        if why := ALWAYS.get(name) or (DISKS if name.startswith(("mkfs.", "fsck.")) else None):
+        if why := ALWAYS.get(name) or (ALWAYS["mkfs"] if name.startswith(("mkfs.", "fsck.")) else None):
             return call.dangerous(why, touched(call))
         if interpreter := _interpreters.interpreter_named(name):
             return _interpreters.interpreter(call, interpreter)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.safety._call import DELETES, Call, base_name
-from overt.safety._developer_programs import SHAPES as TOOLS
 from overt.safety._options import Options
+from overt.safety._programs import SHAPES
 from overt.safety._shapes import classify_by_shape
 from overt.safety._words import Word, literal
 from overt.safety.danger import Reason
@@ -290,9 +290,9 @@ def wget(call: Call) -> None:
 
 def gh(call: Call) -> None:
     """`gh api` asks unless it is told a method or given fields; GraphQL is always sent as a field."""
-    given = call.options(f"{TOOLS['gh'].takes} --field --raw-field --input --preview -p")
+    given = call.options(f"{SHAPES['gh'].takes} --field --raw-field --input --preview -p")
     if [word.text for word in given.operands[:1]] != ["api"]:
-        return classify_by_shape(call, TOOLS["gh"], call.args)
+        return classify_by_shape(call, SHAPES["gh"], call.args)
     call.online()
     fields = [*given.values("-f", "-F", "--field", "--raw-field")]
     methods = {word.text.upper() for word in given.values("-X", "--method")}

@@ -4,7 +4,6 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TypedDict, Unpack
 
 from msgspec import Struct
 
@@ -158,13 +157,7 @@ def _use(tokens: list[str]) -> Use:
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """How to classify a program by its arguments. Each text lists uses, see `uses`; the first that fits decides:
-    `dry` (only told what would be done), `bad` (by reason), `ordinary`, `fine` (harmless), then `rest`.
-
-    `takes`: options whose value is the next word. `writes`: options whose value is a file it writes.
-    `net`: uses that need the network. `single`: long options begin with one dash. `verbs`: how many operands are
-    looked over for words like `delete` where nothing else fits. `reason`: why, where `rest` is dangerous.
-    """
+    """How to classify a program by its arguments. `programs.txt` explains the fields."""
 
     bad: dict[str, str] = {}
     dry: str = ""
@@ -177,35 +170,3 @@ class Shape(Struct, frozen=True, kw_only=True):
     single: bool = False
     verbs: int = 0
     reason: Reason = Reason("changes the system or services")
-
-
-class Uses(TypedDict, total=False):
-    """The fields of a `Shape` that `extend` can add to."""
-
-    bad: dict[str, str]
-    dry: str
-    ordinary: str
-    fine: str
-    takes: str
-    writes: str
-    net: str
-    single: bool
-
-
-def extend(*shapes: Shape, **more: Unpack[Uses]) -> Shape:
-    """Return a shape that knows the uses of all of these, and `more`."""
-    added = Shape(**more)
-    every = (*shapes, added)
-    bad: dict[str, str] = {}
-    for why, text in (item for each in every for item in each.bad.items()):
-        bad[why] = f"{bad.get(why, '')}; {text}"
-    return Shape(
-        bad=bad,
-        dry="; ".join(each.dry for each in every),
-        ordinary="; ".join(each.ordinary for each in every),
-        fine="; ".join(each.fine for each in every),
-        net="; ".join(each.net for each in every),
-        takes=" ".join(each.takes for each in every),
-        writes=" ".join(each.writes for each in every),
-        single=added.single,
-    )

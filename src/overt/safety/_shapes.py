@@ -7,18 +7,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from overt.safety._call import Call
-from overt.safety._developer_programs import SAME
-from overt.safety._developer_programs import SHAPES as TOOL_SHAPES
 from overt.safety._options import DRY, Options, Shape, options, uses
-from overt.safety._system_programs import DANGEROUS
-from overt.safety._system_programs import SHAPES as SYSTEM_SHAPES
+from overt.safety._programs import ALWAYS, WORDS
 from overt.safety._words import Word
 from overt.safety.danger import Reason
 
-SHAPES = {**SYSTEM_SHAPES, **TOOL_SHAPES}
-SHAPES |= {name: SHAPES[like] for names, like in SAME.items() for name in names.split()}
-ALWAYS: dict[str, Reason] = {name: why for why, names in DANGEROUS.items() for name in names.split()}
-DISKS = Reason("changes disks or file systems")
 TELLING = ALWAYS.keys() - set("install split format restore dump view init batch at ex ed ne mg eject trash".split())
 """Names that mean danger even as an argument of a program that nobody knows: it may be a wrapper."""
 
@@ -31,45 +24,9 @@ VALUES = {
 }
 """Options whose value is the next word and no file that is changed."""
 
-# ── words that say what a program is to do, in whatever program ──────────────────────────────────────────────
-
-CLOUD = frozenset(
-    """aws gcloud az gsutil bq doctl netlify wrangler firebase supabase linode-cli oci ibmcloud cf
-        eksctl kops minikube kind k3d nomad waypoint serverless sls amplify cdk sam eb copilot railway render scw
-        hcloud civo exo tkn argocd flux istioctl linkerd skaffold s3cmd s5cmd stripe twilio shopify ngrok cloudflared
-        tailscale influx mongocli atlas planetscale pscale turso neonctl cockroach databricks snow kafka-topics
-        pulumi heroku vercel fly ollama rclone restic http https xh xhs
-        rabbitmqctl rabbitmqadmin cqlsh clickhouse-client""".split()
-)
-"""Programs that act on things elsewhere: classified by their verbs, and they need the network."""
-
-READING = frozenset(
-    """list ls show describe get view status info whoami version help history logs log tail diff search head cat du
-        inspect print explain validate plan preview listen scan count check lint query dump export render
-        read synth stats size tree find snapshots about lsd lsf lsl lsjson""".split()
-)
-SECRETS = frozenset("token secret secrets password credentials".split())
-"""What a reading command of such a program prints when it names one of these."""
-DESTROYING = frozenset(
-    """delete del destroy remove rm rmi rb rmdir purge prune drop uninstall wipe erase terminate kill unlink shred
-        reset nuke truncate flush flushall deregister revoke disable cancel rollback undeploy teardown decommission
-        clean-all evict fresh drain overwrite unpublish obliterate cleanup trash discard stop stopall halt
-        shutdown poweroff downgrade deallocate unset forget deletefile rmdirs dedupe""".split()
-)
-PUBLISHING = frozenset("publish deploy upload unpublish yank promote".split())
-CHANGING = frozenset(
-    """create put update modify set apply start run invoke cp mv sync import attach detach associate disassociate add
-        scale restart reboot send execute failover restore resize patch replace write register enable assign grant tag
-        untag up rotate upgrade authorize copy move migrate publish push change edit call redeploy rsync launch ssh psql
-        maintenance refresh state mount copyto moveto backup""".split()
-)
-"""Said to a program that acts on things elsewhere."""
-
-DESTROYING_OPTIONS = frozenset(
-    """--delete --delete-after --delete-all --purge --remove --remove-all --prune --in-place --inplace --overwrite
-        --wipe --destroy --drop --erase --clobber --force-delete --hard --nuke --reset-hard --truncate --auto-approve
-        """.split()
-)
+CLOUD, READING, CHANGING = WORDS["cloud"], WORDS["reading"], WORDS["changing"]
+DESTROYING, PUBLISHING, SECRETS = WORDS["destroying"], WORDS["publishing"], WORDS["secrets"]
+DESTROYING_OPTIONS = WORDS["destroying-options"]
 
 
 def verbs(words: Sequence[Word]) -> set[str]:
