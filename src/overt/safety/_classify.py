@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.lib.protected import protected_name
-from overt.safety import _builtins, _file_writers, _find_xargs, _interpreters, _runners, _sed_awk
+from overt.safety import _builtins, _file_writers, _find_xargs, _interpreters, _sed_awk, _wrappers
 from overt.safety._ast import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
 from overt.safety._call import NO_CHANGE, UNREADABLE, Call, Effects, shown
 from overt.safety._git import git
@@ -31,7 +31,7 @@ HANDLERS: dict[str, Callable[[Call], None]] = {
     **_file_writers.HANDLERS,
     **dict.fromkeys(CONVERTERS, converter),
     **_sed_awk.HANDLERS,
-    **_runners.HANDLERS,
+    **_wrappers.HANDLERS,
     **_find_xargs.HANDLERS,
     "git": git,
 }
@@ -272,9 +272,9 @@ class Classifier:
         if depth > DEEPEST:
             self.note("dangerous", shown(words)[:80], "is nested too deeply to be read", UNREADABLE, opaque=True)
             return
-        while words and (found := ASSIGNMENT.match(words[0].text)) and not words[0].leads:  # as in `sudo A=1 make`
-            value = words[0].text[found.end() :]
-            self.set_variable(found[1], Word(text=value, plain=value, hole=words[0].hole, computed=words[0].computed))
+        while words and (match := ASSIGNMENT.match(words[0].text)) and not words[0].leads:  # as in `sudo A=1 make`
+            value = words[0].text[match.end() :]
+            self.set_variable(match[1], Word(text=value, plain=value, hole=words[0].hole, computed=words[0].computed))
             words = words[1:]
         if words:
             self._measured(Call(self, words, feed, depth))
@@ -315,12 +315,12 @@ class Classifier:
         name = call.name
         if _asks_for_help(call):
             return call.harmless()
-        if name in SUBCOMMANDS and _runners.subcommand_wraps(call):
+        if name in SUBCOMMANDS and _wrappers.subcommand_wraps(call):
             return None
         if handler := HANDLERS.get(name):
             return handler(call)
         if wrap := WRAPPERS.get(name):
-            return _runners.wrapped(call, wrap)
+            return _wrappers.wrapped(call, wrap)
         if shape := SHAPES.get(name):
             return classify_by_shape(call, shape, call.args)
         if why := ALWAYS.get(name) or (ALWAYS["mkfs"] if name.startswith(("mkfs.", "fsck.")) else None):
@@ -330,7 +330,7 @@ class Classifier:
         return call.harmless() if name in READERS else classify_unknown(call)
 
 
-SHELLS = frozenset(name for name, handler in _runners.HANDLERS.items() if handler is _runners.shell)
+SHELLS = frozenset(name for name, handler in _wrappers.HANDLERS.items() if handler is _wrappers.shell)
 TRANSPARENT = frozenset("env xargs eval command coproc busybox toybox".split())
 
 

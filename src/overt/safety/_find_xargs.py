@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from overt.safety._call import DELETES, Call, base_name
 from overt.safety._listing import found_places
 from overt.safety._options import options
-from overt.safety._runners import command_start
 from overt.safety._words import NAMED, UNKNOWN, Word, literal
+from overt.safety._wrappers import command_start
 
 
 def xargs(call: Call) -> None:

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from overt.safety._call import Call
 from overt.safety._listing import REVISION
 from overt.safety._options import Shape, options
-from overt.safety._runners import command_start
 from overt.safety._shapes import classify_by_shape
 from overt.safety._words import UNKNOWN, Word, literal
+from overt.safety._wrappers import command_start
 from overt.safety.danger import Reason
 
 GLOBAL_TAKES = frozenset(
@@ -99,6 +99,13 @@ SAFE_KEYS = re.compile(
     |tag\.gpgsign|gc\.auto|http\.(?:postbuffer|lowspeed\w*|version)|safe\.directory|blame|grep\.\w+|feature\.\w+|format\.\w+|pack\.\w+|index\.\w+)(?:\..*)?""",
     re.VERBOSE,
 )
+QUIET = re.compile(
+    r"""(?i:core\.pager|core\.editor|sequence\.editor)(?:=(?:cat|true|:|less)?)?|(?i:pager\.)[^=]*=(?:false|true|cat|no|0)
+    |(?i:core\.fsmonitor|core\.hookspath)(?:=(?:false|/dev/null)?)?""",
+    re.VERBOSE,
+)
+"""Settings given with `-c` under which nothing else runs."""
+
 TAKES_NAMES = frozenset(
     """add commit log show diff status blame annotate shortlog whatchanged rev-list rev-parse merge-base merge-tree
         cat-file ls-tree ls-files name-rev describe show-ref cherry range-diff diff-tree diff-index diff-files
@@ -209,17 +216,8 @@ def _globals(call: Call, given: tuple[tuple[str, Word | None], ...]) -> None:
     for name, value in given:
         text = value.text if value is not None else ""
         if name == "-c":
-            key, _, setting = text.partition("=")
-            quiet = key.lower() in ("core.pager", "core.editor", "sequence.editor") and setting in (
-                "cat",
-                "true",
-                ":",
-                "less",
-                "",
-            )
-            quiet |= key.lower().startswith("pager.") and setting in ("false", "true", "cat", "no", "0")
-            quiet |= key.lower() in ("core.fsmonitor", "core.hookspath") and setting in ("false", "/dev/null", "")
-            if not quiet and (not SAFE_KEYS.fullmatch(key) or (value is not None and value.leads)):
+            known = SAFE_KEYS.fullmatch(text.partition("=")[0]) and value is not None and not value.leads
+            if not known and not QUIET.fullmatch(text):
                 call.dangerous(CONFIG)
         elif name in ("--exec-path", "--config-env") and (text or name == "--config-env"):
             call.dangerous(RUNS)

@@ -67,10 +67,10 @@ def options(args: Sequence[Word], takes: frozenset[str] = frozenset(), *, single
             if name.startswith("no-") and len(name) > 3:
                 undone.append(name[3:])
             name = f"--{name}" if text.startswith("--") or len(name) > 1 else f"-{name}"
-            found = Word(text=value, plain=value, hole=word.hole, computed=word.computed, made=word.made)
+            inline = Word(text=value, plain=value, hole=word.hole, computed=word.computed, made=word.made)
             if value in NOT_DRY:
                 undone.append(name.lstrip("-"))
-            given.append((name, next(rest, None) if name in takes and not equals else found if equals else None))
+            given.append((name, next(rest, None) if name in takes and not equals else inline if equals else None))
             _note_value(given, loose)
         else:
             if "=" in text and text.partition("=")[2] in NOT_DRY:

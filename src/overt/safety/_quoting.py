@@ -42,8 +42,8 @@ def _first_brace(raw: str) -> list[str] | None:
                 if len(cuts) > 1:
                     bounds = zip(cuts, [*cuts[1:], end], strict=True)
                     return [head + raw[first + 1 : last] + tail for first, last in bounds]
-                if found := RANGE.fullmatch(raw[start + 1 : end]):
-                    return [head + found[1] + tail, head + found[2] + tail]
+                if ends := RANGE.fullmatch(raw[start + 1 : end]):
+                    return [head + ends[1] + tail, head + ends[2] + tail]
                 break
     return None
 
@@ -92,8 +92,8 @@ def after_bracket(raw: str, at: int) -> int:
             place += 2
             continue
         if char == "'" and raw[place - 1] == "$":
-            found = ANSI_C.match(raw, place + 1)
-            place = found.end() if found else len(raw) + 1
+            match = ANSI_C.match(raw, place + 1)
+            place = match.end() if match else len(raw) + 1
             continue
         if char in "'\"`":
             place = after_quote(raw, place)

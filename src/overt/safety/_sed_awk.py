@@ -77,11 +77,11 @@ def _read_sed(script: str) -> Effects:
     complete = False
     for step in SED_STEPS:
         at = len(script) - len(script.lstrip("; \t\n"))
-        while at < len(script) and (found := step.match(script, at)):
-            if found["runs"] or found["also"]:
+        while at < len(script) and (match := step.match(script, at)):
+            if match["runs"] or match["also"]:
                 return None
-            written += [name.strip() for name in found.group("file", "copy") if name is not None]
-            at = found.end()
+            written += [name.strip() for name in match.group("file", "copy") if name is not None]
+            at = match.end()
         complete |= at >= len(script)
     return written if complete or written else None
 
@@ -103,10 +103,10 @@ def _read_awk(text: str) -> Effects:
         if not value and (regex := AWK_REGEX.match(text, at)):
             at, value = regex.end(), True
             continue
-        found = AWK_TOKEN.match(text, at)
-        if found is None:
+        match = AWK_TOKEN.match(text, at)
+        if match is None:
             return None
-        at, kind, token = found.end(), found.lastgroup, found[0]
+        at, kind, token = match.end(), match.lastgroup, match[0]
         if kind == "space":
             continue
         value = kind in ("string", "number", "name") or token in (")", "]", "$")

@@ -56,10 +56,10 @@ def _settle(values: tuple[str, ...] | None) -> str | None:
 
 def worlds(known: Known, values: Values, source: str) -> list[Values]:
     """Every combination of literal values that the variables in this text may have, with defaults and without."""
-    several = {name: found for name in references(source) if (found := known.get(name)) and len(found) > 1}
+    several = {name: choices for name in references(source) if (choices := known.get(name)) and len(choices) > 1}
     count = 1
-    for found in several.values():
-        count *= len(found)
+    for choices in several.values():
+        count *= len(choices)
     base = {**values}
     chosen = [base]
     if several and count <= MOST_WORLDS:
@@ -72,7 +72,7 @@ def given_words(words: Sequence[Word]) -> Known:
     return _positions([words], "0123456789")
 
 
-class _Found:
+class _Assignments:
     def __init__(self, outer: Known) -> None:
         self.known: Known = dict(outer)
         self.loops: dict[str, set[str]] = {}
@@ -126,18 +126,18 @@ class _Found:
 
 
 def assigned(root: "Node", outer: Known) -> Known:
-    found = _Found(outer)
+    assignments = _Assignments(outer)
     todo = [root]
     while todo:
         node = todo.pop()
-        found.node(node)
+        assignments.node(node)
         todo += node.children
-    known = found.known
-    for name, others in found.composed.items():
+    known = assignments.known
+    for name, others in assignments.composed.items():
         plain = name not in others and not any(_dashed(known, other) for other in others)
         add_value(known, name, (NAMES,) if plain else None)
-    found.positions()
-    for name, others in found.loops.items():
+    assignments.positions()
+    for name, others in assignments.loops.items():
         if name in known or any(_dashed(known, other) for other in others):
             known[name] = None
     if "*" in known:
@@ -211,10 +211,10 @@ def add_value(known: Known, name: str, values: tuple[str, ...] | None) -> None:
         known[name] = tuple(dict.fromkeys((*before, *values)))
 
 
-def _assignment(node: "Node", found: _Found) -> None:
+def _assignment(node: "Node", assignments: _Assignments) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     assert name is not None
-    known = found.known
+    known = assignments.known
     bare = text_of(name).partition("[")[0]
     words = scan(text_of(value), {}).words if value is not None and value.type != "array" else ()
     plain = name.type == "variable_name" and any(child.type == "=" for child in node.children)
@@ -223,16 +223,16 @@ def _assignment(node: "Node", found: _Found) -> None:
     elif plain and len(words) == 1 and words[0].literal:
         add_value(known, text_of(name), (words[0].text,))
     elif value is not None and value.type == "array":
-        _several(found, bare, [child for child in value.children if child.is_named])
+        _several(assignments, bare, [child for child in value.children if child.is_named])
     elif value is not None and plain and TEMPORARY.fullmatch(text_of(value)):
         add_value(known, bare, ("/tmp/made-by-mktemp",))
     elif value is not None and plain and tame(text_of(value)):
-        found.composed.setdefault(bare, set()).update(references(text_of(value)))
+        assignments.composed.setdefault(bare, set()).update(references(text_of(value)))
     else:
         add_value(known, bare, None)
 
 
-def _several(found: _Found, name: str, nodes: "list[Node]") -> None:
+def _several(assignments: _Assignments, name: str, nodes: "list[Node]") -> None:
     """An array: its elements are not told apart."""
     words = [word for node in nodes for word in scan(text_of(node), {}).words]
     listed = all(
@@ -241,22 +241,22 @@ def _several(found: _Found, name: str, nodes: "list[Node]") -> None:
         for word in scan(text_of(node), {}).words
     )
     if listed and len(words) < 10 * MOST_VALUES:
-        found.composed.setdefault(name, set()).update(*(references(text_of(node)) for node in nodes))
+        assignments.composed.setdefault(name, set()).update(*(references(text_of(node)) for node in nodes))
     else:
-        add_value(found.known, name, None)
+        add_value(assignments.known, name, None)
 
 
-def _loop(node: "Node", found: _Found) -> None:
+def _loop(node: "Node", assignments: _Assignments) -> None:
     """A loop over names of files or a listing gives data like any other from outside, unless more sets the name."""
     name = text_of(node.child_by_field_name("variable"))
     nodes = node.children_by_field_name("value")
     words = [word for value in nodes for word in scan(text_of(value), {}).words]
     if words and all(word.literal for word in words):
-        add_value(found.known, name, tuple(word.text for word in words))
+        add_value(assignments.known, name, tuple(word.text for word in words))
     elif any(word.made and word.text not in ("$@", "$*") for word in words):
-        add_value(found.known, name, None)
+        add_value(assignments.known, name, None)
     else:
-        found.loops.setdefault(name, set()).update(*(references(word.text) for word in words))
+        assignments.loops.setdefault(name, set()).update(*(references(word.text) for word in words))
 
 
 def _declaration(node: "Node", known: Known) -> None:
@@ -283,7 +283,7 @@ def loop_places(root: "Node", known: Known) -> Places:
         elif node.type == "command" and text_of(node).startswith("read "):
             for name in (word for word in text_of(node).split()[1:] if not word.startswith("-")):
                 _add(places, name, [listed_places(feeding_command(node))])
-    return {name: found for name, found in places.items() if found and known.get(name, (NAMES,)) == (NAMES,)}
+    return {name: paths for name, paths in places.items() if paths and known.get(name, (NAMES,)) == (NAMES,)}
 
 
 def _add(places: dict[str, tuple[str, ...]], name: str, values: list[tuple[str, ...]]) -> None:

@@ -259,14 +259,14 @@ class _Scanner:
             self._unknown(raw[at:end], quoted=True, computed=False)
             self.at = end
         elif following == "'" and not quoted:
-            found = ANSI_C.match(raw, at + 2)
-            end = found.end() if found else len(raw) + 1
+            match = ANSI_C.match(raw, at + 2)
+            end = match.end() if match else len(raw) + 1
             self._quote(ansi_c(raw[at + 2 : end - 1]), end)
         elif following == '"' and not quoted:
             self.at += 1
-        elif found := NAME.match(raw, at + 1):
-            self.at = found.end()
-            self._variable(found[0], raw[at : self.at], quoted=quoted)
+        elif match := NAME.match(raw, at + 1):
+            self.at = match.end()
+            self._variable(match[0], raw[at : self.at], quoted=quoted)
         else:
             self._add("$")
             self.at += 1
@@ -298,19 +298,19 @@ class _Scanner:
         self.at = end
 
     def _soup(self, text: str) -> None:
-        found = substitutions(text)
-        self.inner += found.inner
-        self.problem = self.problem or found.problem
+        result = substitutions(text)
+        self.inner += result.inner
+        self.problem = self.problem or result.problem
 
     def _braces(self, *, quoted: bool) -> None:
         end = after_bracket(self.raw, self.at + 1)
         source, inside = self.raw[self.at : end], self.raw[self.at + 2 : end - 1]
         self.at = end
-        found = EXPANSION.fullmatch(inside)
-        if not found:
+        match = EXPANSION.fullmatch(inside)
+        if not match:
             self.problem = "an expansion that could not be read"
             return
-        mark, name, subscript, operation = found.groups()
+        mark, name, subscript, operation = match.groups()
         if re.search(r"@[^QEAaUuLKk]", operation[:2]):
             self.problem = "an expansion that runs its value as a prompt"
         if not (mark or subscript or operation):

@@ -130,7 +130,7 @@ def operands(command: str, reading: Reading) -> Iterator[str]:
     """Words that may name a file: `cat .env` reads it as much as a tool does. A courtesy: names can be computed."""
     words = [word for part in reading.commands for word in part.split(" ")[1:]]
     words += re.findall(r"<\s*([^\s<>|&;()]+)", command)
-    words += [found[1] or found[2] for found in re.finditer(r"'([^']+)'|\"([^\"]+)\"", command)]
+    words += [match[1] or match[2] for match in re.finditer(r"'([^']+)'|\"([^\"]+)\"", command)]
     folders = [part.split(" ")[1] for part in reading.commands if part.startswith("cd ")]
     for word in words:
         for path in (word, word.partition("=")[2], word[2:] if word[:1] == "-" else "", word.lstrip("<@")):

@@ -69,12 +69,12 @@ def parse(text: str, outer: Known | None = None, feed: Feed = NO_FEED) -> Parsed
     return Parsed(items=tuple(walk.items), known=walk.known)
 
 
-def _untimed(found: re.Match[str]) -> str:
-    return found[1] + " " * (len(found[0]) - len(found[1]))
+def _untimed(match: re.Match[str]) -> str:
+    return match[1] + " " * (len(match[0]) - len(match[1]))
 
 
-def _as_glob(found: re.Match[str]) -> str:
-    return f"*{found[1].replace('|', '*')}*"
+def _as_glob(match: re.Match[str]) -> str:
+    return f"*{match[1].replace('|', '*')}*"
 
 
 class _Parser:
@@ -114,13 +114,14 @@ class _Walk:
         self.items.append(Doubt(why=why, words=self.text(node)[:200]))
 
     def soup(self, node: "Node") -> None:
-        self.scanned(substitutions(self.text(node)), node)
+        self.add_scan(substitutions(self.text(node)), node)
 
-    def scanned(self, found: Scanned, node: "Node") -> tuple[Word, ...]:
-        self.items += [Inner(text=text) for text in found.inner]
-        if found.problem:
-            self.doubt(f"contains {found.problem}", node)
-        return found.words
+    def add_scan(self, result: Scanned, node: "Node") -> tuple[Word, ...]:
+        """Take over the commands substituted in a stretch of text, and what could not be read of it."""
+        self.items += [Inner(text=text) for text in result.inner]
+        if result.problem:
+            self.doubt(f"contains {result.problem}", node)
+        return result.words
 
     def statement(self, node: "Node", feed: Feed, joined: str, depth: int) -> None:
         kind = node.type
@@ -248,12 +249,12 @@ class _Walk:
             self.ending(last, redirects, feed, "", depth + 1)
             self.items.append(Leave())
         else:
-            found = [self.redirect(redirect) for redirect in redirects]
-            if any(each[2].kind != "none" for each in found):
+            parts = [self.redirect(redirect) for redirect in redirects]
+            if any(each[2].kind != "none" for each in parts):
                 feed = STREAM
-            if any(each[1] for each in found):
+            if any(each[1] for each in parts):
                 self.doubt("has words where none belong", body)
-            written = tuple(redirect for each in found for redirect in each[0])
+            written = tuple(redirect for each in parts for redirect in each[0])
             self.items.append(Simple(redirects=written, joined=joined, source=f"{{ {self.text(body)[:60]} }}"))
             self.statement(body, feed, joined, depth + 1)
 
@@ -272,7 +273,7 @@ class _Walk:
         """Nodes that touch each other are one word; a redirection's second target is a word of the command."""
         names: list[Node] = []
         spans: list[tuple[int, int]] = []
-        found: list[Redirect] = []
+        redirections: list[Redirect] = []
         own = (
             []
             if node.type == "redirected_statement"
@@ -285,7 +286,7 @@ class _Walk:
                 names.append(child)
             elif child.type.endswith("_redirect"):
                 more, rest, new = self.redirect(child)
-                found += more
+                redirections += more
                 spans += rest
                 feed = new if new.kind != "none" else feed
             elif child.type == "variable_assignment" and (held := child.child_by_field_name("value")) is not None:
@@ -313,7 +314,7 @@ class _Walk:
                         for word in each.words
                     ),
                     assignments=tuple(assignments),
-                    redirects=tuple(found),
+                    redirects=tuple(redirections),
                     feed=feed,
                     joined=joined,
                     source=self.text(node),
@@ -334,7 +335,7 @@ class _Walk:
             self.soup(value)
             word = Word(text=self.text(value), plain=self.text(value), hole=True, computed=True)
         else:
-            words = self.scanned(scan(self.text(value), self.values), value)
+            words = self.add_scan(scan(self.text(value), self.values), value)
             word = words[0] if len(words) == 1 else Word(text=self.text(value), hole=True, computed=True)
         return Assignment(name=self.text(name).partition("[")[0], value=word)
 
@@ -349,7 +350,7 @@ class _Walk:
         if operator == "" or not spans:
             return [Redirect(operator=operator, target=None)], [], NO_FEED
         first, *rest = _joined(spans)
-        words = self.scanned(scan(self.raw(*first), self.values), node)
+        words = self.add_scan(scan(self.raw(*first), self.values), node)
         if operator == "<<<":
             known = len(words) == 1 and not words[0].hole
             return [], rest, Feed(kind="text", text=words[0].text) if known else STREAM
@@ -376,8 +377,7 @@ class _Walk:
             self.doubt("has a here-document whose end is unclear", node)
         if any(quote in marker for quote in "'\"\\"):
             return redirects, [], Feed(kind="text", text=text)
-        found = here_text(text)
-        self.scanned(found, node)
+        self.add_scan(here_text(text), node)
         return redirects, [], Feed(kind="stream" if "$" in text or "`" in text else "text", text=text)
 
     def ends_well(self, marker: str, text: str, end: "Node", *, dash: bool) -> bool:
