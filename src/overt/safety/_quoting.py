@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-MOST_WORDS = 256
+MOST_WORDS, MOST_NUMBERS = 256, 8
 ANSI_C = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)
 CODE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
+RANGE = re.compile(r"(-?\d+(?=\.\.-?\d)|[A-Za-z](?=\.\.[A-Za-z]))\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
 PAIRS = {"(": ")", "{": "}", "[": "]"}
 
 
@@ -43,9 +43,20 @@ def _first_brace(raw: str) -> list[str] | None:
                     bounds = zip(cuts, [*cuts[1:], end], strict=True)
                     return [head + raw[first + 1 : last] + tail for first, last in bounds]
                 if ends := RANGE.fullmatch(raw[start + 1 : end]):
-                    return [head + ends[1] + tail, head + ends[2] + tail]
+                    return [head + value + tail for value in _range(*ends.group(1, 2))]
                 break
     return None
+
+
+def _range(first: str, last: str) -> list[str]:
+    """What `{1..9}` or `{a..z}` becomes, whatever its step; a pattern stands for what a long row of numbers holds."""
+    low, high = sorted(ord(end) if end.isalpha() else int(end) for end in (first, last))
+    if first.isalpha():
+        return [chr(letter) for letter in range(low, high + 1)]
+    if high - low >= MOST_NUMBERS:
+        return [first, last, "*"]
+    width = max(len(first), len(last)) if re.search(r"\b0\d", f"{first} {last}") else 0
+    return [str(number).zfill(width) for number in range(low, high + 1)]
 
 
 def _bare(raw: str) -> Iterator[tuple[int, str]]:
