@@ -164,26 +164,10 @@ def sql(call: Call) -> None:
         return call.ordinary("works on a database")
     if any(word.computed for word in statements):
         return call.unreadable("runs statements that are computed")
-    if call.name.startswith("mongo") and all(_mongo_reads(word.text) for word in statements):
-        return call.harmless()
     text = "\n".join(re.sub(r"'(?:[^']|'')*'|--[^\n]*", "''", word.plain) for word in statements)
     if SQL_WRITES.search(text) or not all(SQL_READS.match(part) for part in text.split(";")):
         return call.dangerous("changes a database", given.operands[:1] if lite else None)
     return call.harmless()
-
-
-MONGO = frozenset(
-    """find findOne count countDocuments estimatedDocumentCount distinct getCollectionNames getCollection getSiblingDB
-        stats limit sort skip pretty toArray printjson print explain getIndexes version hello serverStatus
-        listCollections getName forEach map length project ObjectId ISODate""".split()
-)
-
-
-def _mongo_reads(text: str) -> bool:
-    called = re.findall(r"([\w$]*)\s*\(", text)
-    return all(name in MONGO for name in called) and not re.search(
-        r"[`=;\]]\s*\(|=(?![=>])|\$(?:out|merge|where|function)", text
-    )
 
 
 def make(call: Call) -> None:
