@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overt.app._ignored import Ignored
-from overt.app._level import MOST_LISTED, MOST_NAMES, Found, Levels, Wanted, best
+from overt.app._level import MOST_LISTED, MOST_NAMES, Found, Levels, Wanted
 from overt.app._pointed import pointed
 from overt.app._ranking import rank, ranked
 from overt.app._used import HALF_LIFE, MOST, Used
@@ -323,21 +323,32 @@ def test_a_folder_of_any_size_is_read_only_so_far(place: Place, monkeypatch: pyt
     assert MOST_NAMES == 10_000
 
 
-def test_folders_further_down_are_found_but_not_behind_links_or_in_ignored_ones(place: Place) -> None:
-    for name in ("a/b/Shop/x", "build/shop/x", ".hidden/shop/x", "shopping/x", "a/shop.py"):
-        place.put(name)
-    (place.root / "a/linked").symlink_to("b")
-    (place.root / ".gitignore").write_text("build/")
-    assert sorted(place.levels().folders("shop", lambda: False)) == ["a/b/Shop/", "shopping/"]
-    assert place.levels().folders("shop", lambda: True) == []
+def test_names_further_down_are_found_with_the_folders_around_them(place: Place) -> None:
+    names = ["a/b/Shop/x", "shopping/x", "a/shop.py", ".hidden/shop/x", "shopping/.shop", 'a/"shop"', "my shop/x/y"]
+    for number, name in enumerate(names):
+        place.put(name, age=number)
+        os.utime((place.root / name).parent, (NOW, NOW))
+    found = place.levels().below(names, "shop", NOW)
+    assert [each.path for each in found] == ["shopping", "a/shop.py", "a/b/Shop", "my shop"]
+    assert [each.folder for each in found] == [True, False, True, True]
+    assert place.levels().below(names, ".sh", NOW) == [Found("shopping/.shop", False)]
+    assert place.levels().below(names, "shp", NOW) == []
 
 
-def test_paths_from_below_are_ordered_by_name_use_and_what_came_first() -> None:
-    paths = ["x/the-cart.py", "y/cart.py", "z/cart.py", "cart/other.py"]
-    assert best(paths, "cart", lambda path: float(path == "z/cart.py")) == [
+def test_names_further_down_are_ordered_by_fit_then_use_then_time(place: Place) -> None:
+    names = ["x/the-cart.py", "v/cart.py", "w/cart.py", "y/cart.py", "z/cart.py", "cart.d/other.py"]
+    for name, age in zip(names, (0, 30, 20, 40, 90, 0), strict=True):
+        place.put(name, age=age)
+    place.used.add(["z/cart.py"], NOW)
+    assert [each.path for each in place.levels().below(names, "cart.py", NOW)] == [
         "z/cart.py",
+        "w/cart.py",
+        "v/cart.py",
         "y/cart.py",
         "x/the-cart.py",
-        "cart/other.py",
     ]
-    assert Found("a", False) == Found(path="a", folder=False, link="")
+
+
+def test_of_very_many_names_further_down_some_are_offered(place: Place) -> None:
+    names = [f"a/f{number}" for number in range(MOST_NAMES + 5)]
+    assert len(place.levels().below(names, "f", NOW)) == MOST_LISTED

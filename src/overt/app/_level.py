@@ -5,10 +5,10 @@ folder with a hundred thousand files costs no more than its first ten thousand.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from time import monotonic
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from overt.app._ignored import Ignored
 from overt.app._ranking import LOOSE, rank
@@ -17,13 +17,13 @@ from overt.config.regular import hollow
 from overt.lib.protected import protected_name
 from overt.lib.text import visible
 
+T = TypeVar("T")
+
 MOST_NAMES = 10_000
 MOST_DATED = 2000
 """Beyond this many, asking each for its time takes longer than the order is worth."""
 MOST_LISTED = 50
 MOST_JUDGED = 2000
-MOST_WALKED = 20_000
-DEEPEST = 6
 FRESH = 1.5
 """Seconds for which a folder is not read again."""
 NEVER = frozenset({".git"})
@@ -80,61 +80,55 @@ class Levels:
                 break
         return (found, len(fitting) - judged) if found else (passed[:MOST_LISTED], 0)
 
-    def folders(self, word: str, stop: Callable[[], bool]) -> list[str]:
-        """Folders further down whose names hold the word, level by level; links and ignored ones are not entered."""
-        wanted, hidden = word.lower(), word.startswith(".")
-        found: list[str] = []
-        level, left = [""], MOST_WALKED
-        for _ in range(DEEPEST):
-            below: list[str] = []
-            for folder in level:
-                if left <= 0 or len(found) >= MOST_LISTED or stop():
-                    return found
-                for entry in _scan(os.path.join(self._roots[0], folder), left):
-                    left -= 1
-                    if not self._entered(entry, hidden=hidden):
-                        continue
-                    below.append(f"{folder}{entry.name}/")
-                    if wanted in entry.name.lower():
-                        found.append(below[-1])
-            level = below
-        return found
-
-    def _entered(self, entry: os.DirEntry[str], *, hidden: bool) -> bool:
-        if entry.name in NEVER or (entry.name.startswith(".") and not hidden) or not can_be_named(entry.name):
-            return False
-        return entry.is_dir(follow_symlinks=False) and not self.ignored(entry.path, folder=True)
+    def below(self, names: Sequence[str], word: str, now: float) -> list[Found]:
+        """Files and folders anywhere in the workspace whose own name holds the word. `names` are all of its files."""
+        small = word.lower()
+        paths = [path for path in names if small in path.lower()]
+        if len(paths) > MOST_NAMES:
+            paths = sorted(paths)[:MOST_NAMES]
+        folders: dict[str, bool] = {}
+        for path in paths:
+            folders[path] = False
+            while path := path.rpartition("/")[0]:
+                folders[path] = True
+        fits: list[tuple[int, str, Found]] = []
+        for path, folder in folders.items():
+            fit = rank(word, path.rpartition("/")[2])
+            if fit is not None and fit < LOOSE and can_be_named(path) and (small.startswith(".") or not _hides(path)):
+                fits.append((fit, path, Found(path, folder)))
+        root = self._roots[0]
+        return self._ordered(fits, now, lambda one: _changed(os.path.join(root, one.path)))[:MOST_LISTED]
 
     def inside(self, real: str) -> bool:
         return any(real == root or real.startswith(f"{root.rstrip('/')}/") for root in self._roots)
 
-    def score(self, path: str, now: float) -> float:
-        return self._used.score(os.path.normpath(path), now)
-
     def _fitting(self, place: str, wanted: Wanted) -> list[os.DirEntry[str]]:
         hidden = wanted.word.startswith(".")
-        places: list[tuple[int, os.DirEntry[str]]] = []
+        base = os.path.normpath(f"{wanted.folder}x")[:-1]
+        fits: list[tuple[int, str, os.DirEntry[str]]] = []
         for entry in self._names(place):
             if entry.name in NEVER or entry.name.startswith(".") != hidden:
                 continue
             fit = rank(wanted.word, entry.name)
             if fit is not None and (wanted.loose or fit < LOOSE):
-                places.append((fit, entry))
-        dated = len(places) <= MOST_DATED
-        base = os.path.normpath(f"{wanted.folder}x")[:-1]
+                fits.append((fit, base + entry.name, entry))
+        return self._ordered(fits, wanted.now, _changed)
 
-        def order(pair: tuple[int, os.DirEntry[str]]) -> tuple[int, float, int, str]:
-            fit, entry = pair
-            used = self._used.score(base + entry.name, wanted.now)
-            return fit, -used, -_changed(entry) if dated else 0, entry.name
+    def _ordered(self, fits: list[tuple[int, str, T]], now: float, changed: Callable[[T], int]) -> list[T]:
+        """The best fit first, then what is used most, then the newest, then by name."""
+        dated = len(fits) <= MOST_DATED
 
-        return [entry for _, entry in sorted(places, key=order)]
+        def order(each: tuple[int, str, T]) -> tuple[int, float, int, str]:
+            fit, path, one = each
+            return fit, -self._used.score(path, now), -changed(one) if dated else 0, path
+
+        return [one for _, _, one in sorted(fits, key=order)]
 
     def _names(self, place: str) -> list[os.DirEntry[str]]:
         folder, when, entries = self._last
         if folder == place and monotonic() - when < FRESH:
             return entries
-        entries = _scan(place, MOST_NAMES)
+        entries = _scan(place)
         self._last = (place, monotonic(), entries)
         return entries
 
@@ -159,10 +153,10 @@ def _held(entry: os.DirEntry[str]) -> bool:
     return bool(protected_name(entry.name)) and entry.is_dir() and hollow(entry.path)
 
 
-def _scan(place: str, most: int) -> list[os.DirEntry[str]]:
+def _scan(place: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(place) as found:
-            return list(islice(found, most))
+            return list(islice(found, MOST_NAMES))
     except OSError:
         return []
 
@@ -171,30 +165,12 @@ def can_be_named(path: str) -> bool:
     return '"' not in path and ((path.isascii() and path.isprintable()) or (visible(path) == path and "\n" not in path))
 
 
-def best(paths: Sequence[str], word: str, score: Callable[[str], float]) -> list[str]:
-    """Paths from anywhere by how their names fit, then by use, then in their order."""
-
-    def order(pair: tuple[int, str]) -> tuple[int, float, int]:
-        place, path = pair
-        fit = rank(word, path.rstrip("/").rpartition("/")[2])
-        return LOOSE + 1 if fit is None else fit, -score(path.rstrip("/")), place
-
-    return [path for _, path in sorted(enumerate(paths), key=order)]
-
-
-def shown(paths: Sequence[str], word: str) -> Iterator[str]:
-    """Without those that hide, unless somebody looks for one that does."""
-    for path in paths:
-        if can_be_named(path) and "\\x" not in path and (word.startswith(".") or not _hides(path)):
-            yield path
-
-
 def _hides(path: str) -> bool:
     return path.startswith(".") or "/." in path
 
 
-def _changed(entry: os.DirEntry[str]) -> int:
+def _changed(entry: os.DirEntry[str] | str) -> int:
     try:
-        return entry.stat(follow_symlinks=False).st_mtime_ns
+        return (os.lstat(entry) if isinstance(entry, str) else entry.stat(follow_symlinks=False)).st_mtime_ns
     except OSError:
         return 0

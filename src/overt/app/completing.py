@@ -8,12 +8,11 @@ import asyncio
 import os
 import re
 from collections.abc import Callable
-from threading import Event
 from time import time
 from typing import TypeVar
 
 from overt.app._ignored import Ignored
-from overt.app._level import MOST_LISTED, Found, Levels, Wanted, best, shown
+from overt.app._level import Found, Levels, Wanted
 from overt.app._ranking import ranked
 from overt.app._used import Used
 from overt.app.choices import ENDS, Asked, Choice, Completion, asked
@@ -31,9 +30,7 @@ Answer = Callable[[int, Completion], None]
 
 SEARCH_WITHIN = 2.0
 """Seconds."""
-MOST_BELOW = 100
 MOST_OFFERS = 200
-GLOB_SIGNS = "*?[]{}!^\\:,"
 SHELL_SIGNS = r"[^\w@%+=:,./-]"
 
 
@@ -129,7 +126,7 @@ class Completer:
         wanted = Wanted(folder + slash, name, time())
         found, more = await self._alone(lambda: levels.find(wanted))
         if not found and name and question.kind == "file" and not slash:
-            found = await self._below(name, levels)
+            found = await self._below(name)
         if not found and name:
             found, more = await self._alone(lambda: levels.find(wanted._replace(loose=True)))
         if [each.path for each in found] == [question.word] and not found[0].folder:
@@ -146,25 +143,15 @@ class Completer:
         self._looking = looking
         return await asyncio.shield(looking)
 
-    async def _below(self, name: str, levels: Levels) -> list[Found]:
-        """Files and folders of that name further down, as the file tools would find them."""
-        if any(char in GLOB_SIGNS for char in name):
-            return []
-        stopped = Event()
-        folders = asyncio.ensure_future(self._alone(lambda: levels.folders(name, stopped.is_set)))
+    async def _below(self, name: str) -> list[Found]:
+        """Files and folders of that name further down, of those that the file tools would find."""
+        levels, files = self._levels, self._conversation.session_workspace.files("complete", Journal())
         try:
-            files = self._conversation.session_workspace.files("complete", Journal())
             async with asyncio.timeout(SEARCH_WITHIN):
-                found = await files.find(f"*{_any_case(name)}*", path=".", limit=MOST_BELOW)
-                below = await folders
+                names = await files.names()
+                return await self._alone(lambda: levels.below(names, name, time()))
         except (OvertError, TimeoutError):
             return []
-        finally:
-            stopped.set()
-            folders.cancel()
-        now = time()
-        ordered = best([*below, *shown(found.paths, name)], name, lambda path: levels.score(path, now))
-        return [Found(path.rstrip("/"), path.endswith("/")) for path in ordered[:MOST_LISTED]]
 
     def _reference(self, found: Found, folder: str, *, quoted: bool) -> Choice:
         """As `@` references are written: in quotes where the name needs them."""
@@ -213,9 +200,3 @@ def _shell_name(found: Found, folder: str, *, quoted: bool) -> Choice:
     path = f"{found.path}/" if found.folder else found.path
     insert = re.sub(SHELL_SIGNS, lambda match: f"\\{match[0]}", path)
     return Choice(insert, path.removeprefix(folder), folder=found.folder, again=found.folder)
-
-
-def _any_case(name: str) -> str:
-    """The word as a pattern in which large and small letters are the same."""
-    pairs = ((char, char.lower(), char.upper()) for char in name)
-    return "".join(f"[{low}{up}]" if low != up and len(low + up) == 2 else char for char, low, up in pairs)

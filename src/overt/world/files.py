@@ -20,7 +20,7 @@ from overt.world import _reading
 from overt.world._commit import Planned, commit, plan, taken
 from overt.world._contain import Spot, Workspace, reach
 from overt.world._globs import Pattern, literal, split
-from overt.world._search import NEWEST, Grep, Rg, files_matching, find_rg, in_thread, lies_outside, newest_first
+from overt.world._search import CAP, NEWEST, Grep, Rg, files_matching, find_rg, in_thread, lies_outside, newest_first
 from overt.world._tree import is_folder, missing_folder, near_names, tree
 from overt.world.keeping import Keeper
 from overt.world.undo_recorder import UndoRecorder
@@ -122,6 +122,12 @@ class Files:
             total = None if more or len(paths) <= limit else self._count_allowed(spot, names)
         more = more or len(paths) > limit
         return Found(paths=tuple(show_name(path) for path in paths[:limit]), more=more, total=total)
+
+    async def names(self) -> Sequence[str]:
+        """Return the path of each file in the workspace that is not ignored, as it is on disk, in no order."""
+        with reach(self.workspace, ".") as root:
+            names, _ = await Rg(self.rg, root, cap=8 * CAP).run("--files", "--null", "--", "./")
+        return await asyncio.to_thread(lambda: [name[2:] for name in os.fsdecode(names).split("\0")[:-1]])
 
     async def search(self, query: Query) -> Matches:
         grep = Grep(query)
