@@ -159,8 +159,8 @@ def test_loose_fits_come_only_where_nothing_fits_better() -> None:
         ("# not", "# not", False, False),
         (r"\#yes", "#yes", False, True),
         ("blank \n", "blank", False, True),
-        ("[", "[", False, True),
-        ("[z-a]", "b", False, False),
+        ("[", "[", False, False),
+        ("[z-a]\n!\nb", "b", False, True),
         ("", "node_modules", True, True),
     ],
 )
@@ -311,8 +311,10 @@ def test_names_that_cannot_be_pointed_at_and_ways_out_are_left_out(place: Place)
 def test_a_folder_of_many_files_is_cut_and_says_how_many_more(place: Place) -> None:
     for number in range(MOST_LISTED + 7):
         place.put(f"many/f{number}")
-    found, more = place.levels().find(Wanted("many/", "", NOW))
-    assert (len(found), more) == (MOST_LISTED, 7)
+    for rules in ("", "many/\n"):
+        (place.root / ".gitignore").write_text(rules)
+        found, more = place.levels().find(Wanted("many/", "", NOW))
+        assert (len(found), more) == (MOST_LISTED, 7)
 
 
 def test_a_folder_of_any_size_is_read_only_so_far(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,12 +67,13 @@ class Levels:
         found: list[Found] = []
         passed: list[Found] = []
         judged = 0
+        into_ignored = self.ignored(place, folder=True)  # whoever looks into an ignored folder wants to see it
         for entry in fitting[:MOST_JUDGED]:
             judged += 1
             one = self._found(entry, wanted.folder)
             if one is None:
                 continue
-            if self.ignored(os.path.join(place, entry.name), folder=one.folder):
+            if not into_ignored and self.ignored(os.path.join(place, entry.name), folder=one.folder):
                 passed.append(one)
             else:
                 found.append(one)
