@@ -3,9 +3,13 @@
 import json
 import os
 import sys
+import tomllib
+from itertools import product
 from pathlib import Path
+from random import Random
 
 import pytest
+from msgspec.structs import replace
 from tests.fakes.model_server import Fault, ModelServer, Turn
 
 from overt.app._setup_asking import export_line, full_address
@@ -147,21 +151,89 @@ def test_rules_of_others_join_those_that_stand_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "before",
+    ("before", "after"),
     [
-        'providers = [{ name = "a", base_url = "http://b.test" }]\n',
-        'default_model = """old"""\n',
-        'instructions = ["a.md"]\n',
+        (
+            'providers = [{ name = "a", base_url = "http://b.test" }]\n',
+            'default_model = "mine/x"\nproviders = [{ name = "a", base_url = "http://b.test" }, '
+            '{name = "mine",base_url = "http://a.test/v1"}]\n\n[context]\ninstructions = ["~/a.md"]\n',
+        ),
+        (
+            'default_model = """old"""\ninstructions = [\n  "a.md", # first\n]\n',
+            f'default_model = "mine/x"\ninstructions = [\n  "a.md", # first\n  "~/a.md",\n]\n\n{ENTRY}',
+        ),
+        (
+            "context.strict = false\n",
+            f'default_model = "mine/x"\ncontext.strict = false\ncontext.instructions = ["~/a.md"]\n\n{ENTRY}',
+        ),
     ],
 )
-def test_what_cannot_be_changed_alone_is_left_to_the_person_in_words(project: Path, before: str) -> None:
+def test_values_in_every_notation_are_changed_where_they_stand(before: str, after: str) -> None:
+    assert changed(before, replace(MINE, instructions=("~/a.md",))) == after
+
+
+LAYOUTS = (
+    ("", "default_model = 'old' # why\n", '"default_model" = """old"""\n'),
+    (
+        "",
+        "provider = {a = {base_url='u'}}\n",
+        "provider.a.base_url = 'u'\n",
+        "providers = [\n  {name = 'a'}, # one\n]\n",
+    ),
+    ("", "context = {strict = true}\n", "context.strict = true\n", "instructions = [\n  'a.md', # one\n]\n"),
+    ("", "# about it\n[ui]\ntheme = 'dark'\n", '[agent]\nx = """\n[context]\ndefault_model = \'trap\'\n"""\n'),
+    (
+        "",
+        "[context] # here\nstrict = true\n",
+        "[context]\ninstructions = ['a.md']\n\n# apart\n",
+        "[context.caps]\na = 1\n",
+    ),
+    ("", "[[providers]]\nname = 'a' # one\n[providers.quirks]\nb = 1", "[providers.a]\nbase_url = 'u'\n"),
+)
+
+
+def test_a_change_in_any_layout_says_what_is_meant_and_keeps_all_other_lines() -> None:
+    change = replace(MINE, sources=("s",), instructions=("~/i.md",))
+    valid = 0
+    for parts in Random(1).sample(list(product(*LAYOUTS)), 300):
+        before = "".join(parts).replace("\n", "\r\n" if valid % 3 == 0 else "\n")
+        try:
+            tree = tomllib.loads(before)
+        except ValueError:
+            continue
+        valid += 1
+        after = changed(before, change)
+        said = tomllib.loads(after)
+        context = {**tree.get("context", {}), "sources": ["s"]}
+        at_top = "instructions" in tree
+        instructions = [*(tree if at_top else context).get("instructions", ()), "~/i.md"]
+        assert said["default_model"] == "mine/x"
+        assert said["context"] == (context if at_top else {**context, "instructions": instructions})
+        assert said["instructions" if at_top else "context"] == (instructions if at_top else said["context"])
+        entries = said["provider" if "provider" in tree else "providers"]
+        assert len(entries) == len(tree.get("provider", tree.get("providers", ()))) + 1
+        assert {key: said[key] for key in ("ui", "agent") if key in said} == {
+            key: tree[key] for key in ("ui", "agent") if key in tree
+        }
+        lost = set(before.splitlines()) - set(after.splitlines())
+        assert all("default_model" in line or line.startswith(("provider = ", "context = ", "instr")) for line in lost)
+    assert valid > 100
+
+
+def test_a_text_that_says_something_else_is_not_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config_file().parent.mkdir(parents=True)
-    config_file().write_text(before)
-    change = Change(default_model="mine/x", provider=MINE.provider, instructions=("~/a.md",))
-    with pytest.raises(ConfigError, match='Put this into it:\ndefault_model = "mine/x"\n\n\\[\\[providers') as caught:
-        planned(read_environment(), change)
-    assert 'instructions = ["~/a.md"]' in caught.value.message
-    assert config_file().read_text() == before
+    config_file().write_text("default_model = 'old'\n")
+    monkeypatch.setattr("tomlkit.dumps", lambda _: 'default_model = "old"\n')
+    with pytest.raises(ConfigError, match='Put this into it:\ndefault_model = "mine/x"\n\n\\[\\[providers'):
+        planned(read_environment(), MINE)
+    assert config_file().read_text() == "default_model = 'old'\n"
+
+
+def test_a_file_that_is_broken_by_now_is_refused_with_the_line(project: Path) -> None:
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text("offline = false\nlanguage = \n")
+    with pytest.raises(ConfigError, match=r"config\.toml:2: not valid TOML"):
+        planned(read_environment(), MINE)
 
 
 def test_a_file_that_changed_meanwhile_is_not_written_over(project: Path) -> None:

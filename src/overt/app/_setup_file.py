@@ -1,13 +1,9 @@
-"""The user's configuration file with a few keys changed and every other byte as it was.
-
-The text is changed where a key stands, or gets new lines; then it is parsed, and only a text that says exactly what
-was meant is taken. What cannot be changed so (a list over many lines, say) is left to the person, in words.
-"""
+"""The user's configuration file with a few keys changed and every other byte as it was."""
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -21,9 +17,10 @@ from overt.lib.diff import file_diff
 from overt.lib.paths import shown
 from overt.lib.regular import read_regular
 
+F = TypeVar("F", bound=MutableMapping[str, Any])
+
 LARGEST = 1024 * 1024
 BOM = "\ufeff"
-VALUE = r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|\[[^\[\]\n]*\]'
 APART = re.compile(r"[ \t]*[\[#]")
 """A table or a comment, which belongs to what follows it."""
 
@@ -39,25 +36,10 @@ class Change(Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     instructions: tuple[str, ...] = ()
 
-    def by_hand(self) -> str:
-        """The same for whoever writes it into the file."""
-        lines = [f"default_model = {compact(self.default_model)}"] if self.default_model else []
-        if self.provider:
-            lines += ["", *_entry("[[providers]]", self.provider)]
-        if self.sources or self.instructions:
-            lines += ["", "[context]"]
-            lines += [f"sources = {_listed(self.sources)}"] if self.sources else []
-            lines += [f"instructions = {_listed(self.instructions)}"] if self.instructions else []
-        return "\n".join(lines).strip("\n")
-
     def as_json(self) -> str:
-        tree: dict[str, Any] = {}
-        for _, part in _applied({}, self):
-            tree = part
         import json  # late: 1.1 ms
 
-        text: str = json.dumps(tree, indent=2, ensure_ascii=False)
-        return text
+        return json.dumps(_applied({}, self), indent=2, ensure_ascii=False)
 
 
 class Edit(Struct, frozen=True, kw_only=True):
@@ -88,11 +70,14 @@ def planned(environment: Environment, change: Change) -> Edit:
     name = shown(os.path.join(environment.config_dir, USER_FILES[-1]), home=environment.home)
     old = _read(path, name)
     try:
-        new = changed((old or b"").decode(), change)
+        text = (old or b"").decode()
     except UnicodeDecodeError:
         raise ConfigError(f"{name}: is not valid UTF-8; save the file as UTF-8") from None
+    _check(text, name)
+    try:
+        new = changed(text, change)
     except ValueError:
-        raise ConfigError(say("setup.by_hand", name=name, text=change.by_hand())) from None
+        raise ConfigError(say("setup.by_hand", name=name, text=changed("", change).strip("\n"))) from None
     _check(new, name)
     return Edit(path=path, name=name, old=old, new=new.encode())
 
@@ -138,107 +123,90 @@ def _read(path: str, name: str) -> bytes | None:
 
 
 def changed(text: str, change: Change) -> str:
-    """The text of a file with the change in it; a ValueError when it cannot be made without touching other things."""
-    mark = BOM if text.startswith(BOM) else ""
-    body = text[len(mark) :]
+    """The text of a valid file with the change in it; a ValueError when that would touch other things."""
     import tomllib  # late: 2 ms
 
-    loads = tomllib.loads
-    for step, wanted in _applied(loads(body), change):
-        made = (each for each in _ways(body, step) if _says(each, wanted))
-        found = next(made, None)
-        if found is None:
-            raise ValueError(step.key)
-        body = found
+    mark = BOM if text.startswith(BOM) else ""
+    body = text[len(mark) :]
+    for field in Change.__struct_fields__:
+        step = Change(**{field: getattr(change, field)})
+        if step == Change():
+            continue
+        tree = tomllib.loads(body)
+        ways, wanted = _ways(body, step, _family(tree)), _applied(tree, step)
+        body = next((each for each in ways if _says(each, wanted)), "")
+        if not body:
+            raise ValueError(field)
     return mark + body
 
 
-class _Step(Struct, frozen=True, kw_only=True):
-    """One key of a table (the empty one: the top), or all fields of a new table under a header."""
-
-    table: str = ""
-    key: str = ""
-    value: str = ""
-    lines: tuple[str, ...] = ()
-
-
-def _applied(tree: dict[str, Any], change: Change) -> Iterator[tuple[_Step, dict[str, Any]]]:
-    """Every step, and what the file must say after it."""
+def _applied(file: F, change: Change) -> F:
+    """Make the change in a parsed file, which may be one of tomlkit's that keeps its layout."""
     if change.default_model:
-        tree = {**tree, "default_model": change.default_model}
-        yield _Step(key="default_model", value=compact(change.default_model)), tree
+        file["default_model"] = change.default_model
     if change.provider:
-        family = "provider" if "provider" in tree else "providers"
-        before = tree.get(family, [])
-        fields = dict(change.provider)
-        if isinstance(before, dict):
-            name = fields.pop("name")
-            tree = {**tree, family: {**before, name: fields}}
-            header = f"[{family}.{name}]"
+        family, fields = _family(file), dict(change.provider)
+        if isinstance(file.get(family), dict):
+            file[family][fields.pop("name")] = fields
+        elif family in file:
+            file[family].append(fields)
         else:
-            tree = {**tree, family: [*before, fields]}
-            header = f"[[{family}]]"
-        yield _Step(key=family, lines=tuple(_entry(header, fields))), tree
-    for key, names in (("sources", change.sources), ("instructions", change.instructions)):
-        if names and key in tree:
-            raise ValueError(key)  # it stands at the top under another name, and must not stand twice
-        if names:
-            table = tree.get("context", {})
-            whole = [*(table.get(key, ()) if key == "instructions" else ()), *names]
-            tree = {**tree, "context": {**table, key: whole}}
-            yield _Step(table="context", key=key, value=_listed(whole)), tree
+            file[family] = [fields]
+    if change.sources:
+        file.setdefault("context", {})["sources"] = list(change.sources)
+    if change.instructions:
+        # They may stand at the top of the file too.
+        table = file if "instructions" in file else file.setdefault("context", {})
+        if "instructions" in table:
+            table["instructions"].extend(change.instructions)
+        else:
+            table["instructions"] = list(change.instructions)
+    return file
 
 
-def _says(text: str, wanted: dict[str, Any]) -> bool:
+def _ways(text: str, step: Change, family: str) -> Iterator[str]:
+    """Ways to write one field of a change, the least disturbing first; most of them are wrong for most files.
+
+    tomlkit changes what stands there. New keys it puts between a comment and what the comment is about, so they are
+    tried at the top of the file or of their table first, and new tables at the end.
+    """
+    end = "\r\n" if "\r\n" in text else "\n"
+    ended = text if not text or text.endswith("\n") else text + end
+    blank = end if text else ""
+    if step.default_model:
+        line = f"default_model = {compact(step.default_model)}{end}"
+        # Behind the comment that opens a file, when an empty line sets it apart from what follows.
+        heading = re.match(r"(?:[ \t]*#[^\n]*\n)+[ \t\r]*\n|", text)
+        at = heading.end() if heading else 0
+        yield text[:at] + line + (end if APART.match(text, at) else "") + text[at:]
+    elif step.provider:
+        lines = [f"{name} = {compact(value)}{end}" for name, value in step.provider.items()]
+        yield f"{ended}{blank}[[{family}]]{end}{''.join(lines)}"
+        yield f"{ended}{blank}[{family}.{step.provider['name']}]{end}{''.join(lines[1:])}"
+    else:
+        key, names = ("sources", step.sources) if step.sources else ("instructions", step.instructions)
+        line = f"{key} = [{', '.join(map(compact, names))}]{end}"
+        for header in re.finditer(r"^[ \t]*\[[ \t]*context[ \t]*\][^\n]*\n", ended, re.MULTILINE):
+            yield ended[: header.end()] + line + ended[header.end() :]
+        yield f"{ended}{blank}[context]{end}{line}"
+    import tomlkit  # late: 13 ms
+    from tomlkit.exceptions import TOMLKitError  # late: 13 ms
+
+    for start in (text, ended):
+        try:
+            yield tomlkit.dumps(_applied(tomlkit.parse(start), step))
+        except TOMLKitError:
+            continue
+
+
+def _family(file: Mapping[str, object]) -> str:
+    return "provider" if "provider" in file else "providers"
+
+
+def _says(text: str, wanted: Mapping[str, object]) -> bool:
+    import tomllib  # late: 2 ms
+
     try:
-        import tomllib  # late: 2 ms
-
-        return bool(tomllib.loads(text) == wanted)
+        return tomllib.loads(text) == wanted
     except ValueError:
         return False
-
-
-def _ways(text: str, step: _Step) -> Iterator[str]:
-    """Ways to make a step, the least disturbing first; most of them are wrong for most files."""
-    end = "\r\n" if "\r\n" in text else "\n"
-    if step.lines:
-        yield _appended(text, step.lines, end)
-        return
-    name = re.escape(step.key)
-    stands = rf"^([ \t]*(?:{name}|\"{name}\"|'{name}')[ \t]*=[ \t]*)(?:{VALUE})"
-    for found in re.finditer(stands, text, re.MULTILINE):
-        yield text[: found.end(1)] + step.value + text[found.end() :]
-    line = f"{step.key} = {step.value}{end}"
-    if not step.table:
-        at = _below_heading(text)
-        gap = end if APART.match(text, at) else ""
-        yield text[:at] + line + gap + text[at:]
-        yield line + text
-        return
-    for found in re.finditer(rf"^[ \t]*\[[ \t]*{step.table}[ \t]*\][^\n]*(?:\n|\Z)", text, re.MULTILINE):
-        head = text[: found.end()]
-        yield head + ("" if head.endswith("\n") else end) + line + text[found.end() :]
-    yield _appended(text, (f"[{step.table}]", f"{step.key} = {step.value}"), end)
-
-
-def _appended(text: str, lines: tuple[str, ...], end: str) -> str:
-    """Behind everything else, one empty line apart from it."""
-    if text and not text.endswith("\n"):
-        text += end
-    return (text + end if text else "") + "".join(line + end for line in lines)
-
-
-def _below_heading(text: str) -> int:
-    """Behind the comment that opens a file, when an empty line sets it apart from what follows."""
-    found = re.match(r"(?:[ \t]*#[^\n]*\n)+[ \t\r]*\n", text)
-    return found.end() if found else 0
-
-
-def _entry(header: str, fields: dict[str, str]) -> Iterator[str]:
-    yield header
-    for name, value in fields.items():
-        yield f"{name} = {compact(value)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"[{', '.join(map(compact, names))}]"

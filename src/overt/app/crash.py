@@ -33,7 +33,8 @@ FOLDER = "crashes"
 MAX_FILES = 20
 MAX_FILES_PER_RUN = 10
 LIBRARIES = (
-    "msgspec httpx2 json-repair markdown-it-py pathspec pygments tree-sitter tree-sitter-bash keyring xllamacpp".split()
+    "msgspec httpx2 json-repair markdown-it-py pathspec pygments tomlkit tree-sitter tree-sitter-bash keyring"
+    " xllamacpp".split()
 )
 WORDS = frozenset(
     "agent id call_id name kind code reason verdict by origin mode model provider wire finish cause level purpose"
