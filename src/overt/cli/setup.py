@@ -1,6 +1,6 @@
 """`overt setup`: a model to work with, in a few questions."""
 
-from overt.app.setup import Given, Settled
+from overt.app.setup.run import Answers, SetupResult
 from overt.cli.parse import Command, Flag, parse
 
 COMMAND = Command(
@@ -21,10 +21,10 @@ def run(argv: list[str]) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    answers = Given(vendor=given.text("vendor"), model=given.text("model"), yes=given.switch("yes"))
+    answers = Answers(vendor=given.text("vendor"), model=given.text("model"), yes=given.switch("yes"))
     from overt.faces.asking import run_setup  # late: 1.2 ms
 
-    settled: Settled = run_setup(given.text("directory"), answers)
-    if settled.interrupted:
+    result: SetupResult = run_setup(given.text("directory"), answers)
+    if result.interrupted:
         return 130
-    return 0 if settled.model else 1
+    return 0 if result.model else 1

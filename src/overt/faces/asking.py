@@ -9,7 +9,7 @@ from overt.app.event_loop import run_async
 from overt.app.fetch import fetch_model, plan
 from overt.app.fetch_bar import Bar
 from overt.app.setting import Setting
-from overt.app.setup import Given, Settled, set_up
+from overt.app.setup.run import Answers, SetupResult, set_up
 from overt.core.errors import OvertError, UsageError
 from overt.lib.catalogue import say
 from overt.lib.log import LOG
@@ -80,12 +80,12 @@ def _forget_typed(stream: TextIO) -> None:
         termios.tcflush(stream, termios.TCIFLUSH)
 
 
-def run_setup(directory: str = "", given: Given | None = None) -> Settled:
+def run_setup(directory: str = "", answers: Answers | None = None) -> SetupResult:
     """The whole walk, at the terminal where there is one."""
     there = sys.stdin.isatty() and sys.stdout.isatty()
-    if not there and not (given and given.yes):
+    if not there and not (answers and answers.yes):
         raise UsageError(say("setup.no_terminal"))
-    return set_up(Lines() if there else Nobody(), directory, given)
+    return set_up(Lines() if there else Nobody(), directory, answers)
 
 
 def fetch_embedded(setting: Setting) -> bool:

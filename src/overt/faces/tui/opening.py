@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from overt.app.interface import Wishes
     from overt.app.prompts import Prompts
     from overt.app.setting import Setting
-    from overt.app.setup import Missing
+    from overt.app.setup.run import Missing
     from overt.app.starting import Depth, Looks, Start
     from overt.app.trusting import Question
     from overt.faces.tui.chat import Chat
@@ -250,6 +250,6 @@ def _nothing(_value: object) -> None:
 
 
 def _missing(setting: "Setting", problem: ConfigError) -> "Missing":
-    from overt.app.setup import missing  # late: 112 ms
+    from overt.app.setup.run import missing  # late: 112 ms
 
     return missing(setting, problem)

@@ -5,10 +5,17 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from overt.app._setup_asking import (
+from overt.app.choose import surroundings
+from overt.app.event_loop import run_async
+from overt.app.fetch import fetch_model, plan
+from overt.app.fetch_bar import Bar
+from overt.app.keys import store_key
+from overt.app.options import Options
+from overt.app.setting import Setting, read_setting
+from overt.app.setup.answers import (
+    Answers,
     Asking,
-    Given,
-    Settled,
+    SetupResult,
     export_line,
     free_name,
     full_address,
@@ -17,17 +24,10 @@ from overt.app._setup_asking import (
     numbered,
     usual_first,
 )
-from overt.app._setup_file import Change, foreign_format, planned, write
-from overt.app._setup_places import Place, check_provider_name, key_at, places, variable_for
-from overt.app._setup_rules import rules_found, with_rules
-from overt.app._setup_trial import listed, reached, trial
-from overt.app.choose import surroundings
-from overt.app.event_loop import run_async
-from overt.app.fetch import fetch_model, plan
-from overt.app.fetch_bar import Bar
-from overt.app.keys import store_key
-from overt.app.options import Options
-from overt.app.setting import Setting, read_setting
+from overt.app.setup.config_file import Change, foreign_format, planned, write
+from overt.app.setup.foreign_rules import rules_found, with_rules
+from overt.app.setup.provider_options import ProviderOption, check_provider_name, key_at, list_options, variable_for
+from overt.app.setup.trial import listed, reached, trial
 from overt.config.load import load
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ProviderEntry
@@ -38,33 +38,33 @@ from overt.providers.discover import EMBEDDED, is_local
 from overt.providers.local import runnable
 from overt.providers.suggest import nearest
 
-Step = Literal["place", "own", "embedded", "key", "model", "trial", "keep", "rules", "write", "done"]
+Step = Literal["option", "own", "embedded", "key", "model", "trial", "keep", "rules", "write", "done"]
 YES, NO = ("y", "yes", "是"), ("n", "no", "否")
 MOST_MODELS = 12
 WIRES = ("openai", "responses", "anthropic")
 
 
-class Walk:
-    def __init__(self, asking: Asking, setting: Setting, given: Given) -> None:
+class Dialog:
+    def __init__(self, asking: Asking, setting: Setting, answers: Answers) -> None:
         self._asking = asking
         self._setting = setting
-        self._given = given
+        self._answers = answers
         self._around = surroundings(setting)
-        self._places: tuple[Place, ...] = ()
-        self._place = Place(entry=ProviderEntry(name=""), source="own")
+        self._options: tuple[ProviderOption, ...] = ()
+        self._option = ProviderOption(entry=ProviderEntry(name=""), source="own")
         self._key: str | None = None
         self._typed = False
         self._held = ""
         self._model = ""
         self._change = Change()
-        self._settled = Settled()
+        self._result = SetupResult()
 
-    def run(self) -> Settled:
+    def run(self) -> SetupResult:
         self._tell(say("setup.hello"))
         if now := self._setting.config.default_model:
             self._tell(say("setup.now", model=now, origin=self._setting.config.origin("default_model")))
         steps: dict[Step, Callable[[], Step]] = {
-            "place": self._choose_place,
+            "option": self._choose_option,
             "own": self._own_server,
             "embedded": self._embedded,
             "key": self._find_key,
@@ -74,55 +74,55 @@ class Walk:
             "rules": self._offer_rules,
             "write": self._write,
         }
-        step: Step = "place"
+        step: Step = "option"
         while step != "done":
             step = steps[step]()
-        return self._settled
+        return self._result
 
     def without_key(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
 
     # ── where from ───────────────────────────────────────────────────────────────────────────────────────
 
-    def _choose_place(self) -> Step:
-        self._places = self._places or run_async(places(self._setting, self._around))
-        named, self._given = self._given.vendor, replace(self._given, vendor="")
+    def _choose_option(self) -> Step:
+        self._options = self._options or run_async(list_options(self._setting, self._around))
+        named, self._answers = self._answers.vendor, replace(self._answers, vendor="")
         if named:
-            return self._taken(self._named_place(named))
+            return self._taken(self._find_option(named))
         self._tell("\n" + say("setup.where"))
-        rows = [self._described(place) for place in self._places]
+        rows = [self._described(option) for option in self._options]
         room = max(wide(name) for name, _ in rows)
         for number, (name, about) in enumerate(rows, start=1):
             self._tell(f"  {number:>2}  {name}{' ' * (room - wide(name))}  {about}".rstrip())
-        likely = next((number for number, place in enumerate(self._places, start=1) if place.usable), 0)
+        likely = next((number for number, option in enumerate(self._options, start=1) if option.usable), 0)
         while True:
             typed = self._line(say("setup.number"), str(likely) if likely else "")
             try:
-                return self._taken(self._places[numbered(typed, len(self._places))])
+                return self._taken(self._options[numbered(typed, len(self._options))])
             except IndexError:
-                self._tell(say("setup.no_number", last=len(self._places)))
+                self._tell(say("setup.no_number", last=len(self._options)))
             except ValueError:
                 word = typed.lower()
-                found = [place for place in self._places if word in (place.name, place.source)]
+                found = [option for option in self._options if word in (option.name, option.source)]
                 if len(found) == 1:
                     return self._taken(found[0])
-                near = nearest(typed, [place.name for place in self._places if place.name])
+                near = nearest(typed, [option.name for option in self._options if option.name])
                 self._tell(say("setup.no_place", typed=typed) + meant(near))
 
-    def _named_place(self, name: str) -> Place:
-        found = next((place for place in self._places if place.name == name), None)
+    def _find_option(self, name: str) -> ProviderOption:
+        found = next((option for option in self._options if option.name == name), None)
         if found is None:
-            names = [place.name for place in self._places if place.name]
+            names = [option.name for option in self._options if option.name]
             raise ConfigError(say("setup.no_place", typed=name) + meant(nearest(name, names) or names))
         return found
 
-    def _taken(self, place: Place) -> Step:
-        self._place, self._key, self._typed, self._model = place, None, False, ""
-        return "own" if place.source == "own" else "embedded" if place.source == "embedded" else "key"
+    def _taken(self, option: ProviderOption) -> Step:
+        self._option, self._key, self._typed, self._model = option, None, False, ""
+        return "own" if option.source == "own" else "embedded" if option.source == "embedded" else "key"
 
-    def _described(self, place: Place) -> tuple[str, str]:
-        entry = place.entry
-        match place.source:
+    def _described(self, option: ProviderOption) -> tuple[str, str]:
+        entry = option.entry
+        match option.source:
             case "own":
                 return say("setup.own"), say("setup.own_about")
             case "embedded":
@@ -131,8 +131,8 @@ class Walk:
                 names = ", ".join(entry.models[:3]) + (" …" if len(entry.models) > 3 else "")
                 return entry.name, say("setup.here", models=names)
             case _:
-                held = say("setup.held", name=place.holds) if place.holds else ""
-                configured = say("setup.configured") if place.source == "configured" else ""
+                held = say("setup.held", name=option.holds) if option.holds else ""
+                configured = say("setup.configured") if option.source == "configured" else ""
                 return entry.name, "  ".join(filter(None, (host(entry.base_url), configured, held)))
 
     def _own_server(self) -> Step:
@@ -159,18 +159,18 @@ class Walk:
         variable = variable_for(name) if wants or self._agreed(say("setup.wants_key"), usual=False) else ""
         if variable and address.startswith("http://") and not is_local(entry):
             self._tell(say("setup.in_the_clear"))
-        self._place = Place(entry=replace(entry, name=name, api_key_env=variable), source="own")
+        self._option = ProviderOption(entry=replace(entry, name=name, api_key_env=variable), source="own")
         return "key"
 
     def _embedded(self) -> Step:
-        if not self._place.entry.models:
+        if not self._option.entry.models:
             if not runnable():
                 self._tell(say("setup.not_runnable"))
-                return self._back("place")
+                return self._back("option")
             about = plan(self._setting, "")
             self._tell(f"{about.told}\n{say('fetch.limits')}")
             if not self._agreed(say("setup.fetch"), usual=True):
-                return self._back("place")
+                return self._back("option")
             bar = Bar(self._asking.write, terminal=self._asking.terminal)
             try:
                 run_async(fetch_model(self._setting, about.name, bar))
@@ -180,13 +180,13 @@ class Walk:
         weights = self._around.weights()
         if weights is None:
             raise ConfigError(say("setup.not_runnable"))
-        self._place = Place(entry=weights, source="embedded")
+        self._option = ProviderOption(entry=weights, source="embedded")
         return "model"
 
     # ── key and model ────────────────────────────────────────────────────────────────────────────────────
 
     def _find_key(self) -> Step:
-        entry = self._place.entry
+        entry = self._option.entry
         if not entry.api_key_env:
             self._key = self._around.key(entry)
             return "model"
@@ -196,29 +196,29 @@ class Walk:
             self._tell(say("setup.key_here", name=name, where=say(f"auth.in.{where}")))
             self._key, self._typed = self._around.key(entry), False
             return "model"
-        if self._given.yes:
+        if self._answers.yes:
             raise ConfigError(say("setup.key_missing", vendor=entry.name, name=entry.api_key_env))
         while True:
             typed = self._asking.secret(say("setup.key", name=entry.api_key_env)).strip()
             if not typed:
-                return "place"
+                return "option"
             if typed.isascii() and typed.isprintable() and " " not in typed:
                 self._key, self._typed = typed, True
                 return "model"
             self._tell(say("setup.odd_key"))
 
     def _choose_model(self) -> Step:
-        entry = self._place.entry
+        entry = self._option.entry
         try:
             entry = run_async(listed(entry, self._key, self._around.environ))
         except OvertError as error:
             return self._now_what(error)
-        self._place = replace(self._place, entry=entry)
-        named, self._given = self._given.model, replace(self._given, model="")
+        self._option = replace(self._option, entry=entry)
+        named, self._answers = self._answers.model, replace(self._answers, model="")
         usual = entry.default or entry.model or next(iter(entry.models), "")
         if entry.default and entry.models and entry.default not in entry.models:
             usual = entry.models[0]
-        if named or (self._given.yes and usual):
+        if named or (self._answers.yes and usual):
             self._model = named or usual
             return "trial"
         self._model = self._picked(entry.models, usual)
@@ -251,7 +251,7 @@ class Walk:
     def _try(self) -> Step:
         self._tell(say("setup.trying", model=self._reference()))
         try:
-            tried = run_async(trial(self._place.entry, self._key, self._model, self._around.environ))
+            tried = run_async(trial(self._option.entry, self._key, self._model, self._around.environ))
         except OvertError as error:
             return self._now_what(error)
         said = cut_line(tried.text, 200) if tried.text else say("setup.thought" if tried.thought else "setup.silent")
@@ -261,14 +261,14 @@ class Walk:
 
     def _now_what(self, error: OvertError) -> Step:
         """What failed in words, and ways on; the likeliest one is a bare Enter."""
-        if self._given.yes:
+        if self._answers.yes:
             raise error
         self._tell(self.without_key(error.message))
         kind = error.kind if isinstance(error, ProviderError) else ""
-        keyed = bool(self._place.entry.api_key_env)
+        keyed = bool(self._option.entry.api_key_env)
         likely = "k" if kind == "key" and keyed else "m" if kind in ("model", "parameter") else "r"
         likely = "v" if kind in ("not_api", "down") and not self._model else likely
-        ways: dict[str, Step] = {"r": "trial" if self._model else "model", "m": "model", "v": "place", "w": "keep"}
+        ways: dict[str, Step] = {"r": "trial" if self._model else "model", "m": "model", "v": "option", "w": "keep"}
         if keyed:
             ways["k"] = "key"
         if not self._model:
@@ -285,7 +285,7 @@ class Walk:
         """Only a key that has worked is kept. Where a variable holds another one, the keyring would not be asked."""
         if not self._typed or self._key is None:
             return "rules"
-        name = self._place.entry.api_key_env
+        name = self._option.entry.api_key_env
         if self._held not in ("environment", ".env") and self._agreed(say("setup.keep", name=name), usual=True):
             try:
                 store_key(name, self._key)
@@ -302,7 +302,7 @@ class Walk:
     def _offer_rules(self) -> Step:
         self._change = Change(default_model=self._reference(), provider=self._provider())
         found = rules_found(self._setting)
-        if not found or self._given.yes:
+        if not found or self._answers.yes:
             return "write"
         self._tell("\n" + say("setup.rules", files=", ".join(map(visible, found))))
         if self._agreed(say("setup.read_rules"), usual=False):
@@ -311,11 +311,11 @@ class Walk:
 
     def _provider(self) -> dict[str, str]:
         """The fields of an entry that the file needs; none for what is found without one."""
-        entry, setting = self._place.entry, self._setting
+        entry, setting = self._option.entry, self._setting
         own = load(setting.environment, project="", trusted=False).providers
         if entry.kind == EMBEDDED or any(each.name == entry.name for each in own):
             return {}
-        if self._place.source in ("own", "configured"):
+        if self._option.source in ("own", "configured"):
             stated = {"kind": "" if entry.kind == "openai" else entry.kind, "api_key_env": entry.api_key_env}
             return {
                 "name": entry.name,
@@ -331,12 +331,12 @@ class Walk:
         if other := foreign_format(environment):
             self._tell(say("setup.json", path=shown(other, home=environment.home)))
             self._tell(self._change.as_json())
-            self._settled = Settled(model=self._reference())
+            self._result = SetupResult(model=self._reference())
             return "done"
         edit = planned(environment, self._change)
         if edit.new == edit.old:
             self._tell(say("setup.same", name=edit.name))
-            self._settled = Settled(model=self._reference(), done=ready)
+            self._result = SetupResult(model=self._reference(), done=ready)
             return "done"
         self._tell(f"\n{edit.name}\n{edit.diff()}".rstrip())
         if not self._agreed(say("setup.write", name=edit.name), usual=True):
@@ -345,7 +345,7 @@ class Walk:
         write(edit)
         self._tell(say("setup.written" if ready else "setup.written_key", name=edit.name))
         self._tell_what_is_stronger()
-        self._settled = Settled(model=self._reference(), written=True, done=ready)
+        self._result = SetupResult(model=self._reference(), written=True, done=ready)
         return "done"
 
     def _tell_what_is_stronger(self) -> None:
@@ -358,10 +358,10 @@ class Walk:
     # ── small talk ───────────────────────────────────────────────────────────────────────────────────────
 
     def _reference(self) -> str:
-        return f"{self._place.name}/{self._model}"
+        return f"{self._option.name}/{self._model}"
 
     def _back(self, step: Step) -> Step:
-        if self._given.yes:
+        if self._answers.yes:
             raise ConfigError(say("setup.not_runnable"))
         return step
 
@@ -384,7 +384,7 @@ class Walk:
             self._tell(say("setup.one_of", choices=", ".join(choices)))
 
     def _agreed(self, question: str, *, usual: bool) -> bool:
-        if self._given.yes:
+        if self._answers.yes:
             return True
         while True:
             typed = self._asking.line(f"{question} {'[Y/n]' if usual else '[y/N]'} ").strip().lower()

@@ -28,7 +28,7 @@ class Asking(Protocol):
         ...
 
 
-class Given(Struct, frozen=True, kw_only=True):
+class Answers(Struct, frozen=True, kw_only=True):
     """Answers that were given beforehand; with `yes` nothing is asked, and what fails is an error."""
 
     vendor: str = ""
@@ -36,7 +36,7 @@ class Given(Struct, frozen=True, kw_only=True):
     yes: bool = False
 
 
-class Settled(Struct, frozen=True, kw_only=True):
+class SetupResult(Struct, frozen=True, kw_only=True):
     """`done`: a chat can begin with the model now. A key that is kept nowhere yet makes it wait for the person."""
 
     model: str = ""

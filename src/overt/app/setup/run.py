@@ -1,21 +1,17 @@
-"""`overt setup`: from nothing to a model that answers, in a few questions, and a configuration that says so.
-
-Everything is asked line by line, through an `Asking` that any terminal can give. Nothing is written before the last
-answer; a key goes into the keyring or nowhere, and never into a file, a message or an error.
-"""
+"""Run `overt setup`, and tell a chat that has no model what is missing."""
 
 from msgspec import Struct
 
-from overt.app._setup_asking import Asking, Given, Settled
-from overt.app._setup_walk import Walk
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
+from overt.app.setup.answers import Answers, Asking, SetupResult
+from overt.app.setup.dialog import Dialog
 from overt.core.errors import ConfigError, OvertError
 from overt.lib.catalogue import say
 from overt.providers.fetching import choose
 from overt.providers.local import runnable
 
-__all__ = ["Asking", "Given", "Missing", "Settled", "missing", "set_up"]
+__all__ = ["Answers", "Asking", "Missing", "SetupResult", "missing", "set_up"]
 
 
 class Missing(Struct, frozen=True, kw_only=True):
@@ -37,14 +33,14 @@ def missing(setting: Setting, problem: ConfigError) -> Missing:
     return Missing(told=told, embedded=f"{what} {say('fetch.limits')}", size=size)
 
 
-def set_up(asking: Asking, directory: str = "", given: Given | None = None) -> Settled:
-    """Walk a person through it. Whoever leaves in between finds everything as it was."""
-    walk = Walk(asking, read_setting(Options(directory=directory)), given or Given())
+def set_up(asking: Asking, directory: str = "", answers: Answers | None = None) -> SetupResult:
+    """Dialog a person through it. Whoever leaves in between finds everything as it was."""
+    dialog = Dialog(asking, read_setting(Options(directory=directory)), answers or Answers())
     try:
-        return walk.run()
+        return dialog.run()
     except (EOFError, KeyboardInterrupt) as end:
         asking.tell("\n" + say("setup.left"))
-        return Settled(interrupted=isinstance(end, KeyboardInterrupt))
+        return SetupResult(interrupted=isinstance(end, KeyboardInterrupt))
     except OvertError as error:
-        error.message = walk.without_key(error.message)
+        error.message = dialog.without_key(error.message)
         raise

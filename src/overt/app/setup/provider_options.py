@@ -19,7 +19,7 @@ BETWEEN = frozenset({"openai-chat"})
 LONGEST_NAME = 64
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class ProviderOption(Struct, frozen=True, kw_only=True):
     """`holds` is the variable of its key that is at hand; empty: none is."""
 
     entry: ProviderEntry
@@ -36,20 +36,20 @@ class Place(Struct, frozen=True, kw_only=True):
         return self.source in ("configured", "here") or bool(self.holds)
 
 
-async def places(setting: Setting, around: Surroundings) -> tuple[Place, ...]:
+async def list_options(setting: Setting, around: Surroundings) -> tuple[ProviderOption, ...]:
     """What a person can choose from, the likeliest first. Offline, only what is on this machine."""
-    configured = [_place(entry, "configured", around) for entry in _usable(around)]
-    here = [Place(entry=entry, source="here") for entry in await answering(around) if entry.models]
+    configured = [_make_option(entry, "configured", around) for entry in _usable(around)]
+    here = [ProviderOption(entry=entry, source="here") for entry in await answering(around) if entry.models]
     from overt.providers import catalog  # late: 1.3 ms
 
     known = [
-        _place(entry, "known", around)
+        _make_option(entry, "known", around)
         for entry in catalog.vendors()
         if not is_local(entry) and entry.name not in BETWEEN and not setting.config.offline
     ]
-    known.sort(key=lambda place: not place.holds)
-    own = Place(entry=ProviderEntry(name=""), source="own")
-    embedded = Place(entry=around.weights() or ProviderEntry(name=EMBEDDED, kind=EMBEDDED), source="embedded")
+    known.sort(key=lambda option: not option.holds)
+    own = ProviderOption(entry=ProviderEntry(name=""), source="own")
+    embedded = ProviderOption(entry=around.weights() or ProviderEntry(name=EMBEDDED, kind=EMBEDDED), source="embedded")
     return tuple(_once((*configured, *here, *known, own, embedded)))
 
 
@@ -61,18 +61,20 @@ def _usable(around: Surroundings) -> Iterable[ProviderEntry]:
             continue  # it cannot work as it stands, and `overt doctor` says why
 
 
-def _once(found: Iterable[Place]) -> Iterable[Place]:
+def _once(found: Iterable[ProviderOption]) -> Iterable[ProviderOption]:
     names: set[str] = set()
-    for place in found:
-        if place.name not in names:
-            names.add(place.name)
-            yield place
+    for option in found:
+        if option.name not in names:
+            names.add(option.name)
+            yield option
 
 
-def _place(entry: ProviderEntry, source: Source, around: Surroundings) -> Place:
+def _make_option(entry: ProviderEntry, source: Source, around: Surroundings) -> ProviderOption:
     """A key for whatever is in use says nothing about one vendor, and the keyring is too slow to ask for all."""
     names = (entry.api_key_env, *vendor_variables(entry.base_url))
-    return Place(entry=entry, source=source, holds=next((name for name in names if name and around.holds(name)), ""))
+    return ProviderOption(
+        entry=entry, source=source, holds=next((name for name in names if name and around.holds(name)), "")
+    )
 
 
 def key_at(entry: ProviderEntry, around: Surroundings) -> tuple[str, Where]:

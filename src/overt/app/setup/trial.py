@@ -28,7 +28,7 @@ SYSTEM = "You are being tried out. Answer with one short sentence."
 PROMPT = "Say that you are ready, and what you are called."
 
 
-class Tried(Struct, frozen=True, kw_only=True):
+class TrialResult(Struct, frozen=True, kw_only=True):
     """`text` is what the model said; `thought`: it only thought, in the few tokens that it was given."""
 
     text: str
@@ -77,7 +77,7 @@ async def reached(entry: ProviderEntry, environ: Mapping[str, str]) -> tuple[Pro
     return entry, False
 
 
-async def trial(entry: ProviderEntry, key: str | None, model: str, environ: Mapping[str, str]) -> Tried:
+async def trial(entry: ProviderEntry, key: str | None, model: str, environ: Mapping[str, str]) -> TrialResult:
     """One request as every prompt makes them, without tools; an OvertError says what stands in the way."""
     provider = make(replace(entry, attempts=ATTEMPTS), key, model, environ)
     system = Fragment(key="system", text=SYSTEM, origin=HARNESS)
@@ -96,7 +96,7 @@ async def trial(entry: ProviderEntry, key: str | None, model: str, environ: Mapp
         provider.close()
     if reply is None:
         raise ProviderError(say("probe.silent"), kind="cut")
-    return Tried(
+    return TrialResult(
         text=" ".join("".join(part.text for part in reply.parts if isinstance(part, Text)).split()),
         thought=any(isinstance(part, Reasoning) for part in reply.parts),
         seconds=monotonic() - began,

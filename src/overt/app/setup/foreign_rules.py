@@ -4,8 +4,8 @@ import os
 
 from msgspec.structs import replace
 
-from overt.app._setup_file import Change
 from overt.app.setting import Setting
+from overt.app.setup.config_file import Change
 from overt.config.load import load
 
 OF_PROJECTS = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
