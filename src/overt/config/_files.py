@@ -40,9 +40,12 @@ RULE_WORDS = frozenset({*ACTIONS, "permission", "permissions"})
 
 def read_settings(path: str, shown: str) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
     """What a file sets, and warnings; anything wrong in it is a ConfigError, so that nothing is guessed."""
-    text = _read(path, shown)
+    return parse_settings(read_text(path, shown), shown, toml=path.endswith(".toml"))
+
+
+def parse_settings(text: str, shown: str, *, toml: bool) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
     try:
-        tree = parse_toml(text) if path.endswith(".toml") else jsonc.parse(text)
+        tree = parse_toml(text) if toml else jsonc.parse(text)
     except Malformed as error:
         raise ConfigError(f"{shown}:{error.line}: {printable_line(error.what)}") from None
     walk = _Walk(tree, shown)
@@ -54,7 +57,7 @@ def printable_line(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def _read(path: str, shown: str) -> str:
+def read_text(path: str, shown: str) -> str:
     try:
         data, _ = read_regular(path, LARGEST_FILE)
     except OSError as error:

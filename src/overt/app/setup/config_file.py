@@ -15,11 +15,9 @@ from overt.lib.atomic import replace
 from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
 from overt.lib.paths import shown
-from overt.lib.regular import read_regular
 
 F = TypeVar("F", bound=MutableMapping[str, Any])
 
-LARGEST = 1024 * 1024
 BOM = "\ufeff"
 APART = re.compile(r"[ \t]*[\[#]")
 """A table or a comment, which belongs to what follows it."""
@@ -47,12 +45,11 @@ class Edit(Struct, frozen=True, kw_only=True):
 
     path: str
     name: str
-    old: bytes | None
-    new: bytes
+    old: str | None
+    new: str
 
     def diff(self) -> str:
-        old = None if self.old is None else self.old.decode()
-        return file_diff(self.name, old, self.new.decode()).diff
+        return file_diff(self.name, self.old, self.new).diff
 
 
 def foreign_format(environment: Environment) -> str:
@@ -66,33 +63,18 @@ def foreign_format(environment: Environment) -> str:
 
 def planned(environment: Environment, change: Change) -> Edit:
     """What would be written. A link, as people who keep their settings elsewhere have one, stays a link."""
+    from overt.config._files import parse_settings  # late: 14 ms
+
     path = os.path.realpath(os.path.join(environment.config_dir, USER_FILES[-1]))
     name = shown(os.path.join(environment.config_dir, USER_FILES[-1]), home=environment.home)
     old = _read(path, name)
+    parse_settings(old or "", name, toml=True)
     try:
-        text = (old or b"").decode()
-    except UnicodeDecodeError:
-        raise ConfigError(f"{name}: is not valid UTF-8; save the file as UTF-8") from None
-    _check(text, name)
-    try:
-        new = changed(text, change)
+        new = changed(old or "", change)
     except ValueError:
         raise ConfigError(say("setup.by_hand", name=name, text=changed("", change).strip("\n"))) from None
-    _check(new, name)
-    return Edit(path=path, name=name, old=old, new=new.encode())
-
-
-def _check(text: str, name: str) -> None:
-    """As every later start will read it: a file that stops the program must never be written."""
-    import tempfile  # late: 4 ms
-
-    with tempfile.TemporaryDirectory(prefix="overt-") as folder:
-        path = os.path.join(folder, USER_FILES[-1])
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        from overt.config._files import read_settings  # late: 14 ms
-
-        read_settings(path, name)
+    parse_settings(new, name, toml=True)  # a file that stops every later start must never be written
+    return Edit(path=path, name=name, old=old, new=new)
 
 
 def write(edit: Edit) -> None:
@@ -102,21 +84,15 @@ def write(edit: Edit) -> None:
         if _read(edit.path, edit.name) != edit.old:
             raise ConfigError(say("setup.file_changed", name=edit.name))
         mode = os.stat(edit.path).st_mode & 0o7777 if edit.old is not None else 0o600
-        replace(edit.path, edit.new, mode=mode)
+        replace(edit.path, edit.new.encode(), mode=mode)
     except OSError as error:
         raise ConfigError(f"{edit.name}: cannot be written: {error.strerror}; nothing was changed") from None
 
 
-def _read(path: str, name: str) -> bytes | None:
-    try:
-        data, _ = read_regular(path, LARGEST)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ConfigError(f"{name}: cannot be read: {error.strerror}") from None
-    if len(data) > LARGEST:
-        raise ConfigError(f"{name}: is larger than 1 MB; a configuration must be smaller")
-    return data
+def _read(path: str, name: str) -> str | None:
+    from overt.config._files import read_text  # late: 14 ms
+
+    return read_text(path, name) if os.path.lexists(path) else None
 
 
 # ── the text ─────────────────────────────────────────────────────────────────────────────────────────────
