@@ -1,4 +1,4 @@
-"""The composer's rows: mark, wrapped text, what is selected, and a window over it that keeps the cursor in view."""
+"""Draw the composer: its mark, the wrapped text, and a window over it that keeps the cursor in view."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,6 @@ class Found(NamedTuple):
 class Sight(NamedTuple):
     now: Text
     placeholder: str
-    selected: tuple[int, int]
     search: Found | None
 
 
@@ -54,7 +53,7 @@ class Drawing:
         here = self._layout.find(rows, at)
         column = 0 if at < skip else len(INDENT) + self._layout.column(text, rows[here], at)
         first, last = self._window(len(rows), here, most)
-        made = [self._row(text, rows, number, sight.selected) for number in range(first, last)]
+        made = [self._row(text, rows, number) for number in range(first, last)]
         if most >= 3:
             if first:
                 made.insert(0, _more(first))
@@ -95,22 +94,18 @@ class Drawing:
             return rows - one, rows
         return self._top, self._top + most - signs
 
-    def _row(self, text: str, rows: list[Stretch], number: int, selected: tuple[int, int]) -> Row:
+    def _row(self, text: str, rows: list[Stretch], number: int, match: tuple[int, int] = (0, 0)) -> Row:
+        """Draw one row of the text; `match` is the stretch of the text that the search highlights."""
         start, end = rows[number]
-        spans = self._spans(text, start, end, selected)
+        low, high = max(start, match[0]), min(end, match[1])
+        if low < high:
+            tail = self._styled(text[high:end].rstrip(" \t"), "")
+            spans = [*self._styled(text[start:low], ""), *self._styled(text[low:high], "reverse"), *tail]
+        else:
+            spans = self._styled(text[start:end].rstrip(" \t"), "")
         if number == 0:
             return (SHELL if text.startswith("!") else MARK, *spans)
         return (Span(INDENT), *spans) if spans else BLANK
-
-    def _spans(self, text: str, start: int, end: int, selected: tuple[int, int]) -> list[Span]:
-        part = text[start:end]
-        low, high = max(start, selected[0]), min(end, selected[1])
-        if low >= high:
-            if selected[0] <= start == end < selected[1]:
-                return [Span(" ", "reverse")]
-            return self._styled(part.rstrip(" \t"), "")
-        head, tail = text[start:low], text[high:end].rstrip(" \t")
-        return [*self._styled(head, ""), *self._styled(text[low:high], "reverse"), *self._styled(tail, "")]
 
     def _styled(self, part: str, style: str) -> list[Span]:
         if not self._layout.folded(part):

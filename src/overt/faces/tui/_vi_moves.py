@@ -1,368 +1,173 @@
-"""Where the motions of vi lead and what its text objects take, as pure functions."""
+"""Parse the keys of a vi command and compute where its motion leads, as pure functions."""
 
+import re
 from typing import Literal, NamedTuple
 
-from overt.faces.tui.editor import ALONE, Motion, Text, kind, left, line_end, line_start, right
+from overt.faces.tui.editor import ALONE, Text, kind, left, line_end, line_start, pieces, right
 
 Reach = Literal["exclusive", "inclusive", "lines"]
-PAIRS = {
-    letter: (pair[0], pair[1])
-    for letters, pair in (("()b", "()"), ("[]", "[]"), ("{}B", "{}"), ("<>", "<>"))
-    for letter in letters
-}
 QUOTES = "\"'`"
+MOTIONS = "hjklwbeWBE0^$G;,"
+ACTIONS = "iIaAoOpPu./"
+SHORT = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
+MOST = 9999
+"""The largest count of a command."""
+
+
+class Command(NamedTuple):
+    """A whole command. `times` is 0 when none was typed, `letter` is what follows f, F, t, T, r and i."""
+
+    times: int
+    operator: str
+    name: str
+    letter: str = ""
 
 
 class Target(NamedTuple):
-    """Where a motion leads, and what an operator takes on the way: up to there, that too, or whole lines."""
+    """Where a motion leads, and whether an operator stops before it, includes it, or takes whole lines."""
 
     at: int
     reach: Reach = "exclusive"
 
 
-class Command(NamedTuple):
-    """`times` is 0 when none was given; `op` is an operator that waits for `name`; `arg`: the letter after f, r, i …"""
-
-    times: int
-    op: str
-    name: str
-    arg: str = ""
-
-
-MOTIONS = "hjklwbeWBE0^$G;,%{}"
-ACTIONS = "xXsSDCY~JpPuoOiIaAvV./"
-ON_SELECTED = "dxXDyYcsSCovV~uUJpP"
-
-
-def parse(keys: str, *, visual: bool) -> Command | Literal["more", "bad"]:
-    """What the keys so far say: a whole command, the beginning of one, or nothing."""
-    first, rest = _count(keys)
-    op = rest[0] if rest and rest[0] in "dcy" and not visual else ""
-    second, rest = _count(rest[len(op) :]) if op else (0, rest)
-    if not rest:
-        return "more"
-    count = max(first, 1) * max(second, 1) if first or second else 0
-    head, tail = rest[0], rest[1:]
-    takes = head in "fFtTg" or (head == "r" and not op and not visual) or (head in "ia" and (op or visual))
-    if takes:
-        if not tail:
-            return "more"
-        if head == "g":
-            return Command(count, op, f"g{tail}") if tail in "ge" else "bad"
-        return Command(count, op, head, tail)
-    if op and head == op:
-        return Command(count, op, "line")
-    allowed = MOTIONS + ("" if op else ON_SELECTED if visual else ACTIONS)
-    return Command(count, op, head) if head in allowed else "bad"
+def parse(keys: str) -> Command | Literal["more", "bad"]:
+    """Return the command that these keys spell, "more" for the beginning of one, or "bad"."""
+    count, rest = _split_count(keys)
+    rest = SHORT.get(rest, rest)
+    operator = rest[0] if rest and rest[0] in "dcy" else ""
+    second, rest = _split_count(rest[len(operator) :]) if operator else (0, rest)
+    name, letter = rest[:1], rest[1:]
+    count = min(max(count, 1) * max(second, 1), MOST) if count or second else 0
+    if name in ("f", "F", "t", "T", "g", "i" if operator else "r"):
+        if name == "g" and letter:
+            return Command(count, operator, "gg") if letter == "g" else "bad"
+        if name == "i" and letter not in ("", "w", "W", *QUOTES):
+            return "bad"
+        return Command(count, operator, name, letter) if letter else "more"
+    if name and name == operator:
+        return Command(count, operator, "line")
+    if name in (MOTIONS if operator else MOTIONS + ACTIONS):
+        return Command(count, operator, name) if name else "more"
+    return "bad"
 
 
-def _count(keys: str) -> tuple[int, str]:
-    digits = 0
-    while digits < len(keys) and (keys[digits] in "123456789" or (digits and keys[digits] == "0")):
-        digits += 1
-    return (min(int(keys[:digits]), 9999) if digits else 0), keys[digits:]
+def _split_count(keys: str) -> tuple[int, str]:
+    digits = re.match("([1-9][0-9]*)?", keys)
+    assert digits is not None  # it also matches nothing
+    return min(int(digits[0][:5] or 0), MOST), keys[digits.end() :]
 
 
 def last_place(now: Text) -> int:
-    """The last cluster of the line, where the cursor of normal mode may stand."""
+    """The last cluster of the line, which is where the cursor of normal mode stops."""
     end = line_end(now)
     return end if end == line_start(now) else left(Text(now.text, end))
 
 
 def first_letter(now: Text) -> int:
-    at, end = line_start(now), line_end(now)
-    while at < end and now.text[at] in " \t":
-        at += 1
-    return at
+    start, end = line_start(now), line_end(now)
+    return start + len(now.text[start:end]) - len(now.text[start:end].lstrip(" \t"))
 
 
-def move(now: Text, command: Command, sought: tuple[str, str]) -> Target | None:
-    """None when it leads nowhere. `sought` is the last f, F, t or T with its letter."""
+def move(now: Text, command: Command, last_find: tuple[str, str]) -> Target | None:
+    """Return where a motion leads, or None if it leads nowhere. `last_find` is the last f, F, t or T and its letter."""
     count = max(command.times, 1)
     match command.name:
-        case "h":
-            return Target(_steps(now, count, left, line_start(now)))
-        case "l":
-            return Target(_steps(now, count, right, line_end(now)))
-        case "j" | "k":
-            return _lines(now, count if command.name == "j" else -count)
-        case "w" | "W" | "b" | "B" | "e" | "E" | "ge":
-            return _words(now, command.name, count)
+        case "h" | "l":
+            step, edge = (left, line_start(now)) if command.name == "h" else (right, line_end(now))
+            while count and now.cursor != edge:
+                now, count = now._replace(cursor=step(now)), count - 1
+            return Target(now.cursor)
+        case "j" | "k" | "line" | "G" | "gg":
+            return _line(now, command)
         case "0":
             return Target(line_start(now))
         case "^":
             return Target(first_letter(now))
         case "$":
-            down = _lines(now, count - 1) if count > 1 else Target(now.cursor)
-            return down and Target(last_place(now._replace(cursor=down.at)), "inclusive")
-        case "G" | "gg":
-            return _numbered(now, command)
+            return Target(last_place(now), "inclusive")
         case "f" | "F" | "t" | "T":
-            return _find(now, command.name, command.arg, count)
-        case ";" | "," if sought[0]:
-            name = sought[0] if command.name == ";" else sought[0].swapcase()
-            return _find(now, name, sought[1], count, again=True)
-        case "%":
-            return _partner(now)
-        case "{" | "}":
-            return _paragraph(now, command.name, count)
-        case _:
-            return None
+            return _find(now, command.name, command.letter, count)
+        case ";" | ",":
+            name = last_find[0] if command.name == ";" else last_find[0].swapcase()
+            return _find(now, name, last_find[1], count, again=True) if name else None
+        case name:
+            return _word(now, name, count, command.operator)
 
 
-def _steps(now: Text, count: int, step: Motion, edge: int) -> int:
-    for _ in range(count):
-        if now.cursor == edge:
-            break
-        now = now._replace(cursor=step(now))
-    return now.cursor
+def _line(now: Text, command: Command) -> Target | None:
+    """Where j, k, G, gg and a doubled operator lead: they take whole lines."""
+    starts = [0, *(newline.end() for newline in re.finditer("\n", now.text))]
+    here, last, count = now.text.count("\n", 0, now.cursor), len(starts) - 1, max(command.times, 1)
+    if command.name == "line":
+        return Target(starts[min(here + count - 1, last)], "lines")
+    if command.name in ("G", "gg"):
+        number = min(count - 1, last) if command.times or command.name == "gg" else last
+        return Target(first_letter(Text(now.text, starts[number])), "lines")
+    number = here + count if command.name == "j" else here - count
+    return Target(starts[number], "lines") if 0 <= number <= last else None
 
 
-def _lines(now: Text, by: int) -> Target | None:
-    """So many lines down or up; whole lines for an operator."""
-    at = line_start(now)
-    column = now.cursor - at
-    for _ in range(abs(by)):
-        if by > 0:
-            end = line_end(Text(now.text, at))
-            if end == len(now.text):
-                return None
-            at = end + 1
+def _runs(text: str, start: int, big: bool) -> list[tuple[str, int, int]]:
+    """Cut the line that starts here into runs of one kind. A `big` word is everything between spaces."""
+    runs: list[tuple[str, int, int]] = []
+    at = start
+    for piece in pieces(text[start : line_end(Text(text, start))]):
+        here = "word" if big and kind(piece[0]) != "space" else str(kind(piece[0]))
+        begin = runs.pop()[1] if runs and runs[-1][0] == here and here not in ALONE else at
+        at += len(piece)
+        runs.append((here, begin, at))
+    return runs
+
+
+def _word(now: Text, name: str, count: int, operator: str) -> Target:
+    """Where w, b and e lead. An empty line is a word for w and b; `cw` ends where the word ends."""
+    text, at = now
+    line, way = line_start(now), name.lower()
+    places: list[int] = []
+    to_end = operator == "c" and way == "w" and at < len(text) and not text[at].isspace()
+    while len(places) < count:
+        words = [(start, end) for here, start, end in _runs(text, line, name.isupper()) if here != "space"]
+        if to_end:
+            places += [end for _, end in words if end > at]
+        elif way == "e":
+            places += [last for _, end in words if (last := left(Text(text, end))) > at]
         else:
-            if at == 0:
-                return None
-            at = line_start(Text(now.text, at - 1))
-    return Target(min(at + column, line_end(Text(now.text, at))), "lines")
-
-
-def _numbered(now: Text, command: Command) -> Target:
-    number = command.times or (1 if command.name == "gg" else now.text.count("\n") + 1)
-    at = 0
-    for _ in range(number - 1):
-        found = now.text.find("\n", at)
-        if found < 0:
+            starts = [start for start, _ in words] or ([line] if line == line_end(Text(text, line)) else [])
+            places += [start for start in starts if start > at] if way == "w" else [s for s in starts[::-1] if s < at]
+        if line == 0 if way == "b" else line_end(Text(text, line)) == len(text):
             break
-        at = found + 1
-    return Target(first_letter(Text(now.text, at)), "lines")
-
-
-def _class(char: str, big: bool) -> str:
-    found = kind(char)
-    return "word" if big and found != "space" else found
-
-
-def _empty_line(now: Text) -> bool:
-    return now.text[now.cursor : now.cursor + 1] == "\n" and now.text[now.cursor - 1 : now.cursor] in ("", "\n")
-
-
-def _words(now: Text, name: str, count: int) -> Target:
-    big = name.isupper()
-    for _ in range(count):
-        match name.lower():
-            case "w":
-                now = _word_on(now, big)
-            case "b":
-                now = _word_back(now, big)
-            case "e":
-                now = _word_end(now, big)
-            case _:
-                now = _end_back(now)
-    return Target(now.cursor, "inclusive" if name.lower() in ("e", "ge") else "exclusive")
-
-
-def _go(now: Text) -> Text:
-    return now._replace(cursor=right(now))
-
-
-def _back(now: Text) -> Text:
-    return now._replace(cursor=left(now))
-
-
-def _is(now: Text, big: bool) -> str:
-    return _class(now.text[now.cursor], big) if now.cursor < len(now.text) else "end"
-
-
-def _word_on(now: Text, big: bool) -> Text:
-    here = _is(now, big)
-    if here in ALONE:
-        now = _go(now)
-    elif here != "space":
-        while now.cursor < len(now.text) and _is(now, big) == here:
-            now = _go(now)
-    elif _empty_line(now):
-        now = _go(now)
-    while _is(now, big) == "space" and not _empty_line(now):
-        now = _go(now)
-    return now
-
-
-def _word_back(now: Text, big: bool) -> Text:
-    now = _back(now)
-    while now.cursor and _is(now, big) == "space" and not _empty_line(now):
-        now = _back(now)
-    return _to_start(now, big)
-
-
-def _to_start(now: Text, big: bool) -> Text:
-    here = _is(now, big)
-    if here in (*ALONE, "space", "end"):
-        return now
-    while now.cursor and _is(_back(now), big) == here:
-        now = _back(now)
-    return now
-
-
-def _word_end(now: Text, big: bool) -> Text:
-    now = _go(now)
-    while _is(now, big) == "space":
-        now = _go(now)
-    if now.cursor >= len(now.text):
-        return _back(now)
-    return _to_end(now, big)
-
-
-def _to_end(now: Text, big: bool) -> Text:
-    here = _is(now, big)
-    if here in (*ALONE, "end"):
-        return now
-    while _is(_go(now), big) == here:
-        now = _go(now)
-    return now
-
-
-def words_end(now: Text, command: Command) -> Target:
-    """Where `cw` ends: unlike `e`, it stays in the word it stands at the end of."""
-    big = command.name == "W"
-    now = _to_end(now, big)
-    for _ in range(command.times - 1):
-        now = _word_end(now, big)
-    return Target(now.cursor, "inclusive")
-
-
-def _end_back(now: Text) -> Text:
-    here = _is(now, False)
-    if here not in (*ALONE, "space", "end"):
-        now = _to_start(now, False)
-    now = _back(now)
-    while now.cursor and _is(now, False) == "space":
-        now = _back(now)
-    return now
+        line = line_start(Text(text, line - 1)) if way == "b" else line_end(Text(text, line)) + 1
+    edge = {"b": 0, "w": len(text), "e": left(Text(text, len(text)))}[way]
+    target = places[count - 1] if len(places) >= count else edge
+    if operator and way == "w":
+        # An operator leaves the line break behind the last word that it takes.
+        newline = text.find("\n", max(len(text[:target].rstrip(" \t\n")), at), target)
+        target = target if newline < 0 else newline
+    return Target(target, "inclusive" if way == "e" else "exclusive")
 
 
 def _find(now: Text, name: str, letter: str, count: int, *, again: bool = False) -> Target | None:
-    """In the line only. A repeated t does not stop before the letter it already stands at."""
+    """Find a letter in the line. A repeated t or T passes the letter it already stands at."""
     text, at = now
     start, end = line_start(now), line_end(now)
-    skip = again and name in "tT"
-    for number in range(count):
-        if name in "ft":
-            at = text.find(letter, at + 1 + (skip and number == 0), end)
-        else:
-            at = text.rfind(letter, start, max(at - (skip and number == 0), start))
+    skip = int(again and name in "tT")
+    for _ in range(count):
+        at = text.find(letter, at + 1 + skip, end) if name in "ft" else text.rfind(letter, start, max(at - skip, start))
+        skip = 0
         if at < 0:
             return None
-    if name == "t":
-        at = left(Text(text, at))
-    elif name == "T":
-        at = right(Text(text, at))
+    if name in "tT":
+        at = left(Text(text, at)) if name == "t" else right(Text(text, at))
     return Target(at, "inclusive" if name in "ft" else "exclusive")
 
 
-def _partner(now: Text) -> Target | None:
-    text, end = now.text, line_end(now)
-    at = next((at for at in range(now.cursor, end) if text[at] in "()[]{}"), -1)
-    if at < 0:
-        return None
-    one, other = next(pair for pair in PAIRS.values() if text[at] in pair)
-    found = _closing(text, at + 1, one, other) if text[at] == one else _opening(text, at, one, other)
-    return None if found < 0 else Target(found, "inclusive")
-
-
-def _closing(text: str, at: int, one: str, other: str) -> int:
-    depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] == one) - (text[place] == other)
-        if depth < 0:
-            return place
-    return -1
-
-
-def _opening(text: str, at: int, one: str, other: str) -> int:
-    depth = 0
-    for place in range(at - 1, -1, -1):
-        depth += (text[place] == other) - (text[place] == one)
-        if depth < 0:
-            return place
-    return -1
-
-
-def _paragraph(now: Text, name: str, count: int) -> Target:
-    text, at = now
-    for _ in range(count):
-        if name == "}":
-            while at < len(text) and text[at] == "\n":
-                at += 1
-            found = text.find("\n\n", at)
-            at = len(text) if found < 0 else found + 1
-        else:
-            while at > 0 and text[at - 1] == "\n":
-                at -= 1
-            found = text.rfind("\n\n", 0, at)
-            at = 0 if found < 0 else found + 1
-    return Target(at)
-
-
-def around(now: Text, command: Command) -> tuple[int, int] | None:
-    """What `iw`, `a(`, `i"` … take: from where to where."""
-    whole, letter = command.name == "a", command.arg
+def inside(now: Text, letter: str) -> tuple[int, int] | None:
+    """Return the start and end of what `iw` and `i"` take, or None if there is no such thing in the line."""
     if letter in "wW":
-        return _word_object(now, letter == "W", whole)
-    if letter in QUOTES:
-        return _quoted(now, letter, whole)
-    if letter not in PAIRS:
-        return None
-    one, other = PAIRS[letter]
-    text, at = now
-    start = at if text[at : at + 1] == one else _opening(text, at, one, other)
-    end = _closing(text, start + 1, one, other) if start >= 0 else -1
-    if end < 0:
-        return None
-    return (start, end + 1) if whole else (start + 1, end)
-
-
-def _word_object(now: Text, big: bool, whole: bool) -> tuple[int, int] | None:
-    """With `a`, the spaces behind it go along, or those before it when there are none."""
-    if line_start(now) == line_end(now):
-        return None
-    low, high = line_start(now), line_end(now)
-    if now.cursor >= high:
-        now = _back(now)
-
-    def run(text: Text) -> tuple[int, int]:
-        here = _is(text, big)
-        start, end = text, _go(text)
-        if here not in ALONE:
-            while start.cursor > low and _is(_back(start), big) == here:
-                start = _back(start)
-            while end.cursor < high and _is(end, big) == here:
-                end = _go(end)
-        return start.cursor, min(end.cursor, high)
-
-    start, end = run(now)
-    if not whole:
-        return start, end
-    on_space = _is(now, big) == "space"
-    if end < high and (on_space or now.text[end].isspace()):
-        return start, run(now._replace(cursor=end))[1]
-    if not on_space and start > low and now.text[start - 1].isspace():
-        return run(now._replace(cursor=start - 1))[0], end
-    return start, end
-
-
-def _quoted(now: Text, quote: str, whole: bool) -> tuple[int, int] | None:
-    low, high = line_start(now), line_end(now)
-    places = [at for at in range(low, high) if now.text[at] == quote and (at == low or now.text[at - 1] != "\\")]
-    for start, end in zip(places[::2], places[1::2], strict=False):
-        if now.cursor <= end:
-            return (start, end + 1) if whole else (start + 1, end)
-    return None
+        at = min(now.cursor, last_place(now))
+        runs = _runs(now.text, line_start(now), letter == "W")
+        return next(((start, end) for _, start, end in runs if start <= at < end), None)
+    start, end = line_start(now), line_end(now)
+    quotes = [quote.start() + start for quote in re.finditer(rf"(?<!\\){letter}", now.text[start:end])]
+    pairs = zip(quotes[::2], quotes[1::2], strict=False)
+    return next(((opening + 1, closing) for opening, closing in pairs if now.cursor <= closing), None)

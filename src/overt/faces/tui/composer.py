@@ -63,11 +63,11 @@ class Composer:
         if keys == "vi":
             from overt.faces.tui.vi import Vi  # late: 7 ms
 
-            self._vi = Vi(self._buffer, self._walk, self._press, self._seek)
+            self._vi = Vi(self._buffer, self._up_or_down, self._press, self._seek)
 
     @property
     def badge(self) -> str:
-        """The mode of vi keys: NORMAL, INSERT, VISUAL, V-LINE; nothing with emacs keys."""
+        """The mode of vi keys, NORMAL or INSERT; an empty string with emacs keys."""
         return self._vi.badge if self._vi else ""
 
     @property
@@ -168,16 +168,8 @@ class Composer:
 
     def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
         """The rows, and where the cursor stands in them: row and column."""
-        return self._drawing.draw(
-            Sight(
-                now=self.now,
-                placeholder=self.placeholder,
-                selected=self._vi.selected if self._vi else (0, 0),
-                search=self._sought(),
-            ),
-            columns,
-            most,
-        )
+        sight = Sight(now=self.now, placeholder=self.placeholder, search=self._sought())
+        return self._drawing.draw(sight, columns, most)
 
     def _press(self, key: "Key") -> Kind:
         name = key.name
@@ -275,12 +267,6 @@ class Composer:
         untouched = self._recall.came is not None and self._recall.came == self.now
         if untouched or not self._vertical(by):
             self._recalled(self._recall.step(self.now, by))
-
-    def _walk(self, by: int, history: bool) -> None:
-        if history:
-            self._up_or_down(by)
-        else:
-            self._vertical(by)
 
     def _seek(self) -> None:
         self._search = Search(self._recall.entries)
