@@ -16,7 +16,7 @@ from overt.app.citations import Citations
 from overt.faces.tui.approval import CALM, PAUSE
 from overt.faces.tui.highlight import lines
 from overt.faces.tui.markdown import Markdown
-from overt.faces.tui.rows import plain
+from overt.faces.tui.terminal.rows import plain
 from overt.faces.tui.views import words_rows
 
 END = "That was all of it."

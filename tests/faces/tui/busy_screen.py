@@ -11,10 +11,10 @@ import signal
 import sys
 from types import FrameType
 
-from overt.faces.tui.keys import Decoder
-from overt.faces.tui.rows import BLANK, Row, Span, row
-from overt.faces.tui.terminal import SETTLE_TMUX, Device, Frame, Terminal
-from overt.faces.tui.theme import theme
+from overt.faces.tui.terminal.keyboard import Decoder
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, row
+from overt.faces.tui.terminal.screen import SETTLE_TMUX, Device, Frame, Terminal
+from overt.faces.tui.terminal.theme import theme
 
 TICK = 0.02
 

@@ -20,8 +20,8 @@ from tests.fakes.model_server import ModelServer, Recorded, Turn
 from overt.app.options import Options
 from overt.app.trusting import set_trust
 from overt.faces.tui.chat import Chat
-from overt.faces.tui.keys import Decoder, Key
-from overt.faces.tui.loop import Broken, Item
+from overt.faces.tui.terminal.keyboard import Decoder, Key
+from overt.faces.tui.terminal.loop import Broken, Item
 from overt.faces.wake import Wake
 
 PATIENCE = 20.0

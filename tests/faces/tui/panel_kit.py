@@ -25,10 +25,10 @@ from overt.app.permissions import Decided
 from overt.core.effects import JobOutput, JobState
 from overt.core.settings import Price
 from overt.core.views import Todo
-from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import Screenful, Wish, Wishes
 from overt.faces.tui.panels.inspector import Panel, open_panel
-from overt.faces.tui.rows import Row, Span, plain
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row, Span, plain
 from overt.lib.diff import file_diff
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"

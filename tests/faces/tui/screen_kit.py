@@ -13,9 +13,9 @@ import pyte
 from pyte import modes
 from wcwidth import wcwidth
 
-from overt.faces.tui.device import Device
-from overt.faces.tui.terminal import Frame, Terminal
-from overt.faces.tui.theme import theme
+from overt.faces.tui.terminal.device import Device
+from overt.faces.tui.terminal.screen import Frame, Terminal
+from overt.faces.tui.terminal.theme import theme
 
 STRANGE = re.compile(r"(\x1b\[[<>=][0-9;:]*[a-zA-Z])|\x1b\[\?1049([hl])|\x1b\[\?(2004|2026|25|7|1000|1006)([hl])")
 

@@ -13,9 +13,9 @@ from overt.core.messages import Result
 from overt.core.ports import Answer
 from overt.core.views import Diffs, FileDiff, Plain, View
 from overt.faces.tui.approval import CALM, PAUSE, Approval, Approvals, Decided, marked
-from overt.faces.tui.keys import Key
-from overt.faces.tui.rows import Span
-from overt.faces.tui.rows import columns as taken
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Span
+from overt.faces.tui.terminal.rows import columns as taken
 from overt.lib.cells import widest
 from overt.lib.diff import file_diff
 

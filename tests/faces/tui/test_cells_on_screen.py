@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.faces.tui.screen_kit import on_paper
 
-from overt.faces.tui.rows import row
-from overt.faces.tui.terminal import Frame
+from overt.faces.tui.terminal.rows import row
+from overt.faces.tui.terminal.screen import Frame
 from overt.lib.cells import clusters, width
 
 PIECES = [

@@ -7,8 +7,8 @@ from tests.journeys.journey_kit import call, calls, until
 
 from overt.app.conversation import Conversation
 from overt.core.errors import InternalError, OvertError
-from overt.faces.tui.keys import Key
-from overt.faces.tui.loop import Broken, Then
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.loop import Broken, Then
 
 READ = calls(call("read", path="a.txt"))
 STALLED = Turn(text="word " * 40, chunk=5, fault=Fault(stall_after=20))

@@ -5,7 +5,7 @@ from tests.faces.tui.chat_kit import Desks, Script
 from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls, results, until
 
-from overt.faces.tui.keys import Key
+from overt.faces.tui.terminal.keyboard import Key
 
 ONE = calls(call("bash", command="touch one"))
 TWO = calls(call("bash", command="touch one"), call("bash", command="touch two"))

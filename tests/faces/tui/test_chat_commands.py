@@ -7,7 +7,7 @@ from tests.faces.tui.chat_kit import Desks, Script, colours
 from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls
 
-from overt.faces.tui.keys import Key
+from overt.faces.tui.terminal.keyboard import Key
 
 ANSWERS = tuple(Turn(text=f"Answer {number}.") for number in range(1, 9))
 

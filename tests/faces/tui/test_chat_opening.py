@@ -12,8 +12,8 @@ from tests.journeys.journey_kit import until
 from overt.app.conversation import Conversation
 from overt.core.errors import ConfigError, OvertError
 from overt.faces.tui.backstage import Backstage
-from overt.faces.tui.keys import Key
-from overt.faces.tui.loop import Item
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.loop import Item
 from overt.faces.wake import Wake
 
 HELLO = Turn(text="Hello there.")

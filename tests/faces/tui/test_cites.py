@@ -7,7 +7,7 @@ import pytest
 from overt.app.citations import Citations
 from overt.faces.tui.cites import marked
 from overt.faces.tui.markdown import Markdown
-from overt.faces.tui.rows import Row, Span, plain
+from overt.faces.tui.terminal.rows import Row, Span, plain
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from overt.app.choices import Choice, Completion
 from overt.faces.tui.complete import Ask, Completing, Pressed, Taken, taken
-from overt.faces.tui.rows import plain
+from overt.faces.tui.terminal.rows import plain
 
 MODE = Choice("/mode", "/mode", again=True)
 MODEL = Choice("/model", "/model")

@@ -3,8 +3,8 @@
 import pytest
 
 from overt.faces.tui.composer import Composer, Pressed
-from overt.faces.tui.keys import Key
-from overt.faces.tui.rows import plain
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import plain
 
 HANDLED = Pressed("handled", changed=True)
 

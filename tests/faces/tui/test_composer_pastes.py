@@ -11,8 +11,8 @@ from overt.app.attachments import Attachment
 from overt.core.messages import Image
 from overt.faces.tui.composer import Composer, Pressed
 from overt.faces.tui.folds import FIRST, LAST, ROOM
-from overt.faces.tui.keys import Key
-from overt.faces.tui.rows import plain
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import plain
 
 LONG = "".join(f"line {number}\n" for number in range(1204))
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 2040

@@ -10,10 +10,10 @@ from tests.faces.tui.screen_kit import on_paper
 from overt.faces.tui._composer_rows import Layout
 from overt.faces.tui.composer import Composer
 from overt.faces.tui.folds import Folds
-from overt.faces.tui.keys import Key
-from overt.faces.tui.rows import columns, cut, plain
-from overt.faces.tui.rows import row as row_of
-from overt.faces.tui.terminal import Frame
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import columns, cut, plain
+from overt.faces.tui.terminal.rows import row as row_of
+from overt.faces.tui.terminal.screen import Frame
 from overt.lib.cells import clusters, width
 from overt.lib.text import visible
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from overt.faces.tui.device import Device, Gone
-from overt.faces.tui.rows import row
-from overt.faces.tui.terminal import Frame, Terminal
-from overt.faces.tui.theme import theme
+from overt.faces.tui.terminal.device import Device, Gone
+from overt.faces.tui.terminal.rows import row
+from overt.faces.tui.terminal.screen import Frame, Terminal
+from overt.faces.tui.terminal.theme import theme
 
 
 class Pair:

@@ -6,9 +6,9 @@ import pytest
 
 from overt.app.trusting import Paper, Question
 from overt.faces.tui.first import NoModelPanel, TrustPanel
-from overt.faces.tui.keys import Key
-from overt.faces.tui.rows import Row, columns, plain
-from overt.faces.tui.theme import theme
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row, columns, plain
+from overt.faces.tui.terminal.theme import theme
 from overt.lib.catalogue import set_language
 
 QUESTION = Question(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overt.faces.tui.keys import Decoder, Key
+from overt.faces.tui.terminal.keyboard import Decoder, Key
 
 
 def decoded(data: bytes) -> list[Key]:

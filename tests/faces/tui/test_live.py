@@ -16,7 +16,7 @@ from overt.core.events import (
 from overt.core.messages import Text
 from overt.core.views import Plain
 from overt.faces.tui.live import FRAMES, Live, last_words
-from overt.faces.tui.rows import columns as taken
+from overt.faces.tui.terminal.rows import columns as taken
 
 ASKED = PermissionAsked(id="q", call=call(), headline="x", why="", view=Plain(text="x"))
 ALLOWED = PermissionDecided(call_id="c1", verdict="allow", rule="", origin="", by="person")

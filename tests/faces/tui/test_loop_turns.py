@@ -7,8 +7,8 @@ import pytest
 
 from overt.core.events import Noticed
 from overt.faces.engine import Posted
-from overt.faces.tui.keys import Key
-from overt.faces.tui.loop import SPELL, Item, Loop, Then
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.loop import SPELL, Item, Loop, Then
 from overt.faces.wake import Wake
 
 

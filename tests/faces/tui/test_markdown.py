@@ -3,7 +3,7 @@
 import pytest
 
 from overt.faces.tui.markdown import Markdown
-from overt.faces.tui.rows import Row, Span, plain
+from overt.faces.tui.terminal.rows import Row, Span, plain
 
 WIDTH = 40
 

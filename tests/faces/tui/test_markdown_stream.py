@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from overt.faces.tui import _units
 from overt.faces.tui.markdown import Markdown
-from overt.faces.tui.rows import Row, columns, plain
+from overt.faces.tui.terminal.rows import Row, columns, plain
 
 LINES = (
     "alpha|**b** `c`|中文|- a|- |-|  - b|    - c|1. one|2. two|10) ten|1986. x|> q|> - q|> ```|# h|## |```|```py|~~~|"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from overt.app.choices import Choice, Completion
 from overt.faces.tui.menu import STEPS, Did, Menu
-from overt.faces.tui.rows import Row, Span, columns, plain
+from overt.faces.tui.terminal.rows import Row, Span, columns, plain
 
 FEW = (
     Choice("/mode", "/mode", "how calls are judged"),

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overt.faces.tui.paint import address, harmless, paint
-from overt.faces.tui.rows import Row, Span, row
-from overt.faces.tui.theme import theme
+from overt.faces.tui.terminal.paint import address, harmless, paint
+from overt.faces.tui.terminal.rows import Row, Span, row
+from overt.faces.tui.terminal.theme import theme
 
 DARK = theme("dark", depth=256)
 OURS = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\")

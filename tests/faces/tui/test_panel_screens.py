@@ -5,8 +5,8 @@ from tests.faces.tui.panel_kit import filled, key, text_of
 from tests.faces.tui.screen_kit import on_paper
 
 from overt.faces.tui.panels.inspector import NAMES, Inspector
-from overt.faces.tui.rows import Span
-from overt.faces.tui.terminal import Frame
+from overt.faces.tui.terminal.rows import Span
+from overt.faces.tui.terminal.screen import Frame
 
 SIZES = [(40, 12), (160, 50), (99, 20), (100, 20), (200, 60), (80, 24)]
 

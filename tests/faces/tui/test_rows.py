@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overt.faces.tui.rows import BLANK, CLOSING, Span, columns, cut, padded, plain, row, wrap
+from overt.faces.tui.terminal.rows import BLANK, CLOSING, Span, columns, cut, padded, plain, row, wrap
 from overt.lib.cells import clusters, width
 
 BOLD = Span("bold", "bold")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from overt.core.gauges import PLACEHOLDERS, Gauges
-from overt.faces.tui.rows import Span, columns, plain
 from overt.faces.tui.status import PLACED, status_row
+from overt.faces.tui.terminal.rows import Span, columns, plain
 from overt.lib.catalogue import set_language
 
 USUAL = Gauges(

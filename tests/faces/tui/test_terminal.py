@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.faces.tui.screen_kit import Paper, on_paper
 
-from overt.faces.tui.device import Gone
-from overt.faces.tui.rows import Row, Span, row
-from overt.faces.tui.terminal import EMPTY, Frame, Terminal
-from overt.faces.tui.theme import theme
+from overt.faces.tui.terminal.device import Gone
+from overt.faces.tui.terminal.rows import Row, Span, row
+from overt.faces.tui.terminal.screen import EMPTY, Frame, Terminal
+from overt.faces.tui.terminal.theme import theme
 
 COMPOSER = Frame((row("› hello"), row("status")), (0, 7))
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from overt.faces.tui.theme import BARE, STYLES, TABLE, Depth, Look, Theme, shade, theme
+from overt.faces.tui.terminal.theme import BARE, STYLES, TABLE, Depth, Look, Theme, shade, theme
 
 ALL = [theme(name, depth=depth) for name in ("dark", "light") for depth in (0, 16, 256)]
 EXPECTED = (

@@ -22,10 +22,10 @@ from overt.core.messages import Text, said
 from overt.core.usage import Usage
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo
 from overt.faces.tui.approval import Approvals
-from overt.faces.tui.keys import Key
-from overt.faces.tui.rows import Row
-from overt.faces.tui.rows import columns as taken
-from overt.faces.tui.theme import theme
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row
+from overt.faces.tui.terminal.rows import columns as taken
+from overt.faces.tui.terminal.theme import theme
 from overt.lib.catalogue import Language, set_language
 
 DIFF = Diffs(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.faces.tui.words import clock, count, duration, money, size
+from overt.faces.tui.terminal.formats import clock, count, duration, money, size
 
 
 @pytest.mark.parametrize(

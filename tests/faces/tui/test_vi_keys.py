@@ -3,7 +3,7 @@
 import pytest
 
 from overt.faces.tui.composer import Composer
-from overt.faces.tui.keys import Key
+from overt.faces.tui.terminal.keyboard import Key
 
 
 def composer(text: str) -> Composer:

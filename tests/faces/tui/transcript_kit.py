@@ -8,7 +8,7 @@ from overt.core.messages import Call, Message, Part, Result, Text
 from overt.core.requests import Params
 from overt.core.usage import Usage
 from overt.core.views import Plain, View
-from overt.faces.tui.rows import BLANK, Row, Span, plain, wrap
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, plain, wrap
 from overt.faces.tui.transcript import Transcript
 
 

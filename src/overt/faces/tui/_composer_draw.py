@@ -5,7 +5,7 @@ from typing import NamedTuple
 from overt.faces.tui._composer_rows import Layout, Stretch
 from overt.faces.tui.editor import Text, pieces
 from overt.faces.tui.folds import Folds, is_fold
-from overt.faces.tui.rows import BLANK, Row, Span, cut
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut
 from overt.lib.catalogue import say
 from overt.lib.cells import width
 from overt.lib.text import visible

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from overt.faces.tui._blocks import code_rows, label_rows
 from overt.faces.tui.highlight import Highlighter
-from overt.faces.tui.rows import BLANK, Row
+from overt.faces.tui.terminal.rows import BLANK, Row
 
 BATCH = 16
 MAX_TAIL = 1500

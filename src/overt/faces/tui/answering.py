@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from overt.faces.tui.rows import BLANK, Row
+from overt.faces.tui.terminal.rows import BLANK, Row
 
 
 class Streamed(Protocol):

@@ -16,10 +16,10 @@ from overt.core.views import Diffs, Plain, View
 from overt.faces.offers import EDITS, always_words, change_words, headline_words, network_lines, takes_session
 from overt.faces.tui import editor
 from overt.faces.tui.editor import Text
-from overt.faces.tui.keys import Key
 from overt.faces.tui.live import label
-from overt.faces.tui.rows import BLANK, Row, Span, columns, cut, row, wrap
-from overt.faces.tui.verbatim import chop, harmless
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
+from overt.faces.tui.terminal.verbatim import chop, harmless
 from overt.faces.tui.views import file_head, view_rows
 from overt.lib.catalogue import say
 from overt.lib.cells import certain, fitting, width

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from overt.app.options import Options
 from overt.core.errors import OvertError
 from overt.core.events import EndReason, TurnEnded
-from overt.faces.tui.loop import Broken, Item, Then
+from overt.faces.tui.terminal.loop import Broken, Item, Then
 from overt.faces.wake import Wake
 
 if TYPE_CHECKING:

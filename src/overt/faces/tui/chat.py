@@ -28,14 +28,14 @@ from overt.faces.tui.backstage import Backstage
 from overt.faces.tui.composer import Composer
 from overt.faces.tui.doing import Doing
 from overt.faces.tui.fronting import Fronting, Modal
-from overt.faces.tui.keys import Key
-from overt.faces.tui.loop import Item, Then
 from overt.faces.tui.opening import Opening
-from overt.faces.tui.rows import BLANK, Row, Span, cut, row
 from overt.faces.tui.sending import Prompt, Sending
 from overt.faces.tui.status import status_row
 from overt.faces.tui.suggesting import Suggesting
-from overt.faces.tui.terminal import Frame, Terminal
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.loop import Item, Then
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, row
+from overt.faces.tui.terminal.screen import Frame, Terminal
 from overt.faces.tui.transcript import Recorded, Transcript
 from overt.faces.tui.views import words_rows
 from overt.faces.wake import Wake

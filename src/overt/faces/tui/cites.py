@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from overt.faces.tui.rows import Span
+from overt.faces.tui.terminal.rows import Span
 
 # Each part is taken whole or not at all, so that a text of any length is read once.
 PATH = r"(?:[\w.@+~-]|/(?:\[[\w.-]+\]|\([\w.-]+\))?)++"

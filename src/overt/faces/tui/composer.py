@@ -15,11 +15,11 @@ from overt.faces.tui._composer_draw import Drawing, Found, Sight
 from overt.faces.tui._recall import Recall, Search
 from overt.faces.tui.editor import Text, inserted, left, swapped
 from overt.faces.tui.folds import OPENING, Folds, is_fold
-from overt.faces.tui.rows import Row
+from overt.faces.tui.terminal.rows import Row
 
 if TYPE_CHECKING:
     from overt.app.attachments import Attachment
-    from overt.faces.tui.keys import Key
+    from overt.faces.tui.terminal.keyboard import Key
     from overt.faces.tui.vi import Vi
 
 Keys = Literal["emacs", "vi"]

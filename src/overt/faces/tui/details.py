@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from overt.faces.tui.rows import BLANK, Row, Span, cut, row
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, row
 from overt.lib.cells import fitting
 from overt.lib.text import visible
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from overt.core.views import FileDiff
 from overt.faces.tui.highlight import lines as coloured
-from overt.faces.tui.rows import BLANK, Row, Span
-from overt.faces.tui.verbatim import chop, harmless
+from overt.faces.tui.terminal.rows import BLANK, Row, Span
+from overt.faces.tui.terminal.verbatim import chop, harmless
 from overt.lib.catalogue import say
 from overt.lib.diff import NO_NEWLINE, renamed_from
 from overt.lib.text import exact, visible

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from overt.faces.tui.rows import BLANK, Row, Span
-from overt.faces.tui.verbatim import harmless, untabbed
+from overt.faces.tui.terminal.rows import BLANK, Row, Span
+from overt.faces.tui.terminal.verbatim import harmless, untabbed
 from overt.lib.text import visible
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from overt.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from overt.faces.tui.rows import Row, Span, cut, row
-from overt.faces.tui.words import clock, size
+from overt.faces.tui.terminal.formats import clock, size
+from overt.faces.tui.terminal.rows import Row, Span, cut, row
 from overt.lib.catalogue import say
 from overt.lib.cells import clusters, width
 from overt.lib.text import exact, visible

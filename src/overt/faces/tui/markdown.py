@@ -18,8 +18,8 @@ from overt.faces.tui._inline import Look
 from overt.faces.tui._source import TABLE_ROWS, WINDOW, Source
 from overt.faces.tui._units import References, Unit, blocks, read_inside, units
 from overt.faces.tui.cites import Checked
-from overt.faces.tui.rows import BLANK, Row
 from overt.faces.tui.tables import table_rows, widths_for
+from overt.faces.tui.terminal.rows import BLANK, Row
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

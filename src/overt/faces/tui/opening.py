@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from overt import __version__
 from overt.core.errors import ConfigError, OvertError
-from overt.faces.tui.keys import Key
-from overt.faces.tui.terminal import SETTLE_TMUX
-from overt.faces.tui.theme import shade
-from overt.faces.tui.theme import theme as make_theme
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.screen import SETTLE_TMUX
+from overt.faces.tui.terminal.theme import shade
+from overt.faces.tui.terminal.theme import theme as make_theme
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from overt.faces.tui.keys import Key
-from overt.faces.tui.rows import BLANK, Row, Span, cut, plain, wrap
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, plain, wrap
 from overt.lib.catalogue import say
 from overt.lib.cells import before, fitting, width
 from overt.lib.text import visible

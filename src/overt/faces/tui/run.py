@@ -10,9 +10,9 @@ from overt.app.terminal import terminal_type
 from overt.faces.tui import early
 from overt.faces.tui.backstage import Aside
 from overt.faces.tui.chat import Chat
-from overt.faces.tui.loop import Broken, Item, Loop, Then
-from overt.faces.tui.terminal import Device, Gone, Terminal
-from overt.faces.tui.theme import theme
+from overt.faces.tui.terminal.loop import Broken, Item, Loop, Then
+from overt.faces.tui.terminal.screen import Device, Gone, Terminal
+from overt.faces.tui.terminal.theme import theme
 from overt.faces.wake import Wake
 from overt.lib.catalogue import say
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from overt.core.events import Event, TurnEnded, UserSpoke
 from overt.core.fragments import STEERED
-from overt.faces.tui.rows import Row, Span, cut, row
+from overt.faces.tui.terminal.rows import Row, Span, cut, row
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 

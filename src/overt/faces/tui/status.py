@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from overt.core.gauges import Gauges, template_parts
-from overt.faces.tui.rows import Row, Span, columns, cut
-from overt.faces.tui.words import count, money
+from overt.faces.tui.terminal.formats import count, money
+from overt.faces.tui.terminal.rows import Row, Span, columns, cut
 from overt.lib.catalogue import say
 from overt.lib.cells import width
 from overt.lib.text import visible

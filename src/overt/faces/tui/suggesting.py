@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from overt.app.choices import Completion
 from overt.faces.tui.complete import Ask, Completing, Pressed
-from overt.faces.tui.keys import Key
-from overt.faces.tui.rows import Row
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row
 
 if TYPE_CHECKING:
     from overt.app.completing import Completer

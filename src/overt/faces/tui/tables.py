@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from overt.faces.tui.rows import BLANK, Row, Span, columns, plain, wrap
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, columns, plain, wrap
 from overt.lib.cells import width
 
 Cell = Sequence[Span]

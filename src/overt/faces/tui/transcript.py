@@ -32,9 +32,9 @@ from overt.faces.tui._told import ended_rows, noted_rows, refusal_words
 from overt.faces.tui.answering import Answering, Streamed
 from overt.faces.tui.details import Details
 from overt.faces.tui.live import Live
-from overt.faces.tui.rows import BLANK, Row, Span, cut, row
+from overt.faces.tui.terminal.formats import duration
+from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, row
 from overt.faces.tui.views import Ended, prompt_rows, tool_rows, view_rows, words_rows
-from overt.faces.tui.words import duration
 from overt.lib.catalogue import say
 
 MAIN, TYPED = "main", "!"

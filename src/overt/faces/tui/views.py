@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
 from overt.faces.tui.live import headlined, label
-from overt.faces.tui.rows import Row, Span, columns, cut, row, wrap
-from overt.faces.tui.words import duration
+from overt.faces.tui.terminal.formats import duration
+from overt.faces.tui.terminal.rows import Row, Span, columns, cut, row, wrap
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from overt.faces.tui.rows import Row, Span, cut, padded
+from overt.faces.tui.terminal.rows import Row, Span, cut, padded
 from overt.lib.cells import width
 
 GAP = 2

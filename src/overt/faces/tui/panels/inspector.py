@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import Kind, Lay, Screenful, Wish, Wishes
-from overt.faces.tui.rows import Row
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row
 
 if TYPE_CHECKING:
     from overt.app.looked import Looked

@@ -2,12 +2,12 @@
 
 from overt.app.looked import JobListing, Looked
 from overt.core.effects import JobOutput, JobState
-from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.picker import Look, Picker
-from overt.faces.tui.rows import Row, Span
-from overt.faces.tui.words import duration, size
+from overt.faces.tui.terminal.formats import duration, size
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row, Span
 from overt.lib.catalogue import say
 
 OFTEN = 0.5

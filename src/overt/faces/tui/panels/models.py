@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from overt.app.looked import Looked, Models
 from overt.core.settings import Price
-from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.picker import Look, Picker
-from overt.faces.tui.rows import Row, Span
-from overt.faces.tui.words import count
+from overt.faces.tui.terminal.formats import count
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row, Span
 from overt.lib.catalogue import say, say_columns
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import (
     LEAVING,
     PAGES,
@@ -19,7 +18,8 @@ from overt.faces.tui.pager import (
     room_for,
     strokes,
 )
-from overt.faces.tui.rows import Row, Span, cut, padded
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row, Span, cut, padded
 from overt.lib.catalogue import say
 from overt.lib.cells import width
 

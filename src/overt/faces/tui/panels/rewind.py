@@ -4,13 +4,13 @@ from collections.abc import Callable
 from time import time
 
 from overt.app.looked import Changes, Looked, Turn, Turns
-from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.panels.sessions import when
 from overt.faces.tui.panels.texts import changed
-from overt.faces.tui.rows import Row, Span, wrap
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import Row, Span, wrap
 from overt.lib.catalogue import say
 
 PARTS = {"1": "conversation", "2": "files", "3": "both"}

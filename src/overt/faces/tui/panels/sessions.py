@@ -4,12 +4,12 @@ from collections.abc import Callable
 from time import localtime, strftime, time
 
 from overt.app.looked import Kept, Looked, Piece, Preview
-from overt.faces.tui.keys import Key
 from overt.faces.tui.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.picker import Look, Picker
-from overt.faces.tui.rows import BLANK, Row, Span
-from overt.faces.tui.words import size
+from overt.faces.tui.terminal.formats import size
+from overt.faces.tui.terminal.keyboard import Key
+from overt.faces.tui.terminal.rows import BLANK, Row, Span
 from overt.lib.catalogue import say
 from overt.lib.cells import width
 

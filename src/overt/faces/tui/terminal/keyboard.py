@@ -7,7 +7,7 @@ comes or `flush` says that nothing will.
 
 from typing import NamedTuple
 
-from overt.faces.tui._key_names import CONTROLS, FINALS, LINUX, RXVT, SS3, TILDES, UNICODE_KEYS, named, prefix
+from overt.faces.tui.terminal.key_names import CONTROLS, FINALS, LINUX, RXVT, SS3, TILDES, UNICODE_KEYS, named, prefix
 
 PASTE, PASTE_END = b"\x1b[200~", b"\x1b[201~"
 STRINGS = b"]PX^_"

@@ -28,11 +28,11 @@ from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from overt.faces.tui._laid import Drawn, Laid, heights, laid, move, tail, up_to
-from overt.faces.tui.device import Device, Gone
-from overt.faces.tui.paint import harmless, paint
-from overt.faces.tui.rows import Row, cut, plain
-from overt.faces.tui.theme import Theme
+from overt.faces.tui.terminal.device import Device, Gone
+from overt.faces.tui.terminal.layout import DrawnRow, FrameLayout, heights, lay_out, move, tail, up_to
+from overt.faces.tui.terminal.paint import harmless, paint
+from overt.faces.tui.terminal.rows import Row, cut, plain
+from overt.faces.tui.terminal.theme import Theme
 from overt.lib.cells import width
 
 __all__ = ["Device", "Frame", "Gone", "Terminal"]
@@ -87,7 +87,7 @@ class Terminal:
         self._told = self.columns, self.lines
         self._frame = EMPTY
         self._waiting: deque[Row] = deque()
-        self._laid = Laid([], (0, 0), self.columns)
+        self._layout = FrameLayout([], (0, 0), self.columns)
         self._hidden = False
         self._inside = False
         self._asked = False
@@ -95,7 +95,7 @@ class Terminal:
         self._printed = 0
         self._still: float | None = None
         self._heard = self._tightly = 0.0
-        self._full: list[Drawn] | None = None
+        self._full: list[DrawnRow] | None = None
         self._mouse = False
 
     def __enter__(self) -> "Terminal":
@@ -120,7 +120,7 @@ class Terminal:
             self._full, self._told = [], NOWHERE
             self._write(again + PASTES + self._full_start())
             return
-        self._laid = Laid([], (0, 0), self.columns)
+        self._layout = FrameLayout([], (0, 0), self.columns)
         self._hidden = False
         self._device.write(again + PASTES + (KEYS if self.extended else ""))
         if self._frame.rows or self._waiting:
@@ -142,7 +142,7 @@ class Terminal:
         except OSError:
             pass  # nobody sees it any more
         finally:
-            self._laid = Laid([], (0, 0), self.columns)
+            self._layout = FrameLayout([], (0, 0), self.columns)
             self._device.usual(forget=self._asked)
 
     def suspend(self) -> None:
@@ -185,12 +185,13 @@ class Terminal:
             return
         out = self._to_top() + DOWN + self._finished() + "\n" * (self.lines - 1) + "\x1b[H"
         self._printed = 0
-        self._laid = Laid([], (0, 0), self.columns)
-        self._write(self._framed(out + self._sequence(self._lay(), 0), 2))
+        self._layout = FrameLayout([], (0, 0), self.columns)
+        self._write(self._framed(out + self._sequence(self._lay_out(), 0), 2))
 
     def repaint(self) -> None:
         """The live region in the theme of now."""
-        self._laid = self._laid._replace(given=(), rows=[row._replace(text="", sure=False) for row in self._laid.rows])
+        rows = [row._replace(text="", sure=False) for row in self._layout.rows]
+        self._layout = self._layout._replace(source=(), rows=rows)
         self.flush()
 
     def resized(self) -> bool:
@@ -215,10 +216,10 @@ class Terminal:
             if not now and monotonic() < self._still:
                 return
             self._still = None
-        new = self._lay()
-        if moved or self._waiting or (self._laid.rows and new.at[0] > self._laid.at[0]):
+        new = self._lay_out()
+        if moved or self._waiting or (self._layout.rows and new.at[0] > self._layout.at[0]):
             out = self._to_top() + DOWN + self._finished()
-            self._laid = Laid([], (0, 0), self.columns)
+            self._layout = FrameLayout([], (0, 0), self.columns)
             self._write(self._framed(out + self._sequence(new, 0), 2))
             return
         self._write(self._changes(new))
@@ -233,7 +234,7 @@ class Terminal:
 
     def _write(self, text: str) -> None:
         if text:
-            if any(row.tight for row in self._laid.rows):
+            if any(row.tight for row in self._layout.rows):
                 self._tightly = monotonic()
             self._device.write(text)
 
@@ -244,16 +245,17 @@ class Terminal:
         self._waiting.clear()
         return "".join(made)
 
-    def _lay(self) -> Laid:
-        """The frame as it fits, its top left out if it is too high."""
-        return laid(self._frame.rows, self._frame.cursor, self._laid, self._painted, (self.columns, self.lines - 1))
+    def _lay_out(self) -> FrameLayout:
+        """Cut the frame to the screen. Its top is left out if it is too high."""
+        size = self.columns, self.lines - 1
+        return lay_out(self._frame.rows, self._frame.cursor, self._layout, self._painted, size)
 
     def _painted(self, row: Row) -> str:
         return paint(row, self.theme, links=self.links)
 
     def _to_top(self) -> str:
         """To the start of the live region, wherever a resize has brought it."""
-        old = self._laid
+        old = self._layout
         line, column = old.at
         if self.reflows and old.columns != self.columns and old.rows:
             lately = self._heard - self._tightly < LATELY
@@ -270,9 +272,9 @@ class Terminal:
                     return BOTTOM + LINE
         return (f"\x1b[{line}A" if line else "") + "\r"
 
-    def _changes(self, new: Laid) -> str:
+    def _changes(self, new: FrameLayout) -> str:
         """From the frame on the screen to the new one, in as few bytes as it takes."""
-        old = self._laid
+        old = self._layout
         changed = [at for at, row in enumerate(new.rows) if at >= len(old.rows) or row.text != old.rows[at].text]
         if len(new.rows) != len(old.rows):
             first = min(changed, default=min(len(new.rows), len(old.rows)))
@@ -281,7 +283,7 @@ class Terminal:
         for at in changed:
             step, here = tail(old.rows[at], new.rows[at], here, (at, self.columns), self._painted)
             out += step
-        self._laid = new
+        self._layout = new
         return self._framed(out + self._cursor(new, here, changed), len(changed))
 
     def _framed(self, text: str, rows: int) -> str:
@@ -293,9 +295,9 @@ class Terminal:
         self._hidden = hidden
         return f"{SYNC}{start}{text}{end}{SYNC_END}" if many else text + end
 
-    def _sequence(self, new: Laid, first: int) -> str:
+    def _sequence(self, new: FrameLayout, first: int) -> str:
         """Rows from `first` on, one after the other, and nothing below them."""
-        old = self._laid
+        old = self._layout
         out, here = [], old.at
         for at in range(first, len(new.rows)):
             row = new.rows[at]
@@ -311,10 +313,10 @@ class Terminal:
         if len(new.rows) < len(old.rows):
             out.append(move(here, (len(new.rows), 0)) + DOWN)
             here = (len(new.rows), 0)
-        self._laid = new
+        self._layout = new
         return "".join(out) + self._cursor(new, here, range(first, len(new.rows)))
 
-    def _cursor(self, new: Laid, here: tuple[int, int], redrawn: Sequence[int]) -> str:
+    def _cursor(self, new: FrameLayout, here: tuple[int, int], redrawn: Sequence[int]) -> str:
         """To where the person types. Where terminals differ on the width before it, the row itself leads there."""
         line, column = new.at
         if column and new.rows and not new.rows[line].sure and (line in redrawn or here != new.at):
@@ -343,7 +345,7 @@ class Terminal:
         old, out = self._full, [SYNC]
         for at in range(self.lines):
             row = cut(rows[at], self.columns) if at < len(rows) else ()
-            new = Drawn(row, self._painted(row), 0, True, False)
+            new = DrawnRow(row, self._painted(row), 0, True, False)
             if at < len(old) and old[at].text == new.text:
                 continue
             out.append(f"\x1b[{at + 1};1H\x1b[K{new.text}")

@@ -1,17 +1,17 @@
-"""Where rows of the live region stand, and the few bytes that lead from one row to another."""
+"""Compute where the rows of the live region are on the screen, and the shortest bytes from one frame to the next."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from overt.faces.tui.rows import Row, Span, columns, cut, plain
+from overt.faces.tui.terminal.rows import Row, Span, columns, cut, plain
 from overt.lib.cells import certain, clusters, widest, width
 
 Place = tuple[int, int]
 OVERRUN, OVERRUN_END = "\x1b[?7l", "\x1b[?7h"
 
 
-class Drawn(NamedTuple):
-    """A row as it stands. `sure`: terminals agree on its width; `tight`: some may find it wider than the screen."""
+class DrawnRow(NamedTuple):
+    """A row on the screen. `sure`: terminals agree on its width; `tight`: some may find it wider than the screen."""
 
     row: Row
     text: str
@@ -23,59 +23,63 @@ class Drawn(NamedTuple):
         return f"{OVERRUN}{self.text}{OVERRUN_END}" if self.tight else self.text
 
 
-class Laid(NamedTuple):
-    """A frame on the screen: `at` is where the cursor stands in it, `columns` how wide the screen was then."""
+class FrameLayout(NamedTuple):
+    """A frame on the screen. `at` is the place of the cursor in it, `columns` the width of the screen at that time,
+    and `source` are the rows before they were cut to that width."""
 
-    rows: list[Drawn]
+    rows: list[DrawnRow]
     at: Place
     columns: int
-    given: Sequence[Row] = ()
+    source: Sequence[Row] = ()
 
 
-def laid(
-    rows: Sequence[Row], cursor: Place | None, old: Laid, painted: Callable[[Row], str], size: tuple[int, int]
-) -> Laid:
+def lay_out(
+    rows: Sequence[Row], cursor: Place | None, old: FrameLayout, painted: Callable[[Row], str], size: tuple[int, int]
+) -> FrameLayout:
+    """Cut a frame to the size of the screen, leaving out its top rows if it is too high. Unchanged rows are reused."""
     room, most = size
     skipped = max(len(rows) - max(most, 1), 0)
-    given = tuple(rows[skipped:])
+    source = tuple(rows[skipped:])
     same = old.columns == room
-    made: list[Drawn] = []
-    for at, row in enumerate(given):
-        if same and at < len(old.given) and old.given[at] == row:
-            made.append(old.rows[at])
+    drawn: list[DrawnRow] = []
+    for at, row in enumerate(source):
+        if same and at < len(old.source) and old.source[at] == row:
+            drawn.append(old.rows[at])
             continue
         fits = cut(row, room)
         text = plain(fits)
-        made.append(Drawn(fits, painted(fits), width(text), certain(text), widest(text) > room))
-    if cursor is None or cursor[0] < skipped or not made:
-        place = max(len(made) - 1, 0), 0
+        drawn.append(DrawnRow(fits, painted(fits), width(text), certain(text), widest(text) > room))
+    if cursor is None or cursor[0] < skipped or not drawn:
+        place = max(len(drawn) - 1, 0), 0
     else:
-        place = min(cursor[0] - skipped, len(made) - 1), min(max(cursor[1], 0), room - 1)
-    return Laid(made, place, room, given)
+        place = min(cursor[0] - skipped, len(drawn) - 1), min(max(cursor[1], 0), room - 1)
+    return FrameLayout(drawn, place, room, source)
 
 
 def heights(row: Row, room: int, at: int = 0) -> tuple[int, int]:
-    """How many lines a terminal breaks the row into, and in which of them column `at` is. Clusters count as little as
-    any terminal takes for them: going up too far would erase what is finished."""
+    """Return how many lines a terminal breaks the row into, and in which of them column `at` is.
+
+    Each cluster counts as the smallest width that any terminal gives it: going up too far would erase finished rows.
+    """
     text = plain(row)
     if text.isascii():
         lines = max(-(-len(text) // room), 1)
         return lines, min(at // room, lines - 1)
-    lines, used, seen, found = 1, 0, 0, 0
+    lines, used, seen, line_of_at = 1, 0, 0, 0
     for piece in clusters(text):
         taken = min(width(piece), 2)
         if used + taken > room:
             lines, used = lines + 1, 0
         if seen <= at:
-            found = lines - 1
+            line_of_at = lines - 1
         used += taken
         seen += width(piece)
-    return lines, lines - 1 if at >= seen else found
+    return lines, lines - 1 if at >= seen else line_of_at
 
 
 def move(here: Place, there: Place) -> str:
-    """Down by line feeds: below the cursor a terminal that became lower has dropped rows, and would stop at its
-    last line where a line feed makes room."""
+    """Return the bytes that move the cursor. It goes down by line feeds: a terminal that became lower has dropped the
+    rows below the cursor, and a cursor move would stop at its last line, where a line feed scrolls."""
     down, column = there[0] - here[0], there[1]
     if down > 0:
         return "\r" + "\n" * down + (f"\x1b[{column + 1}G" if column else "")
@@ -86,9 +90,10 @@ def move(here: Place, there: Place) -> str:
 
 
 def tail(
-    old: Drawn, new: Drawn, here: Place, where: tuple[int, int], painted: Callable[[Row], str]
+    old: DrawnRow, new: DrawnRow, here: Place, where: tuple[int, int], painted: Callable[[Row], str]
 ) -> tuple[str, Place]:
-    """The row at `where` (line, columns of the screen) from where it differs, and where that leaves the cursor."""
+    """Return the bytes that redraw the row at `where` (line, columns of the screen) from its first difference on, and
+    the place of the cursor after them."""
     line = where[0]
     end = line, new.width
     rub = "\x1b[K" if new.width < old.width else ""
@@ -101,7 +106,7 @@ def tail(
 
 
 def _differing(old: Row, new: Row) -> tuple[int, Row]:
-    """The column from which on the rows differ, and what the new one has there."""
+    """Return the first column in which the rows differ, and the new row from there on."""
     place = same = 0
     for was, span in zip(old, new, strict=False):
         if was != span:
@@ -120,7 +125,7 @@ def _differing(old: Row, new: Row) -> tuple[int, Row]:
 
 
 def _alike(old: str, new: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common beginning."""
     low, high = 0, min(len(old), len(new))
     if old[:high] == new[:high]:
         return high
@@ -134,7 +139,7 @@ def _alike(old: str, new: str) -> int:
 
 
 def up_to(row: Row, column: int) -> Row:
-    """As much of the row as stands before the column."""
+    """Return the part of the row before the column."""
     kept: list[Span] = []
     left = column
     for span in row:

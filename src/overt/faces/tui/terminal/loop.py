@@ -12,8 +12,8 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, Protocol, Self, TypeAlias
 
-from overt.faces.tui.keys import Decoder, Key
-from overt.faces.tui.terminal import Gone, Terminal
+from overt.faces.tui.terminal.keyboard import Decoder, Key
+from overt.faces.tui.terminal.screen import Gone, Terminal
 from overt.faces.wake import Wake
 
 if TYPE_CHECKING:
@@ -30,23 +30,23 @@ SPELL = 0.01
 
 
 class Then(NamedTuple):
-    """Something to do in the thread of the terminal."""
+    """A call that the terminal thread is to make."""
 
     do: Callable[[], None]
 
 
 class Broken(NamedTuple):
-    """A thread of ours has failed where nobody expected it; as an item it ends the loop."""
+    """An unexpected exception of another thread of ours. As an item it ends the loop."""
 
     error: BaseException
 
 
 Item: TypeAlias = "Posted | Then | Broken"
-"""What other threads send to the thread of the terminal."""
+"""What other threads post to the terminal thread."""
 
 
 class Player(Protocol):
-    """Who gives keys and items a meaning. `due` is when it wants a tick, None: never."""
+    """The chat, as the loop sees it. `due` is the time of the next tick, or None if it needs none."""
 
     over: bool
 
@@ -61,11 +61,11 @@ class Player(Protocol):
 Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
 """What `signal.signal` returns: a function, `SIG_DFL` or `SIG_IGN`, or None if a handler was not set by Python."""
 Phase = Literal["entering", "running", "leaving", "closing"]
-"""Only what runs is broken off by a signal that ends us; the terminal is always taken and given back whole."""
+"""A signal that ends us interrupts only "running"; entering and leaving the terminal are always completed."""
 
 
 class Loop:
-    """Within it, signals are heard."""
+    """Event loop of the terminal thread. It installs signal handlers on entry and restores them on exit."""
 
     def __init__(self, terminal: Terminal, wake: Wake[Item], clock: Callable[[], float] = monotonic) -> None:
         self._terminal = terminal
@@ -95,7 +95,7 @@ class Loop:
             signal.signal(number, handler)
 
     def run(self, player: Player, entered: Callable[[], None]) -> None:
-        """The terminal is entered, and left however it ends."""
+        """Enter the terminal, serve it until the chat is over, and leave it however that ends."""
         try:
             self._terminal.enter()
             entered()
@@ -207,7 +207,7 @@ class Loop:
             self._impatient(number)
 
     def _note_stop(self, _number: int, _frame: FrameType | None) -> None:
-        """Another program may have the terminal, such as an editor that was stopped with us."""
+        """Suspend. If another program has the terminal, such as an editor that was stopped with us, only stop."""
         if self._terminal.inside:
             self._stopped = True
         else:
@@ -228,7 +228,7 @@ class Loop:
             raise SystemExit(128 + number)
 
     def _impatient(self, number: int) -> None:
-        """We are about to end. Who asks for it again does not want to wait for what is closed."""
+        """We are closing already. A second signal means that the user does not want to wait for it."""
         if self._ended:
             raise SystemExit(128 + number)
         self._ended = number

@@ -1,8 +1,8 @@
-"""Text that keeps its own lines: tabs opened, control shown, and broken at the edge of the screen only."""
+"""Text that keeps its own lines: tabs are expanded, control characters shown, and only the screen edge breaks it."""
 
 from collections.abc import Callable, Sequence
 
-from overt.faces.tui.rows import Row, Span
+from overt.faces.tui.terminal.rows import Row, Span
 from overt.lib.cells import clusters, fitting, width
 from overt.lib.text import visible
 
@@ -10,7 +10,7 @@ TAB = 4
 
 
 def harmless(text: str, show: Callable[[str], str] = visible) -> str:
-    """One line of what others wrote, ready for a span: it drives no terminal and holds no tab."""
+    """Make one line of foreign text ready for a span: without control characters and tabs."""
     if text.isascii() and text.isprintable():
         return text
     return untabbed(show(text))
@@ -27,7 +27,7 @@ def untabbed(text: str) -> str:
 
 
 def chop(spans: Sequence[Span], room: int) -> list[Row]:
-    """Every character where it was, on as many rows as it takes; spaces at the end of the line are left out."""
+    """Break a line into rows at the screen edge, keeping every character except spaces at the end of the line."""
     room = max(room, 2)
     rows: list[Row] = []
     made: list[Span] = []
@@ -51,7 +51,7 @@ def chop(spans: Sequence[Span], room: int) -> list[Row]:
 
 
 def trimmed(spans: Sequence[Span]) -> list[Span]:
-    """Without the spaces at its end."""
+    """Return the spans without the spaces at their end."""
     kept = list(spans)
     while kept:
         last = kept.pop()

@@ -1,4 +1,4 @@
-"""What terminals call their keys."""
+"""The names of keys in the sequences that terminals send."""
 
 FINALS = {
     "A": "up", "B": "down", "C": "right", "D": "left", "E": "begin", "F": "end", "H": "home",
@@ -32,7 +32,7 @@ SHIFT, ALT, CTRL = 1, 2, 4
 
 
 def prefix(modifier: str) -> int:
-    """The keys held down: terminals send one more than the sum; Meta counts as Alt, locks as nothing."""
+    """Return the modifier keys held down. Terminals send their sum plus one; Meta counts as Alt, locks as nothing."""
     number = modifier.partition(":")[0]
     if not number.isdigit() or len(number) > 3:
         return 0

@@ -1,13 +1,13 @@
-"""One row as text for the terminal: styles in few bytes, links, and nothing that others could smuggle in."""
+"""Turn one row into bytes for the terminal: short style changes, links, and no foreign control characters."""
 
-from overt.faces.tui.rows import Row
-from overt.faces.tui.theme import BARE, Theme
+from overt.faces.tui.terminal.rows import Row
+from overt.faces.tui.terminal.theme import BARE, Theme
 
 LINK = "\x1b]8;;{}\x1b\\"
 HARMLESS = set(map(chr, range(0x20, 0x7F))) | set(
     "…·•●○◌◐◑◒◓›‹»«→←↑↓✓✗✔✘│─┌┐└┘├┤┬┴┼╭╮╰╯▌█░▏▎—–“”‘’。，、：；！？（）「」『』【】《》"
 )
-"""Characters that were looked at and found to draw themselves and nothing else."""
+"""Characters known to draw themselves and nothing else; `harmless` adds to them."""
 
 
 def paint(row: Row, theme: Theme, *, links: bool) -> str:
@@ -31,7 +31,7 @@ def paint(row: Row, theme: Theme, *, links: bool) -> str:
 
 
 def harmless(text: str) -> str:
-    """The last wall: what was forgotten to be made visible is made so here, and a row stays a row."""
+    """The last guard: make control characters visible that a caller forgot, so that a row stays one row."""
     if HARMLESS.issuperset(text):
         return text
     for char in set(text) - HARMLESS:
@@ -44,7 +44,7 @@ def harmless(text: str) -> str:
 
 
 def address(link: str) -> str:
-    """An address in the only characters that may stand inside of a terminal's link."""
+    """Return an address with only the characters that a terminal link may contain."""
     if all("!" <= char <= "~" for char in link):
         return link
     return "".join(

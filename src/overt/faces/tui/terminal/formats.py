@@ -1,7 +1,7 @@
-"""Durations, counts, sizes and money in the few characters that a status line has for them."""
+"""Format durations, counts, sizes and money in a few characters, as a status line needs them."""
 
 CENTS = 0.1
-"""Dollars below which hundredths say too little."""
+"""Below this amount, dollars are shown with four decimals."""
 
 
 def duration(seconds: float) -> str:
@@ -17,7 +17,7 @@ def duration(seconds: float) -> str:
 
 
 def clock(seconds: float) -> str:
-    """What runs now, in whole seconds, so that it is redrawn once in a second: `3s`, `2m 05s`."""
+    """Time that still runs, in whole seconds, so that it is redrawn once per second: `3s`, `2m 05s`."""
     whole = int(max(seconds, 0))
     return f"{whole}s" if whole < 10 else duration(whole)
 
@@ -33,7 +33,7 @@ def size(number: int) -> str:
 
 
 def money(dollars: float | None) -> str:
-    """`$0.0042`, `$0.50`, `$12.30`; `?` for an amount that nobody knows."""
+    """`$0.0042`, `$0.50`, `$12.30`; `?` for an unknown amount."""
     if dollars is None:
         return "?"
     if dollars <= 0:
