@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from overt.app.choices import Choice, Completion
-from overt.faces.tui.complete import Ask, Completing, Pressed, Taken, taken
+from overt.faces.tui.composer.complete import Ask, Completing, Pressed, Taken, taken
 from overt.faces.tui.terminal.rows import plain
 
 MODE = Choice("/mode", "/mode", again=True)
@@ -225,7 +225,7 @@ def test_keys_without_a_menu_are_for_the_composer() -> None:
 def test_asking_needs_nothing_heavy() -> None:
     """Both modules are loaded before the composer is on the screen."""
     script = (
-        "import sys; import overt.faces.tui.complete;"
+        "import sys; import overt.faces.tui.composer.complete;"
         "print(sorted(set(sys.modules) & {'asyncio', 'msgspec', 'dataclasses', 'overt.app.conversation'}))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.faces.tui.composer import Composer, Pressed
+from overt.faces.tui.composer.composer import Composer, Pressed
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import plain
 

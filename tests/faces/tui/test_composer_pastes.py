@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from overt.app.attachments import Attachment
 from overt.core.messages import Image
-from overt.faces.tui.composer import Composer, Pressed
-from overt.faces.tui.folds import FIRST, LAST, ROOM
+from overt.faces.tui.composer.composer import Composer, Pressed
+from overt.faces.tui.composer.folds import FIRST, LAST, ROOM
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import plain
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.faces.tui.screen_kit import on_paper
 
-from overt.faces.tui._composer_rows import Layout
-from overt.faces.tui.composer import Composer
-from overt.faces.tui.folds import Folds
+from overt.faces.tui.composer.composer import Composer
+from overt.faces.tui.composer.folds import Folds
+from overt.faces.tui.composer.rows import Layout
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import columns, cut, plain
 from overt.faces.tui.terminal.rows import row as row_of

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.faces.tui import editor
-from overt.faces.tui.editor import Motion, Text
+from overt.faces.tui.composer import editor
+from overt.faces.tui.composer.editor import Motion, Text
 from overt.lib.cells import clusters
 
 FAMILY = "👨‍👩‍👧"

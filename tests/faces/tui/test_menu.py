@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overt.app.choices import Choice, Completion
-from overt.faces.tui.menu import STEPS, Did, Menu
+from overt.faces.tui.composer.menu import STEPS, Did, Menu
 from overt.faces.tui.terminal.rows import Row, Span, columns, plain
 
 FEW = (

@@ -14,8 +14,8 @@ from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided
 from overt.core.ports import Answer
 from overt.core.views import Diffs, Plain, View
 from overt.faces.offers import EDITS, always_words, change_words, headline_words, network_lines, takes_session
-from overt.faces.tui import editor
-from overt.faces.tui.editor import Text
+from overt.faces.tui.composer import editor
+from overt.faces.tui.composer.editor import Text
 from overt.faces.tui.live import label
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap

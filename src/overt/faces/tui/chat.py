@@ -25,7 +25,7 @@ from overt.core.gauges import Gauges
 from overt.core.messages import Image
 from overt.core.settings import Mode
 from overt.faces.tui.backstage import Backstage
-from overt.faces.tui.composer import Composer
+from overt.faces.tui.composer.composer import Composer
 from overt.faces.tui.doing import Doing
 from overt.faces.tui.fronting import Fronting, Modal
 from overt.faces.tui.opening import Opening

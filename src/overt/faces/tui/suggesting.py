@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from overt.app.choices import Completion
-from overt.faces.tui.complete import Ask, Completing, Pressed
+from overt.faces.tui.composer.complete import Ask, Completing, Pressed
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row
 

@@ -1,6 +1,6 @@
 """Going back in the prompts of earlier: one by one with the draft kept at the end, or by a search for letters."""
 
-from overt.faces.tui.editor import Text
+from overt.faces.tui.composer.editor import Text
 
 
 class Recall:

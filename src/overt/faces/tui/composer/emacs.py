@@ -7,9 +7,9 @@ again what was undone. Ctrl+X Ctrl+P puts the paste at the cursor into the text 
 from collections.abc import Callable
 from functools import partial
 
-from overt.faces.tui import editor
-from overt.faces.tui._buffer import Buffer
-from overt.faces.tui.editor import Motion, Text
+from overt.faces.tui.composer import editor
+from overt.faces.tui.composer.buffer import Buffer
+from overt.faces.tui.composer.editor import Motion, Text
 
 MOVES: dict[str, Motion] = {
     "left": editor.left,

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from overt.faces.tui._composer_rows import Layout, Stretch
-from overt.faces.tui.editor import Text, pieces
-from overt.faces.tui.folds import Folds, is_fold
+from overt.faces.tui.composer.editor import Text, pieces
+from overt.faces.tui.composer.folds import Folds, is_fold
+from overt.faces.tui.composer.rows import Layout, Stretch
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut
 from overt.lib.catalogue import say
 from overt.lib.cells import width

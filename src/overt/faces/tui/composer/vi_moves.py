@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-from overt.faces.tui.editor import ALONE, Text, kind, left, line_end, line_start, pieces, right
+from overt.faces.tui.composer.editor import ALONE, Text, kind, left, line_end, line_start, pieces, right
 
 Reach = Literal["exclusive", "inclusive", "lines"]
 QUOTES = "\"'`"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from overt.faces.tui.folds import RESERVED, is_fold
+from overt.faces.tui.composer.folds import RESERVED, is_fold
 from overt.lib.cells import JOINING, clusters
 
 Kind = Literal["space", "letter", "han", "hiragana", "katakana", "fold", "mark"]

@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from overt.core.errors import OvertError
-from overt.faces.tui import _emacs
-from overt.faces.tui._buffer import Buffer
-from overt.faces.tui._composer_draw import Drawing, Found, Sight
-from overt.faces.tui._recall import Recall, Search
-from overt.faces.tui.editor import Text, inserted, left, swapped
-from overt.faces.tui.folds import OPENING, Folds, is_fold
+from overt.faces.tui.composer import emacs
+from overt.faces.tui.composer.buffer import Buffer
+from overt.faces.tui.composer.draw import Drawing, Found, Sight
+from overt.faces.tui.composer.editor import Text, inserted, left, swapped
+from overt.faces.tui.composer.folds import OPENING, Folds, is_fold
+from overt.faces.tui.composer.recall import Recall, Search
 from overt.faces.tui.terminal.rows import Row
 
 if TYPE_CHECKING:
     from overt.app.attachments import Attachment
+    from overt.faces.tui.composer.vi import Vi
     from overt.faces.tui.terminal.keyboard import Key
-    from overt.faces.tui.vi import Vi
 
 Keys = Literal["emacs", "vi"]
 Kind = Literal["handled", "ignored", "submit", "external", "image"]
@@ -61,7 +61,7 @@ class Composer:
     def keys(self, keys: Keys) -> None:
         self._vi = None
         if keys == "vi":
-            from overt.faces.tui.vi import Vi  # late: 7 ms
+            from overt.faces.tui.composer.vi import Vi  # late: 7 ms
 
             self._vi = Vi(self._buffer, self._up_or_down, self._press, self._seek)
 
@@ -216,7 +216,7 @@ class Composer:
             case _ if name in NEWLINES:
                 self._buffer.type("\n")
             case _:
-                return "handled" if _emacs.press(self._buffer, name) else "ignored"
+                return "handled" if emacs.press(self._buffer, name) else "ignored"
         return "handled"
 
     def _prefixed(self, name: str) -> Kind:
@@ -225,7 +225,7 @@ class Composer:
         if name == "ctrl-x ctrl-p":
             self._open_fold()
             return "handled"
-        _emacs.press(self._buffer, name)
+        emacs.press(self._buffer, name)
         return "handled"
 
     def _enter(self) -> Kind:

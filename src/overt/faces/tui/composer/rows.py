@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from overt.faces.tui.editor import pieces, sure
-from overt.faces.tui.folds import RESERVED, Folds, is_fold
+from overt.faces.tui.composer.editor import pieces, sure
+from overt.faces.tui.composer.folds import RESERVED, Folds, is_fold
 from overt.lib.cells import fitting, width
 from overt.lib.text import visible
 

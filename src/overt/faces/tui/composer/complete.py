@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from overt.app.choices import Asked, Choice, Completion, asked
-from overt.faces.tui.menu import Menu
+from overt.faces.tui.composer.menu import Menu
 from overt.faces.tui.terminal.rows import Row
 
 __all__ = ["Ask", "Asked", "Completing", "Pressed", "asked", "taken"]

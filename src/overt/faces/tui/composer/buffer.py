@@ -1,6 +1,6 @@
 """The text being edited with what was before it: undo, redo, and what was cut and can be put back."""
 
-from overt.faces.tui.editor import Motion, Text, inserted, removed, swapped
+from overt.faces.tui.composer.editor import Motion, Text, inserted, removed, swapped
 
 MEMORY = 2_000_000
 """Characters of earlier texts that undo holds."""

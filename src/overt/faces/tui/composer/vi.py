@@ -7,9 +7,9 @@ is one register, which Ctrl+Y inserts too.
 
 from collections.abc import Callable
 
-from overt.faces.tui._buffer import Buffer
-from overt.faces.tui._vi_moves import Command, first_letter, inside, last_place, move, parse
-from overt.faces.tui.editor import Text, inserted, left, line_end, line_start, removed, right, snap, swapped
+from overt.faces.tui.composer.buffer import Buffer
+from overt.faces.tui.composer.editor import Text, inserted, left, line_end, line_start, removed, right, snap, swapped
+from overt.faces.tui.composer.vi_moves import Command, first_letter, inside, last_place, move, parse
 from overt.faces.tui.terminal.keyboard import Key
 
 AS_LETTERS = {"left": "h", "right": "l", "home": "0", "end": "$", "delete": "x", "backspace": "h", "ctrl-h": "h"}
