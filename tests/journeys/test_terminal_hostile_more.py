@@ -14,8 +14,8 @@ from tests.journeys.test_trust import HOSTILE, made, traced
 
 from overt.app.citations import Citations
 from overt.faces.tui.approval import CALM, PAUSE
-from overt.faces.tui.highlight import lines
-from overt.faces.tui.markdown import Markdown
+from overt.faces.tui.markdown.highlight import lines
+from overt.faces.tui.markdown.markdown import Markdown
 from overt.faces.tui.terminal.rows import plain
 from overt.faces.tui.views import words_rows
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pygments.lexers import get_lexer_by_name
 
-from overt.faces.tui import highlight
-from overt.faces.tui.highlight import MAX_CODE, MAX_LINE, STYLES, Highlighter, Rule, Token, lines
+from overt.faces.tui.markdown import highlight
+from overt.faces.tui.markdown.highlight import MAX_CODE, MAX_LINE, STYLES, Highlighter, Rule, Token, lines
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, plain
 from overt.faces.tui.terminal.theme import theme
 

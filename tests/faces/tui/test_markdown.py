@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.faces.tui.markdown import Markdown
+from overt.faces.tui.markdown.markdown import Markdown
 from overt.faces.tui.terminal.rows import Row, Span, plain
 
 WIDTH = 40

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from overt.faces.tui import _units
-from overt.faces.tui.markdown import Markdown
+from overt.faces.tui.markdown import units
+from overt.faces.tui.markdown.markdown import Markdown
 from overt.faces.tui.terminal.rows import Row, columns, plain
 
 LINES = (
@@ -198,14 +198,14 @@ def test_what_is_read_grows_with_the_text_and_not_with_its_square(line: str, mon
     head = "| a | b |\n|---|---|\n" * line.startswith("|") + "- a\n" * line.startswith(" ")
     text = head + line * (60_000 // len(line))
     read = [0]
-    blocks = _units.blocks
+    blocks = units.blocks
 
     def counted(lines: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
         read[0] += sum(map(len, lines))
         assert read[0] < 12 * len(text)
         return blocks(lines)
 
-    monkeypatch.setattr("overt.faces.tui.markdown.blocks", counted)
+    monkeypatch.setattr("overt.faces.tui.markdown.markdown.blocks", counted)
     markdown = Markdown()
     for at in range(0, len(text), 24):
         markdown.feed(text[at : at + 24])

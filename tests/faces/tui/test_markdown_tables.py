@@ -1,6 +1,6 @@
 """Tables: columns fitted to the screen, cells wrapped by words and by Chinese characters, a list where none fit."""
 
-from overt.faces.tui.markdown import Markdown
+from overt.faces.tui.markdown.markdown import Markdown
 from overt.faces.tui.terminal.rows import Row, Span, plain
 
 TABLE = """\

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from overt.app.citations import Citations
     from overt.app.conversation import Conversation
     from overt.faces.engine import Posted
-    from overt.faces.tui.markdown import Markdown
+    from overt.faces.tui.markdown.markdown import Markdown
 
 TICK = 0.1
 TWICE = 1.0
@@ -148,7 +148,7 @@ class Chat:
             from overt.app.citations import Citations  # late: 1.1 ms
 
             self._citing = Citations(self.backstage.current.workspace)
-        from overt.faces.tui.markdown import Markdown  # late: 26 ms
+        from overt.faces.tui.markdown.markdown import Markdown  # late: 26 ms
 
         return Markdown(cites=self._citing, links=self.terminal.links)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from overt.core.views import FileDiff
-from overt.faces.tui.highlight import lines as coloured
+from overt.faces.tui.markdown.highlight import lines as coloured
 from overt.faces.tui.terminal.rows import BLANK, Row, Span
 from overt.faces.tui.terminal.verbatim import chop, harmless
 from overt.lib.catalogue import say

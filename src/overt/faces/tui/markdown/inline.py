@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from overt.faces.tui.cites import HOSTS, Checked, marked, place
+from overt.faces.tui.markdown.citations import HOSTS, Checked, marked, place
 from overt.faces.tui.terminal.rows import Span
 from overt.faces.tui.terminal.verbatim import harmless
 from overt.lib.cells import width

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from overt.faces.tui._blocks import code_rows, label_rows
-from overt.faces.tui.highlight import Highlighter
+from overt.faces.tui.markdown.blocks import code_rows, label_rows
+from overt.faces.tui.markdown.highlight import Highlighter
 from overt.faces.tui.terminal.rows import BLANK, Row
 
 BATCH = 16

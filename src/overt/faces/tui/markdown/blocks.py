@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from overt.faces.tui._inline import Look, spans
-from overt.faces.tui.highlight import lines as coloured
-from overt.faces.tui.tables import Table, table_rows, widths_for
+from overt.faces.tui.markdown.highlight import lines as coloured
+from overt.faces.tui.markdown.inline import Look, spans
+from overt.faces.tui.markdown.tables import Table, table_rows, widths_for
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, columns, wrap
 from overt.faces.tui.terminal.verbatim import chop, harmless, trimmed
 from overt.lib.cells import width

@@ -12,13 +12,13 @@ and for those behind it. And whether there is a blank row between the items of a
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from overt.faces.tui._blocks import UNCOUNTED, block_rows, read_table
-from overt.faces.tui._fence import Fence
-from overt.faces.tui._inline import Look
-from overt.faces.tui._source import TABLE_ROWS, WINDOW, Source
-from overt.faces.tui._units import References, Unit, blocks, read_inside, units
-from overt.faces.tui.cites import Checked
-from overt.faces.tui.tables import table_rows, widths_for
+from overt.faces.tui.markdown.blocks import UNCOUNTED, block_rows, read_table
+from overt.faces.tui.markdown.citations import Checked
+from overt.faces.tui.markdown.fence import Fence
+from overt.faces.tui.markdown.inline import Look
+from overt.faces.tui.markdown.source import TABLE_ROWS, WINDOW, Source
+from overt.faces.tui.markdown.tables import table_rows, widths_for
+from overt.faces.tui.markdown.units import References, Unit, blocks, read_inside, units
 from overt.faces.tui.terminal.rows import BLANK, Row
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Markdown as rows: blocks, inline styles, tables, coloured code, and citations of files that are checked."""
