@@ -234,7 +234,7 @@ READS_CONFIGURATION = {
     "app/setting.py": "read_setting_or_defaults, which falls back if the configuration is broken",
     "cli/setting.py": "each subcommand, at its entry",
     "faces/plain/chat.py": "the plain chat, at its entry",
-    "faces/tui/opening.py": "the terminal chat, when the folder is trusted or not",
+    "faces/tui/chat/startup.py": "the terminal chat, when the folder is trusted or not",
     "app/setup/run.py": "setup, at its entry: without the flags of a chat, which it does not write",
     "app/setup/dialog.py": "setup has just written the file",
     "app/undo_session.py": "undo of a session that worked in another folder",

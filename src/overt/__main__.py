@@ -10,11 +10,11 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-v"]):
         print(f"overt {__version__}")
         return 0
-    from overt.faces.tui import early  # late: 15 ms
+    from overt.faces.tui import first_paint  # late: 15 ms
 
     try:
-        if early.wanted(sys.argv[1:], os.environ):
-            early.paint()
+        if first_paint.wanted(sys.argv[1:], os.environ):
+            first_paint.paint()
         import gc  # late: 0.0 ms, not needed for --version
 
         gc.set_threshold(80_000, 20, 20)  # importing makes no garbage; looking for it costs a tenth
@@ -26,7 +26,7 @@ def main() -> int:
             raise
         code = end.code  # terminated: threads that still work on something end with us
     finally:
-        early.undo()
+        first_paint.undo()
     _leave(code)
     return code
 

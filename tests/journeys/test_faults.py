@@ -112,7 +112,7 @@ def test_exception_in_the_decoder_ends_the_turn_and_the_chat_goes_on(place: Plac
 
 def test_exception_in_the_terminal_chat_leaves_a_crash_file_and_the_terminal_as_it_was(place: Place) -> None:
     with ModelServer([DONE]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.faces.tui.transcript:Transcript.feed")}
+        env = {**environment(place, server), **faulty(place, "overt.faces.tui.chat.transcript:Transcript.feed")}
         with tty(place, env=env, size=(200, 30)) as chat:
             ready(chat)
             chat.type("first\r")

@@ -15,7 +15,7 @@ from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import parse
 from overt.cli.subcommands import load_subcommand
 from overt.core.errors import OvertError, UsageError
-from overt.faces.tui import early
+from overt.faces.tui import first_paint
 from overt.lib.log import LOG
 
 PIPE_PATIENCE = 3.0
@@ -35,18 +35,18 @@ def _run(argv: list[str]) -> int:
     try:
         return _dispatch(argv)
     except KeyboardInterrupt:
-        early.undo()
+        first_paint.undo()
         return 130
     except BrokenPipeError:
         return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
-        early.undo()
+        first_paint.undo()
         from overt.app.secrets import harmless  # late: 28 ms
 
         print(f"overt: {harmless(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except Exception as error:  # noqa: BLE001 - reported in a crash file
-        early.undo()
+        first_paint.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _unwritten(error)
         from overt.app.crash import print_report, report_crash  # late: 9 ms
@@ -57,7 +57,7 @@ def _run(argv: list[str]) -> int:
 
 def _uncaught(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
     """For what fails outside of `_run`: the default prints a traceback with whatever secrets its message holds."""
-    early.undo()
+    first_paint.undo()
     if RECENT.reporting:  # messages may hold secrets, so only the type is shown
         print(f"overt: internal error: {type(error).__name__}; it could not be reported", file=sys.stderr)
     else:
@@ -125,13 +125,13 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
         if not prompt.strip():
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
     options = options_of(given, interactive=not headless)
-    if not headless and not given.switch("plain") and early.capable(terminal_type()):
+    if not headless and not given.switch("plain") and first_paint.capable(terminal_type()):
         from overt.faces.tui import run as terminal_chat  # late: 72 ms
 
         code = terminal_chat.run(options, prompt)
         if code != terminal_chat.USE_PLAIN_CHAT:
             return code
-    early.undo()
+    first_paint.undo()
     if headless:
         from overt.faces.headless import run as headless_run  # late: 186 ms
 

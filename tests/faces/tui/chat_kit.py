@@ -19,13 +19,13 @@ from tests.fakes.model_server import ModelServer, Recorded, Turn
 
 from overt.app.options import Options
 from overt.app.trusting import set_trust
-from overt.faces.tui.chat import Chat
+from overt.faces.tui.chat.chat import Chat
 from overt.faces.tui.terminal.keyboard import Decoder, Key
 from overt.faces.tui.terminal.loop import Broken, Item
 from overt.faces.wake import Wake
 
 PATIENCE = 20.0
-TIMED = ("chat", "doing")
+TIMED = ("chat", "command_runner")
 """Modules of the chat that look at a clock."""
 
 
@@ -190,7 +190,7 @@ class Desks:
                 set_trust(str(self.folder), trusting=trusted)
             desk = Desk(server, Options(directory=str(self.folder), interactive=True, **options), first)
             for module in TIMED:
-                self._monkeypatch.setattr(f"overt.faces.tui.{module}.monotonic", desk.now)
+                self._monkeypatch.setattr(f"overt.faces.tui.chat.{module}.monotonic", desk.now)
             try:
                 desk.chat.opening.begin()
                 yield desk

@@ -25,8 +25,8 @@ from overt.app.permissions import Decided
 from overt.core.effects import JobOutput, JobState
 from overt.core.settings import Price
 from overt.core.views import Todo
-from overt.faces.tui.pager import Screenful, Wish, Wishes
 from overt.faces.tui.panels.inspector import Panel, open_panel
+from overt.faces.tui.panels.pager import Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row, Span, plain
 from overt.lib.diff import file_diff

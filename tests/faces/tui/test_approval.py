@@ -12,7 +12,7 @@ from overt.core.events import PermissionAsked, PermissionDecided, ToolFinished, 
 from overt.core.messages import Result
 from overt.core.ports import Answer
 from overt.core.views import Diffs, FileDiff, Plain, View
-from overt.faces.tui.approval import CALM, PAUSE, Approval, Approvals, Decided, marked
+from overt.faces.tui.chat.approval import CALM, PAUSE, Approval, Approvals, Decided, marked
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Span
 from overt.faces.tui.terminal.rows import columns as taken

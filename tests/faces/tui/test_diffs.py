@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overt.core.views import FileDiff
-from overt.faces.tui.diffs import diff_head, diff_rows
+from overt.faces.tui.chat.diffs import diff_head, diff_rows
 from overt.faces.tui.terminal.rows import Row, Span, columns, plain
 from overt.lib.catalogue import set_language
 from overt.lib.diff import file_diff

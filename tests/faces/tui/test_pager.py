@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.faces.tui.panel_kit import EVIL, body, numbered, press, text_of
 
-from overt.faces.tui.pager import CLOSE, Pager, Scroll, Typing, folded, hints, lines_of
+from overt.faces.tui.panels.pager import CLOSE, Pager, Scroll, Typing, folded, hints, lines_of
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row, Span, columns, plain
 from overt.lib.text import visible

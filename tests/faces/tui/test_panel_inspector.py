@@ -7,8 +7,8 @@ import pytest
 from tests.faces.tui.panel_kit import EVIL, FILLED, filled, key, numbered, text_of
 
 from overt.app.looked import JobListing, Looked, Query, Todos
-from overt.faces.tui.pager import CLOSE, Kind, Screenful, Wish, Wishes
 from overt.faces.tui.panels.inspector import NAMES, Inspector, open_panel
+from overt.faces.tui.panels.pager import CLOSE, Kind, Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row, columns, plain
 from overt.faces.tui.terminal.theme import theme

@@ -6,10 +6,10 @@ from tests.faces.tui.panel_kit import JOBS, RULES, body, contents, filled, fragm
 
 from overt.app.command_table import NAMES as COMMANDS
 from overt.app.looked import Changes, Decisions, JobListing, Permits, RequestBody, Revoked, Todos
-from overt.faces.tui.pager import CLOSE, Wish
 from overt.faces.tui.panels.context import ContextPanel, bar
 from overt.faces.tui.panels.inspector import open_panel
 from overt.faces.tui.panels.jobs import JobsPanel
+from overt.faces.tui.panels.pager import CLOSE, Wish
 from overt.faces.tui.panels.permissions import PermissionsPanel
 from overt.faces.tui.panels.texts import TodosPanel
 from overt.lib.catalogue import set_language

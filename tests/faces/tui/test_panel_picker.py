@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.faces.tui.panel_kit import key, numbered, text_of
 
-from overt.faces.tui.pager import Screenful
 from overt.faces.tui.panels.cells import Column, laid, widths
+from overt.faces.tui.panels.pager import Screenful
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row, Span, columns, plain

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from overt.core.gauges import PLACEHOLDERS, Gauges
-from overt.faces.tui.status import PLACED, status_row
+from overt.faces.tui.chat.status import PLACED, status_row
 from overt.faces.tui.terminal.rows import Span, columns, plain
 from overt.lib.catalogue import set_language
 

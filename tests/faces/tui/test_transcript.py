@@ -47,8 +47,8 @@ from overt.core.usage import Usage
 from overt.core.views import Diffs, Excerpt, Failure, FileDiff, Output, Plain
 from overt.engine.gate import describe_refusal
 from overt.engine.shell import TYPED
+from overt.faces.tui.chat.transcript import Transcript
 from overt.faces.tui.terminal.rows import Span
-from overt.faces.tui.transcript import Transcript
 from overt.lib.catalogue import say
 from overt.safety.policy import Verdict
 

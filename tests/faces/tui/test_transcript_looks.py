@@ -21,7 +21,7 @@ from overt.core.fragments import STEERED, USER, Origin
 from overt.core.messages import Text, said
 from overt.core.usage import Usage
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo
-from overt.faces.tui.approval import Approvals
+from overt.faces.tui.chat.approval import Approvals
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row
 from overt.faces.tui.terminal.rows import columns as taken

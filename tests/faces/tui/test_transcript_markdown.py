@@ -6,9 +6,9 @@ import pytest
 from tests.faces.tui.transcript_kit import lines, replied, sent, text
 
 from overt.core.messages import Text
+from overt.faces.tui.chat.transcript import Transcript
 from overt.faces.tui.markdown.markdown import Markdown
 from overt.faces.tui.terminal.rows import BLANK, Row
-from overt.faces.tui.transcript import Transcript
 
 ANSWER = """# What was wrong
 

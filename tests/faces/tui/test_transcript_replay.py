@@ -9,7 +9,7 @@ from overt.core.messages import Reasoning, Text, said
 from overt.core.usage import Usage
 from overt.core.views import Excerpt, Output
 from overt.engine.shell import TYPED
-from overt.faces.tui.transcript import ROWS
+from overt.faces.tui.chat.transcript import ROWS
 from overt.sessions.entries import Entry, kind_of
 
 RAN = Origin(kind="tool", where="!", label=len("$ make\n"))

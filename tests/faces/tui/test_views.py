@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.faces.tui.transcript_kit import lines
 
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
+from overt.faces.tui.chat.views import Ended, prompt_rows, tool_rows, view_rows
 from overt.faces.tui.terminal.rows import columns as taken
-from overt.faces.tui.views import Ended, prompt_rows, tool_rows, view_rows
 
 LONG = "\n".join(f"line {number}" for number in range(40))
 HEAD = [f"  line {number}" for number in range(8)]

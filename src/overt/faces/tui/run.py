@@ -7,9 +7,9 @@ from functools import partial
 
 from overt.app.options import Options
 from overt.app.terminal import terminal_type
-from overt.faces.tui import early
-from overt.faces.tui.backstage import Aside
-from overt.faces.tui.chat import Chat
+from overt.faces.tui import first_paint
+from overt.faces.tui.chat.chat import Chat
+from overt.faces.tui.chat.engine_thread import Aside
 from overt.faces.tui.terminal.loop import Broken, Item, Loop, Then
 from overt.faces.tui.terminal.screen import Device, Gone, Terminal
 from overt.faces.tui.terminal.theme import theme
@@ -24,7 +24,7 @@ SWITCH = 0.0005
 
 def run(options: Options, first: str) -> int:
     sys.setswitchinterval(SWITCH)
-    before, typed = early.found()
+    before, typed = first_paint.found()
     terminal = Terminal(Device(before=before, typed=typed), theme("dark", depth=0))
     terminal.extended = terminal_type() != "linux"
     while True:
@@ -37,7 +37,7 @@ def run(options: Options, first: str) -> int:
             finally:
                 chat.backstage.close(chat.ending)
         wake.close()
-        early.deaf()
+        first_paint.deaf()
         from overt.faces.asking import fetch_embedded, run_setup  # late: 9 ms
 
         match chat.opening.outside:
@@ -76,7 +76,7 @@ def _broken(wake: Wake[Item], failed: threading.ExceptHookArgs) -> None:
 
 
 def _begin(chat: Chat) -> None:
-    early.taken()
+    first_paint.taken()
     chat.opening.begin()
 
 

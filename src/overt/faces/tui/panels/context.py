@@ -1,8 +1,8 @@
 """The context inspector: what a request holds, piece by piece, where each comes from, and exactly what it says."""
 
 from overt.app.looked import Contents, Fragment, Looked, RequestBody
-from overt.faces.tui.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
+from overt.faces.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.terminal.formats import count, size
 from overt.faces.tui.terminal.keyboard import Key

@@ -4,7 +4,7 @@ from itertools import zip_longest
 
 from overt.app.command_table import NAMES
 from overt.app.looked import Looked
-from overt.faces.tui.pager import Pager, Screenful, Wish, Wishes
+from overt.faces.tui.panels.pager import Pager, Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, padded, wrap
 from overt.lib.catalogue import say, say_columns

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from overt.faces.tui.pager import Kind, Lay, Screenful, Wish, Wishes
+from overt.faces.tui.panels.pager import Kind, Lay, Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row
 

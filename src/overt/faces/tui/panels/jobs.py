@@ -2,8 +2,8 @@
 
 from overt.app.looked import JobListing, Looked
 from overt.core.effects import JobOutput, JobState
-from overt.faces.tui.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
+from overt.faces.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.terminal.formats import duration, size
 from overt.faces.tui.terminal.keyboard import Key

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from overt.app.looked import Looked, Models
 from overt.core.settings import Price
-from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
+from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.terminal.formats import count
 from overt.faces.tui.terminal.keyboard import Key

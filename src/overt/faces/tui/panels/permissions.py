@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from overt.app.looked import Decisions, Looked, Permits, Revoked, Ruled
-from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
+from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, wrap

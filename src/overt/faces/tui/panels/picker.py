@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from overt.faces.tui.pager import (
+from overt.faces.tui.panels.pager import (
     LEAVING,
     PAGES,
     ROOMY,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from time import time
 
 from overt.app.looked import Changes, Looked, Turn, Turns
-from overt.faces.tui.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
+from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.panels.sessions import when
 from overt.faces.tui.panels.texts import changed

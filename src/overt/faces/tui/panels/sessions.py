@@ -4,8 +4,8 @@ from collections.abc import Callable
 from time import localtime, strftime, time
 
 from overt.app.looked import Kept, Looked, Piece, Preview
-from overt.faces.tui.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.cells import Column, laid, widths
+from overt.faces.tui.panels.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.picker import Look, Picker
 from overt.faces.tui.terminal.formats import size
 from overt.faces.tui.terminal.keyboard import Key

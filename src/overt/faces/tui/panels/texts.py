@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from overt.app.looked import Changes, Looked, Todos
 from overt.core.views import Todo
-from overt.faces.tui.diffs import diff_head, diff_rows
-from overt.faces.tui.pager import Lay, Pager, Screenful, Wish, Wishes, shown
+from overt.faces.tui.chat.diffs import diff_head, diff_rows
+from overt.faces.tui.panels.pager import Lay, Pager, Screenful, Wish, Wishes, shown
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, wrap
 from overt.lib.catalogue import say

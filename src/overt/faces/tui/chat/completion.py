@@ -10,7 +10,7 @@ from overt.faces.tui.terminal.rows import Row
 if TYPE_CHECKING:
     from overt.app.completing import Completer
     from overt.app.conversation import Conversation
-    from overt.faces.tui.chat import Chat
+    from overt.faces.tui.chat.chat import Chat
 
 
 class Suggesting:

@@ -18,7 +18,7 @@ from overt.lib.text import visible
 if TYPE_CHECKING:
     from overt.app.attachments import Attachment
     from overt.app.conversation import Conversation
-    from overt.faces.tui.chat import Chat
+    from overt.faces.tui.chat.chat import Chat
 
 GOES_ON = ("done", "denied")
 """Ends of a turn after which what waits behind it still makes sense."""

@@ -8,16 +8,16 @@ from msgspec.structs import replace
 
 from overt.core.errors import OvertError
 from overt.core.messages import Image
-from overt.faces.tui.sending import IMAGE, Prompt
-from overt.faces.tui.views import words_rows
+from overt.faces.tui.chat.prompt_queue import IMAGE, Prompt
+from overt.faces.tui.chat.views import words_rows
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
     from overt.app.command_table import Done
     from overt.app.conversation import Conversation
-    from overt.faces.tui.chat import Chat
-    from overt.faces.tui.pager import Wish
+    from overt.faces.tui.chat.chat import Chat
     from overt.faces.tui.panels.inspector import Inspector
+    from overt.faces.tui.panels.pager import Wish
 
 NAMED = {"todo": "todos"}
 """Inspectors that go by another name than the command that opens them."""

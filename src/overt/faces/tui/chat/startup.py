@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from overt.app.setup.run import Missing
     from overt.app.starting import Depth, Looks, Start
     from overt.app.trusting import Question
-    from overt.faces.tui.chat import Chat
-    from overt.faces.tui.first import NoModelPanel, TrustPanel
-    from overt.faces.tui.transcript import Recorded
+    from overt.faces.tui.chat.chat import Chat
+    from overt.faces.tui.chat.transcript import Recorded
+    from overt.faces.tui.chat.welcome import NoModelPanel, TrustPanel
 
 HEADSTART = 0.05
 """Seconds that a request has to itself before anything is loaded for its answer."""
@@ -96,7 +96,7 @@ class Opening:
 
     def _ask(self, question: "Question") -> None:
         self._question = question
-        from overt.faces.tui.first import TrustPanel  # late: 22 ms
+        from overt.faces.tui.chat.welcome import TrustPanel  # late: 22 ms
 
         self._show(TrustPanel(question))
 
@@ -218,7 +218,7 @@ class Opening:
         self._chat.backstage.aside(lambda: _missing(setting, error), self._offer, self._failed)
 
     def _offer(self, missing: "Missing") -> None:
-        from overt.faces.tui.first import NoModelPanel  # late: 22 ms
+        from overt.faces.tui.chat.welcome import NoModelPanel  # late: 22 ms
 
         self._show(NoModelPanel(missing.told, embedded=missing.embedded, size=missing.size))
 
@@ -240,7 +240,7 @@ class Opening:
 
 def _load() -> None:
     sleep(HEADSTART)
-    from overt.faces.tui.ahead import load  # late: 0.2 ms
+    from overt.faces.tui.preload import load  # late: 0.2 ms
 
     load()
 

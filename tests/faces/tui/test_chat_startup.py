@@ -11,7 +11,7 @@ from tests.journeys.journey_kit import until
 
 from overt.app.conversation import Conversation
 from overt.core.errors import ConfigError, OvertError
-from overt.faces.tui.backstage import Backstage
+from overt.faces.tui.chat.engine_thread import Backstage
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.loop import Item
 from overt.faces.wake import Wake

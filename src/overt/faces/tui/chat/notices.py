@@ -1,9 +1,9 @@
 """What is told in a line or two: notices, repairs, what was remembered, and how a turn ended."""
 
 from overt.core.events import BudgetSet, Compacted, Event, Noticed, PermissionDecided, PrefixReset, Repaired, TurnEnded
+from overt.faces.tui.chat.views import words_rows
 from overt.faces.tui.terminal.formats import count, duration, money
 from overt.faces.tui.terminal.rows import Row
-from overt.faces.tui.views import words_rows
 from overt.lib.catalogue import say
 
 NOTICES = {"info": ("· ", "dim"), "warning": ("! ", "warn"), "error": ("✗ ", "error")}

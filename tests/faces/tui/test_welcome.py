@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from overt.app.trusting import Paper, Question
-from overt.faces.tui.first import NoModelPanel, TrustPanel
+from overt.faces.tui.chat.welcome import NoModelPanel, TrustPanel
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row, columns, plain
 from overt.faces.tui.terminal.theme import theme

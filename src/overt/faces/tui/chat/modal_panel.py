@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from overt.core.events import Event, PermissionAsked
-from overt.faces.tui.approval import CALM, PAUSE, Approvals
+from overt.faces.tui.chat.approval import CALM, PAUSE, Approvals
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row
 from overt.faces.tui.terminal.screen import Frame
 
 if TYPE_CHECKING:
-    from overt.faces.tui.chat import Chat
+    from overt.faces.tui.chat.chat import Chat
 
 NEVER = float("inf")
 

@@ -28,13 +28,13 @@ from overt.core.events import (
 from overt.core.messages import Call, Reasoning, Text
 from overt.core.views import Diffs, Failure, Output, Plain
 from overt.faces.attached import ALONG, attached
-from overt.faces.tui._told import ended_rows, noted_rows, refusal_words
-from overt.faces.tui.answering import Answering, Streamed
-from overt.faces.tui.details import Details
-from overt.faces.tui.live import Live
+from overt.faces.tui.chat.answering import Answering, Streamed
+from overt.faces.tui.chat.details import Details
+from overt.faces.tui.chat.live import Live
+from overt.faces.tui.chat.notices import ended_rows, noted_rows, refusal_words
+from overt.faces.tui.chat.views import Ended, prompt_rows, tool_rows, view_rows, words_rows
 from overt.faces.tui.terminal.formats import duration
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, row
-from overt.faces.tui.views import Ended, prompt_rows, tool_rows, view_rows, words_rows
 from overt.lib.catalogue import say
 
 MAIN, TYPED = "main", "!"

@@ -24,20 +24,20 @@ from overt.core.events import (
 from overt.core.gauges import Gauges
 from overt.core.messages import Image
 from overt.core.settings import Mode
-from overt.faces.tui.backstage import Backstage
+from overt.faces.tui.chat.command_runner import Doing
+from overt.faces.tui.chat.completion import Suggesting
+from overt.faces.tui.chat.engine_thread import Backstage
+from overt.faces.tui.chat.modal_panel import Fronting, Modal
+from overt.faces.tui.chat.prompt_queue import Prompt, Sending
+from overt.faces.tui.chat.startup import Opening
+from overt.faces.tui.chat.status import status_row
+from overt.faces.tui.chat.transcript import Recorded, Transcript
+from overt.faces.tui.chat.views import words_rows
 from overt.faces.tui.composer.composer import Composer
-from overt.faces.tui.doing import Doing
-from overt.faces.tui.fronting import Fronting, Modal
-from overt.faces.tui.opening import Opening
-from overt.faces.tui.sending import Prompt, Sending
-from overt.faces.tui.status import status_row
-from overt.faces.tui.suggesting import Suggesting
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.loop import Item, Then
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, row
 from overt.faces.tui.terminal.screen import Frame, Terminal
-from overt.faces.tui.transcript import Recorded, Transcript
-from overt.faces.tui.views import words_rows
 from overt.faces.wake import Wake
 from overt.lib.catalogue import say
 from overt.lib.text import visible

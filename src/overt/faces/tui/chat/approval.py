@@ -14,13 +14,13 @@ from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided
 from overt.core.ports import Answer
 from overt.core.views import Diffs, Plain, View
 from overt.faces.offers import EDITS, always_words, change_words, headline_words, network_lines, takes_session
+from overt.faces.tui.chat.live import label
+from overt.faces.tui.chat.views import file_head, view_rows
 from overt.faces.tui.composer import editor
 from overt.faces.tui.composer.editor import Text
-from overt.faces.tui.live import label
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
 from overt.faces.tui.terminal.verbatim import chop, harmless
-from overt.faces.tui.views import file_head, view_rows
 from overt.lib.catalogue import say
 from overt.lib.cells import certain, fitting, width
 from overt.lib.text import exact, visible
@@ -303,7 +303,7 @@ class Approvals:
 def _edged(view: View, hazards: tuple[str, ...], room: int) -> Iterator[Row]:
     match view:
         case Diffs(files=files):
-            from overt.faces.tui import diffs  # late: 8 ms
+            from overt.faces.tui.chat import diffs  # late: 8 ms
 
             for file in files:
                 yield from ((LINE, *each) for each in chop(file_head(file), room))

@@ -7,7 +7,7 @@ from overt.faces.tui.terminal.rows import BLANK, Row
 
 
 class Streamed(Protocol):
-    """Markdown as it arrives: see `faces/tui/markdown.py`."""
+    """Markdown as it arrives: see `markdown/markdown.py`."""
 
     def feed(self, text: str) -> None: ...
     def take(self, columns: int) -> list[Row]: ...

@@ -1,0 +1,1 @@
+"""The chat: what a conversation shows above the composer, and what is done with what the user types and answers."""
