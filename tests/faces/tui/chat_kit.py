@@ -82,7 +82,7 @@ class Desk:
     def send(self, text: str, key: str = "enter") -> None:
         """Typed, and away with it; a menu that would take the key is closed before."""
         self.type(text)
-        if self.chat.suggesting.draw(80, 5):
+        if self.chat.completion.draw(80, 5):
             self.press("esc")
         self.press(key)
 
@@ -115,13 +115,13 @@ class Desk:
 
     def rest(self) -> None:
         """Until nothing runs and nothing waits."""
-        sending = self.chat.sending
-        self.until(lambda: sending._standing and not sending.running and not self.chat.doing.busy)
-        self.until(lambda: not sending._waiting)
+        queue = self.chat.prompt_queue
+        self.until(lambda: queue._open and not queue.running and not self.chat.command_runner.busy)
+        self.until(lambda: not queue._waiting)
 
     def question(self, text: str = "Allow bash?") -> None:
         """Until it is asked, and has been on the screen for as long as it takes to read it."""
-        self.until(lambda: self.chat.fronting._approvals.current)
+        self.until(lambda: self.chat.modal_panel._approvals.current)
         self.wait(1)
         self.until(text)
         self.wait(1)
@@ -129,7 +129,7 @@ class Desk:
     def still(self) -> None:
         """Until everything that was asked of the engine so far is answered."""
         answered = threading.Event()
-        self.chat.backstage.look(lambda _conversation: None, lambda _none: answered.set())
+        self.chat.engine_thread.look(lambda _conversation: None, lambda _none: answered.set())
         self.until(answered.is_set)
 
     # ── what is seen ─────────────────────────────────────────────────────────────────────────────────────
@@ -192,12 +192,12 @@ class Desks:
             for module in TIMED:
                 self._monkeypatch.setattr(f"overt.faces.tui.chat.{module}.monotonic", desk.now)
             try:
-                desk.chat.opening.begin()
+                desk.chat.startup.begin()
                 yield desk
             finally:
                 played.let()
                 desk.terminal.leave()
-                desk.chat.backstage.close(desk.chat.ending)
+                desk.chat.engine_thread.close(desk.chat.ending)
                 desk.wake.close()
 
     def _configure(self, url: str, config: str | None) -> None:
@@ -214,7 +214,7 @@ class Desks:
     def open(self, script: Script | Turn, **given: Any) -> Iterator[Desk]:
         """One that is ready for the first prompt."""
         with self(script, **given) as desk:
-            desk.until(lambda: desk.chat.sending._standing and desk.chat.gauges)
+            desk.until(lambda: desk.chat.prompt_queue._open and desk.chat.gauges)
             yield desk
 
 

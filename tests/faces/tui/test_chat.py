@@ -33,7 +33,7 @@ def test_enter_on_nothing_on_blanks_or_on_a_bare_mark_sends_nothing(desks: Desks
         desk.send("   ")
         desk.send("!")
         desk.still()
-        assert (desk.server.posts, desk.chat.sending.running) == ([], False)
+        assert (desk.server.posts, desk.chat.prompt_queue.running) == ([], False)
 
 
 # ── while a turn runs ────────────────────────────────────────────────────────────────────────────────────────
@@ -79,7 +79,7 @@ def test_what_is_sent_while_a_turn_comes_to_rest_waits_its_turn_behind_what_was_
         desk.send("second", "alt-enter")
         script.let(0)
         _until_over_but_untold(desk)
-        while not desk.chat.sending._resting:
+        while not desk.chat.prompt_queue._resting:
             desk.take_item()
         desk.send("third")
         desk.until("Three.")
@@ -222,20 +222,22 @@ def test_an_impatient_second_esc_after_an_interrupt_does_no_harm(desks: Desks) -
         desk.until("Interrupted")
         desk.rest()
         desk.press("esc")
-        assert (desk.draft, desk.chat.doing.inspector, desk.status) == ("my draft", None, "Esc again clears the text")
+        inspector = desk.chat.command_runner.inspector
+        assert (desk.draft, inspector, desk.status) == ("my draft", None, "Esc again clears the text")
 
 
 def test_esc_twice_clears_a_text_and_on_an_empty_line_opens_rewind(desks: Desks) -> None:
     with desks.open(Turn(text="ok")) as desk:
         desk.type("words")
         desk.press("esc", "esc")
-        assert (desk.draft, desk.chat.doing.inspector) == ("", None)
+        assert (desk.draft, desk.chat.command_runner.inspector) == ("", None)
         desk.press("esc")
         assert desk.status == "Esc again goes back to an earlier turn"
         desk.press("esc")
         desk.until("Rewind")
         desk.press("esc")
-        assert (desk.chat.doing.inspector, "Overt 0." in desk.screen, "again" in desk.screen) == (None, True, False)
+        inspector = desk.chat.command_runner.inspector
+        assert (inspector, "Overt 0." in desk.screen, "again" in desk.screen) == (None, True, False)
 
 
 def test_two_escs_that_are_far_apart_or_have_a_key_between_them_are_two_first_ones(desks: Desks) -> None:
@@ -290,7 +292,7 @@ def test_with_vi_keys_esc_in_a_text_leaves_insert_mode_and_the_turn_runs_on(desk
         desk.type("draft")
         desk.press("esc")
         desk.still()
-        assert (desk.chat.sending.running, desk.draft, desk.status.split(" ")[0]) == (True, "draft", "NORMAL")
+        assert (desk.chat.prompt_queue.running, desk.draft, desk.status.split(" ")[0]) == (True, "draft", "NORMAL")
         desk.press("esc")
         desk.until("Interrupted")
         assert desk.draft == "draft"
@@ -319,10 +321,10 @@ def test_ctrl_c_right_after_the_end_of_a_turn_is_not_lost(desks: Desks) -> None:
         desk.until("word word")
         desk.press("ctrl-c")
         desk.until("Interrupted")
-        desk.chat.sending.running = True  # as long as it is not known what follows the turn
+        desk.chat.prompt_queue.running = True  # as long as it is not known what follows the turn
         desk.press("ctrl-c")
         assert (desk.status, desk.chat.over) == ("Ctrl+C again leaves", False)
-        desk.chat.sending.running = False
+        desk.chat.prompt_queue.running = False
 
 
 def test_ctrl_d_leaves_from_an_empty_line_only(desks: Desks) -> None:
@@ -356,7 +358,7 @@ def test_shift_tab_goes_round_the_modes_however_fast_and_never_to_yolo(desks: De
         desk.until(lambda: desk.server.posts)
         desk.press("shift-tab")
         desk.still()
-        assert ("review" in desk.chat.backstage.current.mode, "steering" in desk.screen) == (True, False)
+        assert ("review" in desk.chat.engine_thread.current.mode, "steering" in desk.screen) == (True, False)
 
 
 def test_a_question_mark_on_an_empty_line_is_help_and_in_a_text_a_letter(desks: Desks) -> None:
@@ -367,7 +369,7 @@ def test_a_question_mark_on_an_empty_line_is_help_and_in_a_text_a_letter(desks: 
         desk.type("?")
         desk.until("Help")
         desk.press(Key("text", "q"))
-        assert (desk.draft, desk.chat.doing.inspector) == ("", None)
+        assert (desk.draft, desk.chat.command_runner.inspector) == ("", None)
 
 
 def test_a_question_mark_in_a_search_of_the_history_is_searched_for(desks: Desks) -> None:
@@ -377,7 +379,7 @@ def test_a_question_mark_in_a_search_of_the_history_is_searched_for(desks: Desks
         desk.rest()
         desk.press("ctrl-r")
         desk.type("so?")
-        assert (desk.chat.doing.inspector, "search: so?" in desk.screen) == (None, True)
+        assert (desk.chat.command_runner.inspector, "search: so?" in desk.screen) == (None, True)
         desk.press("enter")
         assert desk.draft == "why so?"
 
@@ -501,7 +503,7 @@ def test_a_mistake_of_ours_behind_the_scenes_is_reported_to_whoever_asked(desks:
     with desks.open(Turn(text="no")) as desk:
         desk.still()
         reports: list[OvertError] = []
-        desk.chat.backstage.ask(broken, print, reports.append)
+        desk.chat.engine_thread.ask(broken, print, reports.append)
         until(lambda: desk.wake.items)
         done = desk.wake.items.popleft()
         assert isinstance(done, Then)
@@ -512,6 +514,6 @@ def test_a_mistake_of_ours_behind_the_scenes_is_reported_to_whoever_asked(desks:
 def test_a_mistake_of_ours_that_nobody_can_be_told_of_ends_the_chat(desks: Desks) -> None:
     with desks.open(Turn(text="no")) as desk:
         desk.still()
-        desk.chat.backstage.look(lambda _conversation: 1 / 0, print)
+        desk.chat.engine_thread.look(lambda _conversation: 1 / 0, print)
         until(lambda: any(isinstance(item, Broken) for item in desk.wake.items))
         desk.wake.items.clear()

@@ -47,7 +47,7 @@ def test_somebody_who_types_is_not_interrupted_by_a_question_and_answers_none(de
         desk.until(lambda: desk.server.posts)
         desk.type("sa")
         script.let()
-        desk.until(lambda: desk.chat.fronting._approvals.current)
+        desk.until(lambda: desk.chat.modal_panel._approvals.current)
         assert "Allow bash?" not in desk.screen
         desk.type("y ")
         desk.wait(0.45)
@@ -69,7 +69,7 @@ def test_a_question_that_is_not_painted_yet_gets_no_key(desks: Desks) -> None:
     with desks.open(script) as desk:
         desk.send("go")
         script.let()
-        while not desk.chat.fronting._approvals.current:
+        while not desk.chat.modal_panel._approvals.current:
             until(lambda: desk.wake.items)
             desk.take_item()
         desk.press(Key("text", "y"))
@@ -86,7 +86,7 @@ def test_a_key_right_after_an_answer_is_none_to_the_next_question(desks: Desks) 
         desk.until("  │ touch two")
         desk.press("esc")
         desk.still()
-        assert ("Allow bash?" in desk.screen, desk.chat.sending.running) == (True, True)
+        assert ("Allow bash?" in desk.screen, desk.chat.prompt_queue.running) == (True, True)
         desk.wait(0.5)
         desk.press("esc")
         desk.until("All done.")
@@ -126,7 +126,7 @@ def test_a_question_that_comes_while_an_inspector_is_open_waits_until_it_is_seen
         desk.send("go")
         desk.press("ctrl-o")
         script.let()
-        desk.until(lambda: desk.chat.fronting._approvals.current)
+        desk.until(lambda: desk.chat.modal_panel._approvals.current)
         assert desk.chat.due(desk.now()) is None
         desk.type("y")
         desk.press("esc")

@@ -54,8 +54,8 @@ def test_some_commands_run_beside_a_turn_by_any_of_their_names(desks: Desks, lin
     with desks.open(script) as desk:
         desk.send("go")
         desk.send(line)
-        desk.until(lambda: f"› {line}" in desk.screen and not desk.chat.doing.busy)
-        assert (desk.chat.sending.running, "⧗" in desk.screen) == (True, False)
+        desk.until(lambda: f"› {line}" in desk.screen and not desk.chat.command_runner.busy)
+        assert (desk.chat.prompt_queue.running, "⧗" in desk.screen) == (True, False)
 
 
 def test_other_commands_wait_for_the_turn_and_are_seen_waiting(desks: Desks) -> None:
@@ -78,9 +78,9 @@ def test_a_command_of_an_inspector_waits_for_the_turn_too(desks: Desks) -> None:
         desk.send("one")
         desk.until("Answer 1.")
         desk.rest()
-        desk.chat.doing.panel("rewind")
+        desk.chat.command_runner.panel("rewind")
         desk.until("one")
-        desk.chat.sending.play(lambda conversation: conversation.prompt("two"))
+        desk.chat.prompt_queue.play(lambda conversation: conversation.prompt("two"))
         desk.press("enter", Key("text", "1"))
         assert "⧗ /rewind 1 conversation" in desk.screen
         script.let()
@@ -137,14 +137,14 @@ def test_a_new_session_begins_with_nothing_of_the_old_one(desks: Desks) -> None:
         desk.send("old prompt")
         desk.until("Old answer.")
         desk.rest()
-        before, completer = desk.chat.backstage.current, desk.chat.suggesting._completer
+        before, completer = desk.chat.engine_thread.current, desk.chat.completion._completer
         desk.send("/clear")
         desk.send("new prompt")
         desk.until("New answer.")
         desk.rest()
-        now = desk.chat.backstage.current
+        now = desk.chat.engine_thread.current
         assert (desk.asked(), now is before, now.turn) == (["new prompt"], False, 1)
-        desk.until(lambda: desk.chat.suggesting._completer not in (completer, None))
+        desk.until(lambda: desk.chat.completion._completer not in (completer, None))
         assert desk.chat.gauges is not None and desk.chat.gauges.title == "new prompt"
         assert f"New session {now.id}." in desk.screen
         desk.press("ctrl-o")
@@ -180,7 +180,7 @@ def test_resuming_shows_what_was_said_but_not_what_was_gone_back_over(desks: Des
         desk.send("/rewind 2 conversation")
         desk.until("goes on from before turn 2")
         desk.rest()
-        session = desk.chat.backstage.current.id
+        session = desk.chat.engine_thread.current.id
         desk.press("ctrl-u")
         desk.send("/new")
         desk.until("New session")
@@ -210,7 +210,7 @@ def test_names_of_files_from_another_session_are_not_citations_in_a_resumed_one(
         desk.send("prompt 1")
         desk.until("Hello.")
         desk.rest()
-        session = desk.chat.backstage.current.id
+        session = desk.chat.engine_thread.current.id
         desk.send("/new")
         desk.until("New session")
         desk.rest()
@@ -233,11 +233,11 @@ def test_a_fork_goes_on_in_a_copy(desks: Desks) -> None:
         desk.send("prompt 1")
         desk.until("Answer 1.")
         desk.rest()
-        parent = desk.chat.backstage.current.id
+        parent = desk.chat.engine_thread.current.id
         desk.send("/fork")
         desk.until(f"copy of session {parent}")
         desk.rest()
-        assert desk.chat.backstage.current.id != parent
+        assert desk.chat.engine_thread.current.id != parent
         desk.send("prompt 2")
         desk.until("Answer 2.")
         assert desk.asked() == ["prompt 1", "prompt 2"]

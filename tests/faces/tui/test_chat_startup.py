@@ -11,7 +11,7 @@ from tests.journeys.journey_kit import until
 
 from overt.app.conversation import Conversation
 from overt.core.errors import ConfigError, OvertError
-from overt.faces.tui.chat.engine_thread import Backstage
+from overt.faces.tui.chat.engine_thread import EngineThread
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.loop import Item
 from overt.faces.wake import Wake
@@ -44,7 +44,7 @@ def test_what_was_typed_before_the_question_about_the_folder_is_no_answer_to_it(
         desk.until("Do you trust")
         assert "yes, trust it" not in desk.screen
         desk.type("s, do it")
-        assert (desk.draft, desk.chat.opening.panel is None) == ("yes, do it", False)
+        assert (desk.draft, desk.chat.startup.panel is None) == ("yes, do it", False)
         for letter in "ny":  # each just after the question has come up
             desk.wait(0.6)
             assert "yes, trust it" in desk.screen
@@ -54,7 +54,7 @@ def test_what_was_typed_before_the_question_about_the_folder_is_no_answer_to_it(
         desk.wait(0.6)
         desk.wait(0.4)
         desk.type("n")
-        desk.until(lambda: desk.chat.sending._standing)
+        desk.until(lambda: desk.chat.prompt_queue._open)
         assert desk.draft == "yes, do itny"
         desk.press("enter")
         desk.until("Hello there.")
@@ -76,7 +76,7 @@ def test_without_a_model_a_panel_offers_to_set_one_up(desks: Desks) -> None:
         desk.until("No model was found.")
         desk.until("set one up now")
         desk.type("s")
-        assert (desk.chat.over, desk.chat.opening.outside) == (True, "setup")
+        assert (desk.chat.over, desk.chat.startup.outside) == (True, "setup")
 
 
 def test_a_session_that_does_not_exist_ends_the_chat_with_its_reason(desks: Desks) -> None:
@@ -106,15 +106,15 @@ def test_a_plain_face_in_the_settings_hands_over(desks: Desks) -> None:
     (desks.folder / "overt.toml").write_text('[ui]\nface = "plain"\n')
     with desks(HELLO) as desk:
         desk.until(lambda: desk.chat.over)
-        assert desk.chat.opening.outside == "plain"
+        assert desk.chat.startup.outside == "plain"
 
 
 def test_what_comes_to_an_end_after_the_chat_is_nobodys(capfd: pytest.CaptureFixture[str]) -> None:
     wake = Wake[Item]()
     before, gone = set(threading.enumerate()), threading.Event()
-    backstage = Backstage(wake)
-    backstage.aside(lambda: gone.wait(20), print, print)
-    backstage.close("interrupted")
+    engine_thread = EngineThread(wake)
+    engine_thread.aside(lambda: gone.wait(20), print, print)
+    engine_thread.close("interrupted")
     wake.close()
     gone.set()
     until(lambda: not {each for each in threading.enumerate() if each.name == "aside"} - before)
@@ -131,12 +131,12 @@ def test_leaving_in_the_middle_of_a_command_leaves_no_complaint_behind(
             begun.set()
             await asyncio.sleep(3600)
 
-        desk.chat.backstage.ask(forever, print, print)
+        desk.chat.engine_thread.ask(forever, print, print)
         assert begun.wait(20)
-        desk.chat.backstage.ask(forever, print, print)
-        engine, conversation = desk.chat.backstage.engine, desk.chat.backstage.current
+        desk.chat.engine_thread.ask(forever, print, print)
+        engine, conversation = desk.chat.engine_thread.engine, desk.chat.engine_thread.current
         assert engine is not None
-        desk.chat.backstage.aside(lambda: engine.call(forever(conversation)), print, print)
+        desk.chat.engine_thread.aside(lambda: engine.call(forever(conversation)), print, print)
         desk.press("ctrl-d")
     gc.collect()
     assert caplog.messages == []

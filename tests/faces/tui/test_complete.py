@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from overt.app.choices import Choice, Completion
-from overt.faces.tui.composer.complete import Ask, Completing, Pressed, Taken, taken
+from overt.faces.tui.composer.complete import Ask, CompletionMenu, Pressed, Taken, taken
 from overt.faces.tui.terminal.rows import plain
 
 MODE = Choice("/mode", "/mode", again=True)
@@ -23,9 +23,9 @@ def files(start: int, end: int, *choices: Choice) -> Completion:
     return Completion("file", start, end, choices=choices)
 
 
-def opened(text: str, found: Completion) -> Completing:
+def opened(text: str, found: Completion) -> CompletionMenu:
     """With a menu that answers this text, the cursor at the end."""
-    completing = Completing()
+    completing = CompletionMenu()
     ask = completing.changed(text, len(text))
     assert ask is not None
     assert completing.answered(ask.serial, found) == Pressed("handled")
@@ -75,7 +75,7 @@ def test_an_argument_is_sent_by_enter_and_only_inserted_by_tab() -> None:
 
 
 def test_only_what_can_be_completed_is_asked_and_each_question_has_its_number() -> None:
-    completing = Completing()
+    completing = CompletionMenu()
     assert completing.changed("hello", 5) is None
     assert completing.changed("/m", 2) == Ask(1, "/m", 2)
     assert completing.changed("/mo", 3) == Ask(2, "/mo", 3)
@@ -83,7 +83,7 @@ def test_only_what_can_be_completed_is_asked_and_each_question_has_its_number() 
 
 
 def test_an_answer_that_comes_too_late_is_dropped() -> None:
-    completing = Completing()
+    completing = CompletionMenu()
     first = completing.changed("/m", 2)
     second = completing.changed("/mo", 3)
     assert first and second
@@ -121,7 +121,7 @@ def test_an_answer_without_choices_closes_the_menu() -> None:
 
 
 def test_a_second_answer_to_the_same_question_keeps_what_was_selected() -> None:
-    completing = Completing()
+    completing = CompletionMenu()
     ask = completing.changed("/model ", 7)
     one, two, three = (Choice(name, name) for name in ("one", "two", "three"))
     assert ask
@@ -167,7 +167,7 @@ def test_a_text_that_is_gone_takes_its_menu_along() -> None:
 
 
 def test_tab_before_the_answer_waits_for_it_and_takes_the_first() -> None:
-    completing = Completing()
+    completing = CompletionMenu()
     completing.changed("/mod", 4)
     waiting = completing.press("tab", "/mod", 4)
     assert waiting.kind == "handled" and waiting.ask
@@ -176,7 +176,7 @@ def test_tab_before_the_answer_waits_for_it_and_takes_the_first() -> None:
 
 
 def test_a_key_after_a_hasty_tab_calls_it_off() -> None:
-    completing = Completing()
+    completing = CompletionMenu()
     waiting = completing.press("tab", "/mod", 4)
     later = completing.changed("/mode", 5)
     assert waiting.ask and later
@@ -204,7 +204,7 @@ def test_nothing_is_chosen_for_an_optional_argument() -> None:
 
 
 def test_tab_in_a_shell_line_inserts_the_only_name_and_lists_several() -> None:
-    completing = Completing()
+    completing = CompletionMenu()
     assert completing.changed("!cat sr", 7) is None
     only = completing.press("tab", "!cat sr", 7)
     assert only.ask == Ask(1, "!cat sr", 7, tab=True)
@@ -217,7 +217,7 @@ def test_tab_in_a_shell_line_inserts_the_only_name_and_lists_several() -> None:
 
 
 def test_keys_without_a_menu_are_for_the_composer() -> None:
-    completing = Completing()
+    completing = CompletionMenu()
     for key in ("enter", "esc", "up", "down", "tab", "text"):
         assert completing.press(key, "hello", 5) == Pressed("ignored")
 

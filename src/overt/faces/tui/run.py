@@ -35,17 +35,17 @@ def run(options: Options, first: str) -> int:
             try:
                 _play(chat, loop)
             finally:
-                chat.backstage.close(chat.ending)
+                chat.engine_thread.close(chat.ending)
         wake.close()
         first_paint.deaf()
         from overt.faces.asking import fetch_embedded, run_setup  # late: 9 ms
 
-        match chat.opening.outside:
+        match chat.startup.outside:
             case "plain":
                 return USE_PLAIN_CHAT
             case "setup" if run_setup(options.directory).done:
                 continue
-            case "fetch" if chat.opening.setting and fetch_embedded(chat.opening.setting):
+            case "fetch" if chat.startup.setting and fetch_embedded(chat.startup.setting):
                 continue
             case "":
                 _farewell(chat)
@@ -77,11 +77,11 @@ def _broken(wake: Wake[Item], failed: threading.ExceptHookArgs) -> None:
 
 def _begin(chat: Chat) -> None:
     first_paint.taken()
-    chat.opening.begin()
+    chat.startup.begin()
 
 
 def _farewell(chat: Chat) -> None:
-    conversation = chat.backstage.conversation
+    conversation = chat.engine_thread.conversation
     if conversation is None or not conversation.turn:
         return
     from overt.app.queries import kept  # late: 43 ms

@@ -24,12 +24,12 @@ from overt.core.events import (
 from overt.core.gauges import Gauges
 from overt.core.messages import Image
 from overt.core.settings import Mode
-from overt.faces.tui.chat.command_runner import Doing
-from overt.faces.tui.chat.completion import Suggesting
-from overt.faces.tui.chat.engine_thread import Backstage
-from overt.faces.tui.chat.modal_panel import Fronting, Modal
-from overt.faces.tui.chat.prompt_queue import Prompt, Sending
-from overt.faces.tui.chat.startup import Opening
+from overt.faces.tui.chat.command_runner import CommandRunner
+from overt.faces.tui.chat.completion import CompletionRequests
+from overt.faces.tui.chat.engine_thread import EngineThread
+from overt.faces.tui.chat.modal_panel import Modal, ModalPanel
+from overt.faces.tui.chat.prompt_queue import Prompt, PromptQueue
+from overt.faces.tui.chat.startup import Startup
 from overt.faces.tui.chat.status import status_row
 from overt.faces.tui.chat.transcript import Recorded, Transcript
 from overt.faces.tui.chat.views import words_rows
@@ -69,14 +69,14 @@ class Chat:
         self.ending: EndReason = "interrupted"
         self.terminal = terminal
         self.options = options
-        self.backstage = Backstage(wake)
+        self.engine_thread = EngineThread(wake)
         self.composer = Composer(placeholder="")
         self.transcript = self._transcript()
-        self.suggesting = Suggesting(self)
-        self.doing = Doing(self)
-        self.opening = Opening(self)
-        self.sending = Sending(self, first)
-        self.fronting = Fronting(self)
+        self.completion = CompletionRequests(self)
+        self.command_runner = CommandRunner(self)
+        self.startup = Startup(self)
+        self.prompt_queue = PromptQueue(self, first)
+        self.modal_panel = ModalPanel(self)
         self.gauges: Gauges | None = None
         self._citing: Citations | None = None
         self._blind = ""
@@ -94,7 +94,7 @@ class Chat:
             case OvertError():
                 self.tell_error(item)
             case None:
-                self.sending.rested()
+                self.prompt_queue.turn_over()
             case TurnEnded(agent="main"):
                 self._read_gauges(lambda gauges: self._ended(item, gauges), lambda error: self._ended(item, error))
             case _:
@@ -113,9 +113,9 @@ class Chat:
         if rows := self.transcript.feed(event, monotonic()):
             self.terminal.commit(rows)
         self._look_at_images(event)
-        if self.fronting.feed(event):
+        if self.modal_panel.feed(event):
             self._call_for_attention(say("tui.chat.asks"))
-        self.sending.feed(event)
+        self.prompt_queue.feed(event)
         if isinstance(event, GAUGED):
             self.gauge()
 
@@ -134,7 +134,7 @@ class Chat:
         self._read_gauges(self._gauged, self.tell_error)
 
     def _read_gauges(self, then: Callable[[Gauges], None], failed: Callable[[OvertError], None]) -> None:
-        self.backstage.look(_read_gauges, then, failed)
+        self.engine_thread.look(_read_gauges, then, failed)
 
     def _gauged(self, gauges: Gauges) -> None:
         self.gauges = gauges
@@ -147,7 +147,7 @@ class Chat:
         if self._citing is None:
             from overt.app.citations import Citations  # late: 1.1 ms
 
-            self._citing = Citations(self.backstage.current.workspace)
+            self._citing = Citations(self.engine_thread.current.workspace)
         from overt.faces.tui.markdown.markdown import Markdown  # late: 26 ms
 
         return Markdown(cites=self._citing, links=self.terminal.links)
@@ -165,7 +165,7 @@ class Chat:
         for entry in entries:
             if isinstance(entry.data, PrefixSet):
                 self._look_at_images(entry.data)
-        self.terminal.commit(self.transcript.replayed(entries, self.backstage.current.id))
+        self.terminal.commit(self.transcript.replayed(entries, self.engine_thread.current.id))
 
     def turned(self) -> None:
         """A turn begins: from here on a person may look elsewhere."""
@@ -173,7 +173,7 @@ class Chat:
 
     def _call_for_attention(self, text: str) -> None:
         """A turn that took long, or asks, tells a person who looks elsewhere."""
-        wishes = self.opening.wishes
+        wishes = self.startup.wishes
         if wishes is None or wishes.notify == "off" or monotonic() - self._here < wishes.notify_after:
             return
         if wishes.notify == "osc9":
@@ -185,7 +185,7 @@ class Chat:
 
     def key(self, key: Key) -> None:
         if key.name == "reply":
-            self.opening.reply(key.text)
+            self.startup.reply(key.text)
             return
         if key.name in ("focus-in", "focus-out"):
             return
@@ -194,20 +194,20 @@ class Chat:
         if key.name == "ctrl-z":
             self.terminal.suspend()
             self.resized()
-        elif self.doing.inspector is not None:
+        elif self.command_runner.inspector is not None:
             self._inspect(key)
-        elif not self._anywhere(key) and not self.fronting.press(key, now):
-            if self.composer.searching or not self.suggesting.press(key):
+        elif not self._anywhere(key) and not self.modal_panel.press(key, now):
+            if self.composer.searching or not self.completion.press(key):
                 self._compose(key)
-            self.fronting.typed = now if not self.composer.empty else 0.0
+            self.modal_panel.typed = now if not self.composer.empty else 0.0
 
     def _inspect(self, key: Key) -> None:
         """Letters that came at once were pressed one by one: those behind the one that closes it are the composer's."""
         for at, one in enumerate(key.text if key.name == "text" else " "):
-            if self.doing.inspector is None:
+            if self.command_runner.inspector is None:
                 self.key(Key("text", key.text[at:]))
                 return
-            self.doing.inspector.press(Key("text", one) if key.name == "text" else key)
+            self.command_runner.inspector.press(Key("text", one) if key.name == "text" else key)
 
     def _anywhere(self, key: Key) -> bool:
         """Keys that mean the same in the middle of a text and of a question."""
@@ -217,7 +217,7 @@ class Chat:
             case "ctrl-l":
                 self.terminal.clear()
             case "ctrl-o" | "ctrl-t":
-                self.doing.panel(PANELS[key.name])
+                self.command_runner.panel(PANELS[key.name])
             case _:
                 return False
         return True
@@ -233,31 +233,31 @@ class Chat:
             case "submit":
                 self.send()
             case "external":
-                self.doing.edit_outside()
+                self.command_runner.edit_outside()
             case "image":
-                self.doing.paste_image()
+                self.command_runner.paste_image()
             case "ignored":
                 self._ignored(key)
             case _:
                 if searching or key.name in WALKING:
-                    self.suggesting.close()
+                    self.completion.close()
                 elif self.composer.now != before:
-                    self.suggesting.changed()
+                    self.completion.changed()
 
     def _idle(self, key: Key) -> bool:
         """What a key means that would mean something else to the text, or nothing."""
-        empty, running = self.composer.empty, self.sending.running
+        empty, running = self.composer.empty, self.prompt_queue.running
         match key:
             case Key(name="ctrl-c"):
                 self._ctrl_c()
             case Key(name="alt-enter") if running:
                 self.send(queue=True)
-            case Key(name="esc") if self.sending.can_be_interrupted and empty:
-                self.sending.interrupt()
+            case Key(name="esc") if self.prompt_queue.can_be_interrupted and empty:
+                self.prompt_queue.interrupt()
             case Key(name="text", text="?") if empty:
-                self.doing.panel("help")
+                self.command_runner.panel("help")
             case Key(name="up") if empty:
-                return self.sending.take_last()
+                return self.prompt_queue.take_last()
             case _:
                 return False
         return True
@@ -271,18 +271,18 @@ class Chat:
             self.hint(say("tui.chat.no_completion"))
 
     def _escape(self) -> None:
-        if self.sending.can_be_interrupted:
-            self.sending.interrupt()
+        if self.prompt_queue.can_be_interrupted:
+            self.prompt_queue.interrupt()
         elif not self._again("esc"):
             self.hint(say("tui.chat.esc_empty") if self.composer.empty else say("tui.chat.esc_text"))
         elif self.composer.empty:
-            self.doing.panel("rewind")
+            self.command_runner.panel("rewind")
         else:
             self._clear()
 
     def _ctrl_c(self) -> None:
-        if self.sending.can_be_interrupted:
-            self.sending.interrupt()
+        if self.prompt_queue.can_be_interrupted:
+            self.prompt_queue.interrupt()
         elif not self.composer.empty:
             self._clear()
         elif self._again("ctrl-c"):
@@ -301,11 +301,11 @@ class Chat:
 
     def _clear(self) -> None:
         self.composer.clear()
-        self.suggesting.close()
+        self.completion.close()
 
     def _cycle_mode(self) -> None:
-        if self.backstage.conversation is not None:
-            self.backstage.soon(lambda conversation: conversation.set_mode(CYCLE[conversation.mode]))
+        if self.engine_thread.conversation is not None:
+            self.engine_thread.soon(lambda conversation: conversation.set_mode(CYCLE[conversation.mode]))
             self.gauge()
 
     def send(self, *, queue: bool = False) -> None:
@@ -314,10 +314,10 @@ class Chat:
             return
         attached = self.composer.attachments
         text = self.composer.take()
-        self.suggesting.close()
-        self.suggesting.sent(text)
-        self.opening.remember(text)
-        self.sending.send(Prompt(text, attached), queue=queue)
+        self.completion.close()
+        self.completion.sent(text)
+        self.startup.remember(text)
+        self.prompt_queue.send(Prompt(text, attached), queue=queue)
 
     # ── the screen ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -334,17 +334,17 @@ class Chat:
         self.tell((say("prefix.error", text=error.message),), "error")
 
     def paint(self) -> None:
-        if self.doing.inspector is not None:
+        if self.command_runner.inspector is not None:
             return
         now = monotonic()
-        modal = self.fronting.modal(now)
-        self.terminal.show(self.fronting.frame(modal, lambda: self._frame(modal, now)))
-        self.fronting.painted(modal, now)
+        modal = self.modal_panel.modal(now)
+        self.terminal.show(self.modal_panel.frame(modal, lambda: self._frame(modal, now)))
+        self.modal_panel.painted(modal, now)
 
     def resized(self) -> None:
         """Another size, or back from a sleep: an inspector paints itself."""
         self.terminal.resized()
-        self.doing.show()
+        self.command_runner.show()
 
     def _frame(self, modal: Modal | None, now: float) -> Frame:
         columns, room = self.terminal.columns, max(self.terminal.lines - 1, 1)
@@ -352,9 +352,9 @@ class Chat:
         most = max(min(room // 2, 10), 1)
         inputs, cursor = modal.draw(columns, most) if modal else self.composer.draw(columns, most)
         suggests = not modal and not self.composer.searching
-        menu = self.suggesting.draw(columns, min(8, room - len(inputs) - 1)) if suggests else []
+        menu = self.completion.draw(columns, min(8, room - len(inputs) - 1)) if suggests else []
         below = menu or status
-        queued = self.sending.rows(columns)
+        queued = self.prompt_queue.rows(columns)
         left = room - len(inputs) - len(below) - len(queued) - 1
         tail = self.transcript.tail(columns, min(left, max(room // 2, 4)), now) if left > 0 else []
         above = [*tail, BLANK, *queued] if left > 0 else []
@@ -367,7 +367,7 @@ class Chat:
             return cut(row("  ", Span(hint, "warn")), columns)
         if self.gauges is None:
             return BLANK
-        template = self.opening.wishes.status if self.opening.wishes else ""
+        template = self.startup.wishes.status if self.startup.wishes else ""
         badge = " ".join(filter(None, (self.composer.badge, say("tui.chat.stashed") if self.composer.stashed else "")))
         made = status_row(self.gauges, columns - 2, badge=badge, template=template)
         return row("  ", *made)
@@ -375,10 +375,10 @@ class Chat:
     # ── time ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def due(self, now: float) -> float | None:
-        ends = [self.doing.due()]
+        ends = [self.command_runner.due()]
         if self._hint:
             ends.append(self._hint_until)
-        if self.doing.inspector is None and (self.transcript.animated or self.fronting.hidden(now)):
+        if self.command_runner.inspector is None and (self.transcript.animated or self.modal_panel.hidden(now)):
             ends.append(self._ticked + TICK)
         return min((end for end in ends if end is not None), default=None)
 
@@ -386,7 +386,7 @@ class Chat:
         self._ticked = now
         if self._hint and now >= self._hint_until:
             self._hint = ""
-        self.doing.tick(now)
+        self.command_runner.tick(now)
 
 
 def _read_gauges(conversation: "Conversation") -> Gauges:

@@ -1,7 +1,7 @@
-"""Work behind the terminal: a conversation is opened in a thread, and results come back later.
+"""Access to the engine from the terminal thread: a conversation is opened in a thread, and results come back later.
 
-Nothing here is waited for. Every piece of work is started with what is to be done with its result; that runs in the
-thread of the terminal, when the loop finds it among the posted items.
+Nothing here blocks. Each piece of work is started with a callback for its result; the callback runs in the terminal
+thread, when the loop takes it from the posted items.
 """
 
 import threading
@@ -34,8 +34,11 @@ class Aside(threading.Thread):
         self.failed = failed
 
 
-class Backstage:
-    """`engine` and `conversation` are None until `open` has succeeded; before, only `aside` and `later` can be used."""
+class EngineThread:
+    """Starts work in the engine's thread and in threads of its own.
+
+    `engine` and `conversation` are None until `open` has succeeded; before, only `aside` and `later` can be used.
+    """
 
     def __init__(self, wake: Wake[Item]) -> None:
         self._wake = wake
@@ -44,7 +47,7 @@ class Backstage:
         self.conversation: Conversation | None = None
 
     def aside(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
-        """Run something that blocks in a thread of its own."""
+        """Run blocking work in a thread of its own."""
 
         def run() -> None:
             try:
@@ -60,7 +63,7 @@ class Backstage:
         self.aside(lambda: self.opened(options), then, failed)
 
     def opened(self, options: Options, setting: "Setting | None" = None) -> "Conversation":
-        """Open a conversation, in a thread that may wait; the one before is closed only when the new one stands."""
+        """Open a conversation. Call this in a thread that may block. The old one is closed when the new one is open."""
         from overt.faces.engine import Engine  # late: 34 ms
 
         engine = self.engine or Engine(self._wake)
@@ -81,7 +84,7 @@ class Backstage:
     def ask(
         self, work: "Callable[[Conversation], Coroutine[object, None, T]]", then: Callable[[T], None], failed: Failed
     ) -> None:
-        """Ask something of the conversation, in the engine's own thread."""
+        """Await something of the conversation in the engine's thread."""
         conversation = self.current
 
         async def run() -> None:
@@ -97,7 +100,7 @@ class Backstage:
     def look(
         self, work: "Callable[[Conversation], T]", then: Callable[[T], None], failed: Failed | None = None
     ) -> None:
-        """Read something of the conversation that takes no time."""
+        """Read something of the conversation that takes no time, in the engine's thread."""
         conversation = self.current
 
         async def run() -> None:
@@ -106,7 +109,7 @@ class Backstage:
         self.start(run(), failed)
 
     def soon(self, do: "Callable[[Conversation], object]") -> None:
-        """Do something with the conversation in the engine's own thread, whatever comes of it."""
+        """Do something with the conversation in the engine's thread and ignore the result."""
         self._running.soon(do, self.current)
 
     def play(self, turn: "Callable[[Conversation], Awaitable[TurnEnded]]") -> None:
@@ -114,7 +117,7 @@ class Backstage:
         self.start(self._running.play(partial(turn, self.current)))
 
     def later(self, do: Callable[[T], None], value: T) -> None:
-        """From any thread: do this in the thread of the terminal."""
+        """Call this in the terminal thread. May be used from any thread."""
         self._post(Then(partial(do, value)))
 
     def start(self, work: Coroutine[object, None, None], failed: Failed | None = None) -> None:
@@ -133,7 +136,7 @@ class Backstage:
 
     @property
     def current(self) -> "Conversation":
-        """The conversation, for those who know that one is open."""
+        """The open conversation. Fails if there is none."""
         assert self.conversation is not None, "no conversation is open yet"
         return self.conversation
 
@@ -143,7 +146,7 @@ class Backstage:
         return self.engine
 
     def _post(self, item: Then | Broken) -> None:
-        """Whoever is not waited for at the end may still come to one: then nobody listens any more."""
+        """Post an item, unless the chat has ended: threads that were not awaited may finish after it."""
         if not self._closed:
             self._wake.post(item)
 

@@ -1,7 +1,7 @@
-"""What stands in the place of the composer: a question of the beginning, or one for permission, when it is seen.
+"""The panel that replaces the composer while the user must answer: a start-up or a permission question.
 
-Keys belong to the draft until the question has been painted and a person in the middle of a sentence had time to look
-up: what they were typing must never be an answer.
+Keys go to the draft until the question has been painted and the user had time to look up from typing: what they were
+typing must never become an answer.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,16 @@ NEVER = float("inf")
 
 
 class Modal(Protocol):
-    """Something that has the keys and the place of the composer until it is answered."""
+    """A question that takes the keys and the place of the composer until it is answered."""
 
     def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int] | None]: ...
 
 
-class Fronting:
-    """`typed` is when a key went into the draft; 0 while there is none."""
+class ModalPanel:
+    """Decides when a question is shown and when keys answer it.
+
+    `typed` is the time of the last key that went into the draft, or 0 if there is no draft.
+    """
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
@@ -35,20 +38,20 @@ class Fronting:
         self.typed = 0.0
 
     def feed(self, event: Event) -> bool:
-        """Whether somebody is asked something."""
+        """Return whether the event asks for permission."""
         self._approvals.feed(event)
         self._print()
         return isinstance(event, PermissionAsked)
 
     def _print(self) -> None:
-        """What would happen is printed once, when the question comes to the front."""
+        """Print what a call would do, once, when its question is the next one."""
         chat = self._chat
         if opening := self._approvals.opening(chat.terminal.columns):
             chat.terminal.commit(chat.transcript.told(opening))
 
     def modal(self, now: float) -> Modal | None:
-        """Nobody is interrupted in the middle of typing: a question waits until they look up."""
-        waiting: Modal | None = self._chat.opening.panel
+        """Return the question to show now. It waits while the user is typing."""
+        waiting: Modal | None = self._chat.startup.panel
         if waiting is None and self._approvals.current is not None:
             waiting = self._approvals
         return waiting if now - self.typed >= CALM else None
@@ -73,12 +76,12 @@ class Fronting:
             self._approvals.painted(now)
 
     def press(self, key: Key, now: float) -> bool:
-        """Whether a key was meant for a question."""
+        """Return whether a key was meant for a question."""
         chat = self._chat
         if now - self._since < (0 if chat.composer.empty else PAUSE):
             return False
-        if chat.opening.panel is not None:
-            chat.opening.press(key)
+        if chat.startup.panel is not None:
+            chat.startup.press(key)
             return True
         if not self._approvals.armed(now, self.typed):
             return key.name == "esc" and self._approvals.current is not None  # it was meant for the one before
@@ -89,13 +92,13 @@ class Fronting:
         chat = self._chat
         decided = self._approvals.press(key, now)
         if decided == "interrupt":
-            chat.sending.interrupt()
+            chat.prompt_queue.interrupt()
         elif decided is not None:
-            chat.backstage.soon(lambda conversation: conversation.answer(decided.id, decided.answer))
+            chat.engine_thread.soon(lambda conversation: conversation.answer(decided.id, decided.answer))
             self._print()
 
     def hidden(self, now: float) -> bool:
-        """Whether a question waits to be shown, or for its keys to count: time alone changes that."""
-        if self._approvals.current is None and self._chat.opening.panel is None:
+        """Return whether a question waits to be shown or to accept keys. Only time changes that."""
+        if self._approvals.current is None and self._chat.startup.panel is None:
             return False
-        return self._since == NEVER or (self._chat.opening.panel is None and not self._approvals.armed(now, self.typed))
+        return self._since == NEVER or (self._chat.startup.panel is None and not self._approvals.armed(now, self.typed))

@@ -1,7 +1,7 @@
-"""What a person sent: to the turn that runs, behind it, or as a turn of its own, each thing in its order.
+"""What the user sends goes to the running turn, into the queue behind it, or starts a turn, always in order.
 
-Nothing that was typed is lost: what a turn can no longer hear becomes the next prompt, and what waited behind a turn
-that came to nothing stands in the composer again.
+Nothing that was typed is lost: what comes too late for a turn becomes the next prompt, and what was queued behind a
+turn that failed or was interrupted returns to the composer.
 """
 
 import re
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from overt.faces.tui.chat.chat import Chat
 
 GOES_ON = ("done", "denied")
-"""Ends of a turn after which what waits behind it still makes sense."""
+"""Ends of a turn after which queued prompts still make sense."""
 SHOWN = 3
-"""Of those that wait, so many are shown."""
+"""The number of queued prompts on the screen."""
 IMAGE = r"\[image #\d+: (.*?)\]"
-"""As the composer puts an image into words."""
+"""How the composer writes an image in the text."""
 
 
 class Prompt(NamedTuple):
@@ -33,14 +33,14 @@ class Prompt(NamedTuple):
     attached: "tuple[Attachment, ...]" = ()
 
 
-class Sending:
-    """`running` from the first moment of a turn until it is known what follows it."""
+class PromptQueue:
+    """The queue of prompts. `running` is true from the start of a turn until it is known what follows it."""
 
     def __init__(self, chat: "Chat", first: str) -> None:
         self._chat = chat
         self.running = False
         self._turn_ended = False
-        self._standing = False
+        self._open = False
         self._resting = False
         self._waiting: deque[Prompt] = deque([Prompt(first)] if first.strip() else [])
         self._steering: deque[str] = deque()
@@ -48,36 +48,36 @@ class Sending:
     # ── what comes ───────────────────────────────────────────────────────────────────────────────────────
 
     def send(self, prompt: Prompt, *, queue: bool = False) -> None:
-        """Whatever a person sent: a prompt, a command of ours, a command of theirs."""
+        """Send a prompt, a slash command or a shell command."""
         chat, text = self._chat, prompt.text
-        slash = chat.doing.is_command(text)
-        if self.running and not queue and slash and chat.doing.anytime(text):
-            chat.doing.slash(text)
+        slash = chat.command_runner.is_command(text)
+        if self.running and not queue and slash and chat.command_runner.anytime(text):
+            chat.command_runner.slash(text)
         elif self.running and not self._resting and not (queue or slash or text.startswith("!") or prompt.attached):
             self._steering.append(text)
-            chat.backstage.soon(lambda conversation: conversation.inbox.steer(text))
+            chat.engine_thread.soon(lambda conversation: conversation.inbox.steer(text))
             chat.hint(say("tui.chat.steering"))
         else:
             self._waiting.append(prompt)
             if self.running:
                 chat.hint(say("tui.chat.queued"))
-            self.go_on()
+            self.send_next()
 
-    def stand(self, *, still: bool = True) -> None:
-        """Whether there is a conversation to send to; between two there is none."""
-        self._standing = still
-        self.go_on()
+    def set_open(self, *, is_open: bool = True) -> None:
+        """Tell the queue whether a conversation is open to send to."""
+        self._open = is_open
+        self.send_next()
 
-    def go_on(self) -> None:
-        """What was sent meanwhile has its turn now."""
+    def send_next(self) -> None:
+        """Send what is queued, as far as nothing runs."""
         chat = self._chat
-        while self._waiting and self._standing and not self.running and not chat.doing.busy and not chat.over:
+        while self._waiting and self._open and not self.running and not chat.command_runner.busy and not chat.over:
             self._submit(self._waiting.popleft())
 
     def _submit(self, prompt: Prompt) -> None:
         chat, text, images = self._chat, prompt.text, tuple(each.image for each in prompt.attached)
-        if chat.doing.is_command(text):
-            chat.doing.slash(text)
+        if chat.command_runner.is_command(text):
+            chat.command_runner.slash(text)
         elif text.startswith("!") and text[1:].strip():
             self.play(lambda conversation: conversation.command(text[1:].strip()))
         else:
@@ -93,14 +93,14 @@ class Sending:
     def play(self, turn: "Callable[[Conversation], Awaitable[TurnEnded]]") -> None:
         self.running, self._turn_ended = True, False
         self._chat.turned()
-        self._chat.backstage.play(turn)
-        self._chat.opening.load_ahead()
+        self._chat.engine_thread.play(turn)
+        self._chat.startup.load_ahead()
 
     def interrupt(self) -> None:
-        self._chat.backstage.soon(lambda conversation: conversation.interrupt())
+        self._chat.engine_thread.soon(lambda conversation: conversation.interrupt())
 
     def feed(self, event: Event) -> None:
-        """What the model was told waits no more; what waits behind a turn that came to nothing goes back."""
+        """Drop steering that the model has received, and return the queue to the composer if the turn failed."""
         self._turn_ended |= isinstance(event, TurnEnded) and event.agent == "main"
         match event:
             case UserSpoke(agent="main", steered=True, message=message) if message.origin == STEERED:
@@ -111,35 +111,35 @@ class Sending:
             case _:
                 pass
 
-    def rested(self) -> None:
-        """The turn is over: what was said to it too late leaves the inbox and opens the next one."""
+    def turn_over(self) -> None:
+        """Empty the inbox of the finished turn: what came too late for it starts the next one."""
         self._resting = True
-        self._chat.backstage.look(lambda conversation: conversation.inbox.steering(), self._settled)
+        self._chat.engine_thread.look(lambda conversation: conversation.inbox.steering(), self._settled)
 
     def _settled(self, _too_late: list[str]) -> None:
         self.running = self._resting = False
         self._waiting.extendleft(map(Prompt, reversed(self._steering)))
         self._steering.clear()
-        self.go_on()
+        self.send_next()
 
     # ── back into the composer ───────────────────────────────────────────────────────────────────────────
 
     def _take_back(self) -> None:
-        """What waited behind a turn was meant for what the turn would have come to."""
+        """Return everything to the composer: it was meant for the result of a turn that did not come."""
         kept = [*map(Prompt, self._steering), *self._waiting]
         self._steering.clear()
         self._waiting.clear()
         self.draft(kept)
 
     def take_last(self) -> bool:
-        """The one that was queued last, to be changed or thrown away; False when none waits."""
+        """Return the last queued prompt to the composer. Return False if none is queued."""
         if not self._waiting:
             return False
         self.draft([self._waiting.pop()])
         return True
 
     def draft(self, prompts: list[Prompt]) -> None:
-        """Before whatever stands in the composer, with their images."""
+        """Insert prompts with their images before the text in the composer."""
         if not prompts:
             return
         composer = self._chat.composer
@@ -152,21 +152,21 @@ class Sending:
         if before:
             composer.insert("\n")
         composer.put(composer.now.text, len(composer.now.text))
-        self._chat.suggesting.close()
+        self._chat.completion.close()
 
     def _put(self, prompt: Prompt) -> None:
         composer, rest = self._chat.composer, prompt.text
         for attachment in prompt.attached:
-            found = re.search(IMAGE, rest)
-            composer.insert(rest[: found.start()] if found else "")
+            image = re.search(IMAGE, rest)
+            composer.insert(rest[: image.start()] if image else "")
             composer.attach(attachment)
-            rest = rest[found.end() :] if found else rest
+            rest = rest[image.end() :] if image else rest
         composer.insert(rest)
 
     # ── seen ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def rows(self, columns: int) -> list[Row]:
-        """What waits: for the next step of the turn, then for turns of its own."""
+        """Draw what waits: first for the next step of the turn, then for turns of its own."""
         lines = [f"→ {text}" for text in self._steering] + [f"⧗ {prompt.text}" for prompt in self._waiting]
         rows = [cut(row(Span(_first_line(line), "dim")), columns) for line in lines[:SHOWN]]
         more = len(lines) - SHOWN

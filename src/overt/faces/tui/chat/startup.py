@@ -34,7 +34,7 @@ HEADSTART = 0.05
 """Seconds that a request has to itself before anything is loaded for its answer."""
 
 
-class Opening:
+class Startup:
     """`panel` is a question that must be answered first.
 
     `setting` and `wishes` are None until the configuration has been read.
@@ -56,19 +56,19 @@ class Opening:
         self._depth: Depth = 0
 
     def begin(self) -> None:
-        self._chat.backstage.aside(self._look_around, _nothing, self._failed)
+        self._chat.engine_thread.aside(self._look_around, _nothing, self._failed)
 
     def _look_around(self) -> None:
         chat = self._chat
         from overt.app import starting  # late: 27 ms
         from overt.app.trusting import trust_question  # late: 16 ms
 
-        chat.backstage.later(self._seen, starting.looks())
+        chat.engine_thread.later(self._seen, starting.looks())
         question = trust_question(chat.options)
         if question is None:
             self._set_out()
         else:
-            chat.backstage.later(self._ask, question)
+            chat.engine_thread.later(self._ask, question)
 
     def _set_out(self) -> None:
         chat = self._chat
@@ -77,9 +77,9 @@ class Opening:
 
         self.setting = setting = read_setting(chat.options)
         start = starting.start(setting)
-        chat.backstage.later(self._dress, start)
+        chat.engine_thread.later(self._dress, start)
         if not start.wishes.plain:
-            chat.backstage.later(self._opened, chat.backstage.opened(chat.options, setting))
+            chat.engine_thread.later(self._opened, chat.engine_thread.opened(chat.options, setting))
 
     def _seen(self, looks: "Looks") -> None:
         """Colours before anything is asked; the background is asked of the terminal where nothing tells it."""
@@ -114,7 +114,7 @@ class Opening:
                 assert question is not None
                 from overt.app.trusting import answer  # late: 16 ms
 
-                self._chat.backstage.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
+                self._chat.engine_thread.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
             case "setup" | "fetch" as wanted:
                 self.outside = wanted
                 self._chat.over = True
@@ -127,7 +127,7 @@ class Opening:
         self._answered()
 
     def _answered(self, _kept: None = None) -> None:
-        self._chat.backstage.aside(self._set_out, _nothing, self._failed)
+        self._chat.engine_thread.aside(self._set_out, _nothing, self._failed)
 
     # ── how it looks ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -184,7 +184,7 @@ class Opening:
         if conversation.turn and conversation.path:
             from overt.app.queries import standing_entries  # late: 60 ms
 
-            chat.backstage.aside(lambda: standing_entries(conversation.path), self._replay, self._unread)
+            chat.engine_thread.aside(lambda: standing_entries(conversation.path), self._replay, self._unread)
         else:
             self._stands()
 
@@ -201,21 +201,21 @@ class Opening:
         for text in early:
             self.remember(text)
         chat = self._chat
-        chat.sending.stand()
-        if chat.sending.running:  # a prompt waited: nothing that can be loaded later comes before it
-            chat.backstage.aside(lambda: sleep(HEADSTART), self._settle, _nothing)
+        chat.prompt_queue.set_open()
+        if chat.prompt_queue.running:  # a prompt waited: nothing that can be loaded later comes before it
+            chat.engine_thread.aside(lambda: sleep(HEADSTART), self._settle, _nothing)
         else:
             self._settle()
 
     def _settle(self, _waited: None = None) -> None:
         self._chat.gauge()
-        self._chat.suggesting.begin()
+        self._chat.completion.begin()
 
     def _failed(self, error: OvertError) -> None:
         setting = self.setting
         if setting is None or not isinstance(error, ConfigError) or error.code != "no_model":
             raise error  # main tells it, when the terminal is as it was
-        self._chat.backstage.aside(lambda: _missing(setting, error), self._offer, self._failed)
+        self._chat.engine_thread.aside(lambda: _missing(setting, error), self._offer, self._failed)
 
     def _offer(self, missing: "Missing") -> None:
         from overt.faces.tui.chat.welcome import NoModelPanel  # late: 22 ms
@@ -226,16 +226,16 @@ class Opening:
         """What the answer will need is loaded while the model thinks: a thread of its own, so that keys are echoed."""
         if not self._ahead:
             self._ahead = True
-            self._chat.backstage.aside(_load, _nothing, _nothing)
+            self._chat.engine_thread.aside(_load, _nothing, _nothing)
 
     def remember(self, text: str) -> None:
         """The history of prompts is a file: no secret goes there."""
-        conversation, prompts = self._chat.backstage.conversation, self._prompts
+        conversation, prompts = self._chat.engine_thread.conversation, self._prompts
         if prompts is None or conversation is None:
             self._early.append(text)
             return
         if self.wishes and self.wishes.history:
-            self._chat.backstage.aside(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
+            self._chat.engine_thread.aside(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
 
 
 def _load() -> None:

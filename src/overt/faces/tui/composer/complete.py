@@ -6,7 +6,7 @@ from overt.app.choices import Asked, Choice, Completion, asked
 from overt.faces.tui.composer.menu import Menu
 from overt.faces.tui.terminal.rows import Row
 
-__all__ = ["Ask", "Asked", "Completing", "Pressed", "asked", "taken"]
+__all__ = ["Ask", "Asked", "CompletionMenu", "Pressed", "asked", "taken"]
 
 CLOSE = " \t\n,.;:!?)]}，。；：！？、）】》”’」"
 """Before these no blank is needed behind a name."""
@@ -63,7 +63,7 @@ def _goes_on(closed: Asked, question: Asked) -> bool:
     return same and question.word.startswith(closed.word)
 
 
-class Completing:
+class CompletionMenu:
     """The menu that is open, if one is, and the question that is."""
 
     def __init__(self) -> None:
