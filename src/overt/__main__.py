@@ -13,7 +13,7 @@ def main() -> int:
     from overt.faces.tui import first_paint  # late: 15 ms
 
     try:
-        if first_paint.wanted(sys.argv[1:], os.environ):
+        if first_paint.opens_chat(sys.argv[1:], os.environ):
             first_paint.paint()
         import gc  # late: 0.0 ms, not needed for --version
 

@@ -1,7 +1,7 @@
-"""What an answer needs to be drawn, loaded while the model still thinks."""
+"""Load what drawing an answer needs, while the model still thinks."""
 
 COMMON = "python"
-"""The language whose code is met first."""
+"""The language of code that answers contain most often."""
 
 
 def load() -> None:

@@ -1,4 +1,4 @@
-"""The chat from the first paint to the last word: the terminal is taken, the loop runs, and all is put back."""
+"""Run the chat: take over the terminal from the first paint, run the loop, and restore everything."""
 
 import signal
 import sys
@@ -24,7 +24,7 @@ SWITCH = 0.0005
 
 def run(options: Options, first: str) -> int:
     sys.setswitchinterval(SWITCH)
-    before, typed = first_paint.found()
+    before, typed = first_paint.state_before()
     terminal = Terminal(Device(before=before, typed=typed), theme("dark", depth=0))
     terminal.extended = terminal_type() != "linux"
     while True:
@@ -37,7 +37,7 @@ def run(options: Options, first: str) -> int:
             finally:
                 chat.engine_thread.close(chat.ending)
         wake.close()
-        first_paint.deaf()
+        first_paint.restore_signals()
         from overt.faces.asking import fetch_embedded, run_setup  # late: 9 ms
 
         match chat.startup.outside:
@@ -76,7 +76,7 @@ def _broken(wake: Wake[Item], failed: threading.ExceptHookArgs) -> None:
 
 
 def _begin(chat: Chat) -> None:
-    first_paint.taken()
+    first_paint.hand_over()
     chat.startup.begin()
 
 
