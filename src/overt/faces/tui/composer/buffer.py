@@ -1,9 +1,9 @@
-"""The text being edited with what was before it: undo, redo, and what was cut and can be put back."""
+"""The text being edited, with undo, redo, and the texts that were cut and can be inserted again."""
 
 from overt.faces.tui.composer.editor import Motion, Text, inserted, removed, swapped
 
 MEMORY = 2_000_000
-"""Characters of earlier texts that undo holds."""
+"""The number of characters of earlier texts that undo keeps."""
 CUTS = 20
 
 
@@ -15,18 +15,18 @@ class Buffer:
         self._redo: list[Text] = []
         self._held = 0
         self._last = ""
-        self._doing = ""
+        self._kind = ""
         self._yanked = (0, 0)
 
     def begin(self) -> None:
-        """A key comes: what it does may join what the key before did."""
-        self._last, self._doing = self._doing, ""
+        """Begin a key. Its change may join the change of the key before."""
+        self._last, self._kind = self._kind, ""
 
-    def edit(self, new: Text, doing: str = "") -> None:
-        """A change that undo takes back; changes of the same doing in a row are taken back together."""
-        self._doing = doing
+    def edit(self, new: Text, kind: str = "") -> None:
+        """Change the text so that undo can revert it. Typing in a row is reverted together."""
+        self._kind = kind
         if new.text != self.now.text:
-            if not (doing == "type" and self._last in ("type", "typed") and self._undo):
+            if not (kind == "type" and self._last in ("type", "typed") and self._undo):
                 self._remember()
             self._redo.clear()
         self.now = new
@@ -41,7 +41,7 @@ class Buffer:
         self.now = self.now._replace(cursor=at)
 
     def type(self, piece: str) -> None:
-        """What is typed in one run is undone in one step; a line break ends the run."""
+        """Insert typed text. One undo reverts everything typed in a row; a line break ends the row."""
         self.edit(inserted(self.now, piece), "" if piece == "\n" else "type")
 
     def erase(self, motion: Motion) -> None:
@@ -49,7 +49,7 @@ class Buffer:
         self.edit(removed(self.now, start, end))
 
     def cut(self, motion: Motion) -> None:
-        """As `erase`, but it can be put back; cuts in a row are one."""
+        """Erase as `erase` does, and keep the text for `yank`. Cuts in a row become one text."""
         at = motion(self.now)
         start, end = sorted((self.now.cursor, at))
         if piece := self.now.text[start:end]:
@@ -59,7 +59,7 @@ class Buffer:
             else:
                 self.keep(piece)
             self.edit(removed(self.now, start, end))
-        self._doing = "cut"
+        self._kind = "cut"
 
     def keep(self, piece: str) -> None:
         self.cuts = [*self.cuts[-CUTS + 1 :], piece]
@@ -71,7 +71,7 @@ class Buffer:
             self._yanked = start, start + len(self.cuts[-1])
 
     def yank_older(self) -> None:
-        """What was just put back makes place for what was cut before it."""
+        """Replace the text that was just yanked with the one that was cut before it."""
         if self._last != "yank" or len(self.cuts) < 2:
             return
         self.cuts = [self.cuts[-1], *self.cuts[:-1]]
@@ -91,7 +91,7 @@ class Buffer:
             self.now = self._redo.pop()
 
     def join(self, since: int) -> None:
-        """Everything since undo was so deep is one step."""
+        """Make one undo step of all changes since `depth` had this value."""
         for dropped in self._undo[since + 1 :]:
             self._held -= len(dropped.text)
         del self._undo[since + 1 :]
@@ -101,7 +101,7 @@ class Buffer:
         return len(self._undo)
 
     def forget(self) -> None:
-        """Nothing can be undone any more; what was cut stays."""
+        """Empty the text and its undo history. Cut texts stay."""
         self.now = Text()
         self._undo.clear()
         self._redo.clear()

@@ -1,4 +1,4 @@
-"""Completion as the composer sees it: when to ask, which answers are too late, what a choice makes of the text."""
+"""The completion menu of the composer: when to ask, which answers come too late, and how a choice changes the text."""
 
 from typing import Literal, NamedTuple
 
@@ -9,7 +9,7 @@ from overt.faces.tui.terminal.rows import Row
 __all__ = ["Ask", "Asked", "CompletionMenu", "Pressed", "asked", "taken"]
 
 CLOSE = " \t\n,.;:!?)]}，。；：！？、）】》”’」"
-"""Before these no blank is needed behind a name."""
+"""No space is inserted after a name that is followed by one of these."""
 
 
 class Ask(NamedTuple):
@@ -39,7 +39,7 @@ class Taken(NamedTuple):
 
 
 def taken(text: str, completion: Completion, choice: Choice, *, enter: bool) -> Taken:
-    """The text with a choice in it.
+    """Return the text with a choice inserted.
 
     Enter sends a command that is complete. Behind a file, and behind a command that something may follow, stands a
     blank.
@@ -58,13 +58,13 @@ def taken(text: str, completion: Completion, choice: Choice, *, enter: bool) -> 
 
 
 def _goes_on(closed: Asked, question: Asked) -> bool:
-    """Whether it is the word whose menu was closed, perhaps with more typed behind it."""
+    """Return whether this is the word whose menu was closed, perhaps with more typed after it."""
     same = (closed.kind, closed.start, closed.name) == (question.kind, question.start, question.name)
     return same and question.word.startswith(closed.word)
 
 
 class CompletionMenu:
-    """The menu that is open, if one is, and the question that is."""
+    """The open menu, if there is one, and the question that waits for its answer."""
 
     def __init__(self) -> None:
         self.menu: Menu | None = None
@@ -75,7 +75,7 @@ class CompletionMenu:
         self._closed: Asked | None = None
 
     def changed(self, text: str, cursor: int) -> Ask | None:
-        """After every key that changed the text or moved the cursor: what to ask, if anything.
+        """Return what to ask after a key that changed the text or moved the cursor, or None.
 
         A menu stays on the screen until the next answer, so that it does not flicker; but nothing is chosen from it.
         """
@@ -92,7 +92,7 @@ class CompletionMenu:
         return self._ask(text, cursor)
 
     def answered(self, serial: int, completion: Completion) -> Pressed | None:
-        """None for an answer that comes too late. `took` when Tab was waiting for it."""
+        """Show an answer. Return None if it comes too late, and `took` if Tab was waiting for it."""
         question = self._open
         if question is None or question.serial != serial:
             return None
@@ -111,7 +111,7 @@ class CompletionMenu:
         return Pressed("handled")
 
     def press(self, key: str, text: str, cursor: int) -> Pressed:
-        """A key by its name, with what the composer holds. To be asked before the composer is."""
+        """Handle a key by its name, before the composer gets it."""
         menu = self.menu
         if key == "tab" and (menu is None or self._answered != (text, cursor)):
             return self._tab(text, cursor)
@@ -125,14 +125,14 @@ class CompletionMenu:
             return Pressed("ignored")
         did = menu.press(key)
         if did.kind == "take" and did.choice:
-            if key == "enter" and self._stands_there(text, did.choice):
+            if key == "enter" and self._is_typed_already(text, did.choice):
                 self._forget()
                 return Pressed("ignored")
             return self._take(text, did.choice, enter=key == "enter")
         return Pressed("handled" if did.kind == "move" else "ignored")
 
     def close(self) -> None:
-        """The text is gone, and everything about it."""
+        """Close the menu and drop the question, because the text is gone."""
         self._closed = None
         self._forget()
 
@@ -148,10 +148,10 @@ class CompletionMenu:
         self._hasty = hasty
         return Pressed("handled", ask=question)
 
-    def _stands_there(self, text: str, choice: Choice) -> bool:
+    def _is_typed_already(self, text: str, choice: Choice) -> bool:
         assert self.menu is not None
-        found = self.menu.completion
-        return found.kind == "file" and text[found.start : found.end] == choice.insert
+        completion = self.menu.completion
+        return completion.kind == "file" and text[completion.start : completion.end] == choice.insert
 
     def _take(self, text: str, choice: Choice, *, enter: bool) -> Pressed:
         assert self.menu is not None

@@ -1,4 +1,4 @@
-"""Where a person writes: keys become text, text becomes rows; what it does not know is left to the chat.
+"""The composer: it turns keys into text and text into rows, and leaves keys it does not know to the chat.
 
 `press` handles editing, history and its search, pastes, the stash and line breaks. It reports `submit` for Enter,
 `external` for Ctrl+G and Ctrl+X Ctrl+E, `image` for Ctrl+V and `ignored` for every other key, among them Esc, Tab,
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from overt.core.errors import OvertError
 from overt.faces.tui.composer import emacs
 from overt.faces.tui.composer.buffer import Buffer
-from overt.faces.tui.composer.draw import Drawing, Found, Sight
+from overt.faces.tui.composer.draw import Drawing, SearchMatch, View
 from overt.faces.tui.composer.editor import Text, inserted, left, swapped
 from overt.faces.tui.composer.folds import OPENING, Folds, is_fold
 from overt.faces.tui.composer.recall import Recall, Search
@@ -27,11 +27,11 @@ Kind = Literal["handled", "ignored", "submit", "external", "image"]
 NEWLINES = ("shift-enter", "alt-enter", "ctrl-j")
 UP, DOWN = ("up", "ctrl-p", "shift-up"), ("down", "ctrl-n", "shift-down")
 PATH_LIKE = 8192
-"""A longer paste is no list of dropped files."""
+"""A longer paste is not checked for paths of dropped files."""
 
 
 class Pressed(NamedTuple):
-    """`changed`: the text is another now. `note` tells the person why something did not go as meant."""
+    """Result of a key. `changed`: the text has changed. `note` tells the user why something did not work."""
 
     kind: Kind
     changed: bool = False
@@ -72,12 +72,12 @@ class Composer:
 
     @property
     def text(self) -> str:
-        """What would be sent: folds opened."""
+        """The text to send, with folds replaced by what they stand for."""
         return self._folds.expand(self._buffer.now.text)
 
     @property
     def now(self) -> Text:
-        """The text as it is edited, a fold being one character, and the cursor in it: for completion."""
+        """The text as it is edited, in which a fold is one character, and its cursor."""
         return self._buffer.now
 
     @property
@@ -101,7 +101,7 @@ class Composer:
         return self._folds.attachments(self._buffer.now.text)
 
     def set(self, text: str) -> None:
-        """Another text in place of what is there, the cursor at its end; undo brings the old one back.
+        """Replace the text and put the cursor at its end; undo brings the old text back.
 
         An image that is here now and whose words stand in the new text too stays attached: it went through an editor.
         """
@@ -111,12 +111,12 @@ class Composer:
         self._put(text)
 
     def clear(self) -> None:
-        """Away with the text; undo brings it back."""
+        """Remove the text; undo brings it back."""
         self._put("")
         self._tidy()
 
     def take(self) -> str:
-        """What is sent. The text goes into the history and the composer is as new, except for the stash."""
+        """Return the text to send, add it to the history, and reset the composer except for its stash."""
         text = self.text
         self._recall.add(text)
         self._buffer.forget()
@@ -130,13 +130,13 @@ class Composer:
         self._touched()
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """A stretch of `now.text` becomes another: a completion was chosen."""
+        """Replace a part of `now.text`, because a completion was chosen."""
         self._buffer.begin()
         self._buffer.edit(swapped(self.now, start, end, self._safe(text)))
         self._touched()
 
     def put(self, text: str, cursor: int) -> None:
-        """The whole text as it is edited becomes another, the cursor anywhere in it: a completion was chosen."""
+        """Replace the whole of `now`, because a completion was chosen."""
         self._buffer.begin()
         self._buffer.edit(Text(text, cursor))
         self._touched()
@@ -147,7 +147,7 @@ class Composer:
         self._touched()
 
     def remember(self, text: str) -> None:
-        """One more prompt for the history, for those that did not come through `take`."""
+        """Add a prompt to the history that did not come through `take`."""
         self._recall.add(text)
 
     def load_history(self, older: Sequence[str]) -> None:
@@ -167,9 +167,9 @@ class Composer:
         return Pressed(kind, changed, self._note)
 
     def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
-        """The rows, and where the cursor stands in them: row and column."""
-        sight = Sight(now=self.now, placeholder=self.placeholder, search=self._sought())
-        return self._drawing.draw(sight, columns, most)
+        """Return the rows and the cursor in them, as row and column."""
+        view = View(now=self.now, placeholder=self.placeholder, search=self._sought())
+        return self._drawing.draw(view, columns, most)
 
     def _press(self, key: "Key") -> Kind:
         name = key.name
@@ -189,7 +189,7 @@ class Composer:
         return kind
 
     def _usual(self, key: "Key", *, vertical: bool) -> Kind:
-        """What a key means with emacs keys and in the insert mode of vi."""
+        """Handle a key with emacs keys or in the insert mode of vi."""
         match name := key.name:
             case "text":
                 self._buffer.type(self._folds.safe(key.text))
@@ -229,7 +229,7 @@ class Composer:
         return "handled"
 
     def _enter(self) -> Kind:
-        """A backslash right before it makes it a line break."""
+        """Submit, or insert a line break in place of a backslash right before the cursor."""
         text, at = self._buffer.now
         if text[:at].endswith("\\"):
             self._buffer.edit(swapped(self._buffer.now, at - 1, at, "\n"))
@@ -247,7 +247,7 @@ class Composer:
         self._buffer.edit(inserted(self.now, self._folds.insertion(text)))
 
     def _open_fold(self) -> None:
-        """The paste at the cursor, or right before it, into the text itself, unless it is too long for that."""
+        """Replace the folded paste at or right before the cursor with its text, unless that is too long."""
         text, at = self.now
         for start in (at, left(self.now)):
             if start < len(text) and is_fold(text[start]):
@@ -257,7 +257,7 @@ class Composer:
                 return
 
     def _swap_stash(self) -> None:
-        """The draft aside and back; with both there, they change places."""
+        """Put the draft aside or bring it back. If there is a draft and a stash, swap them."""
         kept = self._stash
         self._stash = self.now if self.now.text else None
         self._buffer.edit(kept or Text())
@@ -272,7 +272,7 @@ class Composer:
         self._search = Search(self._recall.entries)
 
     def _vertical(self, by: int) -> bool:
-        """One display row up or down, keeping to the column where it began; False at the edge."""
+        """Go one display row up or down, keeping the column where this began. Return False at the edge."""
         at, self._wanted = self._drawing.vertical(self.now, by, self._wanted)
         if at is None:
             return False
@@ -318,14 +318,14 @@ class Composer:
             text = self._safe(search.found)
             self._buffer.edit(Text(text, at if text == search.found else len(text)))
 
-    def _sought(self) -> Found | None:
+    def _sought(self) -> SearchMatch | None:
         search = self._search
         if search is None:
             return None
-        return Found(search.query, self._folds.safe(search.found[:OPENING]), search.at(), search.failed)
+        return SearchMatch(search.query, self._folds.safe(search.found[:OPENING]), search.at(), search.failed)
 
     def _safe(self, text: str) -> str:
-        """As it may stand in the text: what is too long to be laid out at every key becomes a fold."""
+        """Return text that can be edited: one that is too long to lay out at every key becomes a fold."""
         return self._folds.paste(text) if len(text) > OPENING else self._folds.safe(text)
 
     def _put(self, text: str) -> None:

@@ -15,8 +15,8 @@ NARROWEST = 2
 """Columns: a Chinese character must fit."""
 
 
-class Found(NamedTuple):
-    """Of a search: what is sought, the entry that has it and where; `failed`: there is no other."""
+class SearchMatch(NamedTuple):
+    """State of a history search: the query, the matching entry, and where. `failed`: there is no other match."""
 
     query: str
     entry: str
@@ -24,29 +24,29 @@ class Found(NamedTuple):
     failed: bool
 
 
-class Sight(NamedTuple):
+class View(NamedTuple):
     now: Text
     placeholder: str
-    search: Found | None
+    search: SearchMatch | None
 
 
 class Drawing:
     def __init__(self, folds: Folds) -> None:
         self._folds = folds
         self._layout = Layout(folds)
-        self._found = Layout(folds)
+        self._match_layout = Layout(folds)
         self._room = 77
         self._top = 0
 
-    def draw(self, sight: Sight, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
+    def draw(self, view: View, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
         self._room = max(columns - len(INDENT) - 1, NARROWEST)
         most = max(most, 1)
-        if sight.search is not None:
-            return self._searching(sight.search, columns, most)
-        text, at = sight.now
+        if view.search is not None:
+            return self._searching(view.search, columns, most)
+        text, at = view.now
         if not text:
             self._top = 0
-            shown = cut((MARK, Span(visible(sight.placeholder), "muted")), columns) if sight.placeholder else (MARK,)
+            shown = cut((MARK, Span(visible(view.placeholder), "muted")), columns) if view.placeholder else (MARK,)
             return [shown], (0, min(2, columns - 1))
         skip = int(text.startswith("!"))
         rows = self._layout.rows(text, self._room, skip)
@@ -63,7 +63,7 @@ class Drawing:
         return [cut(each, columns) for each in made], (here - shift, min(column, columns - 1))
 
     def vertical(self, now: Text, by: int, wanted: int | None) -> tuple[int | None, int]:
-        """The place one row up or down, nothing at the edge; and the column to keep to."""
+        """Return the place one row up or down, None at the edge, and the column to keep."""
         text, at = now
         skip = int(text.startswith("!"))
         rows = self._layout.rows(text, self._room, skip)
@@ -74,7 +74,7 @@ class Drawing:
         return self._layout.place(text, rows[here + by], column), column
 
     def _window(self, rows: int, here: int, most: int) -> tuple[int, int]:
-        """The first row shown and the one after the last; the signs of more take a row each."""
+        """Return the first row to show and the one after the last. Each sign of more rows takes one."""
         if rows <= most:
             self._top = 0
             return 0, rows
@@ -120,14 +120,14 @@ class Drawing:
             made.append(Span(shown, here))
         return made
 
-    def _searching(self, found: Found, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
-        query, entry, (start, end), failed = found
+    def _searching(self, match: SearchMatch, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
+        query, entry, (start, end), failed = match
         label = say("tui.composer.no_match" if failed else "tui.composer.search")
         line: Row = (Span(f"{label} ", "muted"), *((Span(visible(query)),) if query else ()))
         column = min(width(f"{label} {visible(query)}"), columns - 1)
         room = most - 1
-        rows = self._found.rows(entry, self._room)
-        here = self._found.find(rows, start)
+        rows = self._match_layout.rows(entry, self._room)
+        here = self._match_layout.find(rows, start)
         first = min(max(here - room + 1, 0), max(len(rows) - room, 0)) if room else 0
         made = [self._row(entry, rows, number, (start, end)) for number in range(first, min(first + room, len(rows)))]
         return [*(cut(each, columns) for each in made), cut(line, columns)], (len(made), column)

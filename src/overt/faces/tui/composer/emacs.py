@@ -1,4 +1,4 @@
-"""Keys as readline has them.
+"""Editing keys as in readline.
 
 Ctrl+T is left to the chat, so transposing is Alt+T (words) and Ctrl+X Ctrl+T (characters). Ctrl+_ undoes, Alt+_ does
 again what was undone. Ctrl+X Ctrl+P puts the paste at the cursor into the text itself.
@@ -70,7 +70,7 @@ OTHERS: dict[str, Callable[[Buffer], None]] = {
 
 
 def press(buffer: Buffer, name: str) -> bool:
-    """Whether the key meant something."""
+    """Apply a key. Return False if it means nothing here."""
     if motion := MOVES.get(name):
         buffer.go(motion(buffer.now))
     elif motion := ERASES.get(name):

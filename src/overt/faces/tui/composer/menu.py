@@ -1,4 +1,4 @@
-"""The menu below the composer: what there is to choose, and which of it the keys are at."""
+"""The menu below the composer: its choices and the selected one."""
 
 from typing import Literal, NamedTuple
 
@@ -13,7 +13,7 @@ GAP = 2
 PAGE = 8
 LONGEST = 400
 LEAST_DETAIL = 8
-"""Columns below which a few words about a choice say nothing."""
+"""Below this many columns, the description of a choice is left out."""
 STEPS = {"up": -1, "ctrl-p": -1, "down": 1, "ctrl-n": 1, "pageup": -PAGE, "pagedown": PAGE}
 
 

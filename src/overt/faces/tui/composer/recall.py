@@ -1,4 +1,4 @@
-"""Going back in the prompts of earlier: one by one with the draft kept at the end, or by a search for letters."""
+"""Recall earlier prompts: step by step with the draft kept at the end, or by a search."""
 
 from overt.faces.tui.composer.editor import Text
 
@@ -15,7 +15,7 @@ class Recall:
 
     @property
     def away(self) -> bool:
-        """Whether an entry is shown, not the draft."""
+        """True while an entry is shown instead of the draft."""
         return self._place is not None and self._place < len(self.entries)
 
     def step(self, now: Text, by: int) -> Text | str | None:
@@ -36,7 +36,7 @@ class Recall:
         return self.step(now, -place if oldest else len(self.entries) - place)
 
     def rest(self) -> None:
-        """What stands in the composer is the draft again."""
+        """Make the text in the composer the draft again."""
         self._place = self.came = None
         self._changed.clear()
 
