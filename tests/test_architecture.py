@@ -151,9 +151,9 @@ def test_there_are_no_import_cycles(imported: dict[str, set[str]]) -> None:
 
 
 def test_no_module_is_imported_by_a_computed_name() -> None:
-    """Only a plugin's entry point may be, and there are no plugins yet."""
+    """Only the folders of built-in values are read that way, in one place; plugins will enter by the same function."""
     users = [path.name for path in SOURCE if re.search(r"import_module|__import__", path.read_text())]
-    assert users == []
+    assert users == ["discover.py"]
 
 
 def test_any_stands_only_where_json_enters() -> None:

@@ -10,16 +10,14 @@ from typing import Any
 
 import pytest
 from tests.app.test_conversation import Opener, turn
+from tests.fakes.commands import BUILT_IN, NAMES, slash
 from tests.fakes.model_server import Turn
 
 from overt.app import completing
 from overt.app.choices import Choice, Completion
-from overt.app.command_table import ALIASES, NAMES, USAGE
 from overt.app.completing import Completer
 from overt.app.conversation import Conversation
 from overt.app.references import references
-from overt.app.slash import slash
-from overt.app.slash_arguments import ARGUMENTS, NEEDED
 from overt.config.always import add_always
 from overt.config.paths import read_environment
 from overt.core.events import Pinned, TitleSet
@@ -92,9 +90,9 @@ async def test_commands_are_found_by_beginning_then_by_part_then_by_letters(open
 
 
 def test_every_command_with_offers_exists_and_takes_an_argument() -> None:
-    assert {name for name in ARGUMENTS if not USAGE.get(name)} == set()
-    assert set(NEEDED) == {"rename"}
-    assert set(ALIASES.values()) <= set(NAMES)
+    commands = BUILT_IN.listed()
+    assert [command.name for command in commands if command.complete and not command.usage] == []
+    assert [command.name for command in commands if command.needs_argument] == ["rename"]
 
 
 @awaited
@@ -104,11 +102,10 @@ async def test_every_offer_is_one_that_its_command_takes(opened: Opener, tmp_pat
         await turn(conversation, "first")
         ask = Asking(conversation)
         for name in ("context", "stats", "mode", "model", "models", "export", "pin", "config"):
-            await ask(f"/{name} ")
-            await ask.completer._around.fetched()
-            offers = (await ask(f"/{name} ")).choices
-            assert offers, name
-            for choice in offers[:6]:
+            while (completion := await ask(f"/{name} ")).partial:
+                await asyncio.sleep(0.02)
+            assert completion.choices, name
+            for choice in completion.choices[:6]:
                 await slash(conversation, f"/{name} {choice.insert}")
         await ask.completer.close()
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.app.test_conversation import Opener, turn
+from tests.fakes.commands import slash
 from tests.fakes.model_server import Turn
 
 from overt.app.branch import Branch
 from overt.app.gauges import gauges
 from overt.app.options import Options
-from overt.app.slash import slash
 from overt.core.events import TitleSet
 
 

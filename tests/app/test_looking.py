@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 import pytest
 from tests.app.test_conversation import Opener, turn
+from tests.fakes.commands import look, slash
 from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls
 
 from overt.app.conversation import Conversation
-from overt.app.looked import (
+from overt.app.inspected import (
     Changes,
     Contents,
     Decisions,
@@ -23,17 +24,14 @@ from overt.app.looked import (
     Permits,
     Piece,
     Preview,
-    Query,
     RequestBody,
     Revoked,
     Todos,
     Turns,
 )
-from overt.app.looking import look
-from overt.app.looking_sessions import PIECE, SEARCHED
 from overt.app.options import Options
+from overt.app.session_list import PIECE, SEARCHED
 from overt.app.setting import read_setting
-from overt.app.slash import slash
 from overt.config.always import add_always
 from overt.core.effects import JobOutput, JobState
 from overt.core.errors import OvertError
@@ -68,13 +66,13 @@ def yolo(work: Path) -> Options:
     return Options(directory=str(work), mode="yolo")
 
 
-async def looked(answer: type[T], conversation: Conversation, kind: Query, text: str = "", number: int = 0) -> T:
+async def looked(answer: type[T], conversation: Conversation, kind: str, text: str = "", number: int = 0) -> T:
     value = await look(conversation, kind, text, number)
     assert isinstance(value, answer)
     return value
 
 
-async def refused(conversation: Conversation, kind: Query, text: str = "", number: int = 0) -> str:
+async def refused(conversation: Conversation, kind: str, text: str = "", number: int = 0) -> str:
     with pytest.raises(OvertError) as caught:
         await look(conversation, kind, text, number)
     return caught.value.message

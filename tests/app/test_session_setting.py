@@ -7,13 +7,12 @@ import pytest
 from tests.app.test_conversation import Opener
 from tests.app.test_slash_sessions import awaited
 from tests.faces.tui.panel_kit import text_of
+from tests.fakes.commands import look, slash
 
 from overt.app.completing import Completer
 from overt.app.conversation import Conversation
-from overt.app.looked import Contents, Models, Permits
-from overt.app.looking import look
+from overt.app.inspected import Contents, Models, Permits
 from overt.app.options import Options
-from overt.app.slash import slash
 from overt.faces.tui.panels.permissions import PermissionsPanel
 
 Show = Callable[[Conversation], Awaitable[str]]

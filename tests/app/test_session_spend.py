@@ -8,13 +8,13 @@ import pytest
 from tests.app.test_conversation import turn
 from tests.app.test_slash_budget import DIME, shop
 from tests.app.test_slash_sessions import awaited
+from tests.fakes.commands import slash
 from tests.fakes.model_server import Fault, Turn
 
 from overt.app.conversation import Conversation
 from overt.app.gauges import gauges
 from overt.app.options import Options
 from overt.app.session import follow
-from overt.app.slash import slash
 from overt.config.paths import read_environment
 from overt.core.events import Noticed, TextStreamed
 from overt.core.spend import Totals

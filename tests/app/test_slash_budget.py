@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.app.test_conversation import end, turn
 from tests.app.test_slash_sessions import awaited, refused
+from tests.fakes.commands import slash
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 
 from overt.app.conversation import Conversation
 from overt.app.gauges import gauges
 from overt.app.options import Options
-from overt.app.slash import slash
 from overt.app.start import open_conversation
 from overt.config.always import add_always
 from overt.config.paths import read_environment

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from tests.app.test_conversation import Opener, end, turn
 from tests.app.test_slash_sessions import awaited, refused
+from tests.fakes.commands import BUILT_IN, NAMES, slash
 from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls, messages
 
-from overt.app.command_table import ALIASES, ANYTIME, HERE, NAMES, PANELS, USAGE, Action, Done, named
+from overt.app import commands
+from overt.app.command import Action, Command, Done
+from overt.app.command_registry import CommandRegistry
 from overt.app.options import Options
-from overt.app.slash import slash
-from overt.app.slash_load import load_command
 from overt.config.always import add_always
 from overt.config.paths import read_environment
 from overt.core.settings import Rule
@@ -27,24 +28,30 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opener:
     return Opener(tmp_path, monkeypatch)
 
 
-# ── the tables ───────────────────────────────────────────────────────────────────────────────────────────
+def usage_of(name: str) -> str:
+    command = BUILT_IN.get(name)
+    assert command is not None
+    return command.usage
+
+
+# ── the registry ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_every_command_has_a_place_and_a_line_in_both_languages() -> None:
     for table in (load_texts("en"), load_texts("zh")):
         assert [name for name in NAMES if not table.get(f"slash.{name}")] == []
-    for name in NAMES:
-        if name in HERE:
-            with pytest.raises(KeyError):
-                load_command(name)
-        else:
-            assert callable(load_command(name))
-    assert ANYTIME | set(PANELS) | set(ALIASES.values()) <= set(NAMES)
-    assert not set(ALIASES) & set(NAMES)
+    assert not set(BUILT_IN.aliases) & set(NAMES)
+
+
+def test_a_module_in_the_folder_is_all_that_a_command_needs() -> None:
+    modules = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__"}
+    assert modules - {"cost", "mode", "model", "review", "undo"} == set(NAMES) - {
+        *("cost", "stats", "mode", "plan", "model", "models", "review", "init", "undo", "redo", "rewind"),
+    }
 
 
 def test_what_would_disturb_a_running_turn_waits_for_it() -> None:
-    assert set(NAMES) - ANYTIME == {
+    assert {command.name for command in BUILT_IN.listed() if not command.anytime} == {
         *("new", "resume", "retry", "compact", "plan", "undo", "redo", "rewind", "review", "init", "fork"),
     }
 
@@ -61,7 +68,7 @@ def test_what_would_disturb_a_running_turn_waits_for_it() -> None:
     ],
 )
 def test_a_line_means_one_command(text: str, expected: tuple[str, str]) -> None:
-    assert named(text) == expected
+    assert BUILT_IN.parse(text) == expected
 
 
 @awaited
@@ -70,20 +77,21 @@ async def test_a_command_that_is_none_or_takes_nothing_says_so(opened: Opener) -
         assert await refused(conversation, "/statu") == (
             "There is no command /statu. /help lists the commands. (/status?)"
         )
-        for name in (name for name in NAMES if not USAGE[name]):
+        for name in (command.name for command in BUILT_IN.listed() if not command.usage):
             assert await refused(conversation, f"/{name} x") == f"Usage: /{name}"
         for text in ("/stats x", "/permissions x", "/permissions revoke", "/jobs a b", "/theme blue", "/copy x"):
             name = text.split()[0]
             with pytest.raises(Exception, match=r"^Usage: ") as caught:
                 await slash(conversation, text, panels=name in ("/theme", "/copy"))
-            assert str(caught.value).endswith(f"{name} {USAGE[name[1:]]}")
+            assert str(caught.value).endswith(f"{name} {usage_of(name[1:])}")
 
 
 @awaited
 async def test_a_face_with_inspectors_opens_them_and_another_gets_lines(opened: Opener) -> None:
     async with opened([]) as (conversation, _):
-        for name, panel in PANELS.items():
-            assert await slash(conversation, f"/{name}", panels=True) == Done(panel=panel)
+        for command in BUILT_IN.listed():
+            if command.panel:
+                assert await slash(conversation, f"/{command.name}", panels=True) == Done(panel=command.panel)
         assert (await slash(conversation, "/todo")).lines == ("The todo list is empty.",)
         assert (await slash(conversation, "/context all", panels=True)).lines
 
@@ -98,6 +106,19 @@ async def test_what_only_a_terminal_can_do_is_an_action_there_and_refused_elsewh
             assert (
                 await refused(conversation, f"/{name}") == f"/{name} needs the full terminal chat, which this is not."
             )
+
+
+@awaited
+async def test_a_command_from_elsewhere_runs_completes_and_is_listed_beside_the_built_in_ones(opened: Opener) -> None:
+    async def run(_conversation: object, argument: str) -> Done:
+        return Done(lines=(f"hello {argument}".strip(),))
+
+    hello = Command(name="hello", run=run, usage="[NAME]", about="greet somebody", aliases=("hi",), panel="lines")
+    registry = CommandRegistry([hello])
+    async with opened([]) as (conversation, _):
+        assert await registry.run(conversation, "/hi you") == Done(lines=("hello you",), paged=True)
+        assert [command.describe() for command in registry.listed() if command.name == "hello"] == ["greet somebody"]
+        assert set(NAMES) | {"hello"} == {command.name for command in registry.listed()}
 
 
 # ── turns ────────────────────────────────────────────────────────────────────────────────────────────────

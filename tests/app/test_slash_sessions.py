@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from tests.app.test_conversation import Opener, turn
+from tests.fakes.commands import slash
 from tests.fakes.model_server import Turn
 
-from overt.app.command_table import Action, Done
+from overt.app.command import Action, Done
 from overt.app.conversation import Conversation
 from overt.app.options import Options
-from overt.app.slash import slash
 from overt.core.errors import OvertError
 from overt.sessions.index import find, summary
 from overt.sessions.load import load

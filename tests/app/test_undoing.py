@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.test_conversation import Opener, end, turn
+from tests.fakes.commands import slash
 from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls, messages
 from tests.world.keeping_kit import whole
@@ -16,7 +17,6 @@ from tests.world.keeping_kit import whole
 from overt.app.options import Options
 from overt.app.queries import standing_entries
 from overt.app.session import follow
-from overt.app.slash import slash
 from overt.core.errors import OvertError
 from overt.core.events import ToolStarted
 from overt.sessions.load import load

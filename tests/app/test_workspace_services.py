@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.app.test_conversation import turn
 from tests.app.test_slash_sessions import awaited
+from tests.fakes.commands import slash
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 from tests.world.programs_kit import gone, marked
@@ -21,7 +22,6 @@ from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import read_setting
-from overt.app.slash import slash
 from overt.app.start import open_conversation
 from overt.app.workspace_services import shared_services
 from overt.core.effects import Change, Effect

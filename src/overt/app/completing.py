@@ -16,9 +16,10 @@ from overt.app._level import Found, Levels, Wanted
 from overt.app._ranking import ranked
 from overt.app._used import Used
 from overt.app.choices import ENDS, Asked, Choice, Completion, asked
-from overt.app.command_table import ALIASES, NAMES
+from overt.app.command import Offer
+from overt.app.command_registry import CommandRegistry
+from overt.app.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
-from overt.app.slash_arguments import ARGUMENTS, NEEDED, Around, Offer
 from overt.core.errors import OvertError
 from overt.core.ports import Journal
 from overt.lib.background import log_failure
@@ -37,7 +38,7 @@ SHELL_SIGNS = r"[^\w@%+=:,./-]"
 class Completer:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._around = Around(conversation)
+        self._facts = CompletionFacts(conversation)
         setting = conversation.setting
         folders = (*setting.config.allow_write, *setting.config.allow_read)
         self._used = Used(setting.environment.data_dir, conversation.workspace)
@@ -62,7 +63,7 @@ class Completer:
         found = await self.complete(text, cursor, tab=tab)
         answer(serial, found)
         if found.partial:
-            await self._around.fetched()
+            await self._facts.fetched()
             answer(serial, await self.complete(text, cursor, tab=tab))
 
     async def complete(self, text: str, cursor: int, *, tab: bool = False) -> Completion:
@@ -72,7 +73,7 @@ class Completer:
         try:
             match question.kind:
                 case "command":
-                    return commands(question)
+                    return commands(question, self._conversation.commands)
                 case "argument":
                     return await self._arguments(question)
                 case _:
@@ -91,7 +92,7 @@ class Completer:
     async def close(self) -> None:
         if self._asking:
             self._asking.cancel()
-        await self._around.close()
+        await self._facts.close()
         waiting = [task for task in (self._asking, self._looking, *self._counting) if task]
         if waiting:
             await asyncio.wait(waiting, timeout=SEARCH_WITHIN)
@@ -99,10 +100,10 @@ class Completer:
     # ── arguments ────────────────────────────────────────────────────────────────────────────────────────
 
     async def _arguments(self, question: Asked) -> Completion:
-        known = ARGUMENTS.get(ALIASES.get(question.name, question.name))
-        if known is None:
+        command = self._conversation.commands.get(question.name)
+        if command is None or command.complete is None:
             return Completion("argument", question.start, question.end)
-        offers = await known.offers(self._around, question.word)
+        offers = await command.complete(self._facts, question.word)
         found = ranked((each for each in offers if _is_plain(each.text)), question.word, _names)
         return Completion(
             "argument",
@@ -113,9 +114,9 @@ class Completer:
                 for offer in found[:MOST_OFFERS]
             ),
             # Who has typed nothing yet may want the command as it is: an Enter must not choose for them.
-            selected=0 if question.word or known.wanted else -1,
+            selected=0 if question.word or command.asks_for_argument else -1,
             more=max(len(found) - MOST_OFFERS, 0),
-            partial=self._around.fetching,
+            partial=self._facts.fetching,
         )
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────
@@ -173,19 +174,18 @@ class Completer:
             await asyncio.to_thread(lambda: self._used.add(pointed(text, workspace), time()))
 
 
-def commands(question: Asked) -> Completion:
-    """Names before their other names; whichever fits is what is inserted."""
-    names = [(name, say(f"slash.{name}")) for name in NAMES]
-    names += [(name, say("tui.complete.alias", name=f"/{meant}")) for name, meant in ALIASES.items()]
-    found = ranked(names, question.word, lambda pair: (pair[0],))
-    kept = [pair for pair in found if pair[0] in NAMES or question.word]
-    choices = tuple(Choice(f"/{name}", f"/{name}", about, again=_wants_argument(name)) for name, about in kept)
+def commands(question: Asked, registry: CommandRegistry) -> Completion:
+    """Offer names before aliases, and aliases only once something is typed. The one that matches is inserted."""
+    names = [(command.name, command.describe(), command) for command in registry.listed()]
+    if question.word:
+        for command in registry.listed():
+            about = say("tui.complete.alias", name=f"/{command.name}")
+            names += [(alias, about, command) for alias in command.aliases]
+    choices = tuple(
+        Choice(f"/{name}", f"/{name}", about, again=command.needs_argument or command.asks_for_argument)
+        for name, about, command in ranked(names, question.word, lambda row: (row[0],))
+    )
     return Completion("command", question.start, question.end, choices=choices)
-
-
-def _wants_argument(name: str) -> bool:
-    name = ALIASES.get(name, name)
-    return name in NEEDED or (name in ARGUMENTS and ARGUMENTS[name].wanted)
 
 
 def _is_plain(text: str) -> bool:

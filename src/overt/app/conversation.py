@@ -5,12 +5,14 @@ answered, and the end is recorded.
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 
 from msgspec.structs import replace
 
 from overt.app.cache_expiry import finish_expiry
+from overt.app.command_registry import CommandRegistry
 from overt.app.metered import Metered
 from overt.app.recent import RECENT
 from overt.app.services import Services
@@ -44,6 +46,7 @@ from overt.engine.inbox import Inbox
 from overt.engine.job_notices import announce_ended_jobs
 from overt.engine.loop import run_turn
 from overt.engine.shell import TYPED, run_command
+from overt.lib.catalogue import say
 from overt.sessions.resume import Resumed
 from overt.tools.bash import bash
 
@@ -110,6 +113,10 @@ class Conversation:
         return self.session.marks
 
     @property
+    def commands(self) -> CommandRegistry:
+        return self._services.commands
+
+    @property
     def offline(self) -> str:
         """Why nothing leaves this machine; empty if something may."""
         return self._services.models.offline
@@ -170,6 +177,12 @@ class Conversation:
         if self._begun:  # cancelled before its first step, a task would end without a word
             self._task.cancel()
         return True
+
+    def require_file(self, command: str) -> str:
+        """Return the path of the session file, or raise an error that names the command that needs it."""
+        if not self.path or not os.path.exists(self.path):
+            raise OvertError(say("session.no_file", what=command))
+        return self.path
 
     def redact(self, text: str) -> str:
         """For what a frontend keeps itself: a history of prompts, a title."""

@@ -2,8 +2,9 @@
 
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from overt.app.command_registry import CommandRegistry
 from overt.app.mailbox import Mailbox
 from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
@@ -66,3 +67,4 @@ class Services(Struct, frozen=True, kw_only=True):
     context: ContextSource
     workspace: SessionWorkspace
     mailbox: Mailbox
+    commands: CommandRegistry = field(default_factory=CommandRegistry)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from overt.app.listing import Listing, ModelRow
-from overt.app.looked import (
+from tests.fakes.commands import BUILT_IN
+
+from overt.app.inspected import (
     Changes,
     Contents,
     Decisions,
     Fragment,
     JobListing,
     Kept,
-    Looked,
     Models,
     Permits,
     Piece,
@@ -21,6 +21,7 @@ from overt.app.looked import (
     Turn,
     Turns,
 )
+from overt.app.listing import Listing, ModelRow
 from overt.app.permissions import Decided
 from overt.core.effects import JobOutput, JobState
 from overt.core.settings import Price
@@ -172,7 +173,7 @@ DECIDED = (
         reason="",
     ),
 )
-FILLED: dict[str, list[tuple[Wish, Looked]]] = {
+FILLED: dict[str, list[tuple[Wish, object]]] = {
     "context": [(Wish("context"), contents())],
     "jobs": [(Wish("jobs"), JobListing(JOBS))],
     "todos": [(Wish("todos"), Todos(TODOS))],
@@ -191,7 +192,7 @@ FILLED: dict[str, list[tuple[Wish, Looked]]] = {
 
 
 def filled(name: str) -> Panel:
-    panel = open_panel(name, details=lambda columns: numbered(50, "detail"))
+    panel = open_panel(name, details=lambda columns: numbered(50, "detail"), commands=BUILT_IN.listed())
     panel.first()
     for wish, value in FILLED[name]:
         panel.given(wish, value)

@@ -1,12 +1,13 @@
 """How a panel is driven: when it is painted, which wishes go out, what comes back too late, and how it ends."""
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from tests.faces.tui.panel_kit import EVIL, FILLED, filled, key, numbered, text_of
+from tests.fakes.commands import BUILT_IN
 
-from overt.app.looked import JobListing, Looked, Query, Todos
+from overt.app.inspected import JobListing, Todos
 from overt.faces.tui.panels.inspector import NAMES, Inspector, open_panel
 from overt.faces.tui.panels.pager import CLOSE, Kind, Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key
@@ -15,7 +16,7 @@ from overt.faces.tui.terminal.theme import theme
 from overt.lib.catalogue import set_language
 from overt.lib.text import visible
 
-KINDS: tuple[Query, ...] = get_args(Query)
+KINDS = tuple(kind for command in BUILT_IN.listed() for kind in command.queries)
 NOTHING, MORE = JobListing(()), Todos(())
 """Answers: to the second one the panel below wishes something else."""
 SIZES = [(40, 12), (60, 16), (80, 24), (99, 30), (100, 12), (160, 50), (200, 60), (20, 5), (10, 3)]
@@ -58,7 +59,7 @@ class Asking:
         kind: Kind = next((kind for kind in KINDS if kind == word), "slash")
         return [Wish(kind, text)]
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         self.got.append((wish, value))
         return [Wish("todos")] if isinstance(value, Todos) else []
 
@@ -168,7 +169,7 @@ def test_it_wakes_up_when_it_is_due_and_asks_again_only_for_what_has_come() -> N
 
 
 def test_a_panel_without_news_never_wakes_up() -> None:
-    inspector = Inspector(open_panel("help"), Paper(), lambda wish: None)
+    inspector = Inspector(open_panel("help", commands=BUILT_IN.listed()), Paper(), lambda wish: None)
     inspector.open(1.0)
     assert inspector.due() is None
 
@@ -199,7 +200,10 @@ def test_every_panel_fits_every_screen_and_drives_no_terminal(name: str, languag
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_panel_can_be_left_whatever_has_come_of_its_wishes(name: str) -> None:
-    untouched, broken = open_panel(name, details=lambda width: numbered(3)), open_panel(name)
+    untouched, broken = (
+        open_panel(name, details=lambda width: numbered(3), commands=BUILT_IN.listed()),
+        open_panel(name, commands=BUILT_IN.listed()),
+    )
     for wish in broken.first():
         broken.failed(wish, f"no luck {EVIL}")
         assert r"no luck \x1b]0;owned" in "\n".join(text_of(broken.draw(120, 24)))
@@ -210,7 +214,7 @@ def test_every_panel_can_be_left_whatever_has_come_of_its_wishes(name: str) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wish_of_every_panel_is_one_that_can_be_looked_up(name: str) -> None:
-    assert open_panel(name).first() == list(
+    assert open_panel(name, commands=BUILT_IN.listed()).first() == list(
         dict.fromkeys(Wish(wish.kind) for wish, _ in FILLED[name] if wish.kind not in ("preview", "undone"))
     )
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from tests.faces.tui.panel_kit import JOBS, RULES, body, contents, filled, fragments, numbered, press, printed, text_of
+from tests.fakes.commands import BUILT_IN
+from tests.fakes.commands import NAMES as COMMANDS
 
-from overt.app.command_table import NAMES as COMMANDS
-from overt.app.looked import Changes, Decisions, JobListing, Permits, RequestBody, Revoked, Todos
+from overt.app.inspected import Changes, Decisions, JobListing, Permits, RequestBody, Revoked, Todos
 from overt.faces.tui.panels.context import ContextPanel, bar
 from overt.faces.tui.panels.inspector import open_panel
 from overt.faces.tui.panels.jobs import JobsPanel
@@ -203,7 +204,7 @@ def test_help_names_every_command_in_both_languages() -> None:
         set_language(language)  # type: ignore[arg-type]
         try:
             for width in (40, 160):
-                shown = "\n".join(text_of(open_panel("help").draw(width, 400)))
+                shown = "\n".join(text_of(open_panel("help", commands=BUILT_IN.listed()).draw(width, 400)))
                 assert word in shown
                 assert [name for name in COMMANDS if f"/{name}" not in shown] == []
         finally:
@@ -211,7 +212,7 @@ def test_help_names_every_command_in_both_languages() -> None:
 
 
 def test_the_key_that_opens_help_closes_it() -> None:
-    assert press(open_panel("help"), "?") == [CLOSE]
+    assert press(open_panel("help", commands=BUILT_IN.listed()), "?") == [CLOSE]
 
 
 def test_a_session_that_changed_nothing_says_so() -> None:

@@ -18,11 +18,10 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from overt import __version__
-from overt.app.command_table import Action
+from overt.app.command import Action
 from overt.app.options import Options
 from overt.app.queries import colour_wanted
 from overt.app.setting import Setting, read_setting
-from overt.app.slash import slash
 from overt.app.start import open_conversation
 from overt.app.starting import start
 from overt.core.errors import ConfigError, OvertError
@@ -154,7 +153,7 @@ class Chat:
             self._turn(lambda: self._conversation.prompt(text))
             return True
         try:
-            done = self._engine.call(slash(self._conversation, text))
+            done = self._engine.call(self._conversation.commands.run(self._conversation, text))
             if done.action is Action.NEW:
                 self._begin_anew(done.resume)
         except OvertError as error:

@@ -1,11 +1,13 @@
 """Run what the user asks of the program itself: slash commands, panels, the external editor, the clipboard."""
 
 import re
+from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from overt.app.command_registry import CommandRegistry
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 from overt.faces.tui.chat.prompt_queue import IMAGE, Prompt
@@ -13,14 +15,11 @@ from overt.faces.tui.chat.views import words_rows
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.command_table import Done
+    from overt.app.command import Done
     from overt.app.conversation import Conversation
     from overt.faces.tui.chat.chat import Chat
-    from overt.faces.tui.panels.inspector import Inspector
+    from overt.faces.tui.panels.inspector import Inspector, Panel
     from overt.faces.tui.panels.pager import Wish
-
-NAMED = {"todo": "todos"}
-"""Panels whose name differs from the command that opens them."""
 
 
 class CommandResult(NamedTuple):
@@ -52,10 +51,11 @@ class CommandRunner:
         return text.startswith("/") and "/" not in text[1:].partition("\n")[0].split(" ", 1)[0]
 
     def anytime(self, text: str) -> bool:
-        """Return whether a command may run during a turn."""
-        from overt.app.command_table import ANYTIME, named  # late: 9 ms
-
-        return named(text)[0] in ANYTIME
+        """Whether a command may run beside a turn."""
+        conversation = self._chat.engine_thread.conversation
+        commands = conversation.commands if conversation else CommandRegistry()
+        command = commands.get(commands.parse(text)[0])
+        return command is not None and command.anytime
 
     def slash(self, text: str) -> None:
         chat = self._chat
@@ -72,7 +72,9 @@ class CommandRunner:
         chat, done = self._chat, result.done
         self._commands_running -= 1
         self._model = result.model or self._model
-        if done.lines and done.action.value != "copy":
+        if done.paged:
+            self._page(done.lines)
+        elif done.lines and done.action.value != "copy":
             chat.tell(done.lines)
         chat.gauge()
         match done.action.value:
@@ -125,10 +127,21 @@ class CommandRunner:
             return
         from overt.faces.tui.panels.inspector import open_panel  # late: 8 ms
 
-        panel = open_panel(NAMED.get(name, name), details=chat.transcript.details)
-        mouse = chat.startup.wishes.mouse if chat.startup.wishes else False
+        commands = chat.engine_thread.conversation.commands.listed()
+        panel = open_panel(name, details=chat.transcript.details, commands=commands)
+        self._inspect(panel)
+
+    def _page(self, lines: Sequence[str]) -> None:
+        """Show the lines of a command in an inspector of their own."""
+        from overt.faces.tui.panels.pager import Pager  # late: 1 ms
+
+        self._inspect(Pager("", lambda columns: [row for line in lines for row in words_rows(line, columns, "")]))
+
+    def _inspect(self, panel: "Panel") -> None:
         from overt.faces.tui.panels.inspector import Inspector  # late: 8 ms
 
+        chat = self._chat
+        mouse = chat.startup.wishes.mouse if chat.startup.wishes else False
         self.inspector = Inspector(panel, chat.terminal, self._carry, mouse=mouse)
         self.inspector.open(monotonic())
 
@@ -143,10 +156,8 @@ class CommandRunner:
         if kind == "slash":
             chat.prompt_queue.send(Prompt(wish.text))
             return
-        from overt.app.looking import look  # late: 123 ms
-
         chat.engine_thread.ask(
-            lambda conversation: look(conversation, kind, wish.text, wish.number),
+            lambda conversation: conversation.commands.query(kind)(conversation, wish.text, wish.number),
             lambda value: inspector.given(wish, value),
             lambda error: inspector.failed(wish, error.message),
         )
@@ -189,12 +200,9 @@ class CommandRunner:
 
 
 async def _run_command(conversation: "Conversation", text: str) -> CommandResult:
-    from overt.app.command_table import named  # late: 1.2 ms
-    from overt.app.slash import slash  # late: 97 ms
-
-    name, argument = named(text)
+    name, argument = conversation.commands.parse(text)
     restored = _prompt_of_turn(conversation, argument) if name == "rewind" else None
-    done = await slash(conversation, text, panels=True)
+    done = await conversation.commands.run(conversation, text, panels=True)
     return CommandResult(done, restored, argument if name in ("model", "models") else "")
 
 

@@ -1,6 +1,6 @@
 """The context inspector: what a request holds, piece by piece, where each comes from, and exactly what it says."""
 
-from overt.app.looked import Contents, Fragment, Looked, RequestBody
+from overt.app.inspected import Contents, Fragment, RequestBody
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.picker import Look, Picker
@@ -56,7 +56,7 @@ class ContextPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         self._loading, self._said = False, ""
         match value:
             case RequestBody(text=text):

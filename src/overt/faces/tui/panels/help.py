@@ -1,9 +1,9 @@
 """The help inspector: every key and every command in a line each, in two columns where there is room."""
 
+from collections.abc import Sequence
 from itertools import zip_longest
 
-from overt.app.command_table import NAMES
-from overt.app.looked import Looked
+from overt.app.command import Command
 from overt.faces.tui.panels.pager import Pager, Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, padded, wrap
@@ -26,8 +26,8 @@ KEYS = {
 class HelpPanel:
     every = 0.0
 
-    def __init__(self) -> None:
-        self._pager = Pager(say("tui.help.title"), helped)
+    def __init__(self, commands: Sequence[Command]) -> None:
+        self._pager = Pager(say("tui.help.title"), lambda columns: helped(columns, commands))
 
     def first(self) -> Wishes:
         return []
@@ -35,7 +35,7 @@ class HelpPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         return []
 
     def failed(self, wish: Wish, words: str) -> None:
@@ -49,12 +49,12 @@ class HelpPanel:
         return self._pager.draw(columns, lines)
 
 
-def helped(columns: int) -> list[Row]:
+def helped(columns: int, commands: Sequence[Command]) -> list[Row]:
     if columns < WIDE:
-        return [*_keys(columns), BLANK, *_commands(columns)]
+        return [*_keys(columns), BLANK, *_commands(columns, commands)]
     left = (columns - GAP) * 45 // 100
     right = columns - GAP - left
-    pairs = zip_longest(_keys(left), _commands(right), fillvalue=BLANK)
+    pairs = zip_longest(_keys(left), _commands(right, commands), fillvalue=BLANK)
     return [(*padded(cut(one, left), left + GAP), *other) if other else one for one, other in pairs]
 
 
@@ -69,11 +69,11 @@ def _keys(columns: int) -> list[Row]:
     return rows
 
 
-def _commands(columns: int) -> list[Row]:
-    head = max(len(name) for name in NAMES) + 1
+def _commands(columns: int, commands: Sequence[Command]) -> list[Row]:
+    head = max(len(command.name) for command in commands) + 1
     rows: list[Row] = [(Span(say("tui.help.commands"), "bold"),)]
-    for name in NAMES:
-        rows += _entry(Span(f"/{name}", "key"), say(f"slash.{name}"), head, columns)
+    for command in commands:
+        rows += _entry(Span(f"/{command.name}", "key"), command.describe(), head, columns)
     return rows
 
 

@@ -1,14 +1,12 @@
 """One panel on the alternate screen: painted after every key and every answer, asked for what it wants, closed."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from overt.app.command import Command
 from overt.faces.tui.panels.pager import Kind, Lay, Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row
-
-if TYPE_CHECKING:
-    from overt.app.looked import Looked
 
 ENDING = ("close", "slash")
 """Wishes with which a panel is over; for `slash` the chat then runs the text as if it had been typed."""
@@ -24,7 +22,7 @@ class Panel(Protocol):
 
     def first(self) -> Wishes: ...
     def press(self, key: Key) -> Wishes: ...
-    def given(self, wish: Wish, value: "Looked") -> Wishes: ...
+    def given(self, wish: Wish, value: object) -> Wishes: ...
     def failed(self, wish: Wish, words: str) -> None: ...
     def tick(self) -> Wishes: ...
     def draw(self, columns: int, lines: int) -> Screenful: ...
@@ -42,8 +40,8 @@ class Full(Protocol):
     def show_full(self, rows: Sequence[Row], cursor: tuple[int, int] | None) -> None: ...
 
 
-def open_panel(name: str, *, details: Lay | None = None) -> Panel:
-    """`details` are the rows of the panel of that name, made for so many columns."""
+def open_panel(name: str, *, details: Lay | None = None, commands: Sequence[Command] = ()) -> Panel:
+    """Make a panel. `details` makes the rows of the panel of that name; `commands` are what the help panel lists."""
     match name:
         case "details":
             from overt.faces.tui.panels.texts import details as make_details  # late: 28 ms
@@ -60,7 +58,7 @@ def open_panel(name: str, *, details: Lay | None = None) -> Panel:
         case "help":
             from overt.faces.tui.panels.help import HelpPanel  # late: 25 ms
 
-            return HelpPanel()
+            return HelpPanel(commands)
         case "jobs":
             from overt.faces.tui.panels.jobs import JobsPanel  # late: 21 ms
 
@@ -126,7 +124,7 @@ class Inspector:
         self.show()
         self._send(wishes)
 
-    def given(self, wish: Wish, value: "Looked") -> None:
+    def given(self, wish: Wish, value: object) -> None:
         """What a wish came to; an answer that comes too late is nobody's."""
         if self.closed:
             return

@@ -1,6 +1,6 @@
 """The jobs inspector: commands in the background, what each prints as it prints it, and an end to one."""
 
-from overt.app.looked import JobListing, Looked
+from overt.app.inspected import JobListing
 from overt.core.effects import JobOutput, JobState
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
@@ -41,7 +41,7 @@ class JobsPanel:
     def tick(self) -> Wishes:
         return [Wish("jobs"), *([Wish("job", self._open)] if self._open else [])]
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         match value:
             case JobListing(jobs=jobs):
                 self._loading = False

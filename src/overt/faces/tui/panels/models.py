@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.looked import Looked, Models
+from overt.app.inspected import Models
 from overt.core.settings import Price
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
@@ -41,7 +41,7 @@ class ModelsPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         if not isinstance(value, Models):
             return []
         self._loading, self._current = False, value.current

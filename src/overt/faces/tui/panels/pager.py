@@ -7,16 +7,13 @@ read. Only what is on the screen is broken into rows: a text of megabytes costs 
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, plain, wrap
 from overt.lib.catalogue import say
 from overt.lib.cells import before, fitting, width
 from overt.lib.text import visible
-
-if TYPE_CHECKING:
-    from overt.app.looked import Looked, Query
 
 Lay = Callable[[int], Sequence[Row]]
 """Lines that are made for so many columns."""
@@ -47,7 +44,7 @@ class Screenful(NamedTuple):
     cursor: tuple[int, int] | None = None
 
 
-Kind: TypeAlias = "Query | Literal['close', 'slash']"
+Kind: TypeAlias = str
 
 
 class Wish(NamedTuple):
@@ -308,7 +305,7 @@ class Pager:
     def first(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: "Looked") -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         return []
 
     def failed(self, wish: Wish, words: str) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.looked import Decisions, Looked, Permits, Revoked, Ruled
+from overt.app.inspected import Decisions, Permits, Revoked, Ruled
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.picker import Look, Picker
@@ -38,7 +38,7 @@ class PermissionsPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         match value:
             case Permits(mode=mode, rules=rules, problem=problem):
                 self._loading, self._mode = False, mode

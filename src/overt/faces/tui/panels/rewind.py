@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import time
 
-from overt.app.looked import Changes, Looked, Turn, Turns
+from overt.app.inspected import Changes, Turn, Turns
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.picker import Look, Picker
@@ -41,7 +41,7 @@ class RewindPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         match value:
             case Changes():
                 self._changes[wish.number] = value

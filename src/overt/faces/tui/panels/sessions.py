@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import localtime, strftime, time
 
-from overt.app.looked import Kept, Looked, Piece, Preview
+from overt.app.inspected import Kept, Piece, Preview
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.picker import Look, Picker
@@ -47,7 +47,7 @@ class SessionsPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         match value:
             case Preview():
                 if len(self._previews) >= PREVIEWS:

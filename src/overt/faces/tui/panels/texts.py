@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from overt.app.looked import Changes, Looked, Todos
+from overt.app.inspected import Changes, Todos
 from overt.core.views import Todo
 from overt.faces.tui.chat.diffs import diff_head, diff_rows
 from overt.faces.tui.panels.pager import Lay, Pager, Screenful, Wish, Wishes, shown
@@ -39,7 +39,7 @@ class TodosPanel:
     def tick(self) -> Wishes:
         return [Wish("todos")]
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         if not isinstance(value, Todos):
             return []
         items = value.items
@@ -85,7 +85,7 @@ class DiffPanel:
     def tick(self) -> Wishes:
         return []
 
-    def given(self, wish: Wish, value: Looked) -> Wishes:
+    def given(self, wish: Wish, value: object) -> Wishes:
         if isinstance(value, Changes):
             self._pager.body.set(lambda columns: changed(value, columns, none=say("tui.changes.none")), end=False)
         return []

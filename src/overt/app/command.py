@@ -1,0 +1,109 @@
+"""What a slash command is: how it is written, what runs it, what completes it, and the value it returns."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from overt.core.errors import OvertError
+from overt.core.events import TurnEnded
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.completion_facts import CompletionFacts
+    from overt.app.conversation import Conversation
+
+
+class Action(Enum):
+    """What the frontend must do itself; `Done.value` says more."""
+
+    NOTHING = "nothing"
+    NEW = "new"
+    LEAVE = "leave"
+    THEME = "theme"
+    EDITOR = "editor"
+    COPY = "copy"
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """The result of a command.
+
+    `play` starts a turn for the frontend to follow; `resume` is the session to continue, with the action NEW. `value`
+    is the theme or the text to copy that an action is about, `panel` the inspector to open. `paged` lines are shown in
+    an inspector where the frontend has one.
+    """
+
+    lines: tuple[str, ...] = ()
+    action: Action = Action.NOTHING
+    play: Callable[[], Awaitable[TurnEnded]] | None = None
+    resume: str = ""
+    value: str = ""
+    panel: str = ""
+    paged: bool = False
+
+
+class Offer(NamedTuple):
+    """One completion of a command's whole argument, so that `revoke bash(git push:*)` needs no grammar of its own.
+
+    `label` is shown where the text is too long; typing `also` matches it too. If `more` is set, another word must or
+    may follow and is offered next.
+    """
+
+    text: str
+    detail: str = ""
+    label: str = ""
+    also: str = ""
+    more: bool = False
+
+
+Run = Callable[["Conversation", str], Awaitable[Done]]
+Complete = Callable[["CompletionFacts", str], Awaitable[Sequence[Offer]]]
+Query = Callable[["Conversation", str, int], Coroutine[object, None, object]]
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """One slash command.
+
+    `usage` is what it takes; what may be left out stands in brackets. `order` sorts `/help` and the menu. An `anytime`
+    command may run during a turn. `panel` is the inspector that a frontend opens for the command without an argument,
+    or `lines` to show its lines in one. `queries` are what inspectors of this command look up or do, by kind. If
+    `asks_for_argument` is set, Enter on its name in the menu asks for an argument first.
+    """
+
+    name: str
+    run: Run
+    about: str = ""
+    usage: str = ""
+    aliases: tuple[str, ...] = ()
+    order: int = 1000
+    anytime: bool = False
+    only_terminal: bool = False
+    panel: str = ""
+    complete: Complete | None = None
+    asks_for_argument: bool = False
+    queries: Mapping[str, Query] = {}
+
+    def describe(self) -> str:
+        """Return the line about this command in `/help`."""
+        return self.about or say(f"slash.{self.name}")
+
+    @property
+    def needs_argument(self) -> bool:
+        return bool(self.usage) and not self.usage.startswith("[")
+
+    def misused(self) -> OvertError:
+        """Return the error for an argument that the command does not take."""
+        return OvertError(say("chat.usage", usage=f"/{self.name} {self.usage}".strip()))
+
+
+def offer_words(*words: str) -> Complete:
+    async def offers(_facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+        return [Offer(word) for word in words]
+
+    return offers
+
+
+def first_line(text: str, longest: int = 60) -> str:
+    line = next((line.strip() for line in text[:4000].splitlines() if line.strip()), "")
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,0 +1,72 @@
+"""The slash commands of a session, and how a line that begins with a slash becomes the run of one."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from overt.app.command import Command, Done, Query
+from overt.core.errors import OvertError
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+
+class CommandRegistry:
+    """The built-in commands, and `extra` ones. The built-in modules are loaded when the first command is looked up."""
+
+    def __init__(self, extra: Iterable[Command] = ()) -> None:
+        self._extra = tuple(extra)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Command]:
+        from overt.app import commands  # late: 1 ms
+        from overt.lib.discover import values_in  # late: 1 ms
+
+        every = sorted((*values_in(commands, Command), *self._extra), key=lambda each: (each.order, each.name))
+        return {command.name: command for command in every}
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Return the other names of commands, each with the name it stands for."""
+        return {alias: command.name for command in self.listed() for alias in command.aliases}
+
+    def listed(self) -> tuple[Command, ...]:
+        """Return all commands in the order of `/help`."""
+        return tuple(self._by_name.values())
+
+    def get(self, name: str) -> Command | None:
+        """Return the command of that name or alias."""
+        return self._by_name.get(self.aliases.get(name, name))
+
+    def parse(self, line: str) -> tuple[str, str]:
+        """Split a line that begins with a slash into the name of a command, without aliases, and its argument."""
+        name, _, argument = line[1:].strip().partition(" ")
+        return self.aliases.get(name, name) or "help", argument.strip()
+
+    def query(self, kind: str) -> Query:
+        """Return the query of that kind, from whichever command has it."""
+        return next(command.queries[kind] for command in self.listed() if kind in command.queries)
+
+    async def run(self, conversation: "Conversation", line: str, *, panels: bool = False) -> Done:
+        """Run the command of a line. With `panels`, the frontend has inspectors, themes, an editor and a clipboard."""
+        name, argument = self.parse(line)
+        command = self.get(name)
+        if command is None:
+            raise OvertError(say("chat.unknown", name=f"/{name}") + self._suggest(name))
+        if argument and not command.usage:
+            raise command.misused()
+        if not panels and command.only_terminal:
+            raise OvertError(say("chat.only_terminal", name=f"/{name}"))
+        if panels and not argument and command.panel not in ("", "lines"):
+            return Done(panel=command.panel)
+        done = await command.run(conversation, argument)
+        return replace(done, paged=True) if command.panel == "lines" else done
+
+    def _suggest(self, name: str) -> str:
+        import difflib  # late: 0.5 ms
+
+        near = difflib.get_close_matches(name, (*self._by_name, *self.aliases), n=1)
+        return f" (/{near[0]}?)" if near else ""

@@ -1,0 +1,1 @@
+"""One module per slash command. Every `Command` in a module of this folder is a command of the chat."""

@@ -1,0 +1,49 @@
+"""`/config`: the settings, and where each comes from."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done, Offer
+from overt.core.codec import printable
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.completion_facts import CompletionFacts
+    from overt.app.conversation import Conversation
+    from overt.app.queries import Row
+
+
+async def config(conversation: "Conversation", argument: str) -> Done:
+    from overt.app.queries import configuration  # late: 1 ms
+    from overt.app.setting_rows import explain_setting, lines_of  # late: 1 ms
+
+    if argument in ("", "all"):
+        rows, warnings = configuration(conversation.setting)
+        shown = [row for row in rows if argument or row.origin != "default"]
+        head = () if shown else (say("config.defaults"),)
+        more = () if argument else (say("config.all"),)
+        return Done(lines=(*head, *map(_line, shown), *more, *warnings))
+    settings, warnings = explain_setting(conversation.setting, argument)
+    return Done(lines=(*lines_of(settings), *warnings))
+
+
+def _line(row: "Row") -> str:
+    return f"{row.key} = {printable(row.value)}  ({row.origin})"
+
+
+async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+    from overt.app.queries import configuration  # late: 1 ms
+
+    rows, _ = configuration(facts.conversation.setting)
+    return [Offer("all"), *(Offer(row.key, f"{row.value}") for row in rows)]
+
+
+COMMAND = Command(
+    name="config",
+    run=config,
+    usage="[all | KEY]",
+    aliases=("settings",),
+    order=300,
+    anytime=True,
+    complete=offers,
+)

@@ -1,0 +1,45 @@
+"""`/context`: what the next request holds as things stand, and how much room is left."""
+
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done, offer_words
+from overt.app.inspected import Contents, RequestBody
+from overt.core.errors import OvertError
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+
+async def context(conversation: "Conversation", argument: str) -> Done:
+    from overt.app.next_request import upcoming  # late: 1 ms
+    from overt.app.records.context_lines import table  # late: 1 ms
+    from overt.app.records.context_view import columns  # late: 1 ms
+
+    if argument not in ("", "all"):
+        raise OvertError(f"/context takes nothing or `all`, got {argument!r}; `overt context` shows what was sent.")
+    view = await upcoming(conversation)
+    return Done(lines=(*table(view, columns(1), every=argument == "all"), *conversation.cache.told()))
+
+
+async def show_contents(conversation: "Conversation", _text: str, number: int) -> Contents:
+    from overt.app.request_contents import context as contents_of  # late: 1 ms
+
+    return await contents_of(conversation, number)
+
+
+async def show_body(conversation: "Conversation", _text: str, number: int) -> RequestBody:
+    from overt.app.request_contents import request  # late: 1 ms
+
+    return await request(conversation, number)
+
+
+COMMAND = Command(
+    name="context",
+    run=context,
+    usage="[all]",
+    order=60,
+    anytime=True,
+    panel="context",
+    complete=offer_words("all"),
+    queries={"context": show_contents, "request": show_body},
+)

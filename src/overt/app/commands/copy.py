@@ -1,0 +1,26 @@
+"""`/copy`: an answer of the model for the clipboard."""
+
+from typing import TYPE_CHECKING
+
+from overt.app.command import Action, Command, Done
+from overt.core.errors import OvertError
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+
+async def copy(conversation: "Conversation", argument: str) -> Done:
+    """The last answer, or the one before it with 2, and so on; replies that only call tools do not count."""
+    if argument and not (argument.isascii() and argument.isdecimal() and 0 < len(argument) < 6 and int(argument)):
+        raise COMMAND.misused()
+    back = int(argument or 1)
+    said = [message.text() for message in conversation.history.messages if message.role == "assistant"]
+    answers = [text for text in said if text.strip()]
+    if len(answers) < back:
+        raise OvertError(say("copy.none") if not answers else say("copy.fewer", count=len(answers)))
+    text = answers[-back]
+    return Done(action=Action.COPY, value=text, lines=(say("copy.done", characters=len(text)),))
+
+
+COMMAND = Command(name="copy", run=copy, usage="[N]", order=290, anytime=True, only_terminal=True)

@@ -1,0 +1,65 @@
+"""`/diff`: what this session changed; where that is nothing, what git says is not committed."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done
+from overt.core.errors import OvertError
+from overt.core.ports import Profile
+from overt.core.views import FileDiff
+from overt.lib.catalogue import say
+
+GIT = "git --no-optional-locks --no-pager"
+UNCOMMITTED = (
+    f"{GIT} diff --no-ext-diff --no-textconv --stat=100 HEAD -- . && "
+    f"{GIT} status --short --untracked-files=normal -- . | grep '^??' || true"
+)
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+PATIENCE = 10_000
+"""Milliseconds."""
+
+
+async def diff(conversation: "Conversation", _argument: str) -> Done:
+    from overt.app.turn_changes import session_changes  # late: 1 ms
+
+    files, unknown = await session_changes(conversation)
+    if files or unknown:
+        lines = (conversation.redact(line) for file in files for line in _lines(file))
+        return Done(lines=(*lines, *_summary(files), *unknown))
+    return Done(lines=(say("diff.nothing"), *await _uncommitted(conversation)))
+
+
+def _lines(file: FileDiff) -> Iterator[str]:
+    yield say(f"diff.{file.change}", path=file.path, added=file.added, removed=file.removed)
+    if not file.diff:
+        yield f"  {say('diff.no_text')}"
+    yield from (f"  {line}" for line in file.diff.splitlines())
+
+
+def _summary(files: tuple[FileDiff, ...]) -> tuple[str, ...]:
+    if not files:
+        return ()
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    return (say("diff.summary", files=len(files), added=added, removed=removed),)
+
+
+async def _uncommitted(conversation: "Conversation") -> tuple[str, ...]:
+    """From git, run in the sandbox and unable to write; nothing where there is no git or no repository."""
+    programs = conversation.session_workspace.programs("", Profile(reading=True))
+    try:
+        ran = await programs.run(UNCOMMITTED, timeout_ms=PATIENCE)
+    except OvertError:
+        return ()
+    text = ran.text.rstrip()
+    return (say("diff.uncommitted"), *text.splitlines()) if ran.code == 0 and text else ()
+
+
+async def list_changes(conversation: "Conversation", _text: str, _number: int) -> object:
+    from overt.app.turn_changes import diff as changes_of  # late: 1 ms
+
+    return await changes_of(conversation)
+
+
+COMMAND = Command(name="diff", run=diff, order=180, anytime=True, panel="diff", queries={"diff": list_changes})

@@ -1,0 +1,18 @@
+"""`/doctor`: check the configuration, the programs Overt needs, and the sandbox."""
+
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+
+async def doctor(conversation: "Conversation", _argument: str) -> Done:
+    from overt.app.doctor import examine  # late: 1 ms
+    from overt.app.doctor_lines import lines  # late: 1 ms
+
+    return Done(lines=tuple(lines(await examine(conversation.setting))))
+
+
+COMMAND = Command(name="doctor", run=doctor, order=310, anytime=True)

@@ -1,0 +1,32 @@
+"""`/fork`: continue in a copy of this session, from its end or from an earlier turn."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from overt import __version__
+from overt.app.command import Action, Command, Done, Offer
+from overt.core.errors import OvertError
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.completion_facts import CompletionFacts
+    from overt.app.conversation import Conversation
+
+
+async def fork(conversation: "Conversation", argument: str) -> Done:
+    from overt.sessions.fork import fork as fork_file  # late: 1 ms
+    from overt.sessions.names import id_of  # late: 1 ms
+
+    path = conversation.require_file("/fork")
+    if argument and not (argument.isascii() and argument.isdecimal() and len(argument) < 10):
+        raise OvertError(say("session.not_a_turn", text=argument))
+    copy = fork_file(path, turn=int(argument) if argument else None, overt=__version__)
+    lines = (say("session.forked", parent=conversation.id),)
+    return Done(action=Action.NEW, resume=id_of(copy), lines=lines)
+
+
+async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+    return facts.turns(more=False)
+
+
+COMMAND = Command(name="fork", run=fork, usage="[TURN]", aliases=("branch",), order=260, complete=offers)

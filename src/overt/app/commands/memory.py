@@ -1,0 +1,49 @@
+"""`/memory`: the notes that join at the start of a session."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done, Offer
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.completion_facts import CompletionFacts
+    from overt.app.conversation import Conversation
+
+SHELVES = ("global/", "project/")
+"""How the names of private notes begin. Other rows of `/memory` are files that it does not remove."""
+
+
+async def memory(conversation: "Conversation", argument: str) -> Done:
+    from overt.app.notes import Notebook, perform  # late: 1 ms
+
+    return Done(lines=perform(Notebook(conversation.setting), conversation.redact(argument), how="/memory"))
+
+
+async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
+    verb, blank, _ = argument.partition(" ")
+    if verb in ("remove", "rm") and blank:
+        from overt.app.notes import Notebook  # late: 1 ms
+
+        rows = await asyncio.to_thread(lambda: Notebook(facts.conversation.setting).rows())
+        return [Offer(f"{verb} {row.name}", row.first, row.name) for row in rows if row.name.startswith(SHELVES)]
+    if verb == "add" and blank:
+        return [Offer("add --global", say("tui.complete.memory_global"), "--global", more=True)]
+    if blank:
+        return []
+    return [
+        Offer("list"),
+        Offer("add", say("tui.complete.memory_add"), more=True),
+        Offer("remove", say("tui.complete.memory_remove"), more=True),
+    ]
+
+
+COMMAND = Command(
+    name="memory",
+    run=memory,
+    usage="[add [--global] TEXT | remove NAME]",
+    order=250,
+    anytime=True,
+    complete=offers,
+)

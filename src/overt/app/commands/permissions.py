@@ -1,0 +1,74 @@
+"""`/permissions`: the rules that hold here, where each comes from, and taking back what was answered with always."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done, Offer
+from overt.app.inspected import Decisions, Permits, Revoked
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.completion_facts import CompletionFacts
+    from overt.app.conversation import Conversation
+
+
+async def permissions(conversation: "Conversation", argument: str) -> Done:
+    word, _, rule = argument.partition(" ")
+    if word == "revoke" and rule.strip():
+        revoked = await revoke_rule(conversation, rule.strip())
+        return Done(lines=(say("permissions.revoked", rule=revoked.text),))
+    if argument:
+        raise COMMAND.misused()
+    return Done(lines=_lines(await show_rules(conversation, "", 0)))
+
+
+def _lines(permits: Permits) -> tuple[str, ...]:
+    """The same rules as in the panel: those of files and flags, then the saved ones, numbered for `revoke`."""
+    saved = [rule for rule in permits.rules if rule.stored]
+    return (
+        say("chat.mode", mode=permits.mode),
+        *(f"  {rule.action:5}  {rule.text}  ({rule.origin})" for rule in permits.rules if not rule.stored),
+        permits.problem or say("permissions.stored" if saved else "permissions.none"),
+        *(f"  {number:2}  {rule.action:5}  {rule.text}" for number, rule in enumerate(saved, 1)),
+    )
+
+
+async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
+    from overt.config.always import load_always  # late: 1 ms
+
+    setting = facts.conversation.setting
+    rules = await asyncio.to_thread(lambda: load_always(setting.environment, setting.roots.project).rules)
+    if argument.startswith("revoke "):
+        return [Offer(f"revoke {rule.text()}", rule.action, rule.text()) for rule in rules]
+    return [Offer("revoke", say("tui.complete.revoke"), more=True)] if rules else []
+
+
+async def show_rules(conversation: "Conversation", _text: str, _number: int) -> Permits:
+    from overt.app.session_rules import permissions as rules_of  # late: 1 ms
+
+    return await asyncio.to_thread(rules_of, conversation)
+
+
+async def show_decisions(conversation: "Conversation", _text: str, _number: int) -> Decisions:
+    from overt.app.session_rules import decisions  # late: 1 ms
+
+    return await asyncio.to_thread(decisions, conversation)
+
+
+async def revoke_rule(conversation: "Conversation", rule: str, _number: int = 0) -> Revoked:
+    from overt.app.session_rules import revoke  # late: 1 ms
+
+    return await revoke(conversation, rule)
+
+
+COMMAND = Command(
+    name="permissions",
+    run=permissions,
+    usage="[revoke RULE | revoke N]",
+    order=150,
+    anytime=True,
+    panel="permissions",
+    complete=offers,
+    queries={"permissions": show_rules, "decisions": show_decisions, "revoke": revoke_rule},
+)

@@ -1,0 +1,24 @@
+"""`/rename`: give this session a name."""
+
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done
+from overt.core.errors import OvertError
+from overt.core.events import TitleSet
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+
+async def rename(conversation: "Conversation", argument: str) -> Done:
+    from overt.app.records.archive import name_of  # late: 1 ms
+
+    title = name_of(conversation.redact(argument))
+    if not title:
+        raise OvertError(say("session.no_name"))
+    conversation.record(TitleSet(title=title, model=""))
+    return Done(lines=(say("session.named", title=title),))
+
+
+COMMAND = Command(name="rename", run=rename, usage="NAME", order=270, anytime=True)

@@ -1,0 +1,82 @@
+"""`/resume`: go on with another session, found by its id or its name."""
+
+import asyncio
+from collections.abc import Sequence
+from time import localtime, strftime
+from typing import TYPE_CHECKING
+
+from overt.app.command import Action, Command, Done, Offer
+from overt.app.inspected import Piece, Preview
+from overt.core.errors import OvertError
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.completion_facts import CompletionFacts
+    from overt.app.conversation import Conversation
+    from overt.sessions.index import Summary
+
+SHOWN = 10
+WIDEST = 60
+
+
+async def resume(conversation: "Conversation", argument: str) -> Done:
+    from overt.app.queries import find_session  # late: 1 ms
+    from overt.sessions.names import id_of  # late: 1 ms
+
+    if not argument:
+        return Done(lines=await asyncio.to_thread(_recent, conversation))
+    found = id_of(await asyncio.to_thread(find_session, argument, conversation.setting))
+    if found == conversation.id:
+        raise OvertError(say("session.already", id=found))
+    return Done(action=Action.NEW, resume=found)
+
+
+def _recent(conversation: "Conversation") -> tuple[str, ...]:
+    from overt.app.queries import sessions  # late: 1 ms
+
+    found = [each for each in sessions(conversation.setting, everywhere=False) if each.id != conversation.id]
+    if not found:
+        return (say("session.no_other"),)
+    more = (say("session.more", count=len(found) - SHOWN),) if len(found) > SHOWN else ()
+    return (say("session.which"), *map(_line, found[:SHOWN]), *more)
+
+
+def _line(session: "Summary") -> str:
+    title = " ".join(session.title.split())
+    short = title if len(title) <= WIDEST else f"{title[: WIDEST - 1]}…"
+    return f"  {session.id}  {strftime('%Y-%m-%d %H:%M', localtime(session.changed))}  {short}".rstrip()
+
+
+async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+    own = facts.conversation.id
+    return [Offer(each.id, each.title, also=each.title) for each in await facts.sessions() if each.id != own]
+
+
+async def list_sessions(conversation: "Conversation", _text: str, start: int) -> Piece:
+    from overt.app.session_list import sessions  # late: 1 ms
+
+    return await asyncio.to_thread(sessions, conversation, start)
+
+
+async def preview_session(_conversation: "Conversation", path: str, _number: int) -> Preview:
+    from overt.app.session_list import preview  # late: 1 ms
+
+    return await asyncio.to_thread(preview, path)
+
+
+async def search_sessions(conversation: "Conversation", words: str, start: int) -> Piece:
+    from overt.app.session_list import search  # late: 1 ms
+
+    return await asyncio.to_thread(search, conversation, words, start)
+
+
+COMMAND = Command(
+    name="resume",
+    run=resume,
+    usage="[ID | NAME]",
+    aliases=("continue", "sessions"),
+    order=30,
+    panel="sessions",
+    complete=offers,
+    queries={"sessions": list_sessions, "preview": preview_session, "search": search_sessions},
+)

@@ -1,0 +1,41 @@
+"""`/review` and `/init`: prompts that people would otherwise have to write again and again."""
+
+import os
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done
+from overt.lib.data import read_text
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+RULES = ("AGENTS.md", "CLAUDE.md")
+
+
+async def review(conversation: "Conversation", argument: str) -> Done:
+    what = f"Review this: {argument}" if argument else "Review the changes in this folder that are not committed yet."
+    return _sent(conversation, _prompt("review.md", what=what))
+
+
+async def init(conversation: "Conversation", _argument: str) -> Done:
+    there = next((name for name in RULES if os.path.isfile(os.path.join(conversation.workspace, name))), "")
+    if there:
+        task = f"`{there}` exists already: read it first, keep what is right in it, and improve it in place."
+    else:
+        task = f"Write it as `{RULES[0]}` in the root of the workspace."
+    return _sent(conversation, _prompt("init.md", task=task))
+
+
+def _prompt(name: str, **values: str) -> str:
+    text = read_text("overt.context", f"prompts/{name}").strip()
+    for key, value in values.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text
+
+
+def _sent(conversation: "Conversation", text: str) -> Done:
+    return Done(play=lambda: conversation.prompt(text))
+
+
+REVIEW = Command(name="review", run=review, usage="[WHAT]", order=220)
+INIT = Command(name="init", run=init, order=230)

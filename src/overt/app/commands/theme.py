@@ -1,0 +1,29 @@
+"""`/theme`: show or set the colours."""
+
+from typing import TYPE_CHECKING
+
+from overt.app.command import Action, Command, Done, offer_words
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+
+THEMES = ("auto", "dark", "light")
+
+
+async def theme(_conversation: "Conversation", argument: str) -> Done:
+    if argument and argument not in THEMES:
+        raise COMMAND.misused()
+    return Done(action=Action.THEME, value=argument)
+
+
+COMMAND = Command(
+    name="theme",
+    run=theme,
+    usage="[auto | dark | light]",
+    order=320,
+    anytime=True,
+    only_terminal=True,
+    complete=offer_words(*THEMES),
+    asks_for_argument=True,
+)

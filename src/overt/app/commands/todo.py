@@ -1,0 +1,27 @@
+"""`/todo`: show the todo list."""
+
+from typing import TYPE_CHECKING
+
+from overt.app.command import Command, Done
+from overt.app.inspected import Todos
+from overt.lib.catalogue import say
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+
+
+async def todo(conversation: "Conversation", _argument: str) -> Done:
+    items = tuple(f"{MARKS[item.status]} {item.content}" for item in conversation.history.todos)
+    return Done(lines=items or (say("chat.no_todos"),))
+
+
+async def list_todos(conversation: "Conversation", _text: str, _number: int) -> Todos:
+    return Todos(conversation.history.todos)
+
+
+COMMAND = Command(
+    name="todo", run=todo, aliases=("todos",), order=160, anytime=True, panel="todos", queries={"todos": list_todos}
+)

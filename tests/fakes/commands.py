@@ -1,0 +1,16 @@
+"""Run the commands and queries of a conversation as a frontend does."""
+
+from overt.app.command import Done
+from overt.app.command_registry import CommandRegistry
+from overt.app.conversation import Conversation
+
+BUILT_IN = CommandRegistry()
+NAMES = tuple(command.name for command in BUILT_IN.listed())
+
+
+async def slash(conversation: Conversation, text: str, *, panels: bool = False) -> Done:
+    return await conversation.commands.run(conversation, text, panels=panels)
+
+
+async def look(conversation: Conversation, kind: str, text: str = "", number: int = 0) -> object:
+    return await conversation.commands.query(kind)(conversation, text, number)
