@@ -194,6 +194,13 @@ READS_OWN_TEXTS = {
     "lib/catalogue.py": ["say(key).split('|')"],
     # Markup of models.
     "repair/veil.py": ["text.startswith(CERTAIN)", "text.startswith(OPENINGS)"],
+    # The format of the data file `programs.txt`.
+    "safety/_programs.py": [
+        "fields[0].startswith('like: ')",
+        "head.startswith(('always ', 'words '))",
+        "name.removeprefix('bad ')",
+        "name.startswith('bad ')",
+    ],
     # The file of the self-test is expected to be as it was written.
     "world/sandbox/_stage.py": ["_text(path) == CONTENT"],
 }

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import Place, place
 
-from overt.cli.config import run
+from overt.cli.subcommands.config import run
 from overt.config.key_table import KEYS
 
 __all__ = ["place"]

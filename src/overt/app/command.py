@@ -67,8 +67,9 @@ class Command(Struct, frozen=True, kw_only=True):
 
     `usage` is what it takes; what may be left out stands in brackets. `order` sorts `/help` and the menu. An `anytime`
     command may run during a turn. `panel` is the inspector that a frontend opens for the command without an argument,
-    or `lines` to show its lines in one. `queries` are what inspectors of this command look up or do, by kind. If
-    `asks_for_argument` is set, Enter on its name in the menu asks for an argument first.
+    or `lines` to show its lines in one. `queries` are what inspectors of this command look up or do, by kind. A
+    command that `needs_argument`, or `asks_for_argument` because it says little without one, does not run on Enter in
+    the menu: the menu offers arguments first.
     """
 
     name: str
@@ -81,16 +82,13 @@ class Command(Struct, frozen=True, kw_only=True):
     only_terminal: bool = False
     panel: str = ""
     complete: Complete | None = None
+    needs_argument: bool = False
     asks_for_argument: bool = False
     queries: Mapping[str, Query] = {}
 
     def describe(self) -> str:
         """Return the line about this command in `/help`."""
         return self.about or say(f"slash.{self.name}")
-
-    @property
-    def needs_argument(self) -> bool:
-        return bool(self.usage) and not self.usage.startswith("[")
 
     def misused(self) -> OvertError:
         """Return the error for an argument that the command does not take."""

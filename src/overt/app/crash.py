@@ -14,7 +14,6 @@ from time import gmtime, strftime
 from msgspec import Struct
 
 from overt import __version__
-from overt.app.options import SUBCOMMANDS
 from overt.app.recent import RECENT
 from overt.config.origin import explain
 from overt.config.paths import Environment, read_environment
@@ -173,7 +172,7 @@ def _command() -> str:
     for number, word in enumerate(sys.argv[1:]):
         if word.startswith("-"):
             names.append(word.partition("=")[0] if word.startswith("--") else word[:2])
-        elif number == 0 and (word == "run" or word in SUBCOMMANDS):
+        elif number == 0 and word in ("run", RECENT.subcommand):
             names.append(word)
     return " ".join(names)
 

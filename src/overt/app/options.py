@@ -47,9 +47,3 @@ CLAUDE_MODES = {
 """Every name of a mode that is accepted → ours. `dontAsk` also denies what would be asked."""
 
 TO_CLAUDE = {"review": "default", "auto": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}
-
-SUBCOMMANDS = (
-    *("auth", "config", "context", "diff", "doctor", "export", "memory", "models", "permissions", "replay", "sessions"),
-    *("setup", "stats", "tools", "trust", "undo"),
-)
-"""Subcommands of `overt` beside `run`; `cli/subcommands.py` loads them."""

@@ -23,6 +23,7 @@ class Recent:
     def __init__(self) -> None:
         self.events: deque[tuple[float, Event, int]] = deque(maxlen=MAX_EVENTS)
         self.setting: Setting | None = None
+        self.subcommand = ""
         self.uncaught = 0
         """Exceptions in callbacks and threads: the run ends with a code other than 0."""
         self.reporting = False

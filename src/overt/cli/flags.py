@@ -1,9 +1,11 @@
 """The flags of a prompt, as users of other agents already know them."""
 
 from overt.app.options import CLAUDE_MODES, Options, OutputFormat
+from overt.cli import subcommands
 from overt.cli.parse import Command, Flag, Given
 from overt.core.errors import UsageError
 from overt.core.foreign import TOOLS, our_tool
+from overt.lib.discover import module_names
 
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 FORMATS: dict[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
@@ -13,8 +15,15 @@ ABOUT = """A coding agent for the terminal with nothing hidden.
   overt                    open the chat            overt "task"        chat, with a first prompt
   overt run "task"         one task, no chat        overt -p "task"     the same
   overt setup              choose a model, step by step
-  overt auth | config | context | diff | doctor | export | memory | models | permissions | replay | sessions | stats
-        | tools | trust | undo    (each with --help)"""
+  overt {subcommands}    (each with --help)"""
+
+
+def about() -> str:
+    """Return the text above the flags in `overt --help`."""
+    from textwrap import wrap  # late: 1 ms
+
+    names = " | ".join(name for name in module_names(subcommands) if name != "setup")
+    return ABOUT.format(subcommands="\n        ".join(wrap(names, 106)))
 
 
 def _is_rule(word: str) -> bool:
@@ -25,7 +34,7 @@ def _is_rule(word: str) -> bool:
 
 PROMPT = Command(
     name="overt",
-    about=ABOUT,
+    about=about,
     words="[task …]",
     flags=(
         Flag(names=("-p", "--print"), key="headless", help="run one task, print the result and exit"),

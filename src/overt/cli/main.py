@@ -8,14 +8,14 @@ import threading
 from types import TracebackType
 
 from overt import __version__
-from overt.app.options import SUBCOMMANDS
 from overt.app.recent import RECENT
 from overt.app.terminal import terminal_type
+from overt.cli import subcommands
 from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import parse
-from overt.cli.subcommands import load_subcommand
 from overt.core.errors import OvertError, UsageError
 from overt.faces.tui import first_paint
+from overt.lib.discover import find_module
 from overt.lib.log import LOG
 
 PIPE_PATIENCE = 3.0
@@ -102,8 +102,10 @@ def _flushed(code: int) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     command = argv[0] if argv else ""
-    if command in SUBCOMMANDS:
-        return load_subcommand(command)(argv[1:])
+    if subcommand := find_module(subcommands, command):
+        RECENT.subcommand = command
+        code: int = subcommand.run(argv[1:])
+        return code
     return _prompt(argv[1:] if command == "run" else argv, headless=command == "run")
 
 

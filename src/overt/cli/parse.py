@@ -25,7 +25,7 @@ class Command(Struct, frozen=True, kw_only=True):
     """`words` describes the words that are no flags; `most` is how many there may be."""
 
     name: str
-    about: str
+    about: str | Callable[[], str]
     flags: tuple[Flag, ...] = ()
     words: str = ""
     most: int | None = None
@@ -119,7 +119,8 @@ def _unknown(command: Command, word: str, flags: dict[str, Flag]) -> UsageError:
 
 def _help(command: Command) -> str:
     rows = [(f"{', '.join(flag.names)} {flag.value}".strip(), flag.help) for flag in (*command.flags, DEBUG, HELP)]
-    lines = [f"usage: {command.name} [flags] {command.words}".rstrip(), "", command.about, ""]
+    about = command.about if isinstance(command.about, str) else command.about()
+    lines = [f"usage: {command.name} [flags] {command.words}".rstrip(), "", about, ""]
     for left, right in rows:
         lines += [f"  {left:32} {right}"] if len(left) <= 32 else [f"  {left}", f"  {'':32} {right}"]
     return "\n".join(lines) + "\n"

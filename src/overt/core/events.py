@@ -45,10 +45,9 @@ class SessionOpened(Event, frozen=True, kw_only=True):
 
 
 class PrefixSet(Event, frozen=True, kw_only=True):
-    """System and tool bytes in full; every later request up to the next one stands on it.
+    """The system prompt and the tools in full, for every request up to the next `PrefixSet`.
 
-    With `about` and `calls`, which say how the wire was spoken, the bytes can be made again. `tool_names` are those of
-    the tools if the system prompt describes them in place of `prefix.tools`.
+    `about` and `calls` say how the wire was used. `tool_names` are the tools that the system prompt describes itself.
     """
 
     prefix: Prefix

@@ -21,4 +21,4 @@ async def rename(conversation: "Conversation", argument: str) -> Done:
     return Done(lines=(say("session.named", title=title),))
 
 
-COMMAND = Command(name="rename", run=rename, usage="NAME", order=270, anytime=True)
+COMMAND = Command(name="rename", run=rename, usage="NAME", needs_argument=True, order=270, anytime=True)

@@ -89,11 +89,6 @@ def run(argv: list[str]) -> int:
     return _act(action, words, given)
 
 
-def export(argv: list[str]) -> int:
-    """`overt export`: the same as `overt sessions export`."""
-    return run(["export", *argv])
-
-
 def _act(action: str, words: list[str], given: Given) -> int:
     setting, mistake = read_setting_or_defaults_for(given)  # a broken configuration hides no session
     match action:
@@ -121,7 +116,7 @@ def _act(action: str, words: list[str], given: Given) -> int:
             text = archive.export_session(setting, words[0], format=given.text("format"), target=given.text("output"))
             sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
         case "search" | "check":
-            from overt.cli import sessions_look  # late: 14 ms
+            from overt.cli.subcommands import _sessions_look as sessions_look  # late: 14 ms
 
             return (sessions_look.search if action == "search" else sessions_look.check)(setting, words, given)
         case _:
