@@ -186,6 +186,7 @@ def test_a_command_in_such_a_folder_runs_and_the_person_is_warned_once(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, fresh: float
 ) -> None:
     monkeypatch.setattr(keeping, "FRESH", fresh)
+    monkeypatch.setattr(keeping, "UNTOLD", 100.0)  # a slow snapshot is told of, too
     facts: list[Event] = []
     keeper = Keeper(Store(str(tmp_path / "c")), shadow(tmp_path / "s", root))
     recorder = UndoRecorder(facts.append)
