@@ -137,7 +137,7 @@ class Approval:
             spans += [Span(" · ", "dim")] if spans else []
             spans += [Span(key, "key"), Span(f" {words}")]
         # A rule may hold what others wrote: then no row of it begins at the margin.
-        return wrap(spans, room, rest=(INDENT,) if asked.always != EDITS and not above else None)
+        return wrap(spans, room, rest=(INDENT,) if asked.always not in ("", EDITS) and not above else None)
 
     def _above(self, room: int) -> bool:
         """Whether the rule is too long for the panel: cut, it would not be the exact one."""
