@@ -3,7 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
-from overt.app.setting_rows import schema_text
+from overt.app.inspect.settings import schema_text
 from overt.config.descriptions import SECTIONS
 from overt.config.key_table import ENTRY, KEYS, SettingKey, show_value
 from overt.config.load import VARIABLES

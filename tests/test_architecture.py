@@ -224,7 +224,7 @@ def test_there_are_four_blanket_catches_in_all() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ExceptHandler) and _is_blanket(node)
     ]
-    assert where == ["app/session.py", "app/turn_failure.py", "cli/main.py", "engine/attempt.py"]
+    assert where == ["app/diagnostics/turn_failure.py", "app/session.py", "cli/main.py", "engine/attempt.py"]
 
 
 def test_only_config_reads_the_environment() -> None:
@@ -244,8 +244,8 @@ READS_CONFIGURATION = {
     "faces/tui/chat/startup.py": "the terminal chat, when the folder is trusted or not",
     "app/setup/run.py": "setup, at its entry: without the flags of a chat, which it does not write",
     "app/setup/dialog.py": "setup has just written the file",
-    "app/undo_session.py": "undo of a session that worked in another folder",
-    "app/undo_usage.py": "the snapshots of a deleted session, which may have worked in another folder",
+    "app/undo/closed_session.py": "undo of a session that worked in another folder",
+    "app/undo/usage.py": "the snapshots of a deleted session, which may have worked in another folder",
     "app/records/replay_tools.py": "the tools of a session run again, in a copy of its folder",
 }
 """Who may call `read_setting`, once each, and why. Everyone else is handed a `Setting`, flags included."""

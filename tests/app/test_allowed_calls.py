@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
-from overt.app.allowed_calls import remember_messages
+from overt.app.redaction.allowed_calls import remember_messages
 from overt.core.fragments import MODEL
 from overt.core.messages import Call, Message, Result, Text
 from overt.lib.redact_allow import AllowedSecrets

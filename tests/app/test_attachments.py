@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.attachments import LIMIT, Attachment, dropped, from_bytes, from_file
+from overt.app.chat.attachments import LIMIT, Attachment, dropped, from_bytes, from_file
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 

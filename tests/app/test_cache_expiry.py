@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.cache_expiry import STAMP, start_expiry
+from overt.app.diagnostics.cache_expiry import STAMP, start_expiry
 from overt.core.settings import CacheSettings
 from overt.providers._weights import WEIGHTS, mark_used
 from overt.providers.cache_expiry import expire

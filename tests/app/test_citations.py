@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from overt.app import citations
-from overt.app.citations import Citations
+from overt.app.chat import citations
+from overt.app.chat.citations import Citations
 from overt.lib.regular import read_regular
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app import clipboard
+from overt.app.chat import clipboard
 from overt.core.errors import OvertError
 
 PNG = b"\x89PNG\r\n\x1a\nrest"

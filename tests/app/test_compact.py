@@ -10,10 +10,10 @@ from msgspec import json
 from msgspec.structs import replace
 from tests.world.files_kit import files
 
-from overt.app._named import named, wanted_words
-from overt.app._verify import asks_for_change, asks_to_run
-from overt.app.compact import CompactLead, compact_prefix, compact_tools, conduct
-from overt.app.manner import Ground, Manner
+from overt.app.models.tool_calling import Ground, Manner
+from overt.app.small_model.answer_check import asks_for_change, asks_to_run
+from overt.app.small_model.mentions import named, wanted_words
+from overt.app.small_model.scaffold import CompactLead, compact_prefix, compact_tools, conduct
 from overt.context.assemble import opening
 from overt.core.codec import compact
 from overt.core.events import Event, Replied, ToolFinished, UserSpoke

@@ -7,7 +7,7 @@ from tests.app.test_window import found
 from tests.config.test_config_load import loaded
 from tests.engine.test_making_room import FREE, Small
 
-from overt.app.window import budget_of
+from overt.app.models.context_window import budget_of
 from overt.core.events import Compacted
 from overt.core.settings import Price
 from overt.engine.room import by_itself

@@ -13,11 +13,11 @@ from tests.app.test_conversation import Opener, turn
 from tests.fakes.commands import BUILT_IN, NAMES, slash
 from tests.fakes.model_server import Turn
 
-from overt.app import completing
-from overt.app.choices import Choice, Completion
-from overt.app.completing import Completer
+from overt.app.completion import completer as completing
+from overt.app.completion.choices import Choice, Completion
+from overt.app.completion.completer import Completer
+from overt.app.context.references import references
 from overt.app.conversation import Conversation
-from overt.app.references import references
 from overt.config.always import add_always
 from overt.config.paths import read_environment
 from overt.core.events import Pinned, TitleSet

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.app._ignored import Ignored
-from overt.app._level import MOST_LISTED, MOST_NAMES, Found, Levels, Wanted
-from overt.app._pointed import pointed
-from overt.app._ranking import rank, ranked
-from overt.app._used import HALF_LIFE, MOST, Used
-from overt.app.choices import BEFORE, ENDS, LONGEST, LONGEST_ARGUMENT, Asked, asked
-from overt.app.references import ENDS as REFERENCE_ENDS
-from overt.app.references import FOUND
+from overt.app.completion.choices import BEFORE, ENDS, LONGEST, LONGEST_ARGUMENT, Asked, asked
+from overt.app.completion.folder import MOST_LISTED, MOST_NAMES, Found, Levels, Wanted
+from overt.app.completion.frecency import HALF_LIFE, MOST, Used
+from overt.app.completion.ignored import Ignored
+from overt.app.completion.mentions import pointed
+from overt.app.completion.ranking import rank, ranked
+from overt.app.context.references import ENDS as REFERENCE_ENDS
+from overt.app.context.references import FOUND
 
 NOW = 1_800_000_000.0
 
@@ -318,7 +318,7 @@ def test_a_folder_of_many_files_is_cut_and_says_how_many_more(place: Place) -> N
 
 
 def test_a_folder_of_any_size_is_read_only_so_far(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("overt.app._level.MOST_NAMES", 10)
+    monkeypatch.setattr("overt.app.completion.folder.MOST_NAMES", 10)
     for number in range(30):
         place.put(f"f{number}")
     assert len(place.find("")) == 10

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.external_editor import edit
+from overt.app.chat.external_editor import edit
 from overt.core.errors import OvertError
 
 

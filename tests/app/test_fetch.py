@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.fetch import fetch_model, found_already, offer, plan
-from overt.app.fetch_bar import Bar
+from overt.app.models.fetch_bar import Bar
+from overt.app.models.fetch_weights import fetch_model, found_already, offer, plan
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.core.errors import ConfigError, OvertError

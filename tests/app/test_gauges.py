@@ -10,8 +10,8 @@ from tests.app.test_conversation import Opener, turn
 from tests.fakes.commands import slash
 from tests.fakes.model_server import Turn
 
-from overt.app.branch import Branch
-from overt.app.gauges import gauges
+from overt.app.context.git_branch import Branch
+from overt.app.inspect.status import gauges
 from overt.app.options import Options
 from overt.core.events import TitleSet
 
@@ -118,6 +118,6 @@ def test_the_file_is_read_again_only_when_it_is_another(tmp_path: Path, monkeypa
         read.append(head)
         return "main"
 
-    monkeypatch.setattr("overt.app.branch._read", counted)
+    monkeypatch.setattr("overt.app.context.git_branch._read", counted)
     assert [found.name() for _ in range(3)] == ["main"] * 3
     assert read == [str(tmp_path / ".git/HEAD")]

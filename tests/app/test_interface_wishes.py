@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.interface import Wishes, decided, wishes
+from overt.app.chat.interface import Wishes, decided, wishes
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.core.settings import Interface

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.file_ring import ROOT, ring_environment
 
-from overt.app.keys import Keyring, check_name
+from overt.app.models.credentials import Keyring, check_name
 from overt.core.errors import ConfigError
 
 SECRET = "ring-0a1b2c3d4e5f6a7b"
@@ -39,7 +39,7 @@ class Ring:
 
     def lookup(self, *names: str, **more: str) -> list[str | None]:
         script = (
-            "import json, sys; from overt.app.keys import keyring_lookup\n"
+            "import json, sys; from overt.app.models.credentials import keyring_lookup\n"
             "print(json.dumps([keyring_lookup(name) for name in sys.argv[1:]]))"
         )
         done = subprocess.run(

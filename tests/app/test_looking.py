@@ -15,7 +15,8 @@ from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls
 
 from overt.app.conversation import Conversation
-from overt.app.inspected import (
+from overt.app.inspect.sessions import PIECE, SEARCHED
+from overt.app.inspect.values import (
     Changes,
     Contents,
     Decisions,
@@ -30,7 +31,6 @@ from overt.app.inspected import (
     Turns,
 )
 from overt.app.options import Options
-from overt.app.session_list import PIECE, SEARCHED
 from overt.app.setting import read_setting
 from overt.config.always import add_always
 from overt.core.effects import JobOutput, JobState

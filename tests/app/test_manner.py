@@ -138,7 +138,7 @@ class Counted:
 def test_another_model_takes_the_place_of_the_one_before_and_the_same_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("overt.app.models.make", Counted)
+    monkeypatch.setattr("overt.app.models.session_models.make", Counted)
     monkeypatch.setattr(Counted, "closed", [])
     monkeypatch.setenv("OVERT_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OVERT_MODEL", "one")
@@ -157,7 +157,7 @@ def test_another_model_takes_the_place_of_the_one_before_and_the_same_stays(
 
 def test_connections_are_closed_when_closing_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As at the end of a chat whose last session is still being replaced by another."""
-    monkeypatch.setattr("overt.app.models.make", Counted)
+    monkeypatch.setattr("overt.app.models.session_models.make", Counted)
     monkeypatch.setattr(Counted, "closed", [])
     monkeypatch.setenv("OVERT_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OVERT_MODEL", "one")

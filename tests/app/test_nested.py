@@ -4,7 +4,7 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
-from overt.app.nested import Nested
+from overt.app.context.folder_rules import Nested
 from overt.core.events import Compacted, Event, ToolFinished, UserSpoke
 from overt.core.fragments import USER, Origin
 from overt.core.history import History, fold, fold_all

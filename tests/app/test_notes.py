@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.notes import Notebook, NoteRow, perform
+from overt.app.context.notes import Notebook, NoteRow, perform
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.core.errors import OvertError

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from overt.app.context.prefix import Fragments
 from overt.app.options import Options
-from overt.app.prefix import Fragments
 from overt.app.setting import Setting, read_setting
 from overt.core.fragments import Fragment, Origin
 from overt.core.ports import SandboxState

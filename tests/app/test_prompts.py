@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from overt.app.prompts import LONGEST, NEWEST, SLACK, Prompts
+from overt.app.chat.input_history import LONGEST, NEWEST, SLACK, Prompts
 
 
 def lines(folder: Path) -> list[bytes]:
@@ -61,7 +61,7 @@ def test_programs_that_write_at_the_same_time_lose_nothing_even_while_the_file_i
     every = [f"old {number}" for number in range(NEWEST + SLACK - 30)]
     (tmp_path / "prompts.jsonl").write_bytes(b"".join(msgspec.json.encode(text) + b"\n" for text in every))
     script = (
-        "import sys; from overt.app.prompts import Prompts; prompts = Prompts(sys.argv[1])\n"
+        "import sys; from overt.app.chat.input_history import Prompts; prompts = Prompts(sys.argv[1])\n"
         "for number in range(60): prompts.add(f'{sys.argv[2]} {number}\\nsecond line')"
     )
     running = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), name]) for name in ("a", "b")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.world.files_kit import files
 
-from overt.app.references import MOST, MOST_LOOKED, TRIES, references
+from overt.app.context.references import MOST, MOST_LOOKED, TRIES, references
 from overt.core.events import Noticed, UserSpoke
 from overt.core.fragments import Origin
 from overt.core.history import History, fold

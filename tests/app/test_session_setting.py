@@ -9,9 +9,9 @@ from tests.app.test_slash_sessions import awaited
 from tests.faces.tui.panel_kit import text_of
 from tests.fakes.commands import look, slash
 
-from overt.app.completing import Completer
+from overt.app.completion.completer import Completer
 from overt.app.conversation import Conversation
-from overt.app.inspected import Contents, Models, Permits
+from overt.app.inspect.values import Contents, Models, Permits
 from overt.app.options import Options
 from overt.faces.tui.panels.permissions import PermissionsPanel
 

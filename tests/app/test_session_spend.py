@@ -12,7 +12,7 @@ from tests.fakes.commands import slash
 from tests.fakes.model_server import Fault, Turn
 
 from overt.app.conversation import Conversation
-from overt.app.gauges import gauges
+from overt.app.inspect.status import gauges
 from overt.app.options import Options
 from overt.app.session import follow
 from overt.config.paths import read_environment

@@ -8,8 +8,8 @@ from tests.world.keeping_kit import GIT
 from tests.world.test_git_process import run_git
 from tests.world.test_git_state import watch
 
-from overt.app.undo import Undone
-from overt.app.undo_git import GitUndo, combine, find_undone_with_git, quote, split_git_flag
+from overt.app.undo.git import GitUndo, combine, find_undone_with_git, quote, split_git_flag
+from overt.app.undo.turns import Undone
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.sessions.checkpoints import Back, Checkpoints, Turned

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.world.keeping_kit import GIT, shadow
 
-from overt.app.undo_limits import UndoLimits, UndoPlace
+from overt.app.undo.limits import UndoLimits, UndoPlace
 from overt.core.errors import OvertError
 from overt.core.events import SnapshotTaken, TreeTaken
 from overt.core.settings import UndoSettings

@@ -14,8 +14,8 @@ from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls, messages
 from tests.world.keeping_kit import whole
 
+from overt.app.inspect.queries import standing_entries
 from overt.app.options import Options
-from overt.app.queries import standing_entries
 from overt.app.session import follow
 from overt.core.errors import OvertError
 from overt.core.events import ToolStarted
@@ -358,7 +358,7 @@ def test_an_undo_that_is_interrupted_ends_and_is_on_record(
                 on.wait(30)
                 restore(*words)  # type: ignore[arg-type]
 
-            monkeypatch.setattr("overt.app.undo.restore", slow)
+            monkeypatch.setattr("overt.app.undo.turns.restore", slow)
             task = asyncio.create_task(slash(conversation, "/undo"))
             await begun.wait()
             task.cancel()

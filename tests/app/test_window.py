@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.providers.provider_kit import run
 
-from overt.app.window import MATTERS, SAFE, WindowSeeker, budget_of
+from overt.app.models.context_window import MATTERS, SAFE, WindowSeeker, budget_of
 from overt.config.schema import Config, Setting
 from overt.context.budget import Budget
 from overt.core.events import Noticed

@@ -276,7 +276,7 @@ async def test_agents_share_jobs_and_undo_and_what_they_did_carries_their_name(h
 OPENED = """
 import asyncio, sys
 from overt.app.start import open_conversation
-from overt.app.gauges import gauges
+from overt.app.inspect.status import gauges
 from overt.app.options import Options
 
 async def main():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from bench.settings_page import PAGE, SCHEMA, page
 
-from overt.app.setting_rows import schema_text
+from overt.app.inspect.settings import schema_text
 from overt.config._keys import CHECKS, FACTS, PROVIDER
 from overt.config.descriptions import DESCRIPTIONS, SECTIONS
 from overt.config.key_table import KEYS, find_key, nearest_key, show_value

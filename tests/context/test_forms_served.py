@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Raw, json
 from tests.providers.local_kit import Talk, needs_small, small
 
-from overt.app.compact import compact_tools
+from overt.app.small_model.scaffold import compact_tools
 from overt.context.forms import form_of
 from overt.core.messages import Text
 from overt.core.requests import Reply

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from overt.app.compacted import short
+from overt.app.chat.compaction_notice import short
 from overt.core.events import Compacted, Replied
 from overt.core.fragments import MODEL, Origin
 from overt.core.messages import Message, said

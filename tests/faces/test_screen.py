@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.app.nested import HEAD
+from overt.app.context.folder_rules import HEAD
 from overt.core.events import (
     CallStreamed,
     Event,

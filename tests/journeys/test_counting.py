@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import Fault, ModelServer, Recorded, Turn
 from tests.journeys.journey_kit import Place, call, calls, entries, until
 
-from overt.app.gauges import gauges
+from overt.app.inspect.status import gauges
 from overt.app.options import Options
 from overt.app.start import open_conversation
 

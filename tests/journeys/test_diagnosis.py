@@ -93,7 +93,7 @@ def test_a_crash_in_chinese_says_the_same(place: Place) -> None:
 
 def test_an_exception_in_a_thread_leaves_a_crash_file_and_code_1(place: Place) -> None:
     """The keyring is asked in a thread."""
-    ran = place.run("auth", env=faulty(place, "overt.app.keys:_ask"))
+    ran = place.run("auth", env=faulty(place, "overt.app.models.credentials:_ask"))
     assert ran.code == 1
     assert any("where: thread keyring" in text for text in crashes(place))
     assert HIDDEN in ran.err

@@ -125,7 +125,7 @@ def test_exception_in_the_terminal_chat_leaves_a_crash_file_and_the_terminal_as_
 
 def test_exception_while_the_status_line_is_read_is_shown_and_the_terminal_chat_goes_on(place: Place) -> None:
     with ModelServer([DONE, Turn(text="the second answer")]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.app.gauges:gauges", times=1)}
+        env = {**environment(place, server), **faulty(place, "overt.app.inspect.status:gauges", times=1)}
         with tty(place, env=env, size=(160, 30)) as chat:
             shown = chat.expect(crash_shown)
             chat.type("first\r")
@@ -223,7 +223,7 @@ def test_exception_in_the_title_request_is_logged_and_nothing_else_happens(place
     settings.parent.mkdir(parents=True)
     settings.write_text(NAMED)
     with ModelServer([DONE, DONE]) as server:
-        fault = faulty(place, "overt.app.small:title_request")
+        fault = faulty(place, "overt.app.session_title:title_request")
         with place.chat(server=server, env=fault) as chat:
             prompt_until(chat, "first", "all done")
             prompt_until(chat, "second", "all done")
@@ -237,7 +237,7 @@ def test_exception_in_the_title_request_is_logged_and_nothing_else_happens(place
 
 
 def test_exception_in_undo_is_reported_and_the_chat_goes_on(place: Place) -> None:
-    fault = faulty(place, "overt.app.undo:Undoing.undo", times=1)
+    fault = faulty(place, "overt.app.undo.turns:Undoing.undo", times=1)
     with ModelServer([WRITE, DONE, DONE]) as server, place.chat("--yolo", server=server, env=fault) as chat:
         prompt_until(chat, "first", "all done")
         shown = prompt_until(chat, "/undo", ".txt\n")
@@ -252,7 +252,7 @@ def test_exception_in_undo_is_reported_and_the_chat_goes_on(place: Place) -> Non
 
 def test_exception_in_undo_is_shown_in_the_terminal_chat_which_goes_on(place: Place) -> None:
     with ModelServer([WRITE, DONE, DONE]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.app.undo:Undoing.undo", times=1)}
+        env = {**environment(place, server), **faulty(place, "overt.app.undo.turns:Undoing.undo", times=1)}
         with tty(place, "--yolo", env=env, size=(160, 40)) as chat:
             ready(chat)
             chat.type("first\r")
@@ -269,7 +269,7 @@ def test_exception_in_undo_is_shown_in_the_terminal_chat_which_goes_on(place: Pl
 def test_exception_in_the_undo_command_leaves_a_crash_file(place: Place) -> None:
     with ModelServer([WRITE, DONE]) as server:
         place.run("run", "--yolo", "x", server=server)
-    ran = place.run("undo", env=faulty(place, "overt.app.undo:Undoing.undo"))
+    ran = place.run("undo", env=faulty(place, "overt.app.undo.turns:Undoing.undo"))
     assert ran.code == 1
     assert_crash(place, "undo_session", shown=ran.err)
 
@@ -277,7 +277,7 @@ def test_exception_in_the_undo_command_leaves_a_crash_file(place: Place) -> None
 def test_exception_in_a_callback_of_a_subcommand_is_reported(place: Place) -> None:
     """`overt models` reads from a server; the callback that takes its bytes breaks."""
     script = (
-        "import asyncio, os, sys; from overt.app.event_loop import run_async\n"
+        "import asyncio, os, sys; from overt.app.diagnostics.event_loop import run_async\n"
         "async def work():\n"
         "    asyncio.get_running_loop().call_soon(lambda: {}[os.environ['OVERT_API_KEY']])\n"
         "    task = asyncio.get_running_loop().create_task(fail())\n"
@@ -285,7 +285,7 @@ def test_exception_in_a_callback_of_a_subcommand_is_reported(place: Place) -> No
         "    del task\n"
         "async def fail(): raise OSError('never awaited ' + os.environ['OVERT_API_KEY'])\n"
         "run_async(work())\n"
-        "from overt.app.recent import RECENT; print(RECENT.uncaught)\n"
+        "from overt.app.diagnostics.recent import RECENT; print(RECENT.uncaught)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -12,7 +12,7 @@ from tests.journeys.journey_kit import Place, call, calls, messages, until
 from tests.journeys.test_secrets import ALL, DOTENV, VALUES, VARIABLES, assert_clean, assert_kept_nowhere, script
 from tests.journeys.test_trust import HOSTILE, made, traced
 
-from overt.app.citations import Citations
+from overt.app.chat.citations import Citations
 from overt.faces.tui.chat.approval import CALM, PAUSE
 from overt.faces.tui.chat.views import words_rows
 from overt.faces.tui.markdown.highlight import lines

@@ -25,7 +25,7 @@ printf '\\033[?1049heditor here'
 while :; do sleep 0.05; done
 """
 BREAKING = """
-import overt.app.clipboard
+import overt.app.chat.clipboard
 import overt.faces.tui.composer.composer
 
 def attachment():
@@ -36,7 +36,7 @@ def press(self, key, usual=overt.faces.tui.composer.composer.Composer.press):
         raise ZeroDivisionError("in the loop")
     return usual(self, key)
 
-overt.app.clipboard.attachment = attachment
+overt.app.chat.clipboard.attachment = attachment
 overt.faces.tui.composer.composer.Composer.press = press
 """
 """What Python runs before the program: two of its parts do what they never should."""

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-from overt.app.undo import Undoing, Undone, UndoOptions
+from overt.app.undo.turns import Undoing, Undone, UndoOptions
 from overt.core.errors import OvertError
 from overt.core.events import Event, ToolStarted, TreeTaken
 from overt.core.messages import Call

@@ -3,16 +3,16 @@
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from overt.app.context_updates import ContextUpdates
-from overt.app.manner import Ground, Manner, efforts_of
-from overt.app.models import SessionModels
-from overt.app.opening import FREE, prefix_event
-from overt.app.prefix import Fragments
+from overt.app.context.prefix import Fragments
+from overt.app.context.prefix_event import FREE, prefix_event
+from overt.app.context.updates import ContextUpdates
+from overt.app.models.session_models import SessionModels
+from overt.app.models.tool_calling import Ground, Manner, efforts_of
+from overt.app.models.tool_protocol import conduct
 from overt.app.services import Fallback
 from overt.app.session import Session
 from overt.app.setting import Setting
 from overt.app.spend_limit import SessionSpendLimit
-from overt.app.tool_protocol import conduct
 from overt.context.assemble import Assembler
 from overt.core.effects import Effect
 from overt.core.errors import ProviderError

@@ -11,7 +11,7 @@ from overt.core.events import TurnEnded
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion_facts import CompletionFacts
+    from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
 
 

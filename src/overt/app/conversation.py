@@ -11,14 +11,14 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from overt.app.cache_expiry import finish_expiry
 from overt.app.command_registry import CommandRegistry
-from overt.app.metered import Metered
-from overt.app.recent import RECENT
+from overt.app.context.cache_meter import Metered
+from overt.app.diagnostics.cache_expiry import finish_expiry
+from overt.app.diagnostics.recent import RECENT
+from overt.app.diagnostics.turn_failure import failed_end, failure_of
 from overt.app.services import Services
 from overt.app.session import Session
-from overt.app.small import Titling
-from overt.app.turn_failure import failed_end, failure_of
+from overt.app.session_title import Titling
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import (
     CallStreamed,

@@ -13,9 +13,9 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
+from overt.app.diagnostics.recent import RECENT
 from overt.app.partial import Partial
-from overt.app.recent import RECENT
-from overt.app.scrub import Scrub, redact_event
+from overt.app.redaction.scrub import Scrub, redact_event
 from overt.app.session_state import Denial, OpeningState, Recorder
 from overt.core.events import (
     TYPE_OF,

@@ -4,8 +4,8 @@ import os
 
 from msgspec import Struct
 
+from overt.app.diagnostics.recent import RECENT
 from overt.app.options import CLAUDE_MODES, Options
-from overt.app.recent import RECENT
 from overt.config.load import Flag, load
 from overt.config.paths import Environment, Roots, read_environment, roots
 from overt.config.rules import split_rules
@@ -96,7 +96,7 @@ def _rules(words: tuple[str, ...]) -> list[str]:
 
 
 def _known_secrets(setting: Setting) -> tuple[str, ...]:
-    from overt.app.secret_sources import find_secrets  # late: 1 ms
+    from overt.app.redaction.sources import find_secrets  # late: 1 ms
 
     project = setting.roots.project
     return find_secrets(setting.environment, project, trusted=setting.trust.has(project))

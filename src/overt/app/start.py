@@ -5,16 +5,16 @@ from collections import deque
 from collections.abc import Callable
 
 from overt.app.agents import Agents
-from overt.app.cache_expiry import start_expiry
 from overt.app.capabilities import Capabilities
-from overt.app.context_updates import ContextUpdates
+from overt.app.context.prefix import Fragments
+from overt.app.context.updates import ContextUpdates
 from overt.app.conversation import Conversation
+from overt.app.diagnostics.cache_expiry import start_expiry
 from overt.app.mailbox import Mailbox
-from overt.app.models import SessionModels
+from overt.app.models.session_models import SessionModels
 from overt.app.options import Options
-from overt.app.prefix import Fragments
 from overt.app.record import Naming, Recorded, open_record
-from overt.app.secrets import make_redactor
+from overt.app.redaction.secrets import make_redactor
 from overt.app.services import Services
 from overt.app.session import Session
 from overt.app.session_state import OpeningState

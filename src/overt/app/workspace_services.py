@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
-from overt.app.secrets import known_secrets
+from overt.app.redaction.secrets import known_secrets
 from overt.app.setting import Setting
 from overt.core.ports import Profile, SandboxState
 
@@ -53,7 +53,7 @@ class WorkspaceServices:
     @cached_property
     def place(self) -> "Place":
         """The folders around the workspace. From now on no module is imported from where tools may write."""
-        from overt.app.place import place_of  # late: 2 ms
+        from overt.app.context.folders import place_of  # late: 2 ms
         from overt.world.sandbox.profile import own_code, writable  # late: 2 ms
 
         place = place_of(self._setting)
@@ -129,7 +129,7 @@ class WorkspaceServices:
         return self._git_watch
 
     def _make_limits(self) -> "LimitEnforcer":
-        from overt.app.undo_usage import limits_of  # late: 11 ms
+        from overt.app.undo.usage import limits_of  # late: 11 ms
 
         return limits_of(self._setting)
 

@@ -8,8 +8,8 @@ import threading
 from types import TracebackType
 
 from overt import __version__
-from overt.app.recent import RECENT
-from overt.app.terminal import terminal_type
+from overt.app.chat.terminal import terminal_type
+from overt.app.diagnostics.recent import RECENT
 from overt.cli import subcommands
 from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import parse
@@ -41,7 +41,7 @@ def _run(argv: list[str]) -> int:
         return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
         first_paint.undo()
-        from overt.app.secrets import harmless  # late: 28 ms
+        from overt.app.redaction.secrets import harmless  # late: 28 ms
 
         print(f"overt: {harmless(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
@@ -49,7 +49,7 @@ def _run(argv: list[str]) -> int:
         first_paint.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _unwritten(error)
-        from overt.app.crash import print_report, report_crash  # late: 9 ms
+        from overt.app.diagnostics.crash import print_report, report_crash  # late: 9 ms
 
         print_report(report_crash(error))
         return 1
@@ -61,14 +61,14 @@ def _uncaught(_kind: type[BaseException], error: BaseException, _trace: Tracebac
     if RECENT.reporting:  # messages may hold secrets, so only the type is shown
         print(f"overt: internal error: {type(error).__name__}; it could not be reported", file=sys.stderr)
     else:
-        from overt.app.crash import report_uncaught  # late: 39 ms
+        from overt.app.diagnostics.crash import report_uncaught  # late: 39 ms
 
         report_uncaught(error, "main")
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:
     if isinstance(failed.exc_value, Exception):
-        from overt.app.crash import report_uncaught  # late: 39 ms
+        from overt.app.diagnostics.crash import report_uncaught  # late: 39 ms
 
         report_uncaught(failed.exc_value, f"thread {failed.thread.name if failed.thread else '?'}")
 

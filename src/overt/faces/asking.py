@@ -5,9 +5,9 @@ import termios
 import warnings
 from typing import TextIO
 
-from overt.app.event_loop import run_async
-from overt.app.fetch import fetch_model, plan
-from overt.app.fetch_bar import Bar
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.models.fetch_bar import Bar
+from overt.app.models.fetch_weights import fetch_model, plan
 from overt.app.setting import Setting
 from overt.app.setup.run import Answers, SetupResult, set_up
 from overt.core.errors import OvertError, UsageError

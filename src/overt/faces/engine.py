@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from msgspec.structs import replace
 
-from overt.app.event_loop import report_failures
+from overt.app.diagnostics.event_loop import report_failures
 from overt.app.session import Session, Subscription
 from overt.core.errors import OvertError
 from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStreamed, ToolProgressed, TurnEnded
@@ -60,7 +60,7 @@ class Engine:
             future.cancel()  # Ctrl-C: nobody waits for it any more
             raise
         if isinstance(error, Exception) and not isinstance(error, OvertError):
-            from overt.app.crash import report_crash  # late: 28 ms
+            from overt.app.diagnostics.crash import report_crash  # late: 28 ms
 
             raise report_crash(error, where="engine") from error
         return future.result()

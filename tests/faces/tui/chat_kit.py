@@ -17,8 +17,8 @@ import pytest
 from tests.faces.tui.screen_kit import on_paper
 from tests.fakes.model_server import ModelServer, Recorded, Turn
 
+from overt.app.chat.trust_question import set_trust
 from overt.app.options import Options
-from overt.app.trusting import set_trust
 from overt.faces.tui.chat.chat import Chat
 from overt.faces.tui.terminal.keyboard import Decoder, Key
 from overt.faces.tui.terminal.loop import Broken, Item

@@ -5,7 +5,8 @@ from typing import Any
 
 from tests.fakes.commands import BUILT_IN
 
-from overt.app.inspected import (
+from overt.app.inspect.permissions import Decided
+from overt.app.inspect.values import (
     Changes,
     Contents,
     Decisions,
@@ -21,8 +22,7 @@ from overt.app.inspected import (
     Turn,
     Turns,
 )
-from overt.app.listing import Listing, ModelRow
-from overt.app.permissions import Decided
+from overt.app.models.model_list import Listing, ModelRow
 from overt.core.effects import JobOutput, JobState
 from overt.core.settings import Price
 from overt.core.views import Todo

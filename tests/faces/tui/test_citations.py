@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.citations import Citations
+from overt.app.chat.citations import Citations
 from overt.faces.tui.markdown.citations import marked
 from overt.faces.tui.markdown.markdown import Markdown
 from overt.faces.tui.terminal.rows import Row, Span, plain

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from overt.app.choices import Choice, Completion
+from overt.app.completion.choices import Choice, Completion
 from overt.faces.tui.composer.complete import Ask, CompletionMenu, Pressed, Taken, taken
 from overt.faces.tui.terminal.rows import plain
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.app.attachments import Attachment
+from overt.app.chat.attachments import Attachment
 from overt.core.messages import Image
 from overt.faces.tui.composer.composer import Composer, Pressed
 from overt.faces.tui.composer.folds import FIRST, LAST, ROOM

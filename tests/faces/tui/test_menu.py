@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.app.choices import Choice, Completion
+from overt.app.completion.choices import Choice, Completion
 from overt.faces.tui.composer.menu import STEPS, Did, Menu
 from overt.faces.tui.terminal.rows import Row, Span, columns, plain
 

@@ -7,7 +7,7 @@ import pytest
 from tests.faces.tui.panel_kit import EVIL, FILLED, filled, key, numbered, text_of
 from tests.fakes.commands import BUILT_IN
 
-from overt.app.inspected import JobListing, Todos
+from overt.app.inspect.values import JobListing, Todos
 from overt.faces.tui.panels.inspector import NAMES, Inspector, open_panel
 from overt.faces.tui.panels.pager import CLOSE, Kind, Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key

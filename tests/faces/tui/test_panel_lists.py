@@ -5,7 +5,7 @@ from time import localtime, strftime
 import pytest
 from tests.faces.tui.panel_kit import MODELS, SESSIONS, TURNS, UNDONE, body, filled, kept, press, text_of
 
-from overt.app.inspected import Changes, Piece, Preview, Turns
+from overt.app.inspect.values import Changes, Piece, Preview, Turns
 from overt.faces.tui.panels.models import ModelsPanel
 from overt.faces.tui.panels.pager import CLOSE, Wish
 from overt.faces.tui.panels.rewind import RewindPanel

@@ -6,7 +6,7 @@ from tests.faces.tui.panel_kit import JOBS, RULES, body, contents, filled, fragm
 from tests.fakes.commands import BUILT_IN
 from tests.fakes.commands import NAMES as COMMANDS
 
-from overt.app.inspected import Changes, Decisions, JobListing, Permits, RequestBody, Revoked, Todos
+from overt.app.inspect.values import Changes, Decisions, JobListing, Permits, RequestBody, Revoked, Todos
 from overt.faces.tui.panels.context import ContextPanel, bar
 from overt.faces.tui.panels.inspector import open_panel
 from overt.faces.tui.panels.jobs import JobsPanel

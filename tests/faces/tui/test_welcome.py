@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from overt.app.trusting import Paper, Question
+from overt.app.chat.trust_question import Paper, Question
 from overt.faces.tui.chat.welcome import NoModelPanel, TrustPanel
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row, columns, plain

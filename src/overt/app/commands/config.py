@@ -8,14 +8,14 @@ from overt.core.codec import printable
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion_facts import CompletionFacts
+    from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
-    from overt.app.queries import Row
+    from overt.app.inspect.queries import Row
 
 
 async def config(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.queries import configuration  # late: 1 ms
-    from overt.app.setting_rows import explain_setting, lines_of  # late: 1 ms
+    from overt.app.inspect.queries import configuration  # late: 1 ms
+    from overt.app.inspect.settings import explain_setting, lines_of  # late: 1 ms
 
     if argument in ("", "all"):
         rows, warnings = configuration(conversation.setting)
@@ -32,7 +32,7 @@ def _line(row: "Row") -> str:
 
 
 async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
-    from overt.app.queries import configuration  # late: 1 ms
+    from overt.app.inspect.queries import configuration  # late: 1 ms
 
     rows, _ = configuration(facts.conversation.setting)
     return [Offer("all"), *(Offer(row.key, f"{row.value}") for row in rows)]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, offer_words
-from overt.app.inspected import Contents, RequestBody
+from overt.app.inspect.values import Contents, RequestBody
 from overt.core.errors import OvertError
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 async def context(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.next_request import upcoming  # late: 1 ms
+    from overt.app.context.next_request import upcoming  # late: 1 ms
     from overt.app.records.context_lines import table  # late: 1 ms
     from overt.app.records.context_view import columns  # late: 1 ms
 
@@ -22,13 +22,13 @@ async def context(conversation: "Conversation", argument: str) -> Done:
 
 
 async def show_contents(conversation: "Conversation", _text: str, number: int) -> Contents:
-    from overt.app.request_contents import context as contents_of  # late: 1 ms
+    from overt.app.context.request_contents import context as contents_of  # late: 1 ms
 
     return await contents_of(conversation, number)
 
 
 async def show_body(conversation: "Conversation", _text: str, number: int) -> RequestBody:
-    from overt.app.request_contents import request  # late: 1 ms
+    from overt.app.context.request_contents import request  # late: 1 ms
 
     return await request(conversation, number)
 

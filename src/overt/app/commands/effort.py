@@ -8,7 +8,7 @@ from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion_facts import CompletionFacts
+    from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
 
 USUAL = ("low", "medium", "high")

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
-from overt.app.inspected import JobListing
+from overt.app.inspect.values import JobListing
 from overt.core.effects import JobOutput, JobState
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion_facts import CompletionFacts
+    from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
 
 TAIL, PANEL_TAIL = 40, 2000

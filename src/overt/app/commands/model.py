@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
-from overt.app.inspected import Models
+from overt.app.inspect.values import Models
 from overt.core.cost import dollars
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion_facts import CompletionFacts
+    from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
-    from overt.app.listing import ModelRow
+    from overt.app.models.model_list import ModelRow
 
 
 async def model(conversation: "Conversation", argument: str) -> Done:
@@ -26,7 +26,7 @@ async def model(conversation: "Conversation", argument: str) -> Done:
 async def models(conversation: "Conversation", argument: str) -> Done:
     if argument:
         return await model(conversation, argument)
-    from overt.app.listing import list_models  # late: 1 ms
+    from overt.app.models.model_list import list_models  # late: 1 ms
 
     found = await list_models(conversation.setting)
     current = (conversation.agent.runtime.provider.name, conversation.agent.spec.params.model)
@@ -57,7 +57,7 @@ async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
 
 
 async def show_models(conversation: "Conversation", _text: str, _number: int) -> Models:
-    from overt.app.listing import list_models  # late: 1 ms
+    from overt.app.models.model_list import list_models  # late: 1 ms
 
     agent = conversation.agent
     current = (agent.runtime.provider.name, agent.spec.params.model)

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
-from overt.app.inspected import Decisions, Permits, Revoked
+from overt.app.inspect.values import Decisions, Permits, Revoked
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion_facts import CompletionFacts
+    from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
 
 
@@ -45,19 +45,19 @@ async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
 
 
 async def show_rules(conversation: "Conversation", _text: str, _number: int) -> Permits:
-    from overt.app.session_rules import permissions as rules_of  # late: 1 ms
+    from overt.app.inspect.rules import permissions as rules_of  # late: 1 ms
 
     return await asyncio.to_thread(rules_of, conversation)
 
 
 async def show_decisions(conversation: "Conversation", _text: str, _number: int) -> Decisions:
-    from overt.app.session_rules import decisions  # late: 1 ms
+    from overt.app.inspect.rules import decisions  # late: 1 ms
 
     return await asyncio.to_thread(decisions, conversation)
 
 
 async def revoke_rule(conversation: "Conversation", rule: str, _number: int = 0) -> Revoked:
-    from overt.app.session_rules import revoke  # late: 1 ms
+    from overt.app.inspect.rules import revoke  # late: 1 ms
 
     return await revoke(conversation, rule)
 

@@ -9,7 +9,7 @@ from overt.core.events import Pinned
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion_facts import CompletionFacts
+    from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
 
 OFF = "--off"

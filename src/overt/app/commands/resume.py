@@ -6,12 +6,12 @@ from time import localtime, strftime
 from typing import TYPE_CHECKING
 
 from overt.app.command import Action, Command, Done, Offer
-from overt.app.inspected import Piece, Preview
+from overt.app.inspect.values import Piece, Preview
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion_facts import CompletionFacts
+    from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
     from overt.sessions.index import Summary
 
@@ -20,7 +20,7 @@ WIDEST = 60
 
 
 async def resume(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.queries import find_session  # late: 1 ms
+    from overt.app.inspect.queries import find_session  # late: 1 ms
     from overt.sessions.names import id_of  # late: 1 ms
 
     if not argument:
@@ -32,7 +32,7 @@ async def resume(conversation: "Conversation", argument: str) -> Done:
 
 
 def _recent(conversation: "Conversation") -> tuple[str, ...]:
-    from overt.app.queries import sessions  # late: 1 ms
+    from overt.app.inspect.queries import sessions  # late: 1 ms
 
     found = [each for each in sessions(conversation.setting, everywhere=False) if each.id != conversation.id]
     if not found:
@@ -53,19 +53,19 @@ async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
 
 
 async def list_sessions(conversation: "Conversation", _text: str, start: int) -> Piece:
-    from overt.app.session_list import sessions  # late: 1 ms
+    from overt.app.inspect.sessions import sessions  # late: 1 ms
 
     return await asyncio.to_thread(sessions, conversation, start)
 
 
 async def preview_session(_conversation: "Conversation", path: str, _number: int) -> Preview:
-    from overt.app.session_list import preview  # late: 1 ms
+    from overt.app.inspect.sessions import preview  # late: 1 ms
 
     return await asyncio.to_thread(preview, path)
 
 
 async def search_sessions(conversation: "Conversation", words: str, start: int) -> Piece:
-    from overt.app.session_list import search  # late: 1 ms
+    from overt.app.inspect.sessions import search  # late: 1 ms
 
     return await asyncio.to_thread(search, conversation, words, start)
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done
-from overt.app.inspected import Todos
+from overt.app.inspect.values import Todos
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

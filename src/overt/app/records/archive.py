@@ -8,9 +8,9 @@ from typing import assert_never
 from msgspec import Struct
 
 from overt import __version__
-from overt.app.queries import find_session
+from overt.app.inspect.queries import find_session
 from overt.app.records.export import FORMATS, Exported, Format, exported
-from overt.app.secrets import make_redactor
+from overt.app.redaction.secrets import make_redactor
 from overt.app.setting import Setting
 from overt.core.codec import printable
 from overt.core.errors import OvertError, SessionError, UsageError

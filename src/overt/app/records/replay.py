@@ -14,7 +14,7 @@ from msgspec import Struct
 from overt.app.records._looping import Looping
 from overt.app.records._recorded import Stretch, stretch
 from overt.app.records.rebuild import rebuild, wire_of
-from overt.app.small import title_request
+from overt.app.session_title import title_request
 from overt.context.assemble import Assembler
 from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, RequestSent, TitleSet, UserSpoke
 from overt.core.fragments import USER

@@ -16,13 +16,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.app.capabilities import Capabilities
-from overt.app.compact import small_limits
 from overt.app.options import Options
 from overt.app.records._looping import flattened, tools_of
 from overt.app.records._recorded import Recorded, stretch
-from overt.app.secrets import make_redactor
+from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
+from overt.app.small_model.scaffold import small_limits
 from overt.app.workspace_services import WorkspaceServices
 from overt.config.paths import Roots
 from overt.core.effects import AVAILABLE

@@ -5,11 +5,11 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from overt.app.choose import surroundings
-from overt.app.event_loop import run_async
-from overt.app.fetch import fetch_model, plan
-from overt.app.fetch_bar import Bar
-from overt.app.keys import store_key
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.models.credentials import store_key
+from overt.app.models.fetch_bar import Bar
+from overt.app.models.fetch_weights import fetch_model, plan
+from overt.app.models.pick_model import surroundings
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.app.setup.answers import (

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.app.keys import Where
+from overt.app.models.credentials import Where
 from overt.app.setting import Setting
 from overt.core.errors import ConfigError, OvertError
 from overt.core.settings import ProviderEntry

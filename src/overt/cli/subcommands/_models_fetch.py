@@ -3,9 +3,9 @@
 import sys
 import time
 
-from overt.app.event_loop import run_async
-from overt.app.fetch import fetch_model, fetched, found_already, plan
-from overt.app.fetch_bar import Bar
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.models.fetch_bar import Bar
+from overt.app.models.fetch_weights import fetch_model, fetched, found_already, plan
 from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
 from overt.cli.setting import read_setting_for

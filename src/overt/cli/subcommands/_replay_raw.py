@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import to_builtins
 
-from overt.app.event_loop import run_async
-from overt.app.raw_replay import DecodedReply, replay_reply
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.diagnostics.raw_replay import DecodedReply, replay_reply
 from overt.core.codec import printable
 from overt.core.requests import Delta
 from overt.lib.text import visible

@@ -2,7 +2,7 @@
 
 import sys
 
-from overt.app.keys import check_name, key_rows, remove_key, store_key
+from overt.app.models.credentials import check_name, key_rows, remove_key, store_key
 from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, parse
 from overt.cli.setting import read_setting_for

@@ -4,7 +4,7 @@ import sys
 
 from msgspec import to_builtins
 
-from overt.app.setting_rows import explain_all, explain_setting, lines_of, schema_text, value_text
+from overt.app.inspect.settings import explain_all, explain_setting, lines_of, schema_text, value_text
 from overt.cli.parse import Command, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable

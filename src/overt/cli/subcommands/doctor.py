@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Iterator
 
-from overt.app.doctor import Examined, examine
-from overt.app.doctor_lines import lines
-from overt.app.event_loop import run_async
-from overt.app.probing import Tested, try_model
+from overt.app.diagnostics.doctor import Examined, examine
+from overt.app.diagnostics.doctor_lines import lines
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.models.probing import Tested, try_model
 from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
 from overt.cli.setting import read_setting_for, read_setting_or_defaults_for
@@ -62,7 +62,7 @@ def run(argv: list[str]) -> int:
 
 
 def _report(given: Given, examined: Examined, setting: Setting) -> int:
-    from overt.app.report import make_report  # late: 25 ms
+    from overt.app.diagnostics.report import make_report  # late: 25 ms
 
     report = make_report(examined, setting, session=given.text("session"), replies=given.switch("replies"))
     if given.switch("json"):

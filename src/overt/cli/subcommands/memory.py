@@ -1,6 +1,6 @@
 """`overt memory`: the notes that join at the start of a session."""
 
-from overt.app.notes import Notebook, NoteRow, listed
+from overt.app.context.notes import Notebook, NoteRow, listed
 from overt.cli.parse import Command, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable

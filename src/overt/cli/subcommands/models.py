@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Iterator, Sequence
 
-from overt.app.event_loop import run_async
-from overt.app.listing import Listing, ModelRow, list_models
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.models.model_list import Listing, ModelRow, list_models
 from overt.cli.parse import Command, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable

@@ -5,7 +5,17 @@ import sys
 from collections.abc import Iterator
 from time import localtime, strftime
 
-from overt.app.permissions import MODES, Explained, Judged, Ruled, always_used, classify, decisions, explain, revoke
+from overt.app.inspect.permissions import (
+    MODES,
+    Explained,
+    Judged,
+    Ruled,
+    always_used,
+    classify,
+    decisions,
+    explain,
+    revoke,
+)
 from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
 from overt.cli.setting import read_setting_for

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from msgspec import to_builtins
 
-from overt.app.event_loop import run_async
+from overt.app.diagnostics.event_loop import run_async
 from overt.app.records.replaying import Again, Line, Report, Unlike, dollars, replay
 from overt.cli._columns import count, cut, screen_width, table
 from overt.cli.parse import Command, Flag, parse

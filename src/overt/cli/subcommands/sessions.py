@@ -4,8 +4,8 @@ import sys
 from collections.abc import Sequence
 from time import localtime, strftime
 
-from overt.app.budget_notice import describe_budget
-from overt.app.queries import delete_session, session_entries, sessions
+from overt.app.chat.budget_notice import describe_budget
+from overt.app.inspect.queries import delete_session, session_entries, sessions
 from overt.app.setting import Setting
 from overt.cli.parse import Command, Flag, Given, parse
 from overt.cli.setting import read_setting_or_defaults_for

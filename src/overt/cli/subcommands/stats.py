@@ -7,7 +7,7 @@ from typing import get_args
 
 from msgspec import to_builtins
 
-from overt.app.queries import colour_wanted
+from overt.app.inspect.queries import colour_wanted
 from overt.app.records.statistics import By, Group, Stats, Totals, dollars, usage_stats
 from overt.cli._columns import bar, count, cut, padded, percent, screen_width, table
 from overt.cli.parse import Command, Flag, parse

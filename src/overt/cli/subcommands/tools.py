@@ -1,6 +1,6 @@
 """`overt tools`: what the model can call, and what each call may touch."""
 
-from overt.app.queries import tool_rows
+from overt.app.inspect.queries import tool_rows
 from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import printable
 

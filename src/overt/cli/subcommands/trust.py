@@ -1,6 +1,6 @@
 """`overt trust`: vouch for the project of a folder, take it back, or see what it is about."""
 
-from overt.app.trusting import set_trust, trust_state
+from overt.app.chat.trust_question import set_trust, trust_state
 from overt.cli.parse import Command, Flag, parse
 from overt.lib.catalogue import say
 from overt.lib.text import visible

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 
 from overt.app.setting import Setting
-from overt.app.undo_session import UndoRequest, Where, turns_of, undo_session
+from overt.app.undo.closed_session import UndoRequest, Where, turns_of, undo_session
 from overt.cli.parse import Command, Flag, Given, parse
 from overt.cli.setting import read_setting_for
 from overt.core.errors import UsageError
@@ -105,7 +105,7 @@ def _maintain(given: Given, setting: Setting) -> tuple[str, ...]:
         raise UsageError("--all needs --prune: overt undo --prune --all")
     if len(chosen) > 1 or others or given.words:
         raise UsageError(f"--{chosen[0]} takes no session and no other flag than -C (--prune also takes --all)")
-    from overt.app import undo_usage  # late: 5 ms
+    from overt.app.undo import usage as undo_usage  # late: 5 ms
 
     if chosen == ["usage"]:
         return undo_usage.describe_usage(setting)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from overt.app.compacted import short
+from overt.app.chat.compaction_notice import short
 from overt.app.session_state import Denial
 from overt.core.events import Event, ToolFinished, TreeTaken
 from overt.core.views import Diffs

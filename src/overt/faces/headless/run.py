@@ -5,9 +5,9 @@ import signal
 import sys
 from contextlib import aclosing
 
-from overt.app.compacted import told
+from overt.app.chat.compaction_notice import told
 from overt.app.conversation import Conversation
-from overt.app.event_loop import run_async
+from overt.app.diagnostics.event_loop import run_async
 from overt.app.options import Options
 from overt.app.session import follow
 from overt.app.start import open_conversation

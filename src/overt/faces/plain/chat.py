@@ -18,12 +18,12 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from overt import __version__
+from overt.app.chat.starting import start
 from overt.app.command import Action
+from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
-from overt.app.queries import colour_wanted
 from overt.app.setting import Setting, read_setting
 from overt.app.start import open_conversation
-from overt.app.starting import start
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.ports import Answer

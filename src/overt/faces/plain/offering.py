@@ -3,9 +3,9 @@
 import sys
 import termios
 
-from overt.app.event_loop import run_async
-from overt.app.fetch import offer
-from overt.app.fetch_bar import Bar
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.models.fetch_bar import Bar
+from overt.app.models.fetch_weights import offer
 from overt.app.setting import Setting
 from overt.lib.catalogue import say
 

@@ -82,11 +82,11 @@ def reduce(screen: Screen, event: Event) -> Screen:
         case Noticed(text=text):
             return _line(screen, ink.dim(hanging(text)))
         case BudgetSet():
-            from overt.app.budget_notice import describe_budget  # late: 0.5 ms
+            from overt.app.chat.budget_notice import describe_budget  # late: 0.5 ms
 
             return _line(screen, ink.dim(describe_budget(event)))
         case Compacted(usage=usage):
-            from overt.app import compacted  # late: 0.5 ms
+            from overt.app.chat import compaction_notice as compacted  # late: 0.5 ms
 
             return replace(_line(screen, ink.dim(compacted.told(event))), usage=screen.usage + usage)
         case PrefixReset(cause=cause):

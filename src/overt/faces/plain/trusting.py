@@ -3,9 +3,9 @@
 import sys
 import termios
 
+from overt.app.chat.trust_question import Question, answer, trust_question
+from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
-from overt.app.queries import colour_wanted
-from overt.app.trusting import Question, answer, trust_question
 from overt.core.errors import OvertError
 from overt.faces.plain.draw import Ink
 from overt.lib.catalogue import say

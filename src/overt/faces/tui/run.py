@@ -5,8 +5,8 @@ import sys
 import threading
 from functools import partial
 
+from overt.app.chat.terminal import terminal_type
 from overt.app.options import Options
-from overt.app.terminal import terminal_type
 from overt.faces.tui import first_paint
 from overt.faces.tui.chat.chat import Chat
 from overt.faces.tui.chat.engine_thread import Aside
@@ -68,7 +68,7 @@ def _play(chat: Chat, loop: Loop) -> None:
 def _broken(wake: Wake[Item], failed: threading.ExceptHookArgs) -> None:
     """A traceback would be drawn over the screen, and whoever waits for the thread would wait for ever."""
     if isinstance(failed.thread, Aside) and isinstance(failed.exc_value, Exception):
-        from overt.app.crash import report_crash  # late: 27 ms
+        from overt.app.diagnostics.crash import report_crash  # late: 27 ms
 
         wake.post(Then(partial(failed.thread.failed, report_crash(failed.exc_value, where="thread"))))
     elif failed.exc_value is not None:
@@ -84,7 +84,7 @@ def _farewell(chat: Chat) -> None:
     conversation = chat.engine_thread.conversation
     if conversation is None or not conversation.turn:
         return
-    from overt.app.queries import kept  # late: 43 ms
+    from overt.app.inspect.queries import kept  # late: 43 ms
 
     if kept(conversation.path):
         print(say("tui.chat.goodbye", id=conversation.id))

@@ -43,7 +43,7 @@ from overt.lib.catalogue import say
 from overt.lib.text import visible
 
 if TYPE_CHECKING:
-    from overt.app.citations import Citations
+    from overt.app.chat.citations import Citations
     from overt.app.conversation import Conversation
     from overt.faces.engine import Posted
     from overt.faces.tui.markdown.markdown import Markdown
@@ -145,7 +145,7 @@ class Chat:
 
     def _markdown(self) -> "Markdown":
         if self._citing is None:
-            from overt.app.citations import Citations  # late: 1.1 ms
+            from overt.app.chat.citations import Citations  # late: 1.1 ms
 
             self._citing = Citations(self.engine_thread.current.workspace)
         from overt.faces.tui.markdown.markdown import Markdown  # late: 26 ms
@@ -390,6 +390,6 @@ class Chat:
 
 
 def _read_gauges(conversation: "Conversation") -> Gauges:
-    from overt.app.gauges import gauges  # late: 37 ms
+    from overt.app.inspect.status import gauges  # late: 37 ms
 
     return gauges(conversation)

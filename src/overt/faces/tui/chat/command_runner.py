@@ -181,7 +181,7 @@ class CommandRunner:
             return
         chat.terminal.leave()
         try:
-            from overt.app.external_editor import edit  # late: 10 ms
+            from overt.app.chat.external_editor import edit  # late: 10 ms
 
             text = edit(chat.composer.text, chat.startup.wishes.editor)
         except OvertError as error:
@@ -194,7 +194,7 @@ class CommandRunner:
 
     def paste_image(self) -> None:
         chat = self._chat
-        from overt.app.clipboard import attachment  # late: 10 ms
+        from overt.app.chat.clipboard import attachment  # late: 10 ms
 
         chat.engine_thread.aside(attachment, chat.composer.attach, lambda error: chat.hint(error.message))
 
@@ -214,7 +214,7 @@ def _prompt_of_turn(conversation: "Conversation", argument: str) -> Prompt | Non
     text = next((mark.text for mark in conversation.marks if mark.turn >= int(turn) and mark.text), "")
     messages = [message for message in conversation.history.messages if message.text() == text]
     images = [part for part in messages[-1].parts if isinstance(part, Image)] if messages else []
-    from overt.app.attachments import Attachment  # late: 1.4 ms
+    from overt.app.chat.attachments import Attachment  # late: 1.4 ms
 
     attached = map(Attachment, re.findall(IMAGE, text), images)
     return Prompt(text, tuple(attached)) if text else None

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.choices import Completion
+from overt.app.completion.choices import Completion
 from overt.faces.tui.composer.complete import Ask, CompletionMenu, Pressed
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row
 
 if TYPE_CHECKING:
-    from overt.app.completing import Completer
+    from overt.app.completion.completer import Completer
     from overt.app.conversation import Conversation
     from overt.faces.tui.chat.chat import Chat
 
@@ -76,6 +76,6 @@ class CompletionRequests:
 
 
 def _completer(conversation: "Conversation") -> "Completer":
-    from overt.app.completing import Completer  # late: 153 ms
+    from overt.app.completion.completer import Completer  # late: 153 ms
 
     return Completer(conversation)

@@ -126,7 +126,7 @@ class EngineThread:
         def ended(future: "Future[None]") -> None:
             error = None if future.cancelled() else future.exception()
             if error is not None and failed is not None:
-                from overt.app.crash import report_crash  # late: 54 ms
+                from overt.app.diagnostics.crash import report_crash  # late: 54 ms
 
                 self.later(failed, report_crash(error, where="engine"))
             elif error is not None:

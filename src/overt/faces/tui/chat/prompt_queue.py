@@ -16,7 +16,7 @@ from overt.lib.catalogue import say
 from overt.lib.text import visible
 
 if TYPE_CHECKING:
-    from overt.app.attachments import Attachment
+    from overt.app.chat.attachments import Attachment
     from overt.app.conversation import Conversation
     from overt.faces.tui.chat.chat import Chat
 

@@ -19,13 +19,13 @@ from overt.faces.tui.terminal.theme import theme as make_theme
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
+    from overt.app.chat.input_history import Prompts
+    from overt.app.chat.interface import Wishes
+    from overt.app.chat.starting import Depth, Looks, Start
+    from overt.app.chat.trust_question import Question
     from overt.app.conversation import Conversation
-    from overt.app.interface import Wishes
-    from overt.app.prompts import Prompts
     from overt.app.setting import Setting
     from overt.app.setup.run import Missing
-    from overt.app.starting import Depth, Looks, Start
-    from overt.app.trusting import Question
     from overt.faces.tui.chat.chat import Chat
     from overt.faces.tui.chat.transcript import Recorded
     from overt.faces.tui.chat.welcome import NoModelPanel, TrustPanel
@@ -60,8 +60,8 @@ class Startup:
 
     def _look_around(self) -> None:
         chat = self._chat
-        from overt.app import starting  # late: 27 ms
-        from overt.app.trusting import trust_question  # late: 16 ms
+        from overt.app.chat import starting  # late: 27 ms
+        from overt.app.chat.trust_question import trust_question  # late: 16 ms
 
         chat.engine_thread.later(self._seen, starting.looks())
         question = trust_question(chat.options)
@@ -72,7 +72,7 @@ class Startup:
 
     def _set_out(self) -> None:
         chat = self._chat
-        from overt.app import starting  # late: 27 ms
+        from overt.app.chat import starting  # late: 27 ms
         from overt.app.setting import read_setting  # late: 17 ms
 
         self.setting = setting = read_setting(chat.options)
@@ -112,7 +112,7 @@ class Startup:
             case "yes" | "no" as said:
                 self.panel, question = None, self._question
                 assert question is not None
-                from overt.app.trusting import answer  # late: 16 ms
+                from overt.app.chat.trust_question import answer  # late: 16 ms
 
                 self._chat.engine_thread.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
             case "setup" | "fetch" as wanted:
@@ -182,7 +182,7 @@ class Startup:
                 self._told.add(notice)
                 chat.tell((notice,), "dim")
         if conversation.turn and conversation.path:
-            from overt.app.queries import standing_entries  # late: 60 ms
+            from overt.app.inspect.queries import standing_entries  # late: 60 ms
 
             chat.engine_thread.aside(lambda: standing_entries(conversation.path), self._replay, self._unread)
         else:

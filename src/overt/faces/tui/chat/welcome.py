@@ -6,7 +6,7 @@ a key. What a person pressed before a panel was drawn must not reach `press`.
 
 from typing import Literal, NamedTuple
 
-from overt.app.trusting import Question
+from overt.app.chat.trust_question import Question
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, row, wrap
 from overt.lib.catalogue import say

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from overt.app.choices import Asked, Choice, Completion, asked
+from overt.app.completion.choices import Asked, Choice, Completion, asked
 from overt.faces.tui.composer.menu import Menu
 from overt.faces.tui.terminal.rows import Row
 

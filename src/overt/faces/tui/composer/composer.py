@@ -18,7 +18,7 @@ from overt.faces.tui.composer.recall import Recall, Search
 from overt.faces.tui.terminal.rows import Row
 
 if TYPE_CHECKING:
-    from overt.app.attachments import Attachment
+    from overt.app.chat.attachments import Attachment
     from overt.faces.tui.composer.vi import Vi
     from overt.faces.tui.terminal.keyboard import Key
 
@@ -238,7 +238,7 @@ class Composer:
 
     def _paste(self, text: str) -> None:
         if len(text) <= PATH_LIKE and text.strip()[:1] in ("/", "~", "'", '"', "f", "\\"):
-            from overt.app.attachments import dropped  # late: 19 ms
+            from overt.app.chat.attachments import dropped  # late: 19 ms
 
             images, self._note = dropped(text)
             if images:

@@ -14,7 +14,7 @@ from overt.lib.catalogue import say
 from overt.lib.text import visible
 
 if TYPE_CHECKING:
-    from overt.app.attachments import Attachment
+    from overt.app.chat.attachments import Attachment
 
 FIRST, LAST = "\U0010f000", "\U0010fffd"
 RESERVED = f"[{FIRST}-{LAST}]"

@@ -22,7 +22,7 @@ HOSTS = frozenset("ai app cloud cn co com de dev edu eu gov info internal io jp 
 
 
 class Checked(Protocol):
-    """What `app/citations.py` knows."""
+    """What `app/chat/citations.py` knows."""
 
     def standing(self, path: str, line: int) -> str: ...
     def folder(self, path: str) -> bool: ...

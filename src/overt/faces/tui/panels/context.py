@@ -1,6 +1,6 @@
 """The context inspector: what a request holds, piece by piece, where each comes from, and exactly what it says."""
 
-from overt.app.inspected import Contents, Fragment, RequestBody
+from overt.app.inspect.values import Contents, Fragment, RequestBody
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.picker import Look, Picker

@@ -1,6 +1,6 @@
 """The jobs inspector: commands in the background, what each prints as it prints it, and an end to one."""
 
-from overt.app.inspected import JobListing
+from overt.app.inspect.values import JobListing
 from overt.core.effects import JobOutput, JobState
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.inspected import Models
+from overt.app.inspect.values import Models
 from overt.core.settings import Price
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
@@ -13,7 +13,7 @@ from overt.faces.tui.terminal.rows import Row, Span
 from overt.lib.catalogue import say, say_columns
 
 if TYPE_CHECKING:
-    from overt.app.listing import ModelRow
+    from overt.app.models.model_list import ModelRow
 
 COLUMNS = (
     Column(rest=True),

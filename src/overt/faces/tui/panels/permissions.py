@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.inspected import Decisions, Permits, Revoked, Ruled
+from overt.app.inspect.values import Decisions, Permits, Revoked, Ruled
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.picker import Look, Picker
@@ -11,7 +11,7 @@ from overt.faces.tui.terminal.rows import BLANK, Row, Span, wrap
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.permissions import Decided
+    from overt.app.inspect.permissions import Decided
 
 MODES = ("review", "auto", "plan", "yolo")
 ACTIONS = {"allow": "good", "deny": "error", "ask": "warn"}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import time
 
-from overt.app.inspected import Changes, Turn, Turns
+from overt.app.inspect.values import Changes, Turn, Turns
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.faces.tui.panels.picker import Look, Picker

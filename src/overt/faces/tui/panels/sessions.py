@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import localtime, strftime, time
 
-from overt.app.inspected import Kept, Piece, Preview
+from overt.app.inspect.values import Kept, Piece, Preview
 from overt.faces.tui.panels.cells import Column, laid, widths
 from overt.faces.tui.panels.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
 from overt.faces.tui.panels.picker import Look, Picker

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from overt.app.inspected import Changes, Todos
+from overt.app.inspect.values import Changes, Todos
 from overt.core.views import Todo
 from overt.faces.tui.chat.diffs import diff_head, diff_rows
 from overt.faces.tui.panels.pager import Lay, Pager, Screenful, Wish, Wishes, shown

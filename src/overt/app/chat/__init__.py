@@ -1,0 +1,1 @@
+"""What chats in a terminal need beside the conversation."""

@@ -1,0 +1,1 @@
+"""Completion in the composer: commands, their arguments, files."""

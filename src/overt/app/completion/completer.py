@@ -1,0 +1,202 @@
+"""Completion in the composer: commands, their arguments, and files of the workspace.
+
+Lives in the thread of the engine. A question is dropped as soon as the next one comes, so that nobody who types
+waits for an answer to what they have typed before.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Callable
+from time import time
+from typing import TypeVar
+
+from overt.app.command import Offer
+from overt.app.command_registry import CommandRegistry
+from overt.app.completion.choices import ENDS, Asked, Choice, Completion, asked
+from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.folder import Found, Levels, Wanted
+from overt.app.completion.frecency import Used
+from overt.app.completion.ignored import Ignored
+from overt.app.completion.ranking import ranked
+from overt.app.conversation import Conversation
+from overt.core.errors import OvertError
+from overt.core.ports import Journal
+from overt.lib.background import log_failure
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+T = TypeVar("T")
+Answer = Callable[[int, Completion], None]
+
+SEARCH_WITHIN = 2.0
+"""Seconds."""
+MOST_OFFERS = 200
+SHELL_SIGNS = r"[^\w@%+=:,./-]"
+
+
+class Completer:
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._facts = CompletionFacts(conversation)
+        setting = conversation.setting
+        folders = (*setting.config.allow_write, *setting.config.allow_read)
+        self._used = Used(setting.environment.data_dir, conversation.workspace)
+        self._levels = Levels(
+            (conversation.workspace, *map(os.path.realpath, folders)),
+            ignored=Ignored(setting.roots.project),
+            used=self._used,
+        )
+        self._asking: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[object] | None = None
+        self._counting: set[asyncio.Task[None]] = set()
+        self._writing = asyncio.Lock()
+
+    def ask(self, serial: int, text: str, cursor: int, tab: bool, answer: Answer) -> None:
+        """`answer` is called in this thread: once, or again when more was found out."""
+        if self._asking:
+            self._asking.cancel()
+        self._asking = asyncio.create_task(self._answer(serial, text, cursor, tab, answer))
+        self._asking.add_done_callback(log_failure("completion"))
+
+    async def _answer(self, serial: int, text: str, cursor: int, tab: bool, answer: Answer) -> None:
+        found = await self.complete(text, cursor, tab=tab)
+        answer(serial, found)
+        if found.partial:
+            await self._facts.fetched()
+            answer(serial, await self.complete(text, cursor, tab=tab))
+
+    async def complete(self, text: str, cursor: int, *, tab: bool = False) -> Completion:
+        question = asked(text, cursor, tab=tab)
+        if question is None:
+            return Completion("command", cursor, cursor)
+        try:
+            match question.kind:
+                case "command":
+                    return commands(question, self._conversation.commands)
+                case "argument":
+                    return await self._arguments(question)
+                case _:
+                    return await self._paths(question)
+        except (OvertError, OSError):
+            return Completion(question.kind, question.start, question.end)
+
+    def sent(self, text: str) -> None:
+        """Count what a prompt points at: what is used is offered first."""
+        if "@" in text:
+            task = asyncio.create_task(self._count(text))
+            self._counting.add(task)
+            task.add_done_callback(self._counting.discard)
+            task.add_done_callback(log_failure("completion"))
+
+    async def close(self) -> None:
+        if self._asking:
+            self._asking.cancel()
+        await self._facts.close()
+        waiting = [task for task in (self._asking, self._looking, *self._counting) if task]
+        if waiting:
+            await asyncio.wait(waiting, timeout=SEARCH_WITHIN)
+
+    # ── arguments ────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _arguments(self, question: Asked) -> Completion:
+        command = self._conversation.commands.get(question.name)
+        if command is None or command.complete is None:
+            return Completion("argument", question.start, question.end)
+        offers = await command.complete(self._facts, question.word)
+        found = ranked((each for each in offers if _is_plain(each.text)), question.word, _names)
+        return Completion(
+            "argument",
+            question.start,
+            question.end,
+            choices=tuple(
+                Choice(offer.text, offer.label or offer.text, offer.detail, again=offer.more)
+                for offer in found[:MOST_OFFERS]
+            ),
+            # Who has typed nothing yet may want the command as it is: an Enter must not choose for them.
+            selected=0 if question.word or command.asks_for_argument else -1,
+            more=max(len(found) - MOST_OFFERS, 0),
+            partial=self._facts.fetching,
+        )
+
+    # ── files ────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _paths(self, question: Asked) -> Completion:
+        levels = self._levels
+        folder, slash, name = question.word.rpartition("/")
+        wanted = Wanted(folder + slash, name, time())
+        found, more = await self._alone(lambda: levels.find(wanted))
+        if not found and name and question.kind == "file" and not slash:
+            found = await self._below(name)
+        if not found and name:
+            found, more = await self._alone(lambda: levels.find(wanted._replace(loose=True)))
+        if [each.path for each in found] == [question.word] and not found[0].folder:
+            found = []  # it stands there already
+        point = self._reference if question.kind == "file" else _shell_name
+        choices = tuple(point(each, wanted.folder, quoted=question.quoted) for each in found)
+        return Completion(question.kind, question.start, question.end, choices=choices, more=more)
+
+    async def _alone(self, work: Callable[[], T]) -> T:
+        """One look at the disk at a time: where it is slow, those who gave up waiting must not pile up."""
+        while self._looking and not self._looking.done():
+            await asyncio.wait([self._looking])
+        looking = asyncio.ensure_future(asyncio.to_thread(work))
+        self._looking = looking
+        return await asyncio.shield(looking)
+
+    async def _below(self, name: str) -> list[Found]:
+        """Files and folders of that name further down, of those that the file tools would find."""
+        levels, files = self._levels, self._conversation.session_workspace.files("complete", Journal())
+        try:
+            async with asyncio.timeout(SEARCH_WITHIN):
+                names = await files.names()
+                return await self._alone(lambda: levels.below(names, name, time()))
+        except (OvertError, TimeoutError):
+            return []
+
+    def _reference(self, found: Found, folder: str, *, quoted: bool) -> Choice:
+        """As `@` references are written: in quotes where the name needs them."""
+        path = f"{found.path}/" if found.folder else found.path
+        label = path.removeprefix(folder)
+        if not self._conversation.agent.runtime.gate.may_read(found.path.removeprefix("./")):
+            detail = say("tui.complete.denied")
+        else:
+            detail = f"→ {found.link}" if found.link else ""
+        if quoted or any(char in ENDS or char == "@" or char.isspace() for char in path):
+            return Choice(f'@"{path}"', label, detail, folder=found.folder, again=found.folder, back=int(found.folder))
+        return Choice(f"@{path}", label, detail, folder=found.folder, again=found.folder)
+
+    async def _count(self, text: str) -> None:
+        from overt.app.completion.mentions import pointed  # late: 2 ms
+
+        workspace = self._conversation.workspace
+        async with self._writing:
+            await asyncio.to_thread(lambda: self._used.add(pointed(text, workspace), time()))
+
+
+def commands(question: Asked, registry: CommandRegistry) -> Completion:
+    """Offer names before aliases, and aliases only once something is typed. The one that matches is inserted."""
+    names = [(command.name, command.describe(), command) for command in registry.listed()]
+    if question.word:
+        for command in registry.listed():
+            about = say("tui.complete.alias", name=f"/{command.name}")
+            names += [(alias, about, command) for alias in command.aliases]
+    choices = tuple(
+        Choice(f"/{name}", f"/{name}", about, again=command.needs_argument or command.asks_for_argument)
+        for name, about, command in ranked(names, question.word, lambda row: (row[0],))
+    )
+    return Completion("command", question.start, question.end, choices=choices)
+
+
+def _is_plain(text: str) -> bool:
+    return "\n" not in text and "\t" not in text and visible(text) == text
+
+
+def _names(offer: Offer) -> tuple[str, ...]:
+    return (offer.text, offer.also) if offer.also else (offer.text,)
+
+
+def _shell_name(found: Found, folder: str, *, quoted: bool) -> Choice:
+    path = f"{found.path}/" if found.folder else found.path
+    insert = re.sub(SHELL_SIGNS, lambda match: f"\\{match[0]}", path)
+    return Choice(insert, path.removeprefix(folder), folder=found.folder, again=found.folder)

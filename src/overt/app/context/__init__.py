@@ -1,0 +1,1 @@
+"""What the requests of a session hold beside the conversation itself."""

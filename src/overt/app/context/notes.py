@@ -1,0 +1,113 @@
+"""The notes of a person as `/memory` and `overt memory` show and change them."""
+
+import os
+
+from msgspec import Struct
+
+from overt.app.context.prefix import project_rules, shelves_of
+from overt.app.redaction.secrets import make_redactor
+from overt.app.setting import Setting
+from overt.core.errors import UsageError
+from overt.extend import memory
+from overt.extend.instructions import read
+from overt.lib.catalogue import say
+from overt.lib.paths import shown
+
+
+class NoteRow(Struct, frozen=True, kw_only=True):
+    name: str
+    first: str
+    size: int
+    path: str
+
+
+class Notebook:
+    """The notes of one project and those for all. What is written into one holds no secret."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._shelves = shelves_of(setting)
+
+    def rows(self) -> tuple[NoteRow, ...]:
+        """Rules of the project, then notes, in the order in which they join."""
+        rules = (
+            NoteRow(name=piece.where, first=_first(text), size=len(text), path=self._shown(piece.path))
+            for piece in project_rules(self._setting)
+            if (text := piece.content.decode("utf-8", "replace").strip())
+        )
+        return (*rules, *self._notes())
+
+    def _notes(self) -> tuple[NoteRow, ...]:
+        """Those for every project, the file of the project, those for this project."""
+        path = os.path.join(self._setting.roots.project, memory.PROJECT_FILE)
+        file = read(path, memory.PROJECT_FILE)
+        text = file.content.decode("utf-8", "replace").strip() if file else ""
+        own = NoteRow(name=memory.PROJECT_FILE, first=_first(text), size=len(text), path=self._shown(path))
+        return (*self._rows("global"), *((own,) if text else ()), *self._rows("project"))
+
+    def _rows(self, scope: memory.Scope) -> tuple[NoteRow, ...]:
+        folder = self._shelves.folder(scope)
+        return tuple(
+            NoteRow(
+                name=f"{scope}/{note.name}",
+                first=note.first,
+                size=len(note.text),
+                path=self._shown(os.path.join(folder, f"{note.name}.md")),
+            )
+            for note in memory.notes(self._shelves, scope)
+        )
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is longer than what joins."""
+        recipe, rows = self._setting.config.recipe, self._notes()
+        found = [
+            say("memory.cut", where=row.name, size=row.size, cap=recipe.cap("memory"))
+            for row in rows
+            if row.name == memory.PROJECT_FILE and row.size > recipe.cap("memory")
+        ]
+        for scope in ("global", "project"):
+            size = sum(row.size for row in rows if row.name.startswith(f"{scope}/"))
+            if size > recipe.cap("notes"):
+                found.append(say("memory.cut", where=f"{scope}/", size=size, cap=recipe.cap("notes")))
+        return tuple(found)
+
+    def add(self, text: str, *, everywhere: bool) -> str:
+        clean = make_redactor(self._setting).clean
+        note = memory.add(self._shelves, "global" if everywhere else "project", clean(text))
+        return f"{note.scope}/{note.name}"
+
+    def remove(self, name: str) -> str:
+        note = memory.remove(self._shelves, name)
+        return f"{note.scope}/{note.name}"
+
+    def _shown(self, path: str) -> str:
+        return shown(path, self._setting.roots.project, self._setting.environment.home)
+
+
+def perform(book: Notebook, argument: str, *, how: str) -> tuple[str, ...]:
+    """One line of words, as a person types it: what to tell them."""
+    verb, _, rest = argument.strip().partition(" ")
+    rest = rest.strip()
+    match verb:
+        case "" | "list" if not rest:
+            return listed(book, how=how)
+        case "add":
+            everywhere = rest.split(maxsplit=1)[:1] == ["--global"]
+            text = rest.removeprefix("--global") if everywhere else rest
+            return (say("memory.added", name=book.add(text, everywhere=everywhere)),)
+        case "remove" | "rm" if rest:
+            return (say("memory.removed", name=book.remove(rest)),)
+        case _:
+            raise UsageError(say("memory.usage", how=how))
+
+
+def listed(book: Notebook, *, how: str) -> tuple[str, ...]:
+    rows = book.rows()
+    if not rows:
+        return (say("memory.none", how=how),)
+    lines = (f"  {row.size:6}  {row.name}  {row.first}" for row in rows)
+    return (say("memory.head"), *lines, *book.warnings())
+
+
+def _first(text: str) -> str:
+    return text.split("\n", 1)[0].lstrip("# ").strip()

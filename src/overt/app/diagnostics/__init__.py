@@ -1,0 +1,1 @@
+"""Failures one can diagnose: crash files, reports, `overt doctor`."""

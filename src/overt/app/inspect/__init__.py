@@ -1,0 +1,1 @@
+"""Queries that commands, inspectors and subcommands share, and the values they return."""

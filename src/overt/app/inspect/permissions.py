@@ -1,0 +1,329 @@
+"""What `overt permissions` asks: stored rules and what they would have matched, verdicts explained, decisions made."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
+
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.setting import Setting
+from overt.config.always import load_always, remove_always
+from overt.core.codec import decode
+from overt.core.effects import Effect
+from overt.core.errors import ConfigError, SessionError
+from overt.core.events import Event, PermissionDecided, ToolStarted
+from overt.core.foreign import our_tool
+from overt.core.history import History
+from overt.core.messages import Call
+from overt.core.ports import Change, SandboxState, Survey
+from overt.core.settings import Action, Mode, Rule
+from overt.core.tool import Arguments
+from overt.safety.command import read_command
+from overt.safety.policy import Sight, World, judge, subject_of
+from overt.safety.reach import Reach, changes_of, judge_reach
+from overt.safety.rules import Subject, opens_network, speaks_of
+from overt.sessions.entries import Entry
+from overt.sessions.index import paths
+from overt.sessions.load import load
+from overt.tools.registry import BUILT_IN
+
+MODES: tuple[Mode, ...] = ("review", "auto", "plan", "yolo")
+MOST_SESSIONS = 200
+EXAMPLES = 3
+TOOLS = {tool.name: tool for tool in BUILT_IN}
+RUNS: frozenset[Effect] = frozenset({"run"})
+
+
+class Used(Struct, frozen=True, kw_only=True):
+    """A stored rule, and what of this project's past it would have matched."""
+
+    rule: Rule
+    count: int
+    examples: tuple[str, ...]
+
+
+class Hazardous(Struct, frozen=True, kw_only=True):
+    words: str
+    why: str
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """A command under the default rules."""
+
+    cmd: str
+    verdict: Action
+    dangerous: bool
+    hazards: tuple[Hazardous, ...]
+
+
+class Ruled(Struct, frozen=True, kw_only=True):
+    """The verdict of one mode inside a sandbox; `alone` is the one without, where it differs."""
+
+    mode: Mode
+    verdict: Action
+    alone: Action
+    rule: str
+    origin: str
+    why: str
+
+
+class Explained(Struct, frozen=True, kw_only=True):
+    """What a call would meet: how it was read and what each mode says. `commands` are what rules are matched with.
+
+    `reach` of a dangerous command is `recoverable` or `final`, and `because` says why; `remedy` is what allows a final
+    one where nobody can be asked.
+    """
+
+    tool: str
+    about: tuple[str, ...]
+    hazard: str
+    reach: str
+    because: tuple[str, ...]
+    remedy: str
+    opaque: bool
+    network: bool
+    hazards: tuple[Hazardous, ...]
+    commands: tuple[str, ...]
+    verdicts: tuple[Ruled, ...]
+
+
+class Decided(Struct, frozen=True, kw_only=True):
+    """One decision from the record: `when` is seconds since 1970."""
+
+    when: float
+    session: str
+    tool: str
+    what: str
+    verdict: str
+    rule: str
+    origin: str
+    by: str
+    reason: str
+
+
+# ── verdicts ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def classify(command: str, *, mode: Mode = "review") -> Judged:
+    """By the default rules alone, wherever it is asked: what a redirection names is taken to exist."""
+    reading = read_command(command)
+    subject = Subject(tool="bash", values=(command,), reading=reading)
+    verdict = judge(subject, RUNS, rules=(), mode=mode)
+    return Judged(
+        cmd=command,
+        verdict=verdict.action,
+        dangerous=reading.hazard == "dangerous",
+        hazards=tuple(Hazardous(words=cause.words, why=cause.why) for cause in reading.causes),
+    )
+
+
+def explain(setting: Setting, text: str, *, mode: str = "") -> Explained:
+    """A command, or a call written like a rule: `edit(src/a.py)`, with the rules of this project."""
+    tool, value = _call(text)
+    subject = subject_of(tool, (value,), _sight(setting))
+    effects = TOOLS[tool].effects
+    permissions = setting.config.permissions
+    rules = (*permissions.rules, *_always(setting))
+    closed = subject.reading.network and not setting.config.sandbox.network and not opens_network(rules, subject)
+
+    reach = _judge_reach(setting, subject)
+    worlds = (World(boxed=True, reach=reach), World())
+
+    def ruled(mode: Mode) -> Ruled:
+        boxed, alone = (
+            judge(subject, effects, rules=rules, mode=mode, fallback=permissions.fallback, world=world)
+            for world in worlds
+        )
+        if closed and boxed.action != "deny" and (boxed.action == "allow" or boxed.by == "mode"):
+            boxed = replace(boxed, action="ask", rule="network", origin="sandbox", why="it needs the network")
+        return Ruled(
+            mode=mode,
+            verdict=boxed.action,
+            alone=alone.action,
+            rule=boxed.rule,
+            origin=boxed.origin,
+            why=boxed.why,
+        )
+
+    reading = subject.reading
+    final = judge(subject, effects, rules=(), mode="yolo", world=worlds[0])
+    return Explained(
+        tool=tool,
+        about=subject.values,
+        hazard=reading.hazard if tool == "bash" else "",
+        reach=("final" if reach.finals else "recoverable") if reach else "",
+        because=_reasons(reach) if reach else (),
+        remedy=final.remedy,
+        opaque=reading.opaque,
+        network=reading.network,
+        hazards=tuple(Hazardous(words=cause.words, why=cause.why) for cause in reading.causes),
+        commands=reading.commands,
+        verdicts=tuple(ruled(each) for each in MODES if mode in ("", each)),
+    )
+
+
+def _reasons(reach: Reach) -> tuple[str, ...]:
+    return tuple(final.text() for final in reach.finals) or tuple(filter(None, (reach.note,)))
+
+
+def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
+    """As a run would find it now: a dangerous command is held against what undo covers."""
+    reading, policy = subject.reading, setting.config.permissions.dangerous_policy
+    if reading.hazard != "dangerous":
+        return None
+    from overt.world.sandbox.choose import choose  # late: 1.0 ms
+
+    sandbox: SandboxState = choose(setting.config.sandbox.mode)
+    changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
+    surveys = dict(zip(changes, run_async(_survey(setting, tuple(changes.values()))), strict=True)) if changes else {}
+    network = setting.config.sandbox.network
+    return judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=network)
+
+
+async def _survey(setting: Setting, changes: tuple[Change, ...]) -> tuple[Survey, ...]:
+    from overt.app.capabilities import Capabilities  # late: 9 ms
+    from overt.app.session_workspace import SessionWorkspace  # late: 8 ms
+    from overt.app.workspace_services import WorkspaceServices  # late: 3 ms
+
+    workspace = SessionWorkspace(setting, WorkspaceServices(setting))
+    try:
+        return await Capabilities(workspace, history=History, effects=frozenset()).survey(changes)
+    finally:
+        await workspace.close()
+
+
+def _call(text: str) -> tuple[str, str]:
+    name, bracket, rest = text.strip().partition("(")
+    tool = our_tool(name)
+    if bracket and rest.endswith(")") and tool in TOOLS:
+        return tool, rest[:-1]
+    return "bash", text
+
+
+def _sight(setting: Setting) -> Sight:
+    root = setting.roots.workspace
+    return Sight(
+        root=root,
+        exists=lambda path: os.path.lexists(os.path.join(root, path)),
+        also=frozenset(setting.config.permissions.dangerous),
+    )
+
+
+# ── stored rules ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def always_used(setting: Setting) -> tuple[Used, ...]:
+    """Every stored rule with what past calls of this project it speaks of, the commonest first."""
+    rules = _always(setting)
+    past = _past_subjects(setting) if rules else []
+    return tuple(_used(rule, past) for rule in rules)
+
+
+def revoke(setting: Setting, wanted: str) -> str:
+    """Take back the rule that reads like this, or that has this number in the list."""
+    rules = _always(setting)
+    rule = next((each for each in rules if wanted in (each.text(), each.shown())), None)
+    if rule is None and wanted.isascii() and wanted.isdecimal() and 0 < int(wanted[:9]) <= len(rules):
+        rule = rules[int(wanted[:9]) - 1]
+    if rule is None:
+        listed = ", ".join(f"{number} {each.shown()}" for number, each in enumerate(rules, 1)) or "none"
+        raise ConfigError(f"No stored rule reads {wanted!r} or has that number. Stored: {listed}.")
+    remove_always(setting.environment, setting.roots.project, rule)
+    return rule.shown()
+
+
+def _always(setting: Setting) -> tuple[Rule, ...]:
+    found = load_always(setting.environment, setting.roots.project)
+    if found.warning:
+        raise ConfigError(found.warning)
+    return found.rules
+
+
+def _used(rule: Rule, past: list[tuple[Subject, int]]) -> Used:
+    hits = [(subject, count) for subject, count in past if speaks_of(rule, subject)]
+    return Used(
+        rule=rule,
+        count=sum(count for _, count in hits),
+        examples=tuple(_about(subject) for subject, _ in hits[:EXAMPLES]),
+    )
+
+
+def _about(subject: Subject) -> str:
+    return ", ".join(subject.values)
+
+
+def _past_subjects(setting: Setting) -> list[tuple[Subject, int]]:
+    counted = Counter(found for call in _past_calls(setting) if (found := _subjects(call)))
+    sight = _sight(setting)
+    return [(subject_of(tool, values, sight), count) for (tool, values), count in counted.most_common()]
+
+
+def _subjects(call: Call) -> tuple[str, tuple[str, ...]] | None:
+    """What a recorded call was about; None for a call that was never valid."""
+    tool = TOOLS.get(call.name)
+    if tool is None:
+        return None
+    try:
+        args: Arguments = convert(decode(call.arguments), tool.args)
+    except (ValidationError, ValueError):
+        return None
+    return tool.name, args.subjects()
+
+
+# ── decisions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def decisions(setting: Setting, limit: int) -> tuple[Decided, ...]:
+    """The last decisions of this project's sessions, the newest last."""
+    found: list[Decided] = []
+    for path in paths(setting.environment.data_dir, setting.roots.project)[:MOST_SESSIONS]:
+        found = [*_decided(path), *found]
+        if len(found) >= limit:
+            break
+    return tuple(found[-limit:])
+
+
+def _decided(path: str) -> list[Decided]:
+    calls: dict[str, ToolStarted] = {}
+    found: list[Decided] = []
+    for entry, session in _entries(path):
+        match entry.data:
+            case ToolStarted() as started:
+                calls[started.call.id] = started
+            case PermissionDecided() as fact:
+                about = calls.get(fact.call_id)
+                found.append(
+                    Decided(
+                        when=entry.ts,
+                        session=session,
+                        tool=about.call.name if about else "",
+                        what=about.headline if about else fact.call_id,
+                        verdict=fact.verdict,
+                        rule=fact.rule,
+                        origin=fact.origin,
+                        by=fact.by,
+                        reason=fact.reason,
+                    )
+                )
+            case _:
+                pass
+    return found
+
+
+def _past_calls(setting: Setting) -> Iterator[Call]:
+    for path in paths(setting.environment.data_dir, setting.roots.project)[:MOST_SESSIONS]:
+        for entry, _ in _entries(path):
+            if isinstance(entry.data, ToolStarted):
+                yield entry.data.call
+
+
+def _entries(path: str) -> Iterator[tuple[Entry[Event], str]]:
+    """Yield the entries of one session, each with the session's id. A session that cannot be read has none."""
+    try:
+        loaded = load(path)
+    except SessionError:
+        return
+    for entry in loaded.entries:
+        yield entry, loaded.id

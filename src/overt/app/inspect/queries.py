@@ -1,0 +1,100 @@
+"""What read-only subcommands and faces ask: configuration, models, tools, sessions, history."""
+
+import os
+
+from msgspec import Struct
+
+from overt.app.setting import Setting
+from overt.config.origin import explain
+from overt.config.paths import read_environment
+from overt.core.errors import OvertError
+from overt.core.events import Event, PrefixReset
+from overt.lib.catalogue import say
+from overt.sessions.entries import Entry
+from overt.sessions.index import Summary, delete, find, list_sessions
+from overt.sessions.load import load
+from overt.tools.registry import BUILT_IN
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    key: str
+    value: object
+    origin: str
+
+
+class ToolRow(Struct, frozen=True, kw_only=True):
+    name: str
+    effects: tuple[str, ...]
+    description: str
+    bytes: int
+
+
+def configuration(setting: Setting) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """Return every setting with its origin, and the warnings about the files."""
+    config = setting.config
+    return tuple(Row(key=each.key, value=each.value, origin=each.origin) for each in explain(config)), config.warnings
+
+
+def tool_rows() -> tuple[ToolRow, ...]:
+    return tuple(
+        ToolRow(
+            name=tool.name,
+            effects=tuple(sorted(tool.effects)),
+            description=tool.spec.description,
+            bytes=len(tool.spec.name) + len(tool.spec.description) + len(bytes(tool.spec.schema)),
+        )
+        for tool in BUILT_IN
+    )
+
+
+def sessions(setting: Setting, *, everywhere: bool) -> tuple[Summary, ...]:
+    return list_sessions(setting.environment.data_dir, None if everywhere else setting.roots.project)
+
+
+def session_entries(reference: str, setting: Setting) -> tuple[str, tuple[Entry[Event], ...], tuple[str, ...]]:
+    """The path, the entries and the damage of one session."""
+    path = find_session(reference, setting)
+    loaded = load(path)
+    return path, loaded.entries, loaded.damage
+
+
+def kept(path: str) -> bool:
+    """Whether there is something to go on with: a full disk may have kept nothing."""
+    try:
+        return bool(path) and os.path.getsize(path) > 0
+    except OSError:
+        return False
+
+
+def standing_entries(path: str) -> tuple[Entry[Event], ...]:
+    """The entries of a session without those of turns that were gone back over."""
+    kept: list[Entry[Event]] = []
+    for entry in load(path).entries:
+        if isinstance(entry.data, PrefixReset) and entry.data.turn:
+            kept = [each for each in kept if each.turn < entry.data.turn]
+        kept.append(entry)
+    return tuple(kept)
+
+
+def delete_session(reference: str, setting: Setting) -> tuple[str, str]:
+    """Delete a session and what only it needed for undo. Return its path, and a note if that was not possible."""
+    path = find_session(reference, setting, by_name=False)  # a name may be half remembered; this cannot be undone
+    from overt.app.undo.usage import DeletedSession  # late: 150 ms
+
+    snapshots = DeletedSession(path, setting.environment.data_dir)
+    delete(path)
+    try:
+        snapshots.release()
+    except (OvertError, OSError) as error:
+        return path, say("undo.not_released", why=error.message if isinstance(error, OvertError) else error.strerror)
+    return path, ""
+
+
+def find_session(reference: str, setting: Setting, *, by_name: bool = True) -> str:
+    """Return the path of a session by its id or name: of this project first, then of any other."""
+    return find(setting.environment.data_dir, reference, setting.roots.project, by_name=by_name)
+
+
+def colour_wanted() -> bool:
+    environment = read_environment()
+    return not any((environment.get("NO_COLOR"), environment.get("AGENT_NO_COLOR"), environment.get("TERM") == "dumb"))

@@ -1,0 +1,108 @@
+"""Sessions of the project for the picker: in pieces, each with a preview, and searched through in pieces too."""
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+
+from overt.app.conversation import Conversation
+from overt.app.inspect.values import Kept, Piece, Preview
+from overt.core.errors import OvertError, SessionError
+from overt.core.events import Event, Replied, UserSpoke
+from overt.sessions.entries import decode_line
+from overt.sessions.index import Summary, paths, summary
+from overt.sessions.load import open_regular
+from overt.sessions.names import id_of
+from overt.sessions.search import search as search_in
+
+PIECE = 100
+"""Sessions that are read at once."""
+SEARCHED = 20
+HITS = 3
+TAILS = (64 * 1024, 1024 * 1024, 8 * 1024 * 1024)
+LONGEST = 4000
+
+
+def sessions(conversation: Conversation, start: int) -> Piece:
+    """The one written last first."""
+    known = _known(conversation)
+    part = known[start : start + PIECE]
+    return Piece(tuple(_kept(path, conversation) for path in part), _following(start + PIECE, known), len(known))
+
+
+def search(conversation: Conversation, words: str, start: int) -> Piece:
+    """Those that hold all of the words in one text, with the first lines in which they do."""
+    known = _known(conversation)
+    found: list[Kept] = []
+    for path in known[start : start + SEARCHED]:
+        try:
+            hits = tuple(hit.line.strip() for hit in islice(search_in(path, words.split()), HITS))
+        except OvertError:
+            continue  # a session that cannot be read hides none of the others
+        if hits:
+            found.append(_kept(path, conversation)._replace(hits=hits))
+    return Piece(tuple(found), _following(start + SEARCHED, known), len(known))
+
+
+def preview(path: str) -> Preview:
+    """From the end of the file, as far back as it takes."""
+    prompt, answer = "", ""
+    try:
+        for size in TAILS:
+            prompt, answer, whole = _ending(path, size)
+            if whole or prompt:
+                break
+    except OSError as error:
+        raise SessionError(f"{path}: {error.strerror}") from error
+    return Preview(prompt[:LONGEST], answer[:LONGEST])
+
+
+def _ending(path: str, size: int) -> tuple[str, str, bool]:
+    with open_regular(path) as file:
+        length = os.fstat(file.fileno()).st_size
+        file.seek(max(0, length - size))
+        lines = file.read(size).split(b"\n")
+    prompt = answer = ""
+    for event in _events(lines if length <= size else lines[1:]):
+        if isinstance(event, UserSpoke) and event.message.origin.kind == "user":
+            prompt, answer = event.message.text(), ""
+        elif isinstance(event, Replied):
+            answer = event.message.text().strip() or answer
+    return prompt, answer, length <= size
+
+
+def _events(lines: list[bytes]) -> Iterator[Event]:
+    for line in lines:
+        try:
+            entry = decode_line(line)
+        except (ValueError, SessionError):
+            continue  # `overt sessions check` tells of it
+        if entry.agent == "main":
+            yield entry.data
+
+
+def _kept(path: str, conversation: Conversation) -> Kept:
+    here = bool(conversation.path) and os.path.basename(path) == os.path.basename(conversation.path)
+    try:
+        found: Summary = summary(path)
+    except (OSError, OvertError):
+        return Kept(id=id_of(path), path=path, title="", changed=0.0, turns=0, model="", size=0, here=here)
+    return Kept(
+        id=found.id,
+        path=path,
+        title=found.title,
+        changed=found.changed,
+        turns=found.turns,
+        model=found.model,
+        size=found.size,
+        parent=found.parent,
+        here=here,
+    )
+
+
+def _known(conversation: Conversation) -> tuple[str, ...]:
+    setting = conversation.setting
+    return paths(setting.environment.data_dir, setting.roots.project)
+
+
+def _following(start: int, known: tuple[str, ...]) -> int:
+    return start if start < len(known) else 0

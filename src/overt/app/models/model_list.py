@@ -1,0 +1,180 @@
+"""The models there are: the one in use, those configured, found on this machine, and known, with what each can do."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.app.models.pick_model import choose_model, surroundings
+from overt.app.setting import Setting
+from overt.core.errors import OvertError, UsageError
+from overt.core.settings import Price, ProviderEntry
+from overt.providers.credentials import GENERAL, find_key
+from overt.providers.discover import ONLY_HERE, Found, Surroundings, answering, asked, informed, is_local, kept_here
+from overt.providers.suggest import nearest
+
+Source = Literal["configured", "here", "embedded", "known"]
+
+
+class ModelRow(Struct, frozen=True, kw_only=True):
+    """`chosen` is the one that would be used now; None, 0 and no price mean that nobody told.
+
+    `local`: it runs on this machine. `wants` is the variable of a key that is missing. `balance` is what is left
+    on the account of the chosen one.
+    """
+
+    provider: str
+    model: str
+    chosen: bool
+    source: Source
+    local: bool
+    window: int = 0
+    price: Price | None = None
+    tools: bool | None = None
+    images: bool | None = None
+    reasoning: bool | None = None
+    wants: str = ""
+    balance: str = ""
+
+
+class Listing(Struct, frozen=True, kw_only=True):
+    """`problem` is why no model can be used now, or a server was not asked; `fetched`: the embedded model is here."""
+
+    rows: tuple[ModelRow, ...]
+    problem: str = ""
+    fetched: bool = False
+
+
+class _Shelf(Struct, frozen=True, kw_only=True):
+    """A provider and the models on it."""
+
+    entry: ProviderEntry
+    source: Source
+    balance: str = ""
+
+
+async def list_models(setting: Setting, only: str = "") -> Listing:
+    """Every model, or those of one provider. Servers of this machine, the chosen one and the named one are asked."""
+    around = surroundings(setting)
+    chosen: Found | None = None
+    problem = ""
+    try:
+        chosen = await choose_model(setting, "")
+    except OvertError as error:
+        problem = error.message
+    weights = around.weights()
+    shelves = await _shelves(around, chosen, weights)
+    shelves = _named(shelves, only) if only else _apart(shelves)
+    why = kept_here(around, chosen.entry if chosen else None)
+    unasked = [shelf.entry for shelf in shelves if shelf.entry.name == only and not is_local(shelf.entry)]
+    if why and unasked and not _wants(unasked[0], around, chosen):
+        problem = "\n".join(filter(None, (problem, _not_asked(only, around.offline))))
+    around = replace(around, offline=why)
+    curious = {only, chosen.entry.name if chosen else ""}
+    shelves = await asyncio.gather(*(_filled(shelf, around, chosen=chosen, curious=curious) for shelf in shelves))
+    rows = [row for shelf in shelves for row in _rows(shelf, around, chosen)]
+    rows.sort(key=lambda row: not row.chosen)
+    return Listing(rows=tuple(rows), problem=problem, fetched=weights is not None)
+
+
+def _not_asked(provider: str, stated: str) -> str:
+    why = f"`offline` is set ({stated})" if stated else ONLY_HERE
+    return f"{provider} was not asked: {why}; this is what is known of it. `offline = false` lets it be asked."
+
+
+async def _shelves(around: Surroundings, chosen: Found | None, weights: ProviderEntry | None) -> list[_Shelf]:
+    """One for each provider; what a person configured stands before what was found and what is merely known."""
+    configured = [entry for entry in (_usable(each, around) for each in around.entries) if entry is not None]
+    from overt.providers import catalog  # late: 1.2 ms
+
+    known = [entry for entry in catalog.vendors() if not is_local(entry)]
+    here = [entry for entry in await answering(around) if entry.models]
+    if chosen is not None and is_local(chosen.entry):
+        here = [chosen.entry, *(entry for entry in here if entry.base_url != chosen.entry.base_url)]
+    elif chosen is not None and chosen.entry.name not in {entry.name for entry in known}:
+        configured.append(chosen.entry)
+    taken = {entry.base_url for entry in configured}
+    here = [entry for entry in here if entry.base_url not in taken]
+    found: dict[str, _Shelf] = {}
+    sources: tuple[tuple[Source, Sequence[ProviderEntry]], ...] = (
+        ("configured", configured),
+        ("embedded", [weights] if weights else []),
+        ("here", here),
+        ("known", known),
+    )
+    for source, entries in sources:
+        for entry in entries:
+            found.setdefault(entry.name, _Shelf(entry=entry, source=source))
+    return list(found.values())
+
+
+def _usable(entry: ProviderEntry, around: Surroundings) -> ProviderEntry | None:
+    """A configured entry with what is known of its vendor; None for one that cannot work as it stands."""
+    try:
+        return informed(entry, around)
+    except OvertError:
+        return None
+
+
+def _named(shelves: Sequence[_Shelf], only: str) -> list[_Shelf]:
+    found = [shelf for shelf in shelves if shelf.entry.name == only]
+    if found:
+        return found
+    close = nearest(only, [shelf.entry.name for shelf in shelves])
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise UsageError(f"overt models: no provider is called {only!r}{hint}")
+
+
+def _apart(shelves: Sequence[_Shelf]) -> list[_Shelf]:
+    """Without the second way to a vendor that stands here already."""
+    first: dict[str, _Shelf] = {}
+    for shelf in shelves:
+        first.setdefault(shelf.entry.base_url, shelf)
+    return [shelf for shelf in shelves if shelf.source != "known" or first[shelf.entry.base_url] is shelf]
+
+
+async def _filled(shelf: _Shelf, around: Surroundings, *, chosen: Found | None, curious: set[str]) -> _Shelf:
+    """With what its server lists, for a provider one is curious about and may ask."""
+    entry = shelf.entry
+    if entry.name not in curious or _wants(entry, around, chosen):
+        return shelf
+    try:
+        entry, left = await asked(entry, around)
+    except OvertError:
+        return shelf
+    return _Shelf(entry=entry, source=shelf.source, balance=left)
+
+
+def _rows(shelf: _Shelf, around: Surroundings, chosen: Found | None) -> Iterator[ModelRow]:
+    entry = shelf.entry
+    used = chosen.model if chosen and chosen.entry.name == entry.name else ""
+    listed = entry.models or tuple(filter(None, (entry.model, entry.default)))
+    wants = _wants(entry, around, chosen)
+    for name in dict.fromkeys((*((used,) if used else ()), *listed)):
+        about = chosen.about if chosen and name == used and name not in entry.models else entry.facts(name)
+        yield ModelRow(
+            provider=entry.name,
+            model=name,
+            chosen=bool(used) and name == used,
+            source=shelf.source,
+            local=is_local(entry),
+            window=about.window,
+            price=about.price,
+            tools=None if about.calls is None else True,
+            images=about.images,
+            reasoning=about.reasons,
+            wants=wants,
+            balance=shelf.balance if name == used else "",
+        )
+
+
+def _wants(entry: ProviderEntry, around: Surroundings, chosen: Found | None) -> str:
+    """The variable of a key that is missing. A key for whatever is in use is not one for every vendor there is."""
+    if is_local(entry):
+        return ""
+    if chosen is not None and chosen.entry.name == entry.name:
+        return "" if chosen.key else entry.api_key_env
+    own = {name: value for name, value in around.environ.items() if name not in GENERAL}
+    return "" if find_key(entry, own, around.dotenv, around.keyring) else entry.api_key_env

@@ -1,0 +1,118 @@
+"""The models of one session: which is used, its provider, how it calls tools, and how much it holds."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from overt.app.context.prefix_event import known_facts
+from overt.app.models.context_window import WindowSeeker, budget_of
+from overt.app.models.pick_model import as_before, choose_model
+from overt.app.models.tool_calling import Manner, manner_of
+from overt.app.options import Options
+from overt.app.session_title import ask_title
+from overt.app.setting import Setting
+from overt.context.budget import Budget
+from overt.core.errors import OvertError, ProviderError
+from overt.core.events import Emit, Event, Noticed, Replied
+from overt.core.ports import Provider
+from overt.lib.redact import Redactor
+from overt.providers.discover import Found, is_local
+from overt.providers.registry import make
+from overt.sessions.resume import Resumed
+
+
+class SessionModels:
+    """`current` is the model in use, None before the first was found. `notify` shows a notice to the user."""
+
+    def __init__(
+        self, options: Options, setting: Setting, redactor: Redactor, notify: Callable[[Noticed], None]
+    ) -> None:
+        self.current: Found | None = None
+        self._options = options
+        self._setting = setting
+        self._redactor = redactor
+        self._notify = notify
+        self._protocols: dict[tuple[str, str], Manner] = {}
+        self._providers: list[Provider] = []
+        self._provided: tuple[object, ...] = ()
+        self._window: tuple[Found, Budget] | None = None
+        self._seeker = WindowSeeker(setting.environment.variables, notify)
+
+    @property
+    def offline(self) -> str:
+        return self.current.offline if self.current else ""
+
+    async def find(self, reference: str) -> Found:
+        """Find a model by its name; without one, the model that the configuration names or that is here."""
+        found = await choose_model(self._setting, reference)
+        self._redactor.learn(found.key or "")
+        return found
+
+    async def find_as_before(self, resumed: Resumed, notices: Callable[[str], None]) -> Found:
+        """Find the model for a session that goes on: the one that it used last, unless another is asked for."""
+        found = await as_before(self._setting, await self.find(""), resumed, notices)
+        self._redactor.learn(found.key or "")
+        return found
+
+    def provider(self, found: Found) -> Provider:
+        """Return the provider of a model. The one in use is kept: a server may be behind it, and remember."""
+        wanted = (found.entry, found.key, found.model)
+        if self._provided != wanted:
+            self._providers.append(make(found.entry, found.key, found.model, self._setting.environment.variables))
+            self._provided = wanted
+        return self._providers[-1]
+
+    def protocol(self, found: Found, resumed: Resumed | None = None) -> Manner:
+        """Return how a model calls tools: as its server took it before, in this process or an earlier one."""
+        protocol, before = manner_of(found.about), resumed.prefix if resumed else None
+        if before and not found.about.calls and (before.provider, before.model) == (found.entry.name, found.model):
+            protocol = replace(protocol, calls=before.calls)
+        return self._protocols.get((found.entry.name, found.model), protocol)
+
+    def use(self, found: Found, protocol: Manner) -> None:
+        self.current = found
+        self._protocols[found.entry.name, found.model] = protocol
+
+    def fallback(self, error: ProviderError) -> Manner | None:
+        """Return another way to call tools if the server refused the one in use, or None if there is none."""
+        return self.protocol(self.current).after(error) if self.current else None
+
+    def window(self, found: Found) -> Budget:
+        """Return what fits into the window of a model; what was learnt of it stays with it."""
+        before = self._window
+        if before is None or (before[0].entry.name, before[0].model) != (found.entry.name, found.model):
+            self._window = before = (found, budget_of(found, self._setting.config))
+        return before[1]
+
+    def look_for_window(self, event: Event) -> None:
+        """Ask the server for an unknown window once a reply is there."""
+        if isinstance(event, Replied) and self._window and event.agent == "main":
+            self._seeker.seek(*self._window)
+
+    async def title(self, prompt: str, emit: Emit) -> None:
+        """Ask for a title: `small_model`, or the model in use unless it runs on this machine and has enough to do."""
+        config, current = self._setting.config, self.current
+        if self._options.name or not self._options.interactive or current is None or not config.ui.titles:
+            return
+        if not config.small_model and is_local(current.entry):
+            return
+        try:
+            found = await self.find(config.small_model) if config.small_model else current
+            provider = make(found.entry, found.key, found.model, self._setting.environment.variables)
+        except OvertError as error:
+            self._notify(Noticed(text=self._redactor.clean(f"small_model: {error.message}"), level="warning"))
+            return
+        try:
+            # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
+            await ask_title(provider, known_facts(found), self._redactor.clean(prompt), emit)
+        finally:
+            provider.close()
+
+    def close_unused(self) -> None:
+        while len(self._providers) > 1:
+            self._providers.pop(0).close()
+
+    async def close(self) -> None:
+        for provider in self._providers:
+            provider.close()
+        await self._seeker.close()

@@ -1,0 +1,1 @@
+"""Keep secrets out of everything that is recorded or shown."""

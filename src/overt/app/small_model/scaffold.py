@@ -1,0 +1,244 @@
+"""A small model led through a turn: what it needs lies before it, and what it claims is checked."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from overt.app.context.prefix import Fragments
+from overt.app.models.tool_calling import Conduct, Ground, Manner
+from overt.app.small_model.answer_check import (
+    Failed,
+    admits_failure,
+    asks_for_change,
+    asks_to_run,
+    failed_in_a_row,
+    last_run_failed,
+    speaks_of_tests,
+    what_happened,
+)
+from overt.app.small_model.mentions import named, private, wanted_words
+from overt.context.compact import compact_calls, compact_prompt, shots
+from overt.context.forms import MOST_PATHS, form_of
+from overt.context.spoken import SpokenWire, tool_guide
+from overt.core.codec import decode, encode
+from overt.core.effects import Query, ReadFiles
+from overt.core.errors import ToolError
+from overt.core.fragments import Origin, own_origin
+from overt.core.history import History, last_exchange
+from overt.core.messages import Message, said
+from overt.core.ports import Hands, Wire
+from overt.core.requests import Prefix, ToolSpec
+from overt.core.settings import Calls, Limits
+from overt.core.tool import Tool
+from overt.lib.parses import parse_error
+from overt.lib.text import clip
+from overt.tools.bash import bash
+from overt.tools.careful_write import careful_write
+from overt.tools.forgiving_edit import edit
+from overt.tools.grep import grep
+from overt.tools.plain_read import read
+
+LIMITS = Limits(max_steps=16, max_parallel=1, result_bytes=4096, result_tokens=1200)
+PASTED, FILE_BYTES, FILE_TOKENS = 3, 3072, 900
+SMALL_FOLDER = 3
+SHOWN_PATHS = 40
+FAILURES = 3
+DOUBTS = 2
+DOUBT = "Not believed: "
+
+
+def conduct(manner: Manner, tools: Mapping[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
+    """The compact agent: of its tools those that the usual one may use, too."""
+    own = {name: tool for name, tool in compact_tools().items() if name in tools}
+    lead = CompactLead(ground.hands, own, calls=manner.calls, may_read=ground.may_read)
+    return Conduct(
+        tools=own,
+        prefix=compact_prefix(own, manner.calls, fragments),
+        wire=wire if manner.calls == "native" else SpokenWire(wire, manner.calls),
+        limits=small_limits(ground.limits),
+        lead=lead,
+        checks=(lead,),
+        temperature=0.0,
+    )
+
+
+def small_limits(limits: Limits) -> Limits:
+    """Limits for a small model. A step limit that the user has set takes the place of ours."""
+    return Limits(
+        max_steps=limits.max_steps or LIMITS.max_steps,
+        max_parallel=min(limits.max_parallel, LIMITS.max_parallel),
+        result_bytes=min(limits.result_bytes or LIMITS.result_bytes, LIMITS.result_bytes),
+        result_tokens=min(limits.result_tokens or LIMITS.result_tokens, LIMITS.result_tokens),
+    )
+
+
+def compact_prefix(tools: Mapping[str, Tool], calls: Calls, fragments: Fragments) -> Prefix:
+    """The examples stay with native calls too: a small model does as it is shown."""
+    system, specs = fragments.beside(compact_prompt()), tuple(tool.spec for tool in tools.values())
+    if calls == "native":
+        return Prefix(system=system, tools=specs, shots=shots(tools))
+    guide = compact_calls() if calls == "schema" else tool_guide(specs, calls)
+    return Prefix(system=(*system, guide), tools=(), shots=shots(tools))
+
+
+def compact_tools() -> dict[str, Tool]:
+    """Five tools, each with the arguments that a small model can be trusted with."""
+    # Saying why first makes a small model look before it edits; nobody minds if another leaves it out.
+    edit_ = _with(edit, "path", "why", "old", "new", also=("all",))
+    narrow = (read, _with(grep, "pattern"), careful_write(), edit_, _with(bash, "command"))
+    return {tool.name: tool for tool in narrow}
+
+
+def _with(tool: Tool, *required: str, also: tuple[str, ...] = ()) -> Tool:
+    """The tool as if it had these arguments only."""
+    properties = decode(tool.spec.schema)["properties"]
+    kept = {name: properties[name] for name in (*required, *also)}
+    schema = {"type": "object", "properties": kept, "required": required}
+    return replace(tool, spec=replace(tool.spec, schema=Raw(encode(schema))))
+
+
+def _placed(spec: ToolSpec) -> ToolSpec:
+    """An edit that has to name its place."""
+    schema = decode(spec.schema)
+    schema["properties"]["old"]["minLength"] = 1
+    return replace(spec, schema=Raw(encode(schema)))
+
+
+class CompactLead:
+    """`may_read` says whether a file may be shown to the model without asking."""
+
+    def __init__(
+        self,
+        hands: Hands,
+        tools: Mapping[str, Tool],
+        *,
+        calls: Calls = "schema",
+        may_read: Callable[[str], bool] = lambda path: True,
+    ) -> None:
+        self._hands = hands
+        self._specs = {name: tool.spec for name, tool in tools.items()}
+        self._calls = calls
+        self._may_read = may_read
+        self._told: tuple[str, ...] | None = None
+        self._pasted: dict[str, str] = {}
+        self._last = ""
+
+    async def accompany(self, text: str) -> tuple[Message, ...]:
+        """The names of the files, and the content of those that the task is about.
+
+        The same words again are a retry, for which what went along the first time was dropped.
+        """
+        if text == self._last:
+            self.forget()
+        self._last = text
+        files, paths = self._files(), await self._paths()
+        found: list[Message] = []
+        if paths != self._told and paths:
+            more = " …" if len(paths) > SHOWN_PATHS else ""
+            listing = f"Files: {', '.join(paths[:SHOWN_PATHS])}{more}"
+            found.append(said(listing, origin=Origin(kind="environment", where="files")))
+        self._told = paths
+        for path in await self._about(text, paths, files):
+            if message := await self._paste(path, files):
+                found.append(message)
+        return tuple(found)
+
+    def forget(self) -> None:
+        self._told, self._pasted = None, {}
+
+    async def form(self, history: History, *, forced: bool) -> Raw | None:
+        if self._calls != "schema":
+            return None
+        if forced:
+            return form_of({}, only_final=True)
+        failed = failed_in_a_row(_turn(history))
+        specs = self._specs_after(failed)
+        return form_of(specs, paths=await self._paths(), final=not 0 < len(failed) < FAILURES)
+
+    def _specs_after(self, failed: list[Failed]) -> dict[str, ToolSpec]:
+        """What failed would be said again word for word: another tool is another chance."""
+        if not failed:
+            return self._specs
+        last = failed[0]
+        again = len(failed) > 1 and failed[1].name == last.name
+        if last.name == "write" or last.hopeless or again:
+            return {name: spec for name, spec in self._specs.items() if name != last.name} or self._specs
+        if last.name == "edit" and "edit" in self._specs and not last.arguments.get("old"):
+            return {**self._specs, "edit": _placed(self._specs["edit"])}
+        return self._specs
+
+    async def find_objection(self, history: History) -> str:
+        turn = _turn(history)
+        doubted = sum(message.origin == own_origin("objection") for message in turn)
+        if doubted >= DOUBTS or not turn or any(message.origin.kind == "summary" for message in turn):
+            return ""  # what a summary stands for cannot be checked
+        exchange = last_exchange(history)
+        why = await self._why_not(exchange[1].text() if exchange else "", turn)
+        return f"{DOUBT}{why}" if why else ""
+
+    async def _why_not(self, task: str, turn: tuple[Message, ...]) -> str:
+        done = what_happened(turn)
+        files = self._files()
+        for path in done.changed:
+            try:
+                found = await files.text(path)
+            except ToolError:
+                continue
+            if trouble := parse_error(found.path, found.text):
+                return f"{path} does not parse: {trouble}. Correct it with edit."
+        if done.denied or (done.failed and not done.changed and admits_failure(turn[-1].text())):
+            return ""
+        if asks_for_change(task) and not done.maybe_changed:
+            return f"no file was changed. The task is: {task.strip()[:500]}\nDo it now with edit or write."
+        if asks_to_run(task) and not done.ran and "bash" in self._specs:
+            return "no command was run. Run it with bash, then answer from what it printed."
+        if speaks_of_tests(task) and done.changed and not done.checked and "bash" in self._specs:
+            return "nothing was run after the change. Run the test with bash and see whether it passes."
+        if failure := last_run_failed(turn):
+            return f"the last command failed ({failure}). Correct the cause, or say plainly that it fails and why."
+        return ""
+
+    def _files(self) -> ReadFiles:
+        loan = self._hands.lend("lead", {"files": "read"})
+        files: ReadFiles = loan.capabilities["files"]
+        return files
+
+    async def _paths(self) -> tuple[str, ...]:
+        try:
+            found = await self._files().find("*", path=".", limit=MOST_PATHS + 1)
+        except ToolError:
+            return ()
+        return tuple(sorted(found.paths, key=lambda path: (path.count("/"), path)))
+
+    async def _about(self, text: str, paths: tuple[str, ...], files: ReadFiles) -> list[str]:
+        """Files that the task names, else those that hold the names it uses, else all where there are very few."""
+        found = named(text, paths)
+        shown = [path for path in paths if not private(path)]
+        for word in wanted_words(text) if not found else ():
+            try:
+                hits = await files.search(Query(pattern=rf"\b{word}\b", mode="files", limit=PASTED + 1))
+            except ToolError:
+                continue
+            names = [line for line in hits.text.splitlines() if line in shown]
+            found += [name for name in names if name not in found] if len(names) <= PASTED else []
+        if not found and len(shown) <= SMALL_FOLDER:
+            found = shown
+        return [path for path in found if self._may_read(path)][:PASTED] if "read" in self._specs else []
+
+    async def _paste(self, path: str, files: ReadFiles) -> Message | None:
+        try:
+            found = await files.text(path)
+        except ToolError:
+            return None
+        if self._pasted.get(path) == found.hash:
+            return None
+        self._pasted[path] = found.hash
+        text = clip(found.text, FILE_BYTES, FILE_TOKENS, "see more with grep") or "(empty)"
+        return said(f"[{path}]\n{text}", origin=Origin(kind="file", where=path, hash=found.hash))
+
+
+def _turn(history: History) -> tuple[Message, ...]:
+    """What was said and done since the last prompt."""
+    exchange = last_exchange(history)
+    return history.messages[exchange[0] :] if exchange else ()

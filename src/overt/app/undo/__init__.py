@@ -1,0 +1,1 @@
+"""Undo: put files and git back to how they were before a turn, and limit what that takes on disk."""
