@@ -9,8 +9,8 @@ import pytest
 
 from overt.app.diagnostics.cache_expiry import STAMP, start_expiry
 from overt.core.settings import CacheSettings
-from overt.providers._weights import WEIGHTS, mark_used
 from overt.providers.cache_expiry import expire
+from overt.providers.embedded.weights import WEIGHTS, mark_used
 
 DAY_S = 24 * 60 * 60
 WEIGHTS_FILE = WEIGHTS[0].file

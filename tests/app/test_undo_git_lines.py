@@ -13,8 +13,8 @@ from overt.app.undo.turns import Undone
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.sessions.checkpoints import Back, Checkpoints, Turned
-from overt.world.git_state import GitReader, differ
-from overt.world.snapshots import Store
+from overt.world.git.state import GitReader, differ
+from overt.world.undo.snapshots import Store
 
 
 @pytest.fixture

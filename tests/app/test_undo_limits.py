@@ -13,10 +13,10 @@ from overt.core.errors import OvertError
 from overt.core.events import SnapshotTaken, TreeTaken
 from overt.core.settings import UndoSettings
 from overt.sessions.log import SessionLog
-from overt.world.first_snapshot import FirstSnapshotError, read_marker
-from overt.world.shadow import Shadow
-from overt.world.snapshots import Store, list_contents
-from overt.world.undo_store import SnapshotRemovedError, UndoStore, disk_bytes
+from overt.world.undo.first_snapshot import FirstSnapshotError, read_marker
+from overt.world.undo.shadow import Shadow
+from overt.world.undo.snapshots import Store, list_contents
+from overt.world.undo.store import SnapshotRemovedError, UndoStore, disk_bytes
 
 MB = 1024**2
 
@@ -120,7 +120,7 @@ def test_turns_are_dropped_also_when_the_disk_takes_no_new_pack(
         raise OvertError("git: No space left on device")
 
     monkeypatch.setattr(UndoStore, "_write_pack", full)
-    monkeypatch.setattr("overt.world.undo_store.PACK_LOOSE_FILES", 1)
+    monkeypatch.setattr("overt.world.undo.store.PACK_LOOSE_FILES", 1)
     log = ground.session()
     for number in range(250):
         (ground.root / f"f{number}").write_text(f"text {number}")

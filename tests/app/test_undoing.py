@@ -20,7 +20,7 @@ from overt.app.session import follow
 from overt.core.errors import OvertError
 from overt.core.events import ToolStarted
 from overt.sessions.load import load
-from overt.world.restore import restore
+from overt.world.undo.restore import restore
 
 DONE = Turn(text="done")
 

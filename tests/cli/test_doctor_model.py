@@ -13,7 +13,7 @@ from tests.journeys.journey_kit import KEY, OVERT, Place, Ran, Terminal, checked
 from tests.providers.local_kit import SMALL, cache, needs_small
 
 from overt.config.profiles import ModelProfile, load_profile
-from overt.providers.probe import NAMES
+from overt.providers.probing.probe import NAMES
 
 TABLE = """environment/odd-model at {url}, asked through the wire openai
   ✓ reachable               first words after # s, whole after # s

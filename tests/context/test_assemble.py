@@ -15,8 +15,8 @@ from overt.core.messages import Call, Image, Message, Part, Reasoning, Result, T
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.usage import Usage
 from overt.core.views import Plain
-from overt.providers.anthropic import Anthropic
-from overt.providers.openai_chat import OpenAIChat
+from overt.providers.wires.anthropic import Anthropic
+from overt.providers.wires.openai_chat import OpenAIChat
 
 PREFIX = Prefix(
     system=(Fragment(key="system", text="You are a test. 你好", origin=HARNESS),),

@@ -7,8 +7,8 @@ from overt.context.assemble import Assembler
 from overt.core.fragments import MODEL, USER, Fragment, Origin
 from overt.core.messages import Message, said
 from overt.core.requests import Prefix, ToolSpec
-from overt.providers.anthropic import Anthropic
-from overt.providers.openai_chat import OpenAIChat
+from overt.providers.wires.anthropic import Anthropic
+from overt.providers.wires.openai_chat import OpenAIChat
 
 ONE, TWO, THREE = said("one", origin=USER), said("two", role="assistant", origin=MODEL), said("three", origin=USER)
 

@@ -11,7 +11,7 @@ from overt.app.small_model.scaffold import compact_tools
 from overt.context.forms import form_of
 from overt.core.messages import Text
 from overt.core.requests import Reply
-from overt.providers.local import LocalProvider
+from overt.providers.embedded.provider import LocalProvider
 from overt.tools.registry import BUILT_IN
 
 ODD = ["a.py", 'odd "name".md', "汉字.txt", "back\\slash"]

@@ -22,9 +22,9 @@ from overt.core.settings import Limits
 from overt.core.views import Plain
 from overt.engine.agent import Agent, AgentSpec, Runtime
 from overt.engine.compaction import compact, make_room
-from overt.providers.anthropic import Anthropic
-from overt.providers.openai_chat import OpenAIChat
-from overt.providers.openai_responses import OpenAIResponses
+from overt.providers.wires.anthropic import Anthropic
+from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai_responses import OpenAIResponses
 
 PREFIX = Prefix(system=(Fragment(key="system", text="You are a test.", origin=HARNESS),), tools=())
 WIRES: tuple[type[Any], ...] = (OpenAIChat, OpenAIResponses, Anthropic)

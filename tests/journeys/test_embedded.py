@@ -10,7 +10,7 @@ from tests.journeys.journey_kit import OVERT, PROMPT, Place, Terminal, gone, unt
 from tests.providers.imitation import ANSWER
 from tests.providers.local_kit import FETCHED, SMALL, Imitated, cache, hollow, needs_small
 
-from overt.providers._weights import named
+from overt.providers.embedded.weights import named
 
 NO_WAY_OUT = {
     "HF_ENDPOINT": "http://127.0.0.1:1",

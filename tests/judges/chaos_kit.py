@@ -14,10 +14,10 @@ from overt.core.fragments import HARNESS, USER, Fragment
 from overt.core.messages import Message, Reasoning, said
 from overt.core.requests import Params, Prefix, ReasoningDelta, Reply, Request, RetryDelta, TextDelta
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.providers._attempt import HttpWire
-from overt.providers._retry import Patience
 from overt.providers.http_provider import HttpProvider
-from overt.providers.wires import make_wire
+from overt.providers.transport.attempt import HttpWire
+from overt.providers.transport.retry import Patience
+from overt.providers.wires.registry import make_wire
 
 MOST = 4
 QUICK = Patience(first=0.02, growth=1.5)

@@ -29,4 +29,4 @@ def test_a_run_imports_the_wire_in_use_and_nothing_of_the_others(place: Place, k
     wires = {name for name in set().union(*WIRES.values()) if f"overt.providers.{name}" in imported}
     assert wires == WIRES[kind]
     assert {name.partition(".")[0] for name in imported} & FOREIGN == set()
-    assert {"overt.providers.http_provider", "overt.providers._sse"} <= set(TIMED.findall(ran.err))
+    assert {"overt.providers.http_provider", "overt.providers.transport.sse"} <= set(TIMED.findall(ran.err))

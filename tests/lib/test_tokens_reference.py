@@ -7,7 +7,7 @@ from msgspec import json
 from tests.lib.token_kit import TEXTS
 from tests.providers.local_kit import FETCHED, SMALL, needs_small
 
-from overt.providers._weights import named
+from overt.providers.embedded.weights import named
 
 SERVED = """
 import json, sys

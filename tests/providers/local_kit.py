@@ -22,8 +22,8 @@ from overt.core.messages import Message, said
 from overt.core.ports import Provider
 from overt.core.requests import Params, Prefix, Request, ToolSpec
 from overt.core.settings import ProviderEntry
-from overt.providers._weights import WEIGHTS, models_folder, named
-from overt.providers.local import LocalProvider, embedded, make, runnable
+from overt.providers.embedded.provider import LocalProvider, embedded, make, runnable
+from overt.providers.embedded.weights import WEIGHTS, models_folder, named
 
 SMALL, USUAL = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"
 FETCHED = models_folder(read_environment().cache_dir)
@@ -124,7 +124,7 @@ async def until(true: Callable[[], Any], seconds: float = 20.0) -> None:
 
 PARENT = """
 import asyncio, sys, time
-from overt.providers.local import embedded, make
+from overt.providers.embedded.provider import embedded, make
 provider = make(embedded(sys.argv[1]), None, sys.argv[2])
 provider.warm()
 print(provider.pid, flush=True)
@@ -156,7 +156,7 @@ def outlives(cache_dir: str, how: str, *, library: str = "", after: float = 0.0)
 
 def running(pid: int) -> bool:
     try:
-        return b"_local_server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"server_program" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

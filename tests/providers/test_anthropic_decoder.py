@@ -15,8 +15,8 @@ from overt.core.messages import Call, Message, Part, Reasoning, Text, said
 from overt.core.requests import CallDelta, Delta, Params, Prefix, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.usage import Usage
-from overt.providers.anthropic import Anthropic
 from overt.providers.http_provider import HttpProvider
+from overt.providers.wires.anthropic import Anthropic
 
 STOP = {"type": "message_stop"}
 PING = {"type": "ping"}

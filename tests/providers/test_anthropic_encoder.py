@@ -16,7 +16,7 @@ from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
-from overt.providers.anthropic import Anthropic
+from overt.providers.wires.anthropic import Anthropic
 
 MARK = {"type": "ephemeral"}
 REDACTED = '{"type":"redacted_thinking","data":"EqQB"}'

@@ -8,11 +8,11 @@ from tests.providers.provider_kit import ask, request, run
 
 from overt.core.requests import Delta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
-from overt.providers import _attempt
-from overt.providers._attempt import DENSE, MUCH, PAUSE
-from overt.providers._client import Outgoing
 from overt.providers.http_provider import HttpProvider
-from overt.providers.openai_chat import OpenAIChat
+from overt.providers.transport import attempt as _attempt
+from overt.providers.transport.attempt import DENSE, MUCH, PAUSE
+from overt.providers.transport.client import Outgoing
+from overt.providers.wires.openai_chat import OpenAIChat
 
 MEANWHILE = 5
 

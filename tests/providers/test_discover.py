@@ -14,11 +14,11 @@ from tests.providers.proxy_kit import FakeProxy
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
 from overt.lib.data import read_text
-from overt.providers._address import host_of
 from overt.providers.catalog import local_servers, vendors
 from overt.providers.credentials import VENDOR_KEYS, find_key
 from overt.providers.discover import ALIKE, ONLY_HERE, Found, Surroundings, asked, discover, is_local, kept_here
 from overt.providers.registry import make
+from overt.providers.transport.address import host_of
 
 MINE = ProviderEntry(name="mine", base_url="http://mine.test/v1", models=("small", "big"), default="big")
 OTHER = ProviderEntry(name="other", base_url="http://127.0.0.1:9/v1", api_key_env="OTHER_KEY", model="huge")

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from tests.providers.provider_kit import bytecode_of_pip, run
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
-from overt.providers._download import Download
-from overt.providers._weights import WEIGHTS, Weights
-from overt.providers.fetching import Job, choose, fetch, here, sources
+from overt.providers.embedded.download import Download
+from overt.providers.embedded.fetching import Job, choose, fetch, here, sources
+from overt.providers.embedded.weights import WEIGHTS, Weights
 
 DATA = bytes(range(256)) * 4096
 HALF = len(DATA) // 2

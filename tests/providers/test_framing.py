@@ -9,9 +9,9 @@ import pytest
 from tests.providers.provider_kit import run
 
 from overt.core.errors import ProviderError
-from overt.providers._address import Address
-from overt.providers._client import Client, Outgoing
-from overt.providers._framing import Chunked, Sized, UntilClosed, framing_of, persistent
+from overt.providers.transport.address import Address
+from overt.providers.transport.client import Client, Outgoing
+from overt.providers.transport.framing import Chunked, Sized, UntilClosed, framing_of, persistent
 
 BODY = b"5\r\nhello\r\n1;ext=1\r\n \r\n0a\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n"
 

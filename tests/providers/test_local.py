@@ -12,8 +12,8 @@ from tests.providers.provider_kit import run
 
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
-from overt.providers._weights import WEIGHTS, context_for, free_memory, named, threads
-from overt.providers.local import LocalProvider, embedded, make
+from overt.providers.embedded.provider import LocalProvider, embedded, make
+from overt.providers.embedded.weights import WEIGHTS, context_for, free_memory, named, threads
 
 
 def entry_for(cache_dir: str) -> ProviderEntry:

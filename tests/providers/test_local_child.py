@@ -16,7 +16,7 @@ from tests.providers.provider_kit import run
 
 from overt.core.errors import ProviderError
 from overt.core.requests import Reply, RetryDelta
-from overt.providers.local import LocalProvider
+from overt.providers.embedded.provider import LocalProvider
 
 __all__ = ["imitated"]
 

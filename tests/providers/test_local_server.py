@@ -15,9 +15,9 @@ from overt.core.codec import decode, encode
 from overt.core.fragments import HARNESS, MODEL, USER
 from overt.core.messages import Call, Message, Result, Text, said
 from overt.core.requests import Delta, Reply, Request, TextDelta
-from overt.providers._address import parse_address
-from overt.providers._client import Client, Outgoing
-from overt.providers.local import LocalProvider, embedded, make
+from overt.providers.embedded.provider import LocalProvider, embedded, make
+from overt.providers.transport.address import parse_address
+from overt.providers.transport.client import Client, Outgoing
 
 pytestmark = needs_small
 WITHIN = 100.0

@@ -8,7 +8,7 @@ from tests.fakes.odd_server import LEAKED, Odd, OddServer
 
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.lib.catalogue import set_language
-from overt.providers.probe import NAMES, Probed, decide, probe, side_of
+from overt.providers.probing.probe import NAMES, Probed, decide, probe, side_of
 from overt.providers.registry import make
 
 KEY = "sk-probe-0123456789abcdef"

@@ -12,8 +12,8 @@ from tests.providers.provider_kit import provider, reply, request, run
 
 from overt.core.messages import Text
 from overt.core.requests import Reply, RetryDelta, TextDelta
-from overt.providers._retry import Patience
 from overt.providers.http_provider import HttpProvider
+from overt.providers.transport.retry import Patience
 
 GUARD = 2.0
 

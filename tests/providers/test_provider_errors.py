@@ -12,10 +12,10 @@ from tests.providers.provider_kit import KEY, ask, failure, request, run
 
 from overt.core.errors import ProviderError
 from overt.core.settings import ProviderEntry
-from overt.providers._address import parse_address
-from overt.providers._errors import Place, from_event, from_status, redacted, unreachable
 from overt.providers.http_provider import HttpProvider
-from overt.providers.openai_chat import OpenAIChat
+from overt.providers.transport.address import parse_address
+from overt.providers.transport.errors import Place, from_event, from_status, redacted, unreachable
+from overt.providers.wires.openai_chat import OpenAIChat
 
 CASES: dict[str, tuple[int, Any, str, tuple[str, ...]]] = {
     "a wrong key": (401, {"error": {"message": f"bad key {KEY}"}}, "key", ("rejected the API key", "FAKE_API_KEY")),

@@ -16,7 +16,7 @@ from tests.providers.provider_kit import QUICK, ask, failure, provider, reply, r
 from overt.core.messages import Text
 from overt.core.requests import Delta, Reply, RetryDelta, TextDelta, WaitDelta
 from overt.core.settings import Timeouts
-from overt.providers._retry import Patience
+from overt.providers.transport.retry import Patience
 
 OK = Turn(text="ok")
 

@@ -23,14 +23,14 @@ from overt.core.fragments import USER
 from overt.core.messages import Text, said
 from overt.core.requests import Delta, Reply, TextDelta
 from overt.core.settings import ProviderEntry, Quirks, Timeouts
-from overt.providers import _tls
 from overt.providers import discover as discovering
-from overt.providers._address import parse_address
-from overt.providers._client import Client
-from overt.providers._route import parse_proxy, proxy_for, transport_for
 from overt.providers.discover import Surroundings, asked
 from overt.providers.http_provider import HttpProvider
-from overt.providers.openai_chat import OpenAIChat
+from overt.providers.transport import tls as _tls
+from overt.providers.transport.address import parse_address
+from overt.providers.transport.client import Client
+from overt.providers.transport.route import parse_proxy, proxy_for, transport_for
+from overt.providers.wires.openai_chat import OpenAIChat
 
 HOST = "api.example.test"
 LOGIN = "name:p%40ss-w0rd-1234"
@@ -163,7 +163,8 @@ def test_a_request_without_a_proxy_loads_neither_the_library_nor_a_keyring() -> 
         "from overt.core.settings import ProviderEntry\n"
         "from overt.providers.registry import make\n"
         "make(ProviderEntry(name='v', base_url='https://h/v1'), 'k', 'm', {'NO_PROXY': '*', 'ALL_PROXY': 'http://p'})\n"
-        "late = {'httpx', 'httpx2', 'httpcore2', 'anyio', 'keyring', 'ipaddress', 'overt.providers._refusal'}\n"
+        "late = {'httpx', 'httpx2', 'httpcore2', 'anyio', 'keyring', 'ipaddress'}\n"
+        "late.add('overt.providers.transport.refusal')\n"
         "print(sorted(late & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

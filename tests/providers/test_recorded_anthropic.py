@@ -11,8 +11,8 @@ from overt.core.errors import ProviderError
 from overt.core.messages import Call, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from overt.core.usage import Usage
-from overt.providers._sse import EventStream
-from overt.providers.anthropic import Anthropic
+from overt.providers.transport.sse import EventStream
+from overt.providers.wires.anthropic import Anthropic
 
 SHARED = Path(os.environ.get("OVERT_SHARED") or Path(__file__).parents[2].parent / "shared")
 FILES = sorted((SHARED / "data" / "streams" / "anthropic").glob("*.chunks.txt"))

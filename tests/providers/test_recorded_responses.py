@@ -15,9 +15,9 @@ from overt.core.messages import Call, Message, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.usage import Usage
-from overt.providers._sse import EventStream
 from overt.providers.http_provider import HttpProvider
-from overt.providers.openai_responses import OpenAIResponses
+from overt.providers.transport.sse import EventStream
+from overt.providers.wires.openai_responses import OpenAIResponses
 
 SHARED = Path(os.environ.get("OVERT_SHARED") or Path(__file__).parents[2].parent / "shared")
 FILES = sorted((SHARED / "data" / "streams").glob("responses*/*.chunks.txt"))

@@ -13,8 +13,8 @@ from overt.core.requests import CallDelta, Delta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.usage import Usage
 from overt.providers.http_provider import HttpProvider
-from overt.providers.openai_responses import OpenAIResponses
 from overt.providers.registry import make
+from overt.providers.wires.openai_responses import OpenAIResponses
 
 NONE = Fault()
 CALL = {"type": "function_call", "id": "fc", "call_id": "c", "name": "read", "arguments": '{"p":1}'}

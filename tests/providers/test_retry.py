@@ -3,8 +3,8 @@
 import pytest
 
 from overt.core.errors import ProviderError
-from overt.providers._errors import retry_after
-from overt.providers._retry import History, Patience, final, next_wait
+from overt.providers.transport.errors import retry_after
+from overt.providers.transport.retry import History, Patience, final, next_wait
 
 PATIENCE = Patience()
 

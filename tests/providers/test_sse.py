@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overt.core.errors import ProviderError
-from overt.providers._sse import Event, EventStream
+from overt.providers.transport.sse import Event, EventStream
 
 CASES: dict[str, tuple[bytes, list[bytes]]] = {
     "one line is one event": (b"data: a\n\n", [b"a"]),

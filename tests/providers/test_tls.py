@@ -15,9 +15,9 @@ from overt.core.fragments import USER
 from overt.core.messages import Text, said
 from overt.core.requests import Reply
 from overt.core.settings import ProviderEntry
-from overt.providers import _tls
 from overt.providers.http_provider import HttpProvider
-from overt.providers.openai_chat import OpenAIChat
+from overt.providers.transport import tls as _tls
+from overt.providers.wires.openai_chat import OpenAIChat
 
 pytestmark = needs_openssl
 BIG = "0123456789abcdef" * 60_000

@@ -8,9 +8,9 @@ from tests.fakes.model_server import ModelServer
 from tests.providers.provider_kit import run
 
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.providers._listed import read_models
+from overt.providers.context_window import told_window
 from overt.providers.discover import Found
-from overt.providers.windows import told_window
+from overt.providers.server_models import read_models
 
 
 def found(base_url: str, model: str = "fake-model", kind: str = "openai") -> Found:

@@ -12,7 +12,7 @@ from overt.core.settings import Mode
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject
-from overt.world.losses import UndoCover
+from overt.world.undo.losses import UndoCover
 
 PAGE = Path(__file__).parents[2] / "docs" / "safety.md"
 FILES = ("README.md", "src/app.py", "run.sh", "package.json", "requirements.txt", "tool.py", "fix.patch", "release.tgz")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from overt.world import first_snapshot, keeping
+from overt.world.undo import first_snapshot
+from overt.world.undo import keeper as keeping
 
 LONGEST_S = 100.0
 

@@ -13,8 +13,8 @@ from overt.core.ports import Journal
 from overt.core.views import FileDiff
 from overt.world._contain import Forbid
 from overt.world.files import Files, FileServices, Workspace, find_rg
-from overt.world.keeping import Keeper
-from overt.world.undo_recorder import UndoRecorder
+from overt.world.undo.keeper import Keeper
+from overt.world.undo.recorder import UndoRecorder
 
 T = TypeVar("T")
 Roots = tuple[str, ...]

@@ -6,10 +6,10 @@ import threading
 from pathlib import Path
 
 from overt.core.states import FileState
-from overt.world._shadow_git import Git, find_git
-from overt.world.keeping import Keeper
-from overt.world.shadow import LARGEST, Shadow
-from overt.world.snapshots import Store
+from overt.world.undo.keeper import Keeper
+from overt.world.undo.shadow import LARGEST, Shadow
+from overt.world.undo.shadow_git import Git, find_git
+from overt.world.undo.snapshots import Store
 
 GIT = find_git(os.environ["PATH"], writable=())
 

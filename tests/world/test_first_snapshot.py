@@ -11,14 +11,15 @@ from tests.world.keeping_kit import GIT, has_stored, shadow, timer_until_stored
 
 from overt.core.errors import OvertError
 from overt.core.events import Event, Noticed, TreeTaken
-from overt.world import first_snapshot, keeping
-from overt.world import shadow as shadow_module
-from overt.world._shadow_git import Git
-from overt.world.first_snapshot import FirstSnapshotError, clear_marker, mark_indexed, read_marker
-from overt.world.keeping import Keeper
-from overt.world.snapshots import Store
-from overt.world.undo_recorder import UndoRecorder
-from overt.world.undo_store import disk_bytes
+from overt.world.undo import first_snapshot
+from overt.world.undo import keeper as keeping
+from overt.world.undo import shadow as shadow_module
+from overt.world.undo.first_snapshot import FirstSnapshotError, clear_marker, mark_indexed, read_marker
+from overt.world.undo.keeper import Keeper
+from overt.world.undo.recorder import UndoRecorder
+from overt.world.undo.shadow_git import Git
+from overt.world.undo.snapshots import Store
+from overt.world.undo.store import disk_bytes
 
 SMALL = 64 * 1024
 """What an empty store takes, with room to spare."""

@@ -14,11 +14,13 @@ import pytest
 from tests.world.keeping_kit import GIT, shadow
 
 from overt.core.errors import OvertError
-from overt.world import _shadow_git, _shadow_gitlinks, git_process
-from overt.world._shadow_git import Git
-from overt.world.git_process import GitPlaces, start_git
+from overt.world.git import process as git_process
+from overt.world.git.process import GitPlaces, start_git
 from overt.world.sandbox import landlock
-from overt.world.shadow import Shadow
+from overt.world.undo import shadow_git as _shadow_git
+from overt.world.undo import shadow_gitlinks as _shadow_gitlinks
+from overt.world.undo.shadow import Shadow
+from overt.world.undo.shadow_git import Git
 
 PLACE = "a/b/c/d/e"
 needs_landlock = pytest.mark.skipif(landlock.version() < 1, reason="this kernel has no Landlock")
@@ -251,5 +253,5 @@ def test_only_one_module_starts_git() -> None:
     texts = {str(path.relative_to(source)): path.read_text() for path in source.rglob("*.py")}
     starts = re.compile(r"subprocess\.(Popen|run|check_output)\(|create_subprocess_exec|posix_spawnp?\(")
     starters = {name for name, text in texts.items() if starts.search(text)}
-    assert {name for name in starters if "git" in name or "find_git" in texts[name]} == {"world/git_process.py"}
+    assert {name for name in starters if "git" in name or "find_git" in texts[name]} == {"world/git/process.py"}
     assert git_process.read_git_version(GIT, 10.0).startswith("git version ")

@@ -11,11 +11,11 @@ from tests.world.test_git_process import run_git
 
 from overt.core.events import Event, GitMoved
 from overt.core.states import GitState, StashEntry
-from overt.world import git_state
-from overt.world.git_state import GitReader, differ, digest_index
-from overt.world.git_watch import GitWatch
-from overt.world.snapshots import Store
-from overt.world.undo_recorder import UndoRecorder
+from overt.world.git import state as git_state
+from overt.world.git.state import GitReader, differ, digest_index
+from overt.world.git.watch import GitWatch
+from overt.world.undo.recorder import UndoRecorder
+from overt.world.undo.snapshots import Store
 
 
 @pytest.fixture

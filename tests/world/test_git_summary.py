@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from overt.world import git_summary
-from overt.world.git_summary import GitSummary, SummaryReader, start_summary
+from overt.world.git import summary as git_summary
+from overt.world.git.summary import GitSummary, SummaryReader, start_summary
 
 
 def git(folder: Path, *words: str) -> None:

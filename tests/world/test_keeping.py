@@ -16,12 +16,12 @@ from overt.core.errors import ToolError
 from overt.core.events import Event, Noticed, SnapshotTaken, TreeTaken
 from overt.core.ports import Profile
 from overt.lib.catalogue import say
-from overt.world import keeping
 from overt.world.files import Files
-from overt.world.keeping import CommandWatch, Keeper, NoSnapshot
-from overt.world.shadow import Taken
-from overt.world.snapshots import Store
-from overt.world.undo_recorder import UndoRecorder
+from overt.world.undo import keeper as keeping
+from overt.world.undo.keeper import CommandWatch, Keeper, NoSnapshot
+from overt.world.undo.recorder import UndoRecorder
+from overt.world.undo.shadow import Taken
+from overt.world.undo.snapshots import Store
 
 
 class Recorded:

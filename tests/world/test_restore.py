@@ -9,10 +9,10 @@ from tests.world.keeping_kit import folder, whole
 
 from overt.core.errors import OvertError, ToolError
 from overt.core.states import FileState
-from overt.world import restore as module
 from overt.world.files import Workspace
-from overt.world.restore import Broken, Step, require_restorable, restore, state_of, unlocked
-from overt.world.snapshots import Store
+from overt.world.undo import restore as module
+from overt.world.undo.restore import Broken, Step, require_restorable, restore, state_of, unlocked
+from overt.world.undo.snapshots import Store
 
 Kept = Callable[..., FileState]
 

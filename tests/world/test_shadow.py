@@ -10,11 +10,11 @@ from tests.world.keeping_kit import GIT, folder, shadow, whole
 
 from overt.core.errors import OvertError
 from overt.core.states import FileChange, FileState
-from overt.world._shadow_git import find_git
 from overt.world.files import Workspace
-from overt.world.keeping import Keeper
-from overt.world.restore import Step, name_in_git, restore, state_of
-from overt.world.snapshots import Store
+from overt.world.undo.keeper import Keeper
+from overt.world.undo.restore import Step, name_in_git, restore, state_of
+from overt.world.undo.shadow_git import find_git
+from overt.world.undo.snapshots import Store
 
 
 @pytest.fixture

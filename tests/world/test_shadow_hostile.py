@@ -10,11 +10,12 @@ import pytest
 from tests.world.keeping_kit import GIT, shadow
 
 from overt.core.errors import OvertError
-from overt.world import _shadow_blobs, _shadow_git
-from overt.world.keeping import make_keeper
-from overt.world.restore import name_in_git
 from overt.world.sandbox.profile import Place
-from overt.world.shadow import Shadow
+from overt.world.undo import shadow_blobs as _shadow_blobs
+from overt.world.undo import shadow_git as _shadow_git
+from overt.world.undo.keeper import make_keeper
+from overt.world.undo.restore import name_in_git
+from overt.world.undo.shadow import Shadow
 
 
 @pytest.fixture
@@ -225,7 +226,7 @@ def test_what_is_put_into_the_store_is_what_git_would_have_put_there(tmp_path: P
 def test_contents_come_in_parts_that_fit_into_memory(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("overt.world._shadow_blobs.BATCH_BYTES", 2500)
+    monkeypatch.setattr("overt.world.undo.shadow_blobs.BATCH_BYTES", 2500)
     contents = [letter * 1000 for letter in (b"a", b"b", b"c", b"d", b"e")]
     for number, raw in enumerate(contents):
         (root / str(number)).write_bytes(raw)

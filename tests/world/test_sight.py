@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from overt.world.files import Workspace
-from overt.world.sight import Sight, look
+from overt.world.real_path import Sight, look
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from tests.world.keeping_kit import keeper
 from overt.core.effects import Change
 from overt.core.errors import OvertError
 from overt.core.events import SnapshotTaken
-from overt.world import snapshots
-from overt.world.snapshots import Store
+from overt.world.undo import snapshots
+from overt.world.undo.snapshots import Store
 
 
 def test_a_content_comes_back_by_its_hash(tmp_path: Path) -> None:

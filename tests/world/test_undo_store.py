@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from tests.world.keeping_kit import GIT, shadow
 
-from overt.world import undo_store
-from overt.world._shadow_git import Git
-from overt.world.restore import name_in_git
-from overt.world.shadow import Shadow
-from overt.world.snapshots import Store, list_contents, remove_contents
-from overt.world.undo_store import SnapshotRemovedError, UndoStore, disk_bytes, read_recent
+from overt.world.undo import store as undo_store
+from overt.world.undo.restore import name_in_git
+from overt.world.undo.shadow import Shadow
+from overt.world.undo.shadow_git import Git
+from overt.world.undo.snapshots import Store, list_contents, remove_contents
+from overt.world.undo.store import SnapshotRemovedError, UndoStore, disk_bytes, read_recent
 
 MB = 1024**2
 
@@ -143,8 +143,8 @@ def test_versions_of_a_text_are_packed_as_differences_and_random_bytes_stay_loos
 
 SWEEP = """
 import sys
-from overt.world._shadow_git import Git
-from overt.world.undo_store import UndoStore
+from overt.world.undo.shadow_git import Git
+from overt.world.undo.store import UndoStore
 git, folder, keep = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
 store = UndoStore(Git(git, folder, folder))
 with store.git.locked():

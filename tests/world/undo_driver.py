@@ -20,14 +20,15 @@ from overt.core.events import Event, ToolStarted, TreeTaken
 from overt.core.messages import Call
 from overt.core.ports import Profile
 from overt.sessions.log import SessionLog
-from overt.world import first_snapshot, keeping
 from overt.world.environment import child_environment
 from overt.world.files import Workspace
 from overt.world.jobs import Jobs
-from overt.world.keeping import make_keeper
 from overt.world.programs import Programs, ProgramServices, Supervised
 from overt.world.sandbox.profile import Place, cache_folders
-from overt.world.undo_recorder import UndoRecorder
+from overt.world.undo import first_snapshot
+from overt.world.undo import keeper as keeping
+from overt.world.undo.keeper import make_keeper
+from overt.world.undo.recorder import UndoRecorder
 
 LONGEST_S = 60.0
 """How long a person or a snapshot may take, so that a busy machine does not decide what a test sees."""

@@ -84,7 +84,7 @@ class Capabilities:
         return Loan(capabilities={parameter: make(effect) for parameter, effect in needs.items()}, journal=journal)
 
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
-        from overt.world.sight import look  # late: 0.8 ms
+        from overt.world.real_path import look  # late: 0.8 ms
 
         sights = (look(self._workspace.workspace, path) for path in paths)
         return tuple(Looked(spelled=sight.spelled, real=sight.real, links=sight.links) for sight in sights)
@@ -97,8 +97,8 @@ class Capabilities:
         return tuple(line for line in lines if line)
 
     async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
-        from overt.world.keeping import NoSnapshot  # late: 19 ms
-        from overt.world.losses import UndoCover  # late: 10 ms
+        from overt.world.undo.keeper import NoSnapshot  # late: 19 ms
+        from overt.world.undo.losses import UndoCover  # late: 10 ms
 
         shared, workspace = self._workspace.shared, self._workspace.workspace
         snapshot = await shared.keeper.before(self._workspace.recorder, self._agent)

@@ -100,8 +100,3 @@ def offer_words(*words: str) -> Complete:
         return [Offer(word) for word in words]
 
     return offers
-
-
-def first_line(text: str, longest: int = 60) -> str:
-    line = next((line.strip() for line in text[:4000].splitlines() if line.strip()), "")
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"

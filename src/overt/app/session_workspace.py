@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from overt.world.files import Files, FileServices, Workspace
     from overt.world.jobs import Jobs
     from overt.world.programs import Programs, ProgramServices
-    from overt.world.undo_recorder import UndoRecorder
+    from overt.world.undo.recorder import UndoRecorder
 
 CLOSE_WITHIN_S = 12.0
 """A session that ends waits this long for the records of its last commands."""
@@ -80,7 +80,7 @@ class SessionWorkspace:
     @property
     def recorder(self) -> "UndoRecorder":
         if self._recorder is None:
-            from overt.world.undo_recorder import UndoRecorder  # late: 0.2 ms
+            from overt.world.undo.recorder import UndoRecorder  # late: 0.2 ms
 
             self._recorder = UndoRecorder(self._record)
         return self._recorder

@@ -20,11 +20,11 @@ from overt.app.setting import Setting
 from overt.core.ports import Profile, SandboxState
 
 if TYPE_CHECKING:
-    from overt.world.git_watch import GitWatch
-    from overt.world.keeping import Keeper
+    from overt.world.git.watch import GitWatch
     from overt.world.programs import Supervised
     from overt.world.sandbox.profile import Place
-    from overt.world.undo_maintenance import LimitEnforcer
+    from overt.world.undo.keeper import Keeper
+    from overt.world.undo.maintenance import LimitEnforcer
 
 IDLE_S = 3.0
 """A sandbox that runs nothing is taken down this long after the last turn."""
@@ -94,7 +94,7 @@ class WorkspaceServices:
     @cached_property
     def git(self) -> str:
         """The path of a git that no command can change, or an empty string."""
-        from overt.world._shadow_git import find_git  # late: 2 ms
+        from overt.world.undo.shadow_git import find_git  # late: 2 ms
 
         return find_git(self.environment.get("PATH", ""), writable=self.writable)
 
@@ -109,7 +109,7 @@ class WorkspaceServices:
     @property
     def keeper(self) -> "Keeper":
         if self._keeper is None:
-            from overt.world.keeping import make_keeper  # late: 19 ms
+            from overt.world.undo.keeper import make_keeper  # late: 19 ms
 
             self._keeper = make_keeper(
                 self.place,
@@ -123,7 +123,7 @@ class WorkspaceServices:
     @property
     def git_watch(self) -> "GitWatch":
         if self._git_watch is None:
-            from overt.world.git_watch import GitWatch  # late: 2 ms
+            from overt.world.git.watch import GitWatch  # late: 2 ms
 
             self._git_watch = GitWatch(self.place.workspace, self.keeper.store)
         return self._git_watch

@@ -111,3 +111,9 @@ def _picture(char: str) -> bool:
         or "\U0001f000" <= char <= "\U0001faff"
         or char in ("\u3030", "\u303d", "\u3297", "\u3299")
     )
+
+
+def first_line(text: str, longest: int = 60) -> str:
+    """Return the first line that is not blank, cut to `longest` characters."""
+    line = next((line.strip() for line in text[:4000].splitlines() if line.strip()), "")
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

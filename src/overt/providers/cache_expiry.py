@@ -17,7 +17,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from overt.core.settings import CacheSettings
-from overt.providers._weights import WEIGHTS, models_folder
+from overt.providers.embedded.weights import WEIGHTS, models_folder
 
 DAY_S = 24 * 60 * 60
 TEMPORARY_FOLDERS = ("overt-doctor-*", "overt-self-test-*")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from overt.core.settings import ProviderEntry
 from overt.lib.secret_values import says_secret
-from overt.providers._address import host_of, is_loopback, parse_address
+from overt.providers.transport.address import host_of, is_loopback, parse_address
 
 GENERAL = ("OVERT_API_KEY", "AGENT_API_KEY")
 """Variables whose owner means whatever endpoint is in use."""

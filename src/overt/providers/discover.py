@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.providers._address import parse_address
 from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_variables
 from overt.providers.http_provider import HttpProvider, make
 from overt.providers.suggest import nearest, nearest_pair
+from overt.providers.transport.address import parse_address
 
 EMBEDDED, ENVIRONMENT = "local", "environment"
 ALIKE = frozenset({"vllm", "llama-cpp", "ollama", "lm-studio"})

@@ -16,15 +16,15 @@ from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.requests import Delta, Request, RetryDelta
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.lib.log import LOG
-from overt.providers._address import parse_address
-from overt.providers._attempt import Attempt, HttpWire, Server, limits_of, read_all
-from overt.providers._client import Exchange, Outgoing, Transport
-from overt.providers._errors import Place, from_status, not_api, redacted
-from overt.providers._retry import History, Patience, final, next_wait
-from overt.providers._route import transport_for
 from overt.providers.credentials import secrets_in
 from overt.providers.suggest import exists_instead
-from overt.providers.wires import make_wire
+from overt.providers.transport.address import parse_address
+from overt.providers.transport.attempt import Attempt, HttpWire, Server, limits_of, read_all
+from overt.providers.transport.client import Exchange, Outgoing, Transport
+from overt.providers.transport.errors import Place, from_status, not_api, redacted
+from overt.providers.transport.retry import History, Patience, final, next_wait
+from overt.providers.transport.route import transport_for
+from overt.providers.wires.registry import make_wire
 
 MAX_LIST = 8 * 1024 * 1024
 
@@ -105,7 +105,7 @@ class HttpProvider:
             place = self._place("", "/models")
             if exchange.status != 200:
                 raise from_status(exchange.status, exchange.headers, body, place=place)
-            from overt.providers._listed import read_models  # late: 0.9 ms
+            from overt.providers.server_models import read_models  # late: 0.9 ms
 
             found: tuple[ModelFacts, ...] | None = read_models(body)
             if found is None:
@@ -125,7 +125,7 @@ class HttpProvider:
             return ""
         if exchange.status != 200:
             return ""
-        from overt.providers._balance import read_balance  # late: 0.6 ms
+        from overt.providers.balance import read_balance  # late: 0.6 ms
 
         return read_balance(body, currency)
 

@@ -17,7 +17,7 @@ def make(entry: ProviderEntry, key: str | None, model: str = "", environ: Mappin
 
             return http_provider.make(entry, key, model, environ=environ)
         case "local":
-            from overt.providers import local  # late: 50 ms
+            from overt.providers.embedded import provider as local  # late: 50 ms
 
             return local.make(entry, key, model)
         case "scripted":

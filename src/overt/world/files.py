@@ -22,8 +22,8 @@ from overt.world._contain import Spot, Workspace, reach
 from overt.world._globs import Pattern, literal, split
 from overt.world._search import CAP, NEWEST, Grep, Rg, files_matching, find_rg, in_thread, lies_outside, newest_first
 from overt.world._tree import is_folder, missing_folder, near_names, tree
-from overt.world.keeping import Keeper
-from overt.world.undo_recorder import UndoRecorder
+from overt.world.undo.keeper import Keeper
+from overt.world.undo.recorder import UndoRecorder
 
 __all__ = ["FileServices", "Files", "Workspace", "find_rg"]
 

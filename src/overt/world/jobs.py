@@ -12,7 +12,7 @@ from overt.core.ports import Child
 from overt.lib.background import log_failure
 from overt.lib.result_limit import current_limit
 from overt.world._output import Spool, plain, pour, whole
-from overt.world._station import PYTHON
+from overt.world.launch.supervisor_process import PYTHON
 
 HEAD = 64 * 1024
 TAIL = 1024 * 1024

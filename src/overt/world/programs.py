@@ -13,14 +13,14 @@ from overt.core.effects import Blocked, JobOutput, JobState, Ran
 from overt.core.errors import ToolError
 from overt.core.interrupted import Interrupted
 from overt.core.ports import Child, Profile, Spawner
-from overt.world._child import PIPE, Started
 from overt.world._contain import Workspace, lies_below, reach
 from overt.world._output import STEP, Spool, plain, pour, rendered, uncut
-from overt.world._spawner import Supervised
 from overt.world.command_output import HINT, NOT_KEPT, KeepingSpool, OutputFiles
 from overt.world.jobs import Jobs
-from overt.world.keeping import CommandWatch
+from overt.world.launch.spawner import Supervised
+from overt.world.launch.started_program import PIPE, Started
 from overt.world.sandbox.profile import PRIVATE
+from overt.world.undo.keeper import CommandWatch
 
 __all__ = ["NoPrograms", "ProgramServices", "Programs", "Supervised"]
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.app.command import Command, Done, Offer, first_line
+from overt.app.command import Command, Done, Offer
 from overt.core.errors import OvertError
 from overt.core.events import Pinned
 from overt.lib.catalogue import say
+from overt.lib.text import first_line
 
 if TYPE_CHECKING:
     from overt.app.completion.facts import CompletionFacts

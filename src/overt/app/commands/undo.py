@@ -47,7 +47,7 @@ async def redo(conversation: "Conversation", argument: str) -> Done:
 
 async def rewind(conversation: "Conversation", argument: str) -> Done:
     from overt.app.undo.git import run_undo, split_git_flag  # late: 1 ms
-    from overt.app.undo.turns import UndoOptions, first_line, turn_lines  # late: 1 ms
+    from overt.app.undo.turns import UndoOptions, turn_lines  # late: 1 ms
 
     with_git, argument = split_git_flag(argument)
     words = argument.split()
@@ -56,7 +56,7 @@ async def rewind(conversation: "Conversation", argument: str) -> Done:
     work = await _work(conversation)
     if not words:
         points = await asyncio.to_thread(work.points)
-        return Done(lines=turn_lines(points, first_line) or (say("undo.no_turns"),))
+        return Done(lines=turn_lines(points) or (say("undo.no_turns"),))
     part = words[1] if len(words) == 2 else "both"
     if len(words) > 2 or part not in PARTS or not (words[0].isascii() and words[0].isdecimal()):
         raise OvertError(say("undo.usage"))

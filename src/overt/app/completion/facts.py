@@ -3,10 +3,11 @@
 import asyncio
 from time import monotonic
 
-from overt.app.command import Offer, first_line
+from overt.app.command import Offer
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
+from overt.lib.text import first_line
 from overt.sessions.index import Summary, paths, summary
 
 MOST_SESSIONS = 100

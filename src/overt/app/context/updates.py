@@ -25,7 +25,7 @@ from overt.extend.facts import announce_changes, known_facts
 from overt.extend.instructions import FOREIGN_RULES, RULES
 
 if TYPE_CHECKING:
-    from overt.world.git_summary import GitSummary, SummaryReader
+    from overt.world.git.summary import GitSummary, SummaryReader
 
 GIT = Origin(kind="environment", where="git", label=len(LABEL))
 GIT_HEAD = (
@@ -92,7 +92,7 @@ class ContextUpdates:
 
     def _read_git(self) -> "GitSummary | None":
         setting, roots = self._setting, self._setting.roots
-        from overt.world.git_summary import start_summary  # late: 15 ms
+        from overt.world.git.summary import start_summary  # late: 15 ms
 
         self._reader = start_summary(
             roots.workspace,

@@ -17,7 +17,7 @@ from overt.core.ports import SandboxState, Spawner
 from overt.lib.paths import shown
 from overt.world.environment import child_environment
 from overt.world.files import find_rg
-from overt.world.git_process import read_git_version
+from overt.world.git.process import read_git_version
 from overt.world.programs import Supervised
 from overt.world.sandbox.choose import find_bubblewrap
 from overt.world.sandbox.profile import Place

@@ -12,7 +12,7 @@ from overt.core.requests import Delta
 from overt.lib.log import LOG
 from overt.lib.raw_replies import RawReply, load_reply
 from overt.lib.tracebacks import describe_error, summarize
-from overt.providers.saved import decode_saved
+from overt.providers.saved_reply import decode_saved
 
 BLOCK_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 

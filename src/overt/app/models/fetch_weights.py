@@ -10,8 +10,8 @@ from overt.app.setting import Setting
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
-from overt.providers.fetching import Job, Source, choose, fetch, here, sources
-from overt.providers.local import runnable
+from overt.providers.embedded.fetching import Job, Source, choose, fetch, here, sources
+from overt.providers.embedded.provider import runnable
 
 
 class Plan(Struct, frozen=True, kw_only=True):

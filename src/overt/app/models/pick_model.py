@@ -65,7 +65,7 @@ def surroundings(setting: Setting) -> Surroundings:
     said = config.origin("offline")
 
     def embedded() -> ProviderEntry | None:
-        from overt.providers import local  # late: 6 ms
+        from overt.providers.embedded import provider as local  # late: 6 ms
 
         return local.embedded(setting.environment.cache_dir)
 

@@ -12,7 +12,7 @@ from overt.config.profiles import Cache, ModelProfile, save_profile, with_profil
 from overt.core.settings import Calls
 from overt.lib.paths import shown
 from overt.providers.discover import Found
-from overt.providers.probe import Probed, decide, probe, side_of
+from overt.providers.probing.probe import Probed, decide, probe, side_of
 from overt.providers.registry import make
 
 ATTEMPTS = 2

@@ -13,7 +13,7 @@ from overt.context.assemble import Assembled, Assembler
 from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, Replied, RequestSent
 from overt.core.history import History, fold
 from overt.core.ports import Wire
-from overt.providers.wires import make_wire
+from overt.providers.wires.registry import make_wire
 from overt.sessions.entries import Entry
 
 

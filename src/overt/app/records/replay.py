@@ -20,7 +20,7 @@ from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, RequestS
 from overt.core.fragments import USER
 from overt.core.history import History, fold, fold_all
 from overt.core.requests import Request
-from overt.providers.wires import make_wire
+from overt.providers.wires.registry import make_wire
 from overt.sessions.entries import Entry
 
 State = Literal["same", "folded", "differs"]

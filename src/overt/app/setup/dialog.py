@@ -35,7 +35,7 @@ from overt.lib.catalogue import say
 from overt.lib.paths import shown
 from overt.lib.text import cut_line, visible, wide
 from overt.providers.discover import EMBEDDED, is_local
-from overt.providers.local import runnable
+from overt.providers.embedded.provider import runnable
 from overt.providers.suggest import nearest
 
 Step = Literal["option", "own", "embedded", "key", "model", "trial", "keep", "rules", "write", "done"]

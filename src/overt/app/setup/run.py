@@ -8,8 +8,8 @@ from overt.app.setup.answers import Answers, Asking, SetupResult
 from overt.app.setup.dialog import Dialog
 from overt.core.errors import ConfigError, OvertError
 from overt.lib.catalogue import say
-from overt.providers.fetching import choose
-from overt.providers.local import runnable
+from overt.providers.embedded.fetching import choose
+from overt.providers.embedded.provider import runnable
 
 __all__ = ["Answers", "Asking", "Missing", "SetupResult", "missing", "set_up"]
 

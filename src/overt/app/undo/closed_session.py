@@ -11,7 +11,7 @@ from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.undo.git import GitUndo, run_undo
-from overt.app.undo.turns import Undoing, Undone, UndoOptions, first_line, turn_lines
+from overt.app.undo.turns import Undoing, Undone, UndoOptions, turn_lines
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, UserSpoke
@@ -43,7 +43,7 @@ class Where(Struct, frozen=True, kw_only=True):
 def turns_of(where: Where) -> tuple[str, ...]:
     path, setting = _find_session(where)
     work, _ = _undoing(path, setting)
-    lines = turn_lines(work.points(), first_line) or (say("undo.no_turns"),)
+    lines = turn_lines(work.points()) or (say("undo.no_turns"),)
     return (*lines, *work.damage())
 
 

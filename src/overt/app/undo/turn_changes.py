@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Changes, Turn, Turns
 from overt.app.undo.session_changes import Changes as SessionChanges
-from overt.app.undo.turns import first_line
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, UserSpoke
 from overt.core.history import ALONG
@@ -17,12 +16,13 @@ from overt.core.states import FileChange, FileState
 from overt.core.views import FileDiff
 from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
+from overt.lib.text import first_line
 from overt.sessions.checkpoints import Checkpoints, Turned, checkpoints
 from overt.sessions.entries import Entry
 from overt.sessions.load import load
 from overt.world.files import Workspace
-from overt.world.keeping import Keeper
-from overt.world.restore import is_state, state_of
+from overt.world.undo.keeper import Keeper
+from overt.world.undo.restore import is_state, state_of
 
 MOST_FILES = 60
 LARGEST = 400_000

@@ -1,7 +1,7 @@
 """Files of a session put back to how they stood before a turn, and brought back again."""
 
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -11,18 +11,26 @@ from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, Restored, SnapshotTaken, TreeTaken
 from overt.core.states import FileChange, FileState
 from overt.lib.catalogue import say
-from overt.lib.text import wide
+from overt.lib.text import first_line, wide
 from overt.sessions.checkpoints import RESTORE, Checkpoints, Net, Turned, back, checkpoints, net, without_commands
 from overt.sessions.load import load
 from overt.world.files import Workspace
-from overt.world.keeping import Keeper
-from overt.world.restore import Broken, Step, is_state, name_in_git, require_restorable, restore, state_of, unlocked
 from overt.world.sandbox.profile import PRIVATE
+from overt.world.undo.keeper import Keeper
+from overt.world.undo.restore import (
+    Broken,
+    Step,
+    is_state,
+    name_in_git,
+    require_restorable,
+    restore,
+    state_of,
+    unlocked,
+)
 
 TEMPORARY = tuple(f"{folder}/ (" for folder in PRIVATE)
 """How names of temporary folders begin. They are named, but leaving them as they are is no failure."""
-MOST_ON_A_LINE = 6
-MOST_FOR_MODEL = 40
+MOST_ON_A_LINE, MOST_FOR_MODEL = 6, 40
 COLUMN = 10
 
 Way = Literal["undo", "redo", "rewind"]
@@ -301,7 +309,7 @@ class Undoing:
             return names.get(short.hash) == long.hash
 
 
-def turn_lines(points: Checkpoints, first_line: Callable[[str], str]) -> tuple[str, ...]:
+def turn_lines(points: Checkpoints) -> tuple[str, ...]:
     """A list of the turns: number, what was done to files, how the prompt began."""
     return tuple(
         say(
@@ -316,11 +324,6 @@ def turn_lines(points: Checkpoints, first_line: Callable[[str], str]) -> tuple[s
 
 def _padded(text: str) -> str:
     return text + " " * (COLUMN - wide(text))
-
-
-def first_line(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= 60 else line[:59] + "…"
 
 
 def _folders(now: FileState | None, wanted: Net) -> bool:

@@ -12,9 +12,9 @@ from overt.lib.catalogue import say
 from overt.lib.sizes import show_size
 from overt.sessions.index import summary
 from overt.sessions.snapshot_uses import read_uses
-from overt.world._shadow_git import find_git
-from overt.world.first_snapshot import clear_marker, read_marker
 from overt.world.sandbox.profile import writable
+from overt.world.undo.first_snapshot import clear_marker, read_marker
+from overt.world.undo.shadow_git import find_git
 
 
 def describe_usage(setting: Setting) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 Looked up again before every command, so it is a few system calls and no more. No folder is entered through a link.
 A name that is itself a link is followed once: where it leads is protected, below a root; that the link itself stays
-is looked at after every command (`_births.py`), because nothing can be mounted on a link.
+is looked at after every command (`launch/new_repositories.py`), because nothing can be mounted on a link.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Starts every command of a conversation, and sees to it that none of them outlives Overt.
 
 A program of its own that loads nothing but the standard library and its neighbours here, so that a sandbox can
-hold it: `_station.py` starts it with the folder of the package as its only word besides the limit, or lets
-`boxed.py` do so behind walls.
+hold it: `launch/supervisor_process.py` starts it with the folder of the package as its only word besides the
+limit, or lets `boxed.py` do so behind walls.
 
     Overt ── link (fd 0) ──> keepers, forked by the supervisor ── spawn ──> the command, in its own session
       └── control, one per command ──┘

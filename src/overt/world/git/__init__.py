@@ -1,0 +1,1 @@
+"""Read, summarise and restore the git repository of the workspace."""

@@ -1,0 +1,1 @@
+"""Start programs in a sandbox through a supervisor process."""

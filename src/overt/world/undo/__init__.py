@@ -1,0 +1,1 @@
+"""What undo keeps: contents before edits, and states of the workspace around commands."""
