@@ -13,7 +13,7 @@ from overt.core.events import Event, Replied, RequestSent, ToolFinished, ToolSta
 from overt.core.fragments import MODEL, USER
 from overt.core.messages import Call, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Excerpt
 from overt.sessions.index import summary
 from overt.sessions.load import load

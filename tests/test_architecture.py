@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import grimp
@@ -28,7 +29,7 @@ ROOMS = {
 
 
 ANY_WHERE_JSON_ENTERS = {
-    "config/_models.py": "models and prices as a configuration file has them",
+    "config/reading/models.py": "models and prices as a configuration file has them",
     "config/json_schema.py": "the JSON schema of the configuration",
     "config/load.py": "settings of files, variables and flags before they become a Config",
     "context/forms.py": "the JSON schema that a reply must fit",
@@ -150,6 +151,13 @@ def test_there_are_no_import_cycles(imported: dict[str, set[str]]) -> None:
     assert sorted(imported) == []
 
 
+def test_no_folder_holds_more_than_twenty_modules() -> None:
+    """Folders with one file per tool, command or subcommand aside: their files are all alike."""
+    alike = {"app/commands", "cli/subcommands", "tools"}
+    counts = Counter(str(path.parent.relative_to(ROOT / "src" / "overt")) for path in SOURCE)
+    assert {folder: count for folder, count in counts.items() if count > 20}.keys() <= alike
+
+
 def test_no_module_is_imported_by_a_computed_name() -> None:
     """Only the folders of built-in values are read that way, in one place; plugins will enter by the same function."""
     users = [path.name for path in SOURCE if re.search(r"import_module|__import__", path.read_text())]
@@ -195,14 +203,14 @@ READS_OWN_TEXTS = {
     # Markup of models.
     "repair/veil.py": ["text.startswith(CERTAIN)", "text.startswith(OPENINGS)"],
     # The format of the data file `programs.txt`.
-    "safety/_programs.py": [
+    "safety/programs/table.py": [
         "fields[0].startswith('like: ')",
         "head.startswith(('always ', 'words '))",
         "name.removeprefix('bad ')",
         "name.startswith('bad ')",
     ],
     # The file of the self-test is expected to be as it was written.
-    "world/sandbox/_stage.py": ["_text(path) == CONTENT"],
+    "world/sandbox/selftest/stage.py": ["_text(path) == CONTENT"],
 }
 
 

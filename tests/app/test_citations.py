@@ -8,7 +8,7 @@ import pytest
 
 from overt.app.chat import citations
 from overt.app.chat.citations import Citations
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from overt.core.messages import Call, Message, Result, Text, own_message, said
 from overt.core.ports import Hands, Loan
 from overt.core.requests import Params
 from overt.core.settings import Limits
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Plain
 from overt.lib.tokens import estimate
 from overt.providers.wires.openai_chat import OpenAIChat

@@ -9,7 +9,7 @@ from overt.app.diagnostics.crash import describe_event, report_crash
 from overt.app.diagnostics.recent import MAX_EVENTS, Recent
 from overt.core.errors import InternalError
 from overt.core.events import TextStreamed, ToolProgressed, TurnStarted
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 
 
 @pytest.fixture

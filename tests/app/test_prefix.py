@@ -14,7 +14,7 @@ from overt.core.fragments import Fragment, Origin
 from overt.core.ports import SandboxState
 from overt.core.settings import Recipe, Rule
 from overt.extend import memory
-from overt.lib.redact import Redactor
+from overt.lib.redaction.redact import Redactor
 
 SECRET = "hunter2-hunter2-hunter2"
 

@@ -20,7 +20,7 @@ from overt.app.start import open_conversation
 from overt.core import events as event_module
 from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, Noticed, TextStreamed, ToolStarted
 from overt.core.messages import Call
-from overt.lib.redact import HIDDEN, Redactor
+from overt.lib.redaction.redact import HIDDEN, Redactor
 from overt.sessions.load import load
 
 SECRET = "hunter2-deploy-token-42"

@@ -26,10 +26,10 @@ from overt.core.events import (
 from overt.core.fragments import HARNESS, MODEL, USER
 from overt.core.messages import Call, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params
+from overt.core.spending.usage import Usage
 from overt.core.states import GitState, StashEntry
-from overt.core.usage import Usage
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
-from overt.lib.redact import HIDDEN, Redactor
+from overt.lib.redaction.redact import HIDDEN, Redactor
 
 SECRET = 'hunter2-"secret'
 REDACTOR = Redactor([SECRET])

@@ -30,7 +30,7 @@ from overt.core.events import (
 from overt.core.fragments import HARNESS, MODEL
 from overt.core.history import History
 from overt.core.messages import Text, said
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.sessions.load import load
 from overt.sessions.resume import resume
 

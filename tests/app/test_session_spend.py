@@ -17,7 +17,7 @@ from overt.app.options import Options
 from overt.app.session import follow
 from overt.config.paths import read_environment
 from overt.core.events import Noticed, TextStreamed
-from overt.core.spend import Totals
+from overt.core.spending.spend import Totals
 from overt.sessions.ledger import NAME, Booked, Ledger
 from overt.sessions.load import load
 from overt.sessions.resume import resume

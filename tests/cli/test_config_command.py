@@ -112,7 +112,7 @@ def test_a_request_is_sent_without_loading_the_descriptions(place: Place) -> Non
     (place.work / "overt.toml").write_text("[agent]\nmax_steps = 7\n")
     with ModelServer([Turn(text="ok")]) as server:
         done = place.run("-p", "hello", server=server, env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert "overt.config._keys" in done.err, "import times are on standard error"
+    assert "overt.config.reading.keys" in done.err, "import times are on standard error"
     for module in ("descriptions", "key_table", "json_schema"):
         assert f"overt.config.{module}" not in done.err
-    assert "overt.lib.redact_allow" not in done.err
+    assert "overt.lib.redaction.allow" not in done.err

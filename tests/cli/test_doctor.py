@@ -13,8 +13,9 @@ from tests.journeys.journey_kit import OVERT, Place, Ran, gone, until
 from tests.world.walls_kit import PACKAGE, person
 
 from overt import __version__
-from overt.world.sandbox import choose, landlock
-from overt.world.sandbox.selftest import NAMES
+from overt.world.sandbox import choose
+from overt.world.sandbox.selftest.checks import NAMES
+from overt.world.sandbox.walls import landlock
 
 boxed = pytest.mark.skipif(not choose.find_bubblewrap(), reason="bubblewrap is not here")
 landlocked = pytest.mark.skipif(landlock.version() < 6, reason="needs a kernel with all of Landlock's walls")
@@ -128,7 +129,7 @@ def test_where_bubblewrap_is_hidden_the_fall_back_stands(cached: Place) -> None:
 def test_where_namespaces_are_refused_the_fall_back_stands_and_the_remedy_is_named() -> None:
     script = (
         f"import os, sys; sys.path.insert(0, {PACKAGE!r})\n"
-        "from overt.world.sandbox.seccomp import install\n"
+        "from overt.world.sandbox.walls.seccomp import install\n"
         "install(True)\n"
         "os.execv(sys.executable, [sys.executable, '-m', 'overt', 'doctor'])\n"
     )
@@ -149,7 +150,7 @@ def test_a_sandbox_that_is_switched_off_is_told_and_nothing_is_tried(cached: Pla
         ["sandbox: 0 of 12 walls hold (none)", *(f"  ✗ {n:2}" for n in range(1, 13))],
     )
     assert done.out.endswith("  → sandbox.mode is none\n")
-    assert "_attempts.py" not in (cached.work / "trace").read_text()
+    assert "attempts.py" not in (cached.work / "trace").read_text()
 
 
 @boxed

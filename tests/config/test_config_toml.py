@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from overt.config._toml import parse
+from overt.config.reading.toml_lines import parse
 from overt.lib.jsonc import Malformed, Path
 
 AWKWARD = '''# first

@@ -10,10 +10,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.config.test_config_load import FULL_JSONC
 
-from overt.config._files import read_settings
-from overt.config._toml import parse as parse_toml
 from overt.config.json_schema import build_schema, value_schema
 from overt.config.key_table import KEYS
+from overt.config.reading.files import read_settings
+from overt.config.reading.toml_lines import parse as parse_toml
 from overt.core.errors import ConfigError
 from overt.lib import jsonc
 

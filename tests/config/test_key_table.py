@@ -6,10 +6,10 @@ import pytest
 from bench.settings_page import PAGE, SCHEMA, page
 
 from overt.app.inspect.settings import schema_text
-from overt.config._keys import CHECKS, FACTS, PROVIDER
 from overt.config.descriptions import DESCRIPTIONS, SECTIONS
 from overt.config.key_table import KEYS, find_key, nearest_key, show_value
 from overt.config.origin import DEFAULTS
+from overt.config.reading.keys import CHECKS, FACTS, PROVIDER
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -12,7 +12,7 @@ from overt.context.budget import CALL, MESSAGE, PAGE, RESULT, Budget, image_toke
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Prefix, ToolSpec
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.lib.tokens import FAMILIES
 
 CODE = ("python", "javascript", "c", "json", "diff", "log", "listing")

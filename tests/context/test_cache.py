@@ -5,7 +5,7 @@ from overt.core.events import Compacted, Event, PrefixReset, Replied, RequestSen
 from overt.core.fragments import MODEL, Origin
 from overt.core.messages import Message, said
 from overt.core.requests import Params
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 
 ANSWER = said("ok", role="assistant", origin=MODEL)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from overt.core.cost import cost, dollars, savings
 from overt.core.settings import Price
-from overt.core.usage import Usage
+from overt.core.spending.cost import cost, dollars, savings
+from overt.core.spending.usage import Usage
 
 SONNET = Price(input=2.0, output=10.0, cached=0.2, cache_write=2.5)
 PLAIN = Price(input=1.0, output=4.0)

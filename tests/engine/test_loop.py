@@ -49,7 +49,7 @@ from overt.core.settings import Limits, Mode, Rule
 from overt.engine.agent import Agent, AgentSpec, Runtime
 from overt.engine.gate import Gate
 from overt.engine.permissions import PermissionState, Terms
-from overt.lib.redact import Redactor
+from overt.lib.redaction.redact import Redactor
 from overt.safety.policy import Sight
 from overt.tools.registry import tools_for
 

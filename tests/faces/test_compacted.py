@@ -9,7 +9,7 @@ from overt.app.chat.compaction_notice import short
 from overt.core.events import Compacted, Replied
 from overt.core.fragments import MODEL, Origin
 from overt.core.messages import Message, said
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.faces.headless.claude import shaped
 from overt.faces.plain.draw import Ink
 from overt.faces.plain.screen import Screen, reduce

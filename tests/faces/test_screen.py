@@ -29,7 +29,7 @@ from overt.core.events import (
 )
 from overt.core.fragments import HARNESS, MODEL, USER, Origin
 from overt.core.messages import Call, Message, Result, Text, said
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import (
     Checklist,
     Diffs,

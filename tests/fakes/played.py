@@ -9,7 +9,7 @@ from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Text
 from overt.core.ports import Wire
 from overt.core.requests import Delta, Reply, Request, TextDelta
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.wires.openai_chat import OpenAIChat
 
 Played = Reply | ProviderError | Callable[[Request], Reply]

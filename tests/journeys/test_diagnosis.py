@@ -101,7 +101,7 @@ def test_an_exception_in_a_thread_leaves_a_crash_file_and_code_1(place: Place) -
 
 
 def test_a_fault_in_the_reporter_itself_shows_no_secret(place: Place) -> None:
-    ran = place.run("config", env=faulty(place, "overt.config.load:load overt.lib.tracebacks:describe_error"))
+    ran = place.run("config", env=faulty(place, "overt.config.load:load overt.lib.logs.tracebacks:describe_error"))
     assert (ran.code, ran.err) == (1, "overt: internal error: KeyError; it could not be reported\n")
 
 

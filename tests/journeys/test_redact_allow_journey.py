@@ -6,7 +6,7 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import KEY, Place, call, calls, messages, place, results
 
-from overt.lib.redact import HIDDEN
+from overt.lib.redaction.redact import HIDDEN
 
 __all__ = ["place"]
 

@@ -17,7 +17,7 @@ from tests.journeys.journey_kit import (
 )
 
 from overt.core.events import Restored, SnapshotTaken, UserSpoke
-from overt.lib.redact import HIDDEN
+from overt.lib.redaction.redact import HIDDEN
 from overt.sessions.load import load
 from overt.sessions.names import id_of
 

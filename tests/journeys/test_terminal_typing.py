@@ -10,7 +10,7 @@ from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import Place, messages, until
 from tests.journeys.tty_kit import Tty, tty
 
-from overt.lib.cells import clusters, width
+from overt.lib.display_width import clusters, width
 
 PIECES = [
     "a",

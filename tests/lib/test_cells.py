@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
-from overt.lib.cells import after, before, certain, clusters, fitting, places, widest, width
+from overt.lib.display_width import after, before, certain, clusters, fitting, places, widest, width
 
 FAMILY, SKIN, FLAG, KEYCAP = "👨\u200d👩\u200d👧", "👍🏽", "🇩🇪", "1\ufe0f\u20e3"
 NEWER = {

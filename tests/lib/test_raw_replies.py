@@ -6,9 +6,9 @@ import pytest
 from msgspec import json
 
 from overt.core.errors import OvertError
-from overt.lib.log import LOG
-from overt.lib.raw_replies import MAX_FILES, RawReply, load_reply, redact_stream, save_reply
-from overt.lib.redact import Redactor
+from overt.lib.logs.log import LOG
+from overt.lib.logs.raw_replies import MAX_FILES, RawReply, load_reply, redact_stream, save_reply
+from overt.lib.redaction.redact import Redactor
 
 SECRET = "hunter2-hunter2-hunter2"
 REPLY = RawReply(wire="openai", model="m", content_type="text/event-stream", error="KeyError", data=b"data: {}\n\n")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overt.lib.redact import HIDDEN, LONGEST, Redactor
+from overt.lib.redaction.redact import HIDDEN, LONGEST, Redactor
 
 BODY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
 KEY_BLOCK = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\nMIIE\nab==\n-----END RSA PRIVATE KEY-----"
@@ -104,7 +104,12 @@ def test_harmless_text_is_left_alone(text: str) -> None:
 
 def test_our_own_sources_are_left_alone() -> None:
     """What hides keys speaks of keys all the time."""
-    for name in ("lib/redact.py", "lib/secret_values.py", "world/environment.py", "providers/credentials.py"):
+    for name in (
+        "lib/redaction/redact.py",
+        "lib/redaction/secret_values.py",
+        "world/environment.py",
+        "providers/credentials.py",
+    ):
         with open(f"src/overt/{name}", encoding="utf-8") as file:
             text = file.read()
         assert Redactor().clean(text) == text

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.lib.redact import HIDDEN, Redactor
-from overt.lib.redact_allow import AllowedSecrets
+from overt.lib.redaction.allow import AllowedSecrets
+from overt.lib.redaction.redact import HIDDEN, Redactor
 
 AWS_ID = "AKIAIOSFODNN7EXAMPLE"
 AWS_SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.lib.redact import HIDDEN, SHORTEST, SHORTEST_FORM, Redactor
+from overt.lib.redaction.redact import HIDDEN, SHORTEST, SHORTEST_FORM, Redactor
 
 
 def test_the_shortest_value_is_hidden_in_a_text_of_nothing_else() -> None:

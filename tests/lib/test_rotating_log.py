@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from overt.lib.log import Log
+from overt.lib.logs.log import Log
 
 SECRET = "hunter2-hunter2-hunter2"
 ENTRY = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (debug|info|warning|error) \d+ [a-z ]+: .*")
 WRITER = """
 import sys
-from overt.lib.log import Log
+from overt.lib.logs.log import Log
 log = Log()
 log.configure(sys.argv[1], level="info", max_size=20_000, keep=100)
 for number in range(200):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.lib.secret_values import says_secret, secret_values
+from overt.lib.redaction.secret_values import says_secret, secret_values
 
 
 @pytest.mark.parametrize(

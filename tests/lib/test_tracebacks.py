@@ -1,6 +1,6 @@
 """Tracebacks of whole trees of exceptions."""
 
-from overt.lib.tracebacks import describe_error, leaves, summarize
+from overt.lib.logs.tracebacks import describe_error, leaves, summarize
 
 
 def clean(text: str) -> str:

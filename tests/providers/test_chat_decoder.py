@@ -8,7 +8,7 @@ import pytest
 from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, TextDelta
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.wires.openai_chat import OpenAIChat
 
 STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}

@@ -15,7 +15,7 @@ from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text
 from overt.core.requests import Params, Prefix, Reply
 from overt.core.settings import ModelFacts, ProviderEntry, Quirks
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.catalog import vendors
 from overt.providers.http_provider import HttpProvider, make
 from overt.providers.wires.openai_chat import OpenAIChat

@@ -14,7 +14,7 @@ from overt.core.fragments import USER
 from overt.core.messages import Call, Reasoning, Text, said
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.http_provider import HttpProvider
 from overt.providers.wires.openai_chat import OpenAIChat
 

@@ -10,7 +10,7 @@ import pytest
 from overt.core.errors import ProviderError
 from overt.core.messages import Call, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.transport.sse import EventStream
 from overt.providers.wires.anthropic import Anthropic
 

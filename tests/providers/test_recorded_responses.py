@@ -14,7 +14,7 @@ from overt.core.fragments import MODEL
 from overt.core.messages import Call, Message, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.sse import EventStream
 from overt.providers.wires.openai_responses import OpenAIResponses

@@ -11,7 +11,7 @@ from overt.core.errors import ProviderError
 from overt.core.messages import Call, Text
 from overt.core.requests import CallDelta, Delta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.http_provider import HttpProvider
 from overt.providers.registry import make
 from overt.providers.wires.openai_responses import OpenAIResponses

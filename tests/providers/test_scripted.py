@@ -11,7 +11,7 @@ from overt.core.messages import Call, Reasoning, Text
 from overt.core.ports import Provider
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.registry import make
 
 FIRST = {"text": "hello", "chunk": 2, "reasoning": "hm", "usage": {"input": 3, "output": 1}}

@@ -40,8 +40,8 @@ from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import History
 from overt.core.messages import Call, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
+from overt.core.spending.usage import Usage
 from overt.core.states import GitState, StashEntry
-from overt.core.usage import Usage
 from overt.core.views import Diffs, Excerpt, FileDiff, Output, Plain, Todo
 from overt.sessions.entries import Entry
 from overt.sessions.log import SessionLog

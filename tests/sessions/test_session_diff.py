@@ -8,7 +8,7 @@ from overt.core.fragments import Origin
 from overt.core.messages import Call, Text, said
 from overt.core.requests import Params
 from overt.core.settings import ModelFacts, Price
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.sessions.diff import Difference, MadeCall, Pair, Parting, Step, Told, compare, pair, turns
 from overt.sessions.entries import Entry
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.journeys.previous_kit import ARCHIVE
 from tests.sessions.samples import ROOT
 
-from overt.core.spend import Spend, Totals
+from overt.core.spending.spend import Spend, Totals
 from overt.sessions.fork import fork
 from overt.sessions.index import find, paths
 from overt.sessions.ledger import read

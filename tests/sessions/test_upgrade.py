@@ -15,7 +15,7 @@ from overt.core.history import INTERRUPTED
 from overt.core.messages import Message, Result, SummaryFacts, Text, own_message, said
 from overt.core.requests import Prefix
 from overt.core.settings import Calls
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Diffs, Failure, FileDiff, Output
 from overt.engine.loop import LIMIT, NUDGE
 from overt.sessions.entries import decode_line, encode_line, sealed

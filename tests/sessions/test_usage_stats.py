@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from overt.core.spend import Totals
+from overt.core.spending.spend import Totals
 from overt.sessions.ledger import Booked
 from overt.sessions.stats import Group, Stats, stats
 

@@ -13,7 +13,7 @@ from tests.world.programs_kit import opened
 
 from overt.core.effects import Ran
 from overt.core.interrupted import Interrupted
-from overt.lib.redact import HIDDEN, Redactor
+from overt.lib.redaction.redact import HIDDEN, Redactor
 from overt.world import command_output
 from overt.world.command_output import OutputFiles, cleaned
 

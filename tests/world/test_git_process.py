@@ -16,7 +16,7 @@ from tests.world.keeping_kit import GIT, shadow
 from overt.core.errors import OvertError
 from overt.world.git import process as git_process
 from overt.world.git.process import GitPlaces, start_git
-from overt.world.sandbox import landlock
+from overt.world.sandbox.walls import landlock
 from overt.world.undo import shadow_git as _shadow_git
 from overt.world.undo import shadow_gitlinks as _shadow_gitlinks
 from overt.world.undo.shadow import Shadow

@@ -12,9 +12,9 @@ import pytest
 from tests.world.box_kit import USERS, Stage, end, staged
 from tests.world.programs_kit import gone
 
-from overt.world.sandbox.file_checks import resolve_for_process
-from overt.world.sandbox.name_guard import NameGuard, RefusedError, fold_path
-from overt.world.sandbox.write_tracker import IN_FLIGHT_S
+from overt.world.sandbox.tracking.file_checks import resolve_for_process
+from overt.world.sandbox.tracking.name_guard import NameGuard, RefusedError, fold_path
+from overt.world.sandbox.tracking.write_tracker import IN_FLIGHT_S
 
 TRY = """
 import ctypes, errno, json, os, sys

@@ -157,7 +157,7 @@ MEASURE = """
 import asyncio, os, sys, time
 from overt.core.ports import Profile
 from overt.world.jobs import Jobs
-from overt.lib.redact import Redactor
+from overt.lib.redaction.redact import Redactor
 from overt.world.command_output import OutputFiles
 from overt.world.files import Workspace
 from overt.world.programs import Programs, ProgramServices, Supervised

@@ -17,7 +17,7 @@ from overt.core.ports import Profile
 from overt.world.environment import child_environment
 from overt.world.jobs import Jobs
 from overt.world.programs import Programs, Supervised
-from overt.world.sandbox.verified import misplaced
+from overt.world.sandbox.mount_check import misplaced
 
 EVIL = "printf '[core]\\n\\tfsmonitor = touch {0}/ran; false\\n'"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.world.box_kit import USERS, Stage, end, staged
 from tests.world.programs_kit import gone
 
-from overt.world.sandbox.holding import make_private
+from overt.world.sandbox.private_folder import make_private
 
 BUSY = "setsid sleep 60 & (setsid nohup sleep 60 &) ; touch up; sleep 60"
 PIDS = Path("/sys/fs/cgroup/pids")

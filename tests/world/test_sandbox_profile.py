@@ -6,9 +6,9 @@ from pathlib import Path
 from tests.world.box_kit import staged
 
 from overt.core.ports import Profile
-from overt.world.sandbox import bubblewrap
-from overt.world.sandbox.holding import make_private, remove_private
+from overt.world.sandbox.private_folder import make_private, remove_private
 from overt.world.sandbox.profile import Place, Walls, cache_folders, walls_for
+from overt.world.sandbox.walls import bubblewrap
 
 TOP = (".overt", "overt.toml", "overt.json", "overt.jsonc", ".envrc")
 

@@ -16,9 +16,9 @@ from tests.world.box_kit import SOURCE, USERS, Stage, end, staged
 
 from overt.core.ports import Profile
 from overt.world.sandbox import profile
-from overt.world.sandbox._secrets import HIDDEN, Names, Sockets
-from overt.world.sandbox.landlock import version
 from overt.world.sandbox.profile import Place, ground_for, spare_caches, writable
+from overt.world.sandbox.secret_places import HIDDEN, Names, Sockets
+from overt.world.sandbox.walls.landlock import version
 
 WAIT = "touch ready; for i in $(seq 600); do test -e go && break; sleep 0.05; done"
 CALL = """python3 -c 'import socket, sys
@@ -204,13 +204,13 @@ def test_overts_own_code_in_the_workspace_cannot_be_rewritten(user: str) -> None
             shutil.copytree(SOURCE / "overt", package / "overt", ignore=shutil.ignore_patterns("__pycache__"))
         stage._package = package
         stage.give()
-        change = "echo x >> env/lib/overt/world/sandbox/outer.py"
+        change = "echo x >> env/lib/overt/world/sandbox/outside.py"
 
         changed = stage.one(f"{change} && echo changed")
         moved = stage.one("mv env other || mv env/lib/overt away 2> /dev/null || echo stayed")
         beside = stage.one("echo x > env/mine && echo made")
 
-        assert changed[0] != 0 and changed[2].endswith("outer.py was blocked by the sandbox: it is protected")
+        assert changed[0] != 0 and changed[2].endswith("outside.py was blocked by the sandbox: it is protected")
         assert (moved[1].splitlines()[-1], beside[:2]) == ("stayed", [0, "made\n"])
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from overt.world.sandbox.profile import Walls
-from overt.world.sandbox.seatbelt import HEAD, SERVICES, argv, profile_text
+from overt.world.sandbox.walls.seatbelt import HEAD, SERVICES, argv, profile_text
 
 WALLS = Walls(
     write=("/Users/me/work", "/Users/me/Library/Caches"),

@@ -14,10 +14,11 @@ from tests.world.walls_kit import EVERYBODY, RESTRICTED, Person, Who, person
 
 from overt.core.ports import Spawner
 from overt.world.programs import Supervised
-from overt.world.sandbox import choose, landlock
-from overt.world.sandbox._attempts import outcome
+from overt.world.sandbox import choose
 from overt.world.sandbox.profile import Place
-from overt.world.sandbox.selftest import NAMES, Checked, Stage, _judged, check
+from overt.world.sandbox.selftest.attempts import outcome
+from overt.world.sandbox.selftest.checks import NAMES, Checked, Stage, _judged, check
+from overt.world.sandbox.walls import landlock
 
 CHECK = """
 import asyncio, sys

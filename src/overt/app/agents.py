@@ -25,7 +25,7 @@ from overt.core.tool import Tool
 from overt.engine.agent import Agent, AgentSpec, Runtime
 from overt.engine.decision import PermissionGate
 from overt.lib.catalogue import say
-from overt.lib.redact import Redactor
+from overt.lib.redaction.redact import Redactor
 from overt.providers.discover import Found, is_local
 from overt.sessions.resume import Resumed
 from overt.tools.registry import tools_for

@@ -39,8 +39,8 @@ from overt.core.history import History, Mark, heal, last_exchange
 from overt.core.messages import Image, Message, Text, own_message, said
 from overt.core.ports import Answer, UnsavedEntry
 from overt.core.settings import Mode
-from overt.core.spend import Spend
-from overt.core.usage import Usage
+from overt.core.spending.spend import Spend
+from overt.core.spending.usage import Usage
 from overt.engine.agent import Agent
 from overt.engine.inbox import Inbox
 from overt.engine.job_notices import announce_ended_jobs

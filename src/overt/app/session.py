@@ -37,10 +37,10 @@ from overt.core.events import (
 from overt.core.history import History, fold, mark, note
 from overt.core.messages import Call
 from overt.core.ports import UnsavedEntry
-from overt.core.spend import fold_spend
+from overt.core.spending.spend import fold_spend
 from overt.lib.catalogue import say
-from overt.lib.log import LOG
-from overt.lib.redact import Redactor
+from overt.lib.logs.log import LOG
+from overt.lib.redaction.redact import Redactor
 
 Receive = Callable[[Event], None]
 MAIN = "main"

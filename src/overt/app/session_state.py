@@ -9,7 +9,7 @@ from overt.core.events import Event, PermissionDecided
 from overt.core.history import History, Mark
 from overt.core.messages import Call
 from overt.core.ports import UnsavedEntry
-from overt.core.spend import Spend
+from overt.core.spending.spend import Spend
 
 
 class Recorder(Protocol):

@@ -28,9 +28,9 @@ from overt.core.messages import Message, Text, said
 from overt.core.ports import Provider, Wire
 from overt.core.requests import Finish, Params, Prefix, Reply, RetryDelta, WaitDelta
 from overt.core.settings import ModelFacts
-from overt.core.usage import Usage
-from overt.lib.background import log_failure
-from overt.lib.log import LOG
+from overt.core.spending.usage import Usage
+from overt.lib.logs.background import log_failure
+from overt.lib.logs.log import LOG
 
 AGENT = "title"
 INSTRUCTION = "Give the task below a title of at most six words, in its own language. Reply with the title alone."

@@ -15,9 +15,9 @@ from overt.core.events import Event
 from overt.core.foreign import our_tool
 from overt.core.ports import Journal, Profile, SandboxState
 from overt.core.settings import Rule
-from overt.lib.background import log_failure
-from overt.lib.log import LOG
-from overt.lib.redact import Redactor
+from overt.lib.logs.background import log_failure
+from overt.lib.logs.log import LOG
+from overt.lib.redaction.redact import Redactor
 from overt.safety.rules import Subject, matching
 from overt.sessions.names import outputs_folder
 

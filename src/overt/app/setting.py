@@ -13,7 +13,7 @@ from overt.config.schema import Config
 from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 
 SANDBOX_FLAG: dict[str, dict[str, str | bool]] = {
     "read-only": {"sandbox.mode": "auto", "sandbox.write": False},

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from overt.core.cost import dollars
 from overt.core.history import History
-from overt.core.spend import Spend
+from overt.core.spending.cost import dollars
+from overt.core.spending.spend import Spend
 from overt.engine.spend_limit import SpendCheck
 from overt.lib.catalogue import say
 

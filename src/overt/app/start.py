@@ -29,7 +29,7 @@ from overt.core.history import History, fold
 from overt.engine.gate import Gate, warn_about_sandbox
 from overt.engine.permissions import PermissionState, Terms
 from overt.lib.catalogue import say
-from overt.lib.redact import Redactor
+from overt.lib.redaction.redact import Redactor
 from overt.safety.policy import Sight
 from overt.sessions.ledger import LedgerWriter
 from overt.sessions.resume import Resumed

@@ -16,7 +16,7 @@ from overt.cli.parse import parse
 from overt.core.errors import OvertError, UsageError
 from overt.faces.tui import first_paint
 from overt.lib.discover import find_module
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 
 PIPE_PATIENCE = 3.0
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

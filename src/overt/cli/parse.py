@@ -6,7 +6,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from overt.core.errors import UsageError
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 
 
 class Flag(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 
-from overt.config.regular import read_regular
+from overt.config.reading.regular import read_regular
 from overt.core.codec import decode, encode
 from overt.core.errors import ConfigError
 from overt.lib.atomic import replace

@@ -6,14 +6,14 @@ The files may be anybody's: they are parsed, never obeyed; values of variables a
 import os
 from collections.abc import Iterator
 
-from overt.config._files import read_settings
 from overt.config.material import CONFIGURATION
 from overt.config.origin import rows
-from overt.config.regular import read_regular
+from overt.config.reading.files import read_settings
+from overt.config.reading.regular import read_regular
 from overt.config.trust import assignments
 from overt.core.errors import ConfigError
 from overt.lib import jsonc
-from overt.lib.redact import Redactor
+from overt.lib.redaction.redact import Redactor
 
 LARGEST = 256 * 1024
 MOST_LINES = 12

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from overt.config import _keys
-from overt.config._amounts import read_age, read_age_or_never, read_file_size, read_log_size, read_store_size
-from overt.config._files import ALIASES, KEYS, LATER, PROVIDER_SAME, SAME
-from overt.config._models import LIMIT, SAME_PRICE
-from overt.config._models import SAME as MODEL_SAME
 from overt.config.descriptions import SECTIONS
 from overt.config.key_table import ENTRY, MODEL, SettingKey, keys_below, show_value
 from overt.config.key_table import KEYS as TABLE
+from overt.config.reading import keys as _keys
+from overt.config.reading.amounts import read_age, read_age_or_never, read_file_size, read_log_size, read_store_size
+from overt.config.reading.files import ALIASES, KEYS, LATER, PROVIDER_SAME, SAME
+from overt.config.reading.models import LIMIT, SAME_PRICE
+from overt.config.reading.models import SAME as MODEL_SAME
 
 Schema = dict[str, Any]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from overt.config._keys import ACTIONS, CHECKS, DOLLARS, FACTS, OUTSIDE, PROVIDER, Check
 from overt.config.descriptions import DESCRIPTIONS
 from overt.config.origin import DEFAULTS
+from overt.config.reading.keys import ACTIONS, CHECKS, DOLLARS, FACTS, OUTSIDE, PROVIDER, Check
 from overt.config.rules import nearest
 from overt.core.settings import ModelFacts, Price, ProviderEntry
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from overt.config._store import plain
-from overt.config.regular import hollow, read_regular
+from overt.config.reading.regular import hollow, read_regular
 
 CONFIGURATION = (
     *(f".overt/config.{ending}" for ending in ("json", "jsonc", "toml")),

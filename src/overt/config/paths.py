@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from overt.config.regular import hollow
+from overt.config.reading.regular import hollow
 from overt.core.errors import ConfigError
 
 MARKERS = ("overt.toml", ".overt", ".git", "overt.json", "overt.jsonc")

@@ -13,7 +13,7 @@ from msgspec import Struct, ValidationError, convert
 from overt.config._store import plain, read, update
 from overt.config.material import CONFIGURATION, Material, material, present
 from overt.config.paths import KEY_VARIABLES, Environment
-from overt.config.regular import read_regular
+from overt.config.reading.regular import read_regular
 from overt.core.errors import ConfigError
 
 LARGEST_DOTENV = 256 * 1024

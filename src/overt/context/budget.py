@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text
 from overt.core.requests import Prefix
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.lib.tokens import CLASSES, measure
 
 Sizes = tuple[float, ...]

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from overt.core.cache_estimate import CacheEstimate
 from overt.core.events import Compacted, Event, PrefixReset, Replied, RequestSent
-from overt.core.usage import Usage
+from overt.core.spending.cache_estimate import CacheEstimate
+from overt.core.spending.usage import Usage
 
 SLACK_TOKENS = 1024
 SLACK_SHARE = 0.02

@@ -9,7 +9,7 @@ from overt.core.codec import encode
 from overt.core.fragments import Fragment
 from overt.core.messages import Message, Part
 from overt.core.redaction import Exact
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 
 ToolChoice = Literal["auto", "none", "required"]
 Finish = Literal["stop", "calls", "length", "filter", "interrupted"]

@@ -6,7 +6,7 @@ from typing import TypeVar
 from overt.core.errors import OvertError, ToolError
 from overt.core.ports import BOXED, Hands, Journal, Profile
 from overt.core.tool import Outcome
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 from overt.lib.result_limit import ResultLimit, limited_to
 from overt.repair.mend import Mended
 
@@ -43,7 +43,7 @@ async def contain(name: str, work: Awaitable[T]) -> T:
     except OvertError as error:
         raise ToolError(error.message) from error
     except Exception as error:
-        from overt.lib import tracebacks  # late: 1.0 ms
+        from overt.lib.logs import tracebacks  # late: 1.0 ms
 
         summary = tracebacks.summarize(error)
         LOG.error("tool", f"{name} broke: {summary}", error)

@@ -7,8 +7,8 @@ from overt.core.fragments import Origin
 from overt.core.ids import new_id
 from overt.core.messages import Call, said
 from overt.core.ports import Profile
+from overt.core.spending.usage import Usage
 from overt.core.tool import Tool
-from overt.core.usage import Usage
 from overt.engine.agent import Agent
 from overt.engine.attempt import attempt
 from overt.repair.mend import mend

@@ -22,7 +22,7 @@ from overt.core.views import Failure, Output, Plain
 from overt.engine.agent import Agent
 from overt.engine.attempt import attempt, contain
 from overt.engine.decision import CallRequest, Decision
-from overt.lib.redact import HIDDEN
+from overt.lib.redaction.redact import HIDDEN
 from overt.repair.mend import Mended, mend
 from overt.repair.storm import Storm
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from overt.core.fragments import LABEL, Fragment, Origin
 from overt.core.messages import Message, said
 from overt.core.settings import Action, Mode
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 NO_VALUE = "none"
 NO_CHANGES = "change nothing. Edits are refused and commands leave no changes"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from overt.lib.paths import literal, shown
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 RULES = "AGENTS.md"
 FOREIGN_RULES = "CLAUDE.md"

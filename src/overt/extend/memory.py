@@ -8,7 +8,7 @@ from msgspec import Struct
 from overt.core.errors import OvertError
 from overt.lib.atomic import replace
 from overt.lib.paths import slug
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 PROJECT_FILE = "OVERT.md"
 LARGEST = 64 * 1024

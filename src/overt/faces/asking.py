@@ -12,7 +12,7 @@ from overt.app.setting import Setting
 from overt.app.setup.run import Answers, SetupResult, set_up
 from overt.core.errors import OvertError, UsageError
 from overt.lib.catalogue import say
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 from overt.lib.text import visible
 
 

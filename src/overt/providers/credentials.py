@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from overt.core.settings import ProviderEntry
-from overt.lib.secret_values import says_secret
+from overt.lib.redaction.secret_values import says_secret
 from overt.providers.transport.address import host_of, is_loopback, parse_address
 
 GENERAL = ("OVERT_API_KEY", "AGENT_API_KEY")

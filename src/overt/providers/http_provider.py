@@ -15,7 +15,7 @@ from overt import __version__
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.requests import Delta, Request, RetryDelta
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 from overt.providers.credentials import secrets_in
 from overt.providers.suggest import exists_instead
 from overt.providers.transport.address import parse_address

@@ -6,7 +6,7 @@ from math import inf
 from overt.core.errors import ConfigError
 from overt.core.requests import Delta
 from overt.core.settings import Timeouts
-from overt.lib.raw_replies import RawReply
+from overt.lib.logs.raw_replies import RawReply
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.attempt import Attempt, Server, limits_of
 from overt.providers.transport.client import Client, Outgoing

@@ -18,7 +18,7 @@ from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.ports import Wire
 from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.settings import ProviderEntry
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 
 
 class ScriptedCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,8 +19,8 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.messages import Text
-from overt.core.spend import Charge, Spend, fold_spend
-from overt.core.usage import Usage
+from overt.core.spending.spend import Charge, Spend, fold_spend
+from overt.core.spending.usage import Usage
 from overt.sessions.entries import Entry
 
 What = Literal["prompt", "request", "reply", "calls", "outcomes", "end", "missing"]

@@ -15,7 +15,7 @@ from msgspec.json import Decoder, Encoder
 
 from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, RequestSent, TurnStarted
-from overt.core.spend import Charge, Purpose, Spend, fold_spend
+from overt.core.spending.spend import Charge, Purpose, Spend, fold_spend
 from overt.lib.catalogue import say
 from overt.lib.paths import slug
 from overt.sessions.log import make_private

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from overt.core.events import Event, ModelSet, ModeSet, PrefixSet, RequestSent, SessionOpened, ToolFinished, TurnStarted
 from overt.core.history import History, Mark, fold, fold_all, heal
-from overt.core.spend import Spend, fold_spend
+from overt.core.spending.spend import Spend, fold_spend
 from overt.sessions.entries import Entry
 
 

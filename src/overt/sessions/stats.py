@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.core.spend import Totals
+from overt.core.spending.spend import Totals
 from overt.sessions.ledger import Booked
 
 By = Literal["day", "model", "session", "project", "agent"]

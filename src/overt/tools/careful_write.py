@@ -5,7 +5,7 @@ from collections import Counter
 from overt.core.effects import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, Tool, tool
-from overt.lib.parses import parse_error
+from overt.lib.syntax import parse_error
 from overt.tools._words import changed
 from overt.tools.write import Args
 

@@ -13,7 +13,7 @@ from overt.core.effects import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
 from overt.core.views import FileDiff
-from overt.lib.parses import parse_error
+from overt.lib.syntax import parse_error
 from overt.tools._forgive import readings
 from overt.tools._words import changed
 

@@ -6,7 +6,7 @@ import stat
 from overt.core.errors import ToolError
 from overt.lib.protected import EVERYWHERE, Protection, folded, protected_name
 from overt.world._contain import Spot, Workspace, lies_below
-from overt.world.sandbox.guards import targets_in_work_tree
+from overt.world.sandbox.protected_paths import targets_in_work_tree
 
 
 def require_unprotected(workspace: Workspace, spot: Spot) -> None:

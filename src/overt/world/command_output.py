@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from overt.lib.redact import BEGIN, PEM_END, Redactor
+from overt.lib.redaction.redact import BEGIN, PEM_END, Redactor
 from overt.world._output import Spool, plain, whole
 
 HALF = 32 * 1024 * 1024

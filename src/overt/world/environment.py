@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from overt.lib.secret_values import ENDINGS, PLACES_OF_SHELLS, WORDS
+from overt.lib.redaction.secret_values import ENDINGS, PLACES_OF_SHELLS, WORDS
 
 ALLOWED = (
     "PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TZ TMPDIR TMP TEMP HOSTNAME "

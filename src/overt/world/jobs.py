@@ -9,7 +9,7 @@ from typing import Literal
 from overt.core.effects import EndedJob, JobOutput, JobState
 from overt.core.errors import ToolError
 from overt.core.ports import Child
-from overt.lib.background import log_failure
+from overt.lib.logs.background import log_failure
 from overt.lib.result_limit import current_limit
 from overt.world._output import Spool, plain, pour, whole
 from overt.world.launch.supervisor_process import PYTHON

@@ -8,8 +8,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from overt.world.sandbox._secrets import FOLDERS_OF_SOCKETS, HIDDEN
 from overt.world.sandbox.profile import PACKAGE, Place
+from overt.world.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN
 
 SYSTEM = ("/proc", "/sys", "/dev", "/run")
 HOMES, ROOT_HOME = ("/home", "/Users"), "/root"

@@ -19,7 +19,7 @@ from overt.core.events import (
 )
 from overt.core.fragments import Origin
 from overt.core.messages import Call, Image, Reasoning, Result, Text, said
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Diffs, FileDiff, Plain
 from overt.sessions.log import SessionLog
 

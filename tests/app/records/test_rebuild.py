@@ -25,7 +25,7 @@ from overt.core.history import History, fold
 from overt.core.messages import Call, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import Calls, ModelFacts
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Plain
 from overt.sessions.entries import Entry
 

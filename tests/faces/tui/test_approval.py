@@ -16,8 +16,8 @@ from overt.faces.tui.chat.approval import CALM, PAUSE, Approval, Approvals, Deci
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Span
 from overt.faces.tui.terminal.rows import columns as taken
-from overt.lib.cells import widest
 from overt.lib.diff import file_diff
+from overt.lib.display_width import widest
 
 ENTER, ESC, CTRL_C = Key("enter"), Key("esc"), Key("ctrl-c")
 

@@ -6,7 +6,7 @@ from tests.faces.tui.screen_kit import on_paper
 
 from overt.faces.tui.terminal.rows import row
 from overt.faces.tui.terminal.screen import Frame
-from overt.lib.cells import clusters, width
+from overt.lib.display_width import clusters, width
 
 PIECES = [
     "a", " ", "中", "文", "，", "か\u3099", "한", "\u1112\u1161\u11ab", "é", "e\u0301", "👍🏽", "👨\u200d👩\u200d👧",

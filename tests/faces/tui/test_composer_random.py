@@ -14,7 +14,7 @@ from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import columns, cut, plain
 from overt.faces.tui.terminal.rows import row as row_of
 from overt.faces.tui.terminal.screen import Frame
-from overt.lib.cells import clusters, width
+from overt.lib.display_width import clusters, width
 from overt.lib.text import visible
 
 WORDS = ["hello", " ", "  ", "world ", "\t", "a-b/c.py:12", "!", "\x1b[31m", "\x07", "\u200d", "\u0301", "\u3000"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from overt.faces.tui.composer import editor
 from overt.faces.tui.composer.editor import Motion, Text
-from overt.lib.cells import clusters
+from overt.lib.display_width import clusters
 
 FAMILY = "👨‍👩‍👧"
 ACCENT = "e\u0301"

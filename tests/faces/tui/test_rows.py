@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overt.faces.tui.terminal.rows import BLANK, CLOSING, Span, columns, cut, padded, plain, row, wrap
-from overt.lib.cells import clusters, width
+from overt.lib.display_width import clusters, width
 
 BOLD = Span("bold", "bold")
 written = st.text(st.sampled_from("abc  中文，。（）e\u0301😀👨\u200d👩🇩🇪…x."), max_size=80)

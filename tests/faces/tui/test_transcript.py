@@ -43,7 +43,7 @@ from overt.core.events import (
 from overt.core.fragments import STEERED, USER, Origin, own_origin
 from overt.core.messages import Reasoning, Result, Text, said
 from overt.core.ports import Answer
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Diffs, Excerpt, Failure, FileDiff, Output, Plain
 from overt.engine.gate import describe_refusal
 from overt.engine.shell import TYPED

@@ -19,7 +19,7 @@ from overt.core.events import (
 )
 from overt.core.fragments import STEERED, USER, Origin
 from overt.core.messages import Text, said
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo
 from overt.faces.tui.chat.approval import Approvals
 from overt.faces.tui.terminal.keyboard import Key

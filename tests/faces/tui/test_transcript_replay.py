@@ -6,7 +6,7 @@ from overt.core.events import Event, ModeSet, Noticed, PartialSaved, Replied, Tu
 from overt.core.fragments import USER, Origin
 from overt.core.history import History, fold_all, heal
 from overt.core.messages import Reasoning, Text, said
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Excerpt, Output
 from overt.engine.shell import TYPED
 from overt.faces.tui.chat.transcript import ROWS

@@ -6,7 +6,7 @@ from overt.core.events import Event, ReasoningStreamed, Replied, RequestSent, Te
 from overt.core.fragments import MODEL
 from overt.core.messages import Call, Message, Part, Result, Text
 from overt.core.requests import Params
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Plain, View
 from overt.faces.tui.chat.transcript import Transcript
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, plain, wrap

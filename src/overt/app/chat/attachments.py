@@ -7,7 +7,7 @@ from typing import NamedTuple
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 from overt.lib.catalogue import say
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 from overt.lib.text import visible
 
 LIMIT_MB = 10

@@ -1,7 +1,7 @@
 """What a person is told of a new spending limit, in one line."""
 
-from overt.core.cost import dollars
 from overt.core.events import BudgetSet
+from overt.core.spending.cost import dollars
 from overt.lib.catalogue import say
 
 

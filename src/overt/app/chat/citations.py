@@ -4,7 +4,7 @@ import os
 import stat
 from typing import Literal
 
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 MAX_READ = 16 << 20
 MAX_KEPT = 500

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from overt.core.errors import OvertError
 from overt.lib.atomic import write_all
 from overt.lib.catalogue import say
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 from overt.lib.text import visible
 
 LIMIT = 16 << 20

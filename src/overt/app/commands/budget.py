@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, offer_words
 from overt.app.spend_limit import spend_limit
-from overt.core.cost import dollars
 from overt.core.events import BudgetSet
+from overt.core.spending.cost import dollars
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, offer_words
-from overt.core.cost import dollars
-from overt.core.spend import Totals
+from overt.core.spending.cost import dollars
+from overt.core.spending.spend import Totals
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
 from overt.app.inspect.values import Models
-from overt.core.cost import dollars
+from overt.core.spending.cost import dollars
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

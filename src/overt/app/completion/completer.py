@@ -22,8 +22,8 @@ from overt.app.completion.ranking import ranked
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.ports import Journal
-from overt.lib.background import log_failure
 from overt.lib.catalogue import say
+from overt.lib.logs.background import log_failure
 from overt.lib.text import visible
 
 T = TypeVar("T")

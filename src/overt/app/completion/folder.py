@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from overt.app.completion.frecency import Used
 from overt.app.completion.ignored import Ignored
 from overt.app.completion.ranking import LOOSE, rank
-from overt.config.regular import hollow
+from overt.config.reading.regular import hollow
 from overt.lib.protected import protected_name
 from overt.lib.text import visible
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from overt.core.codec import decode, encode
 from overt.lib import atomic
 from overt.lib.paths import slug
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 MOST = 400
 LARGEST = 256 * 1024

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -2,7 +2,7 @@
 
 import os
 
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 MOST = 4096
 SHORT = 8

@@ -10,7 +10,7 @@ from overt.context.spoken import SpokenWire
 from overt.core.messages import Message
 from overt.core.ports import Wire
 from overt.core.requests import Request
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.engine.agent import Agent
 
 

@@ -21,7 +21,7 @@ from overt.extend import facts, instructions, memory
 from overt.extend.instructions import RULES, Piece, Place
 from overt.lib.catalogue import say
 from overt.lib.paths import shown
-from overt.lib.redact import Redactor
+from overt.lib.redaction.redact import Redactor
 from overt.lib.text import visible
 from overt.safety.rules import Subject, matching, normal
 

@@ -22,11 +22,11 @@ from overt.core.events import Event
 from overt.core.ids import new_id
 from overt.lib.atomic import NEW, write_all
 from overt.lib.catalogue import say
-from overt.lib.log import DEFAULT_KEEP, DEFAULT_LEVEL, DEFAULT_SIZE, LOG
-from overt.lib.old_files import remove_oldest
-from overt.lib.secret_values import secret_values
+from overt.lib.logs.log import DEFAULT_KEEP, DEFAULT_LEVEL, DEFAULT_SIZE, LOG
+from overt.lib.logs.old_files import remove_oldest
+from overt.lib.logs.tracebacks import describe_error, summarize
+from overt.lib.redaction.secret_values import secret_values
 from overt.lib.text import visible
-from overt.lib.tracebacks import describe_error, summarize
 
 FOLDER = "crashes"
 MAX_FILES = 20

@@ -21,7 +21,7 @@ from overt.world.git.process import read_git_version
 from overt.world.programs import Supervised
 from overt.world.sandbox.choose import find_bubblewrap
 from overt.world.sandbox.profile import Place
-from overt.world.sandbox.selftest import NAMES, Checked, Stage, Wall, check
+from overt.world.sandbox.selftest.checks import NAMES, Checked, Stage, Wall, check
 
 ASKED_WITHIN = 3.0
 

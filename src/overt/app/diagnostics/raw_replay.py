@@ -9,9 +9,9 @@ from msgspec import Struct
 from overt.app.diagnostics.crash import prepare_log
 from overt.core.errors import OvertError
 from overt.core.requests import Delta
-from overt.lib.log import LOG
-from overt.lib.raw_replies import RawReply, load_reply
-from overt.lib.tracebacks import describe_error, summarize
+from overt.lib.logs.log import LOG
+from overt.lib.logs.raw_replies import RawReply, load_reply
+from overt.lib.logs.tracebacks import describe_error, summarize
 from overt.providers.saved_reply import decode_saved
 
 BLOCK_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")

@@ -8,7 +8,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStreamed, ToolProgressed
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 
 if TYPE_CHECKING:
     from overt.app.setting import Setting

@@ -24,9 +24,9 @@ from overt.config.paths import Environment
 from overt.core.errors import OvertError
 from overt.core.ids import new_id
 from overt.lib.atomic import replace
-from overt.lib.log import LOG, NAME
-from overt.lib.raw_replies import FOLDER as REPLIES
-from overt.lib.raw_replies import redact_stream
+from overt.lib.logs.log import LOG, NAME
+from overt.lib.logs.raw_replies import FOLDER as REPLIES
+from overt.lib.logs.raw_replies import redact_stream
 from overt.sessions.index import find
 
 FOLDER = "reports"

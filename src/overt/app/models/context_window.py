@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from overt.config.schema import Config
 from overt.context.budget import Budget
 from overt.core.events import Noticed
-from overt.lib.background import log_failure
 from overt.lib.catalogue import say
+from overt.lib.logs.background import log_failure
 from overt.lib.tokens import family_of
 from overt.providers.discover import Found
 

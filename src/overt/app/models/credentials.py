@@ -12,8 +12,8 @@ from msgspec import Struct
 from overt.app.setting import Setting
 from overt.config.trust import dotenv
 from overt.core.errors import ConfigError
-from overt.lib.log import LOG
-from overt.lib.secret_values import says_secret
+from overt.lib.logs.log import LOG
+from overt.lib.redaction.secret_values import says_secret
 from overt.providers.credentials import GENERAL, VENDOR_KEYS
 
 SERVICE = "overt"

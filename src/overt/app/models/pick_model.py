@@ -10,7 +10,7 @@ from overt.config.trust import dotenv
 from overt.core.errors import OvertError
 from overt.core.settings import ProviderEntry, Timeouts
 from overt.lib.catalogue import say
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 from overt.providers.credentials import VENDOR_KEYS, secrets_in
 from overt.providers.discover import Found, Surroundings, discover
 from overt.sessions.resume import Resumed

@@ -15,7 +15,7 @@ from overt.context.budget import Budget
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import Emit, Event, Noticed, Replied
 from overt.core.ports import Provider
-from overt.lib.redact import Redactor
+from overt.lib.redaction.redact import Redactor
 from overt.providers.discover import Found, is_local
 from overt.providers.registry import make
 from overt.sessions.resume import Resumed

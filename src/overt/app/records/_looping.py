@@ -27,7 +27,7 @@ from overt.core.settings import Limits
 from overt.core.tool import Tool
 from overt.engine.agent import Agent, AgentSpec, Runtime
 from overt.engine.loop import run_turn
-from overt.lib.redact import HIDDEN
+from overt.lib.redaction.redact import HIDDEN
 from overt.tools.registry import BUILT_IN
 
 ENDINGS = ("done", "limit", "storm")

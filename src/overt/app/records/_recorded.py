@@ -29,8 +29,8 @@ from overt.core.messages import Document, Image, Message, Part, Reasoning, Text
 from overt.core.ports import BOXED, Change, Journal, Loan, Looked, Profile, SandboxState, Survey, Wire
 from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.settings import Calls
+from overt.core.spending.usage import Usage
 from overt.core.tool import Outcome, Tool
-from overt.core.usage import Usage
 from overt.engine.decision import CallRequest, Decision, read_request
 from overt.engine.inbox import Inbox
 from overt.engine.permissions import PermissionState, Terms

@@ -15,7 +15,7 @@ from overt.context.cache import CacheMeter, Step, Totals, totals
 from overt.context.provenance import Span, held, measured, trace
 from overt.core.errors import SessionError, UsageError
 from overt.core.events import Event, RequestSent
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.lib.catalogue import say
 from overt.sessions.entries import Entry, decode_line
 from overt.sessions.index import find, latest

@@ -32,7 +32,7 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.messages import Call, Document, Image, Message, Reasoning, Text
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Diffs
 from overt.lib.catalogue import say
 from overt.sessions.entries import Entry

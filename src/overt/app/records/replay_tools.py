@@ -34,7 +34,7 @@ from overt.core.ports import Profile, SandboxState
 from overt.core.views import Output
 from overt.engine.attempt import attempt
 from overt.lib.diff import file_diff
-from overt.lib.redact import HIDDEN
+from overt.lib.redaction.redact import HIDDEN
 from overt.lib.result_limit import ResultLimit, result_limit
 from overt.lib.text import clip
 from overt.lib.tokens import family_of

@@ -8,10 +8,10 @@ from msgspec import Struct
 from overt.app.records.replay import State, Unlike, rerun
 from overt.app.records.replay_tools import Again, run_tools
 from overt.config.paths import read_environment
-from overt.core.cost import dollars
 from overt.core.events import Event, RequestSent, TitleSet
-from overt.core.spend import Spend, fold_spend
-from overt.core.usage import Usage
+from overt.core.spending.cost import dollars
+from overt.core.spending.spend import Spend, fold_spend
+from overt.core.spending.usage import Usage
 from overt.sessions.entries import Entry
 from overt.sessions.index import find
 from overt.sessions.load import load

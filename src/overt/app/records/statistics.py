@@ -7,9 +7,9 @@ from msgspec import Struct
 from overt.app.setting import Setting
 from overt.config.paths import read_environment
 from overt.context.changes import why
-from overt.core.cost import dollars
 from overt.core.events import Event, PrefixSet
-from overt.core.spend import Totals
+from overt.core.spending.cost import dollars
+from overt.core.spending.spend import Totals
 from overt.lib.paths import slug
 from overt.sessions.diff import Difference, MadeCall, Pair, Parting, Told, compare, turns
 from overt.sessions.entries import Entry

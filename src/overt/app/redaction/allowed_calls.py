@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from overt.core.codec import decode
 from overt.core.messages import Call, Message, Result, Text
-from overt.lib.redact import Allowed
+from overt.lib.redaction.redact import Allowed
 
 LONGEST_PATH = 4096
 PATCH_HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ b/", "+++ ")

@@ -20,7 +20,7 @@ from overt.core.events import Event, Noticed, ReasoningStreamed, Replied, Reques
 from overt.core.messages import Message
 from overt.core.redaction import Treatment
 from overt.lib.catalogue import say
-from overt.lib.redact import HIDDEN, Flow, Redactor
+from overt.lib.redaction.redact import HIDDEN, Flow, Redactor
 
 Clean = Callable[[str], str]
 Items = list[object] | tuple[object, ...]

@@ -6,8 +6,8 @@ from overt.app.redaction.sources import find_secrets
 from overt.app.setting import Setting
 from overt.config.paths import read_environment
 from overt.core.errors import OvertError
-from overt.lib.redact import Redactor
-from overt.lib.secret_values import secret_values
+from overt.lib.redaction.redact import Redactor
+from overt.lib.redaction.secret_values import secret_values
 from overt.lib.text import visible
 
 
@@ -22,7 +22,7 @@ def make_redactor(setting: Setting) -> Redactor:
     allowed = None
     if entries:
         home = os.path.realpath(setting.environment.home)
-        from overt.lib.redact_allow import AllowedSecrets  # late: 0.8 ms
+        from overt.lib.redaction.allow import AllowedSecrets  # late: 0.8 ms
 
         allowed = AllowedSecrets(entries, project=roots.project, workspace=roots.workspace, home=home)
     return Redactor(known_secrets(setting), allowed=allowed)

@@ -4,7 +4,7 @@ import os
 
 from overt.config.paths import Environment
 from overt.config.trust import assignments
-from overt.lib.secret_values import secret_values
+from overt.lib.redaction.secret_values import secret_values
 
 
 def find_secrets(environment: Environment, project: str, *, trusted: bool) -> tuple[str, ...]:

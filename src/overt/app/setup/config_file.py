@@ -63,7 +63,7 @@ def foreign_format(environment: Environment) -> str:
 
 def planned(environment: Environment, change: Change) -> Edit:
     """What would be written. A link, as people who keep their settings elsewhere have one, stays a link."""
-    from overt.config._files import parse_settings  # late: 14 ms
+    from overt.config.reading.files import parse_settings  # late: 14 ms
 
     path = os.path.realpath(os.path.join(environment.config_dir, USER_FILES[-1]))
     name = shown(os.path.join(environment.config_dir, USER_FILES[-1]), home=environment.home)
@@ -90,7 +90,7 @@ def write(edit: Edit) -> None:
 
 
 def _read(path: str, name: str) -> str | None:
-    from overt.config._files import read_text  # late: 14 ms
+    from overt.config.reading.files import read_text  # late: 14 ms
 
     return read_text(path, name) if os.path.lexists(path) else None
 

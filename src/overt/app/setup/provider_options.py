@@ -9,7 +9,7 @@ from overt.app.models.credentials import Where
 from overt.app.setting import Setting
 from overt.core.errors import ConfigError, OvertError
 from overt.core.settings import ProviderEntry
-from overt.lib.secret_values import says_secret
+from overt.lib.redaction.secret_values import says_secret
 from overt.providers.credentials import GENERAL, vendor_variables
 from overt.providers.discover import ALIKE, EMBEDDED, ENVIRONMENT, Surroundings, answering, informed, is_local
 

@@ -31,7 +31,7 @@ from overt.core.ports import Hands, Wire
 from overt.core.requests import Prefix, ToolSpec
 from overt.core.settings import Calls, Limits
 from overt.core.tool import Tool
-from overt.lib.parses import parse_error
+from overt.lib.syntax import parse_error
 from overt.lib.text import clip
 from overt.tools.bash import bash
 from overt.tools.careful_write import careful_write

@@ -10,7 +10,7 @@ from overt.cli._columns import count, cut, padded
 from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.lib.text import visible, wide
 
 NAMES = {

@@ -15,7 +15,7 @@ from overt.cli._columns import count, cut, screen_width, table
 from overt.cli.parse import Command, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.lib.text import visible
 
 WIDE = 76

@@ -8,7 +8,7 @@ from overt.core.events import Compacted, Event, Replied, Retried, ToolFinished, 
 from overt.core.foreign import claude_tool, our_tool
 from overt.core.ids import new_id
 from overt.core.messages import Call, Message, Reasoning, Text
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.faces.headless.narrate import failed
 
 SUBTYPES = {"done": "success", "limit": "error_max_turns"}

@@ -22,7 +22,7 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.core.views import Diffs
 from overt.faces.attached import ALONG, attached
 from overt.faces.plain.draw import Ink, draw, hanging

@@ -19,7 +19,7 @@ from overt.core.errors import ConfigError, ProviderError
 from overt.core.ports import Wire
 from overt.core.requests import Delta, Params, Prefix, Reply, Request, RetryDelta, WaitDelta
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.lib.background import log_failure
+from overt.lib.logs.background import log_failure
 from overt.providers.embedded.server_process import Child
 from overt.providers.embedded.weights import (
     CONTEXT,

@@ -22,7 +22,7 @@ from overt.core.requests import (
     ToolChoice,
     ToolSpec,
 )
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.lib.catalogue import say
 from overt.providers.transport.attempt import HttpWire, StreamDecoder
 

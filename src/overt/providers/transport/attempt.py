@@ -18,7 +18,7 @@ from overt.core.errors import ProviderError
 from overt.core.ports import Decoder, Wire
 from overt.core.requests import Delta, WaitDelta
 from overt.core.settings import Timeouts
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 from overt.providers.transport.address import Address
 from overt.providers.transport.client import Exchange, Outgoing, Transport
 from overt.providers.transport.errors import Place, from_event, from_status, not_api, stalled
@@ -248,7 +248,7 @@ class Attempt:
         """Save the bytes of a reply that the decoder could not read, for `overt replay --raw`."""
         if not self._raw or (isinstance(error, ProviderError) and error.kind != "malformed"):
             return
-        from overt.lib import raw_replies, tracebacks  # late: 9 ms
+        from overt.lib.logs import raw_replies, tracebacks  # late: 9 ms
 
         reply = raw_replies.RawReply(
             wire=self._wire.name,

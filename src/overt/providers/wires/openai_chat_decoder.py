@@ -10,7 +10,7 @@ from overt.core.codec import compact
 from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply, TextDelta
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.transport.errors import from_event
 from overt.providers.wires.decoding import cut, is_object, read_event, too_large, unique_ids, word
 from overt.providers.wires.openai_chat_values import Details, split, timed, usage_of

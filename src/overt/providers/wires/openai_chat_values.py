@@ -1,6 +1,6 @@
 """The values of chat-completions events as vendors send them, read without believing any of them."""
 
-from overt.core.usage import Usage
+from overt.core.spending.usage import Usage
 from overt.providers.wires.decoding import count, text_of
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from overt.core.errors import OvertError
 from overt.core.states import GitState, StashEntry
 from overt.lib.atomic import NEW, new_name, write_all
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 from overt.world.git.process import GitPlaces, start_git
 from overt.world.git.state import OWN, STASH, Repository
 from overt.world.undo.restore import name_in_git

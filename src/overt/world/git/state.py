@@ -11,7 +11,7 @@ import struct
 from typing import NamedTuple
 
 from overt.core.states import GitState, StashEntry
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 
 MOST_TEXT = 4096
 MOST_PACKED_BYTES = 64 * 1024**2

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from overt.core.errors import OvertError
 from overt.lib.encoding import show_name
-from overt.lib.regular import read_regular
+from overt.lib.read_file import read_regular
 from overt.lib.text import visible
 from overt.world.git.process import GitPlaces, find_loader, start_git
 from overt.world.git.state import Repository, find_repository
@@ -119,7 +119,7 @@ def _finish(child: "subprocess.Popen[bytes]", deadline: float) -> bytes | None:
 
 def _runs_nothing_else(program: str) -> bool:
     """True if the kernel keeps git from executing other programs."""
-    from overt.world.sandbox import landlock  # late: 5 ms
+    from overt.world.sandbox.walls import landlock  # late: 5 ms
 
     return landlock.version() >= 1 and find_loader(program) is not None
 

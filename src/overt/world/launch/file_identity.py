@@ -4,8 +4,8 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 
-from overt.world.sandbox.bubblewrap import between
 from overt.world.sandbox.profile import Walls
+from overt.world.sandbox.walls.bubblewrap import between
 
 Mark = tuple[int, int]
 OFTEN = frozenset(

@@ -12,11 +12,11 @@ from overt.core.errors import ToolError
 from overt.core.ports import BOXED, Profile, SandboxState
 from overt.world.launch.file_identity import Mark, Pins, kept, lost, marks, narrower, weighty
 from overt.world.launch.new_repositories import Births
-from overt.world.sandbox.bubblewrap import wanted, words
 from overt.world.sandbox.choose import can_make_namespaces, choose, find_bubblewrap
-from overt.world.sandbox.guards import guards_of
-from overt.world.sandbox.holding import hold_private, make_private, remove_private
+from overt.world.sandbox.private_folder import hold_private, make_private, remove_private
 from overt.world.sandbox.profile import Ground, Place, Walls, built, ground_for, spare_caches
+from overt.world.sandbox.protected_paths import guards_of
+from overt.world.sandbox.walls.bubblewrap import wanted, words
 
 NOWHERE = SandboxState(kind="none", why="these programs were let out of the sandbox")
 
@@ -184,7 +184,7 @@ class Boxes:
                 marks=marks(stood),
             )
         if kind == "seatbelt":
-            from overt.world.sandbox import seatbelt  # late: 1.1 ms
+            from overt.world.sandbox.walls import seatbelt  # late: 1.1 ms
 
             return Launch(kind=kind, walls=walls, before=seatbelt.argv(walls), temp=self._temp)
         write = (*walls.write, self._temp)
@@ -222,7 +222,7 @@ class Boxes:
         for path in launch.names:
             if os.path.lexists(path) and os.path.basename(path) != ".git":
                 try:
-                    from overt.world.sandbox.newborn import set_aside  # late: 1.4 ms
+                    from overt.world.sandbox.new_repository import set_aside  # late: 1.4 ms
 
                     aside = set_aside(path)
                 except OSError as error:

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from overt.core.errors import ToolError
 from overt.core.ports import BOXED, Profile, SandboxState, Tracking
-from overt.lib.log import LOG
+from overt.lib.logs.log import LOG
 from overt.world.launch.plans import Boxes, Open
 from overt.world.launch.started_program import Ledger, Started, payload
 from overt.world.launch.supervisor_process import Station
-from overt.world.sandbox import none
 from overt.world.sandbox.profile import Place
+from overt.world.sandbox.walls import none
 
 MOST_PROCESSES = 4096
 MOST_KINDS = 4

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.ports import Profile
-from overt.world.sandbox._secrets import FOLDERS_OF_SOCKETS, HIDDEN, Names, Sockets
-from overt.world.sandbox.guards import TOP, Guards, guards, worktree
+from overt.world.sandbox.protected_paths import TOP, Guards, guards, worktree
+from overt.world.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN, Names, Sockets
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 OVERT = os.path.realpath(f"{PACKAGE}/overt")

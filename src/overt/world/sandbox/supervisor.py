@@ -2,7 +2,7 @@
 
 A program of its own that loads nothing but the standard library and its neighbours here, so that a sandbox can
 hold it: `launch/supervisor_process.py` starts it with the folder of the package as its only word besides the
-limit, or lets `boxed.py` do so behind walls.
+limit, or lets `inside.py` do so behind walls.
 
     Overt ── link (fd 0) ──> keepers, forked by the supervisor ── spawn ──> the command, in its own session
       └── control, one per command ──┘
@@ -32,13 +32,13 @@ import socket
 import sys
 import time
 
-from overt.world.sandbox import landlock
-from overt.world.sandbox.limits import limit
-from overt.world.sandbox.name_guard import NameGuard
-from overt.world.sandbox.reading import start_reading
-from overt.world.sandbox.tree import Reaped, below, destroy, tell
-from overt.world.sandbox.write_calls import start_tracked
-from overt.world.sandbox.write_tracker import WriteTracker
+from overt.world.sandbox.process_tree import Reaped, below, destroy, tell
+from overt.world.sandbox.tracking.name_guard import NameGuard
+from overt.world.sandbox.tracking.write_calls import start_tracked
+from overt.world.sandbox.tracking.write_tracker import WriteTracker
+from overt.world.sandbox.walls import landlock
+from overt.world.sandbox.walls.limits import limit
+from overt.world.sandbox.walls.read_only import start_reading
 
 LEFT_OVER = 0.1
 """Seconds a command's background processes get to finish by themselves (`> >(tee log)`) once it has ended."""

@@ -1,6 +1,6 @@
 """Tell what a command changed from what others changed while it ran.
 
-The two snapshots around a command say what differs. The record of `sandbox/write_tracker.py` says which paths the
+The two snapshots around a command say what differs. The record of the write tracker says which paths the
 command touched, and whether somebody else touched them too. Together:
 
     touched by the command alone        its own change: undo puts it back

@@ -20,14 +20,14 @@ from overt.core.events import Level, Noticed, TreeTaken
 from overt.core.ports import Tracking
 from overt.core.settings import UndoSettings
 from overt.core.states import FileChange, FileState
-from overt.lib.background import log_failure
 from overt.lib.catalogue import say
-from overt.lib.log import LOG
+from overt.lib.logs.background import log_failure
+from overt.lib.logs.log import LOG
 from overt.lib.paths import slug
 from overt.lib.protected import AT_HOME
 from overt.world._contain import lies_below
-from overt.world.sandbox._secrets import HIDDEN
 from overt.world.sandbox.profile import PRIVATE, Place, writable
+from overt.world.sandbox.secret_places import HIDDEN
 from overt.world.undo.attribution import WriteRecord, attribute, name_uncovered, parse_record, touched_outside
 from overt.world.undo.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, FirstSnapshotError
 from overt.world.undo.maintenance import LimitEnforcer, Maintenance

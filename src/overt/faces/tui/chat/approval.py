@@ -22,7 +22,7 @@ from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
 from overt.faces.tui.terminal.verbatim import chop, harmless
 from overt.lib.catalogue import say
-from overt.lib.cells import certain, fitting, width
+from overt.lib.display_width import certain, fitting, width
 from overt.lib.text import exact, visible
 
 LINE, WRAPPED, INDENT = Span("  │ ", "border"), Span("  ┆ ", "border"), Span("    ")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, row
-from overt.lib.cells import fitting
+from overt.lib.display_width import fitting
 from overt.lib.text import visible
 
 MOST = 2_000_000

@@ -19,7 +19,7 @@ from overt.core.events import (
 from overt.faces.tui.terminal.formats import clock, size
 from overt.faces.tui.terminal.rows import Row, Span, cut, row
 from overt.lib.catalogue import say
-from overt.lib.cells import clusters, width
+from overt.lib.display_width import clusters, width
 from overt.lib.text import exact, visible
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -6,7 +6,7 @@ from overt.core.gauges import Gauges, template_parts
 from overt.faces.tui.terminal.formats import count, money
 from overt.faces.tui.terminal.rows import Row, Span, columns, cut
 from overt.lib.catalogue import say
-from overt.lib.cells import width
+from overt.lib.display_width import width
 from overt.lib.text import visible
 
 BETWEEN = Span(" · ", "muted")

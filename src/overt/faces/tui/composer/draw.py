@@ -7,7 +7,7 @@ from overt.faces.tui.composer.folds import Folds, is_fold
 from overt.faces.tui.composer.rows import Layout, Stretch
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut
 from overt.lib.catalogue import say
-from overt.lib.cells import width
+from overt.lib.display_width import width
 from overt.lib.text import visible
 
 MARK, SHELL, INDENT = Span("› ", "accent"), Span("! ", "warn"), "  "

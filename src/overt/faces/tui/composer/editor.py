@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from overt.faces.tui.composer.folds import RESERVED, is_fold
-from overt.lib.cells import JOINING, clusters
+from overt.lib.display_width import JOINING, clusters
 
 Kind = Literal["space", "letter", "han", "hiragana", "katakana", "fold", "mark"]
 ALONE = ("han", "fold")

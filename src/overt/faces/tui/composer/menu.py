@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 from overt.app.completion.choices import Choice, Completion
 from overt.faces.tui.terminal.rows import ELLIPSIS, Row, Span, cut
 from overt.lib.catalogue import say
-from overt.lib.cells import before, width
+from overt.lib.display_width import before, width
 from overt.lib.text import visible
 
 MARK, SPACE = "▸ ", "  "

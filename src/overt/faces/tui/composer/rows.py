@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from overt.faces.tui.composer.editor import pieces, sure
 from overt.faces.tui.composer.folds import RESERVED, Folds, is_fold
-from overt.lib.cells import fitting, width
+from overt.lib.display_width import fitting, width
 from overt.lib.text import visible
 
 TAB = "    "

@@ -8,7 +8,7 @@ from overt.faces.tui.markdown.inline import Look, spans
 from overt.faces.tui.markdown.tables import Table, table_rows, widths_for
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, columns, wrap
 from overt.faces.tui.terminal.verbatim import chop, harmless, trimmed
-from overt.lib.cells import width
+from overt.lib.display_width import width
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

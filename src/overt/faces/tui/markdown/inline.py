@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from overt.faces.tui.markdown.citations import HOSTS, Checked, marked, place
 from overt.faces.tui.terminal.rows import Span
 from overt.faces.tui.terminal.verbatim import harmless
-from overt.lib.cells import width
+from overt.lib.display_width import width
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

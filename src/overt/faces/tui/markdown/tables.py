@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, columns, plain, wrap
-from overt.lib.cells import width
+from overt.lib.display_width import width
 
 Cell = Sequence[Span]
 BAR = Span(" │ ", "border")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from overt.faces.tui.terminal.rows import Row, Span, cut, padded
-from overt.lib.cells import width
+from overt.lib.display_width import width
 
 GAP = 2
 

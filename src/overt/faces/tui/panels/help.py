@@ -8,7 +8,7 @@ from overt.faces.tui.panels.pager import Pager, Screenful, Wish, Wishes
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, padded, wrap
 from overt.lib.catalogue import say, say_columns
-from overt.lib.cells import width
+from overt.lib.display_width import width
 
 WIDE = 110
 GAP = 3

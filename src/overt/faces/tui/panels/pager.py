@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span, cut, plain, wrap
 from overt.lib.catalogue import say
-from overt.lib.cells import before, fitting, width
+from overt.lib.display_width import before, fitting, width
 from overt.lib.text import visible
 
 Lay = Callable[[int], Sequence[Row]]

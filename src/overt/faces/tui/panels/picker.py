@@ -21,7 +21,7 @@ from overt.faces.tui.panels.pager import (
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import Row, Span, cut, padded
 from overt.lib.catalogue import say
-from overt.lib.cells import width
+from overt.lib.display_width import width
 
 T = TypeVar("T")
 Did = Literal["", "used", "moved", "chose", "close"]

@@ -11,7 +11,7 @@ from overt.faces.tui.terminal.formats import size
 from overt.faces.tui.terminal.keyboard import Key
 from overt.faces.tui.terminal.rows import BLANK, Row, Span
 from overt.lib.catalogue import say
-from overt.lib.cells import width
+from overt.lib.display_width import width
 
 PREVIEWS = 200
 """Previews that are kept."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from overt.faces.tui.terminal.rows import Row, Span, columns, cut, plain
-from overt.lib.cells import certain, clusters, widest, width
+from overt.lib.display_width import certain, clusters, widest, width
 
 Place = tuple[int, int]
 OVERRUN, OVERRUN_END = "\x1b[?7l", "\x1b[?7h"

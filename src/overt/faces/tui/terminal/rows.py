@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from overt.lib.cells import JOINING, after, fitting, places, width
+from overt.lib.display_width import JOINING, after, fitting, places, width
 
 ELLIPSIS = "…"
 CLOSING = frozenset("，。、；：！？）」』】》〉〕〗’”…—～·％,.;:!?)]}%»›ー々〜")

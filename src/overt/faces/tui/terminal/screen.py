@@ -33,7 +33,7 @@ from overt.faces.tui.terminal.layout import DrawnRow, FrameLayout, heights, lay_
 from overt.faces.tui.terminal.paint import harmless, paint
 from overt.faces.tui.terminal.rows import Row, cut, plain
 from overt.faces.tui.terminal.theme import Theme
-from overt.lib.cells import width
+from overt.lib.display_width import width
 
 __all__ = ["Device", "Frame", "Gone", "Terminal"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from overt.faces.tui.terminal.rows import Row, Span
-from overt.lib.cells import clusters, fitting, width
+from overt.lib.display_width import clusters, fitting, width
 from overt.lib.text import visible
 
 TAB = 4

@@ -1,0 +1,1 @@
+"""Read one configuration file or value and check it."""

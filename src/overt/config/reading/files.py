@@ -1,0 +1,289 @@
+"""One configuration file: read whole, parsed with its lines, checked key by key; loaded only when a file exists."""
+
+from overt.config.reading.keys import (
+    ACTIONS,
+    CHECKS,
+    PROVIDER,
+    QUIRKS,
+    TIMEOUTS,
+    read_value,
+)
+from overt.config.reading.models import Models
+from overt.config.reading.outside import read_rule
+from overt.config.reading.regular import read_regular
+from overt.config.reading.toml_lines import parse as parse_toml
+from overt.config.reading.values import described, did_you_mean
+from overt.config.rules import nearest, printable, stranger
+from overt.config.schema import Setting
+from overt.core.errors import ConfigError
+from overt.core.settings import Action, Rule
+from overt.lib import jsonc
+from overt.lib.jsonc import Located, Malformed, Path
+
+LARGEST_FILE = 1024 * 1024
+MOST_WARNINGS = 20
+
+LATER = frozenset("skills mcp hooks plugins mcpServers".split())
+"""Keys of the whole tree that this version does not use yet."""
+
+ALIASES = {"permission": "permissions", "provider": "providers", "instructions": "context.instructions"}
+BASELINE, OWN = "permissions", "agent.permissions"
+SAME = {"limits.max_steps": "agent.max_steps", "permissions.defaultMode": "permissions.mode"}
+PROVIDER_SAME = {"baseURL": "base_url", "baseUrl": "base_url", "apiKeyEnv": "api_key_env"}
+KEYS = frozenset({"api_key", "apiKey", "apikey", "key", "token", "secret", "password"})
+SECTIONS = tuple(dict.fromkeys(key.partition(".")[0] for key in CHECKS if "." in key))
+TOP = (*(key for key in CHECKS if "." not in key), *SECTIONS, "providers", *ALIASES, *sorted(LATER))
+NESTED: dict[str, tuple[str, ...]] = {"timeouts": TIMEOUTS, "quirks": tuple(QUIRKS)}
+PERMISSION_KEYS = (*ACTIONS, "mode", "fallback", "dangerous")
+RULE_WORDS = frozenset({*ACTIONS, "permission", "permissions"})
+
+
+def read_settings(path: str, shown: str) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+    """What a file sets, and warnings; anything wrong in it is a ConfigError, so that nothing is guessed."""
+    return parse_settings(read_text(path, shown), shown, toml=path.endswith(".toml"))
+
+
+def parse_settings(text: str, shown: str, *, toml: bool) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+    try:
+        tree = parse_toml(text) if toml else jsonc.parse(text)
+    except Malformed as error:
+        raise ConfigError(f"{shown}:{error.line}: {printable_line(error.what)}") from None
+    walk = _Walk(tree, shown)
+    walk.document()
+    return tuple(walk.settings.values()), walk.bounded_warnings()
+
+
+def printable_line(text: str) -> str:
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def read_text(path: str, shown: str) -> str:
+    try:
+        data, _ = read_regular(path, LARGEST_FILE)
+    except OSError as error:
+        raise ConfigError(f"{shown}: cannot be read: {error.strerror}") from None
+    if len(data) > LARGEST_FILE:
+        raise ConfigError(f"{shown}:1: is larger than 1 MB; a configuration must be smaller")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{shown}:{line}: is not valid UTF-8; save the file as UTF-8") from None
+
+
+class _Walk:
+    def __init__(self, tree: Located, shown: str) -> None:
+        self.tree = tree
+        self.shown = shown
+        self.settings: dict[str, Setting] = {}
+        self.warnings: list[str] = []
+
+    def place(self, path: Path) -> str:
+        """The line of the value, or of the nearest thing around it that has one."""
+        while path and path not in self.tree.lines:
+            path = path[:-1]
+        return f"{self.shown}:{self.tree.lines.get(path, 1)}"
+
+    def bounded_warnings(self) -> tuple[str, ...]:
+        more = len(self.warnings) - MOST_WARNINGS
+        rest = (f"{self.shown}: and {more} more warnings",) if more > 0 else ()
+        return (*self.warnings[:MOST_WARNINGS], *rest)
+
+    def document(self) -> None:
+        root = self.tree.value
+        if not isinstance(root, dict):
+            raise ConfigError(f"{self.shown}:1: must be a table of settings, got {described(root)}")
+        for key, value in root.items():
+            name = ALIASES.get(key, key)
+            if key == "$schema":
+                continue
+            if name == "permissions":
+                self.permissions((key,), value)
+            elif name == "providers":
+                self.providers((key,), value)
+            elif name in SECTIONS:
+                self.section((key,), value)
+            elif name in CHECKS:
+                self.put(name, (key,), read_value(CHECKS[name], value, name=key, place=self.place((key,))))
+            elif name in LATER:
+                self.warnings.append(f"{self.place((key,))}: `{key}` is not used by this version")
+            else:
+                self.unknown((key,), value, TOP)
+
+    def section(self, path: Path, value: object) -> None:
+        section = ".".join(map(str, path))
+        for inner, item in self.table(path, value).items():
+            here = (*path, inner)
+            key = SAME.get(f"{section}.{inner}", f"{section}.{inner}")
+            if section == "agent" and ALIASES.get(inner, inner) == "permissions":
+                self.permissions(here, item, into=OWN)
+            elif key in CHECKS:
+                self.put(key, here, read_value(CHECKS[key], item, name=inner, place=self.place(here)))
+            elif key == "context.caps":
+                self.section(here, item)
+            else:
+                every = (*CHECKS, *SAME, OWN)
+                inside = (each[len(section) + 1 :] for each in every if each.startswith(f"{section}."))
+                known = tuple(each.partition(".")[0] for each in inside)
+                self.unknown(here, item, known, strict=section in ("tools", "sandbox"))
+
+    def table(self, path: Path, value: object) -> dict[str, object]:
+        if isinstance(value, dict):
+            return value
+        raise ConfigError(f"{self.place(path)}: `{path[-1]}` must be a table, got {described(value)}")
+
+    def put(self, key: str, path: Path, value: object) -> None:
+        place = self.place(path)
+        if key in self.settings:
+            raise ConfigError(f"{place}: `{key}` is already set at {self.settings[key].origin}; remove one of the two")
+        self.settings[key] = Setting(key=key, value=value, origin=place)
+
+    def unknown(self, path: Path, value: object, known: tuple[str, ...], *, strict: bool = False) -> None:
+        """A warning, so that a file shared with a newer version works; an error where a restriction may be lost."""
+        key = str(path[-1])
+        near = nearest(key, known)
+        where = f" in [{printable('.'.join(map(str, path[:-1])))}]" if path[:-1] else ""
+        text = f"{self.place(path)}: unknown key `{printable(key)}`{where}{did_you_mean(near)}"
+        if strict or near in ("permission", "permissions", "tools", "sandbox") or _speaks_of_rules(key, value):
+            raise ConfigError(text if near else f"{text}; permission rules belong under [permissions]")
+        self.warnings.append(text)
+
+    # ── permissions ──────────────────────────────────────────────────────────────────────────────────────
+
+    def permissions(self, path: Path, value: object, *, into: str = BASELINE) -> None:
+        """Rules for everybody, or `into` those of the agent, which has no mode or fallback of its own."""
+        if isinstance(value, str):
+            self.rule("*", self.action(path, value), path, into=into)
+            return
+        for key, item in self.table(path, value).items():
+            here = (*path, key)
+            name = SAME.get(f"permissions.{key}", f"permissions.{key}")
+            if name in CHECKS and into != BASELINE:
+                raise ConfigError(f"{self.place(here)}: `{printable(key)}` belongs under [permissions]")
+            if name in CHECKS:
+                self.put(name, here, read_value(CHECKS[name], item, name=key, place=self.place(here)))
+            elif key in ACTIONS:
+                self.rules(here, key, item, into=into)
+            elif isinstance(item, str) and not _slip(key):
+                self.rule(key, self.action(here, item), here, into=into)
+            elif isinstance(item, dict) and "(" not in key:
+                for pattern, action in item.items():
+                    at = (*here, pattern)
+                    self.rule(f"{key}({pattern})", self.action(at, action), at, into=into)
+            else:
+                raise ConfigError(f"{self.place(here)}: {self.no_permission(key, item)}")
+
+    def no_permission(self, key: str, item: object) -> str:
+        if near := nearest(key, PERMISSION_KEYS):
+            return f"unknown key `{printable(key)}` in [permissions]{did_you_mean(near)}"
+        return f"`{printable(key)}` must be 'allow', 'ask', 'deny' or a table of patterns, got {described(item)}"
+
+    def action(self, path: Path, value: object) -> Action:
+        for action in ACTIONS:
+            if value == action:
+                return action
+        name = printable(str(path[-1]))
+        raise ConfigError(f"{self.place(path)}: `{name}` must be 'allow', 'ask' or 'deny', got {described(value)}")
+
+    def rules(self, path: Path, action: Action, value: object, *, into: str) -> None:
+        if not isinstance(value, list):
+            raise ConfigError(f"{self.place(path)}: `{action}` must be a list of rules, got {described(value)}")
+        for index, item in enumerate(value):
+            self.rule(item, action, (*path, index), into=into)
+
+    def rule(self, text: object, action: Action, path: Path, *, into: str) -> None:
+        rule, warning = read_rule(text, action, self.place(path))
+        if warning:
+            self.warnings.append(warning)
+        key = f"{into}.{action}"
+        before = self.settings.get(key)
+        found: tuple[Rule, ...] = (*before.value, rule) if before else (rule,)
+        self.settings[key] = Setting(key=key, value=found, origin=before.origin if before else rule.origin)
+
+    # ── providers ────────────────────────────────────────────────────────────────────────────────────────
+
+    def providers(self, path: Path, value: object) -> None:
+        """A list of tables with a `name` each, or a map from name to table."""
+        entries: list[tuple[Path, object, dict[str, object]]] = []
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                entry = self.table((*path, index), item)
+                entries.append(((*path, index), entry.get("name"), entry))
+        else:
+            for key, item in self.table(path, value).items():
+                entries.append(((*path, key), key, self.table((*path, key), item)))
+        for here, name, entry in entries:
+            self.provider(here, self.provider_name(here, name), entry)
+
+    def provider_name(self, path: Path, name: object) -> str:
+        if isinstance(name, str) and len(name) <= 64 and name.isascii() and _letters(name).isalnum():
+            return name
+        got = f", got {described(name)}" if name is not None else ""
+        raise ConfigError(f"{self.place(path)}: a provider needs a `name` of letters, digits, `-` and `_`{got}")
+
+    def provider(self, path: Path, name: str, entry: dict[str, object]) -> None:
+        self.put(f"providers.{name}.name", path, name)
+        for key, value in entry.items():
+            here = (*path, key)
+            if key == "name":
+                if value != name:
+                    self.warnings.append(f"{self.place(here)}: `name` is not used here; the key `{name}` is the name")
+            elif key == "models":
+                names, facts = Models(self.place, self.unknown).read(here, value)
+                self.put(f"providers.{name}.models", here, names)
+                if facts:
+                    self.put(f"providers.{name}.known", here, facts)
+            elif key == "quirks":
+                for inner, item in self.table(here, value).items():
+                    self.provider_value(name, (*here, inner), item, nested=key)
+            elif key in ("timeouts", "options") and isinstance(value, dict):
+                for inner, item in value.items():
+                    self.provider_value(name, (*here, inner), item, nested=key)
+            else:
+                self.provider_value(name, here, value)
+
+    def provider_value(self, name: str, path: Path, value: object, *, nested: str = "") -> None:
+        written = str(path[-1])
+        key = PROVIDER_SAME.get(written, written)
+        if written in KEYS and nested != "quirks":
+            key, value = "api_key_env", self.variable(path, value)
+        if nested in NESTED:
+            key = f"{nested}.{written}"
+        if key in PROVIDER:
+            found = read_value(PROVIDER[key], value, name=written, place=self.place(path))
+            self.put(f"providers.{name}.{key}", path, found)
+        else:
+            names = NESTED.get(nested, ("name", *PROVIDER))
+            self.unknown(path, value, names)
+
+    def variable(self, path: Path, value: object) -> str:
+        """`{env:NAME}` is opencode's way to name a variable; a key itself is refused without showing it."""
+        if isinstance(value, str) and value.startswith("{env:") and value.endswith("}"):
+            return value[5:-1]
+        raise ConfigError(
+            f"{self.place(path)}: `{path[-1]}` must not stand in a file; "
+            "put the key into a variable and name that with `api_key_env`"
+        )
+
+
+def _slip(key: str) -> bool:
+    """Whether a key of [permissions] is meant as one of its own and not as the name of a tool."""
+    return stranger(key) is not None and bool(nearest(key, PERMISSION_KEYS, 0.7))
+
+
+def _letters(name: str) -> str:
+    return name.replace("-", "").replace("_", "")
+
+
+def _speaks_of_rules(key: str, value: object) -> bool:
+    """True when a misplaced key carries permission rules that would be lost with it."""
+    left: list[tuple[str, object]] = [(key, value)]
+    while left:
+        name, inner = left.pop()
+        if name in RULE_WORDS:
+            return True
+        if isinstance(inner, dict):
+            left.extend((str(each), item) for each, item in inner.items())
+        elif isinstance(inner, list):
+            left.extend(("", item) for item in inner)
+    return False

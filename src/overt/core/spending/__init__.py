@@ -1,0 +1,1 @@
+"""Tokens, prices and what a session has cost."""

@@ -1,0 +1,1 @@
+"""The log of this process, saved replies and tracebacks."""

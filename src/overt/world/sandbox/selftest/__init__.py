@@ -1,0 +1,1 @@
+"""Try the walls of a sandbox from inside, for real."""
