@@ -226,7 +226,7 @@ def test_comments_alone_do_not_keep_a_reply_alive_for_ever() -> None:
 def test_the_limit_for_everything_ends_a_reply_that_never_pauses() -> None:
     turn = Turn(text="x" * 10_000, chunk=1, delay=0.02)
     with ModelServer([turn]) as server:
-        deltas, error = failure(server.url, timeouts=Timeouts(total=3.0))
+        deltas, error = failure(server.url, timeouts=Timeouts(total=2.0))
         assert error.kind == "stalled" and "timeouts.total" in error.message
     assert texts(deltas).startswith("xxx")
 

@@ -207,6 +207,8 @@ class Attempt:
                 raise problem
             if self._decoder.done:
                 return
+            if now >= limits.until and not self._decoder.finished:
+                raise self._late(between, now)  # data that is always there already would never let a read time out
             if dense > DENSE and not self._decoder.finished:
                 await asyncio.sleep(PAUSE)
 
