@@ -39,9 +39,9 @@ def overt_after(*lines: str) -> tuple[str, ...]:
 
 PATIENT = overt_after(
     "from overt.app import session_workspace",
-    "from overt.world import first_snapshot, keeping, undo_maintenance",
-    "first_snapshot.FIRST_SNAPSHOT_LIMIT_S = keeping.FIRST_PATIENCE = keeping.PATIENCE = 100.0",
-    "session_workspace.CLOSE_WITHIN_S = undo_maintenance.CLOSE_WAIT_S = 100.0",
+    "from overt.world.undo import first_snapshot, keeper, maintenance",
+    "first_snapshot.FIRST_SNAPSHOT_LIMIT_S = keeper.FIRST_PATIENCE = keeper.PATIENCE = 100.0",
+    "session_workspace.CLOSE_WITHIN_S = maintenance.CLOSE_WAIT_S = 100.0",
 )
 """Snapshots may take as long as they like: a busy machine does not decide what a test of undo sees."""
 

@@ -109,7 +109,7 @@ def test_nothing_is_executed_but_git(tmp_path: Path, root: Path) -> None:
     (root / ".gitattributes").write_text("* filter=evil\n")
     script = (
         "import sys; from pathlib import Path; from tests.world.keeping_kit import shadow\n"
-        "from overt.world import first_snapshot; first_snapshot.FIRST_SNAPSHOT_LIMIT_S = 100.0\n"
+        "from overt.world.undo import first_snapshot; first_snapshot.FIRST_SNAPSHOT_LIMIT_S = 100.0\n"
         "it = shadow(Path(sys.argv[1]), Path(sys.argv[2])); one = it.take(); Path(sys.argv[2], 'b').write_text('b')\n"
         "two = it.take(); print(len(it.changes(one.name, two.name)))"
     )
