@@ -249,7 +249,7 @@ def test_every_setting_of_a_repository_that_names_a_program_is_overruled(tmp_pat
 
 def test_only_one_module_starts_git() -> None:
     """Whoever knows where git is starts it through `start_git`; `git` is never a word of another start."""
-    source = Path(git_process.__file__).parents[1]
+    source = Path(git_process.__file__).parents[2]
     texts = {str(path.relative_to(source)): path.read_text() for path in source.rglob("*.py")}
     starts = re.compile(r"subprocess\.(Popen|run|check_output)\(|create_subprocess_exec|posix_spawnp?\(")
     starters = {name for name, text in texts.items() if starts.search(text)}
