@@ -13,9 +13,9 @@ NAMED = re.compile(r"^import '([^']+)' #", re.MULTILINE)
 
 FOREIGN = {"openai", "anthropic", "httpx", "httpx2", "httpcore", "httpcore2", "pydantic", "requests", "aiohttp"}
 WIRES = {
-    "openai": {"openai_chat", "_chat_decoder", "_chat_values"},
-    "responses": {"openai_responses", "_responses_decoder", "_responses_items"},
-    "anthropic": {"anthropic", "_anthropic_decoder"},
+    "openai": {"openai_chat", "openai_chat_decoder", "openai_chat_values"},
+    "responses": {"openai_responses", "openai_responses_decoder", "openai_responses_items"},
+    "anthropic": {"anthropic", "anthropic_decoder"},
 }
 
 
@@ -26,7 +26,7 @@ def test_a_run_imports_the_wire_in_use_and_nothing_of_the_others(place: Place, k
         ran = place.run("run", "Count to three", env=settings, under=(sys.executable, "-X", "importtime", "-v"))
         assert (ran.code, len(server.bodies)) == (0, 1)
     imported = {*TIMED.findall(ran.err), *NAMED.findall(ran.err)}
-    wires = {name for name in set().union(*WIRES.values()) if f"overt.providers.{name}" in imported}
+    wires = {name for name in set().union(*WIRES.values()) if f"overt.providers.wires.{name}" in imported}
     assert wires == WIRES[kind]
     assert {name.partition(".")[0] for name in imported} & FOREIGN == set()
     assert {"overt.providers.http_provider", "overt.providers.transport.sse"} <= set(TIMED.findall(ran.err))
