@@ -97,8 +97,8 @@ class Capabilities:
         return tuple(line for line in lines if line)
 
     async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
-        from overt.world.undo.keeper import NoSnapshot  # late: 19 ms
-        from overt.world.undo.losses import UndoCover  # late: 10 ms
+        from overt.world.undo.keeper import NoSnapshot  # late: 6 ms
+        from overt.world.undo.losses import UndoCover  # late: 4 ms
 
         shared, workspace = self._workspace.shared, self._workspace.workspace
         snapshot = await shared.keeper.before(self._workspace.recorder, self._agent)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from overt.app import commands
 from overt.app.command import Command, Done, Query
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
@@ -22,8 +23,7 @@ class CommandRegistry:
 
     @cached_property
     def _by_name(self) -> dict[str, Command]:
-        from overt.app import commands  # late: 1 ms
-        from overt.lib.discover import values_in  # late: 1 ms
+        from overt.lib.discover import values_in  # late: 0.1 ms
 
         every = sorted((*values_in(commands, Command), *self._extra), key=lambda each: (each.order, each.name))
         return {command.name: command for command in every}
@@ -66,7 +66,7 @@ class CommandRegistry:
         return replace(done, paged=True) if command.panel == "lines" else done
 
     def _suggest(self, name: str) -> str:
-        import difflib  # late: 0.5 ms
+        import difflib  # late: 0.8 ms
 
         near = difflib.get_close_matches(name, (*self._by_name, *self.aliases), n=1)
         return f" (/{near[0]}?)" if near else ""

@@ -313,7 +313,7 @@ class Conversation:
             self._record_prefix()
 
     async def _run_compaction(self, focus: str) -> TurnEnded:
-        from overt.engine.compaction import compact  # late: 8 ms
+        from overt.engine.compaction import compact  # late: 1.5 ms
 
         try:
             await compact(self.agent, lambda: self.history, self.session.emit, cause="asked", focus=focus)
@@ -346,7 +346,7 @@ class Conversation:
         if old == new:
             return
         if old and old.fingerprint != new.fingerprint:
-            from overt.context import changes  # late: 1.2 ms
+            from overt.context import changes  # late: 0.3 ms
 
             self._reset(PrefixReset(cause=changes.why(old, new)))
         self.session.emit(new)

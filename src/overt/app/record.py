@@ -66,7 +66,7 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
     places = setting.roots
     id = ""
     if options.session_id:
-        from overt.sessions.fork import free_id  # late: 0.8 ms
+        from overt.sessions.fork import free_id  # late: 0.2 ms
 
         id = free_id(setting.environment.data_dir, options.session_id)
     if path is None:
@@ -85,7 +85,7 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
         loaded = load(path)
         return _going_on(NoLog(), "", loaded, setting)
     if options.fork:
-        from overt.sessions.fork import fork  # late: 0.8 ms
+        from overt.sessions.fork import fork  # late: 0.2 ms
 
         path = fork(path, id=id, overt=__version__)
     header = SessionOpened(

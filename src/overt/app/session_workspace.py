@@ -68,7 +68,7 @@ class SessionWorkspace:
     @property
     def jobs(self) -> "Jobs":
         if self._jobs is None:
-            from overt.world.jobs import Jobs  # late: 5 ms
+            from overt.world.jobs import Jobs  # late: 4 ms
 
             self._jobs = Jobs()
         return self._jobs
@@ -80,7 +80,7 @@ class SessionWorkspace:
     @property
     def recorder(self) -> "UndoRecorder":
         if self._recorder is None:
-            from overt.world.undo.recorder import UndoRecorder  # late: 0.2 ms
+            from overt.world.undo.recorder import UndoRecorder  # late: 0.3 ms
 
             self._recorder = UndoRecorder(self._record)
         return self._recorder
@@ -127,7 +127,7 @@ class SessionWorkspace:
         self, call_id: str, journal: Journal, *, seen: Mapping[str, str] | None = None, preview: bool = False
     ) -> "Files":
         """Return what a call may do with files. `seen` are the files that its agent has read."""
-        from overt.world.files import Files  # late: 12 ms
+        from overt.world.files import Files  # late: 7 ms
 
         return Files(self._file_services, call_id=call_id, journal=journal, seen=seen or {}, preview=preview)
 
@@ -147,7 +147,7 @@ class SessionWorkspace:
         self, call_id: str, profile: Profile, *, agent: str = "main", report: Callable[[str], None] | None = None
     ) -> "Programs":
         """Return what a call of an agent may do with programs."""
-        from overt.world.programs import Programs  # late: 10 ms
+        from overt.world.programs import Programs  # late: 9 ms
 
         self.shared.stay_up(self)
         watch, keeper, recorder = self.shared.git_watch, self.shared.keeper, self.recorder
@@ -161,7 +161,7 @@ class SessionWorkspace:
 
     @cached_property
     def _program_services(self) -> "ProgramServices":
-        from overt.world.programs import ProgramServices  # late: 10 ms
+        from overt.world.programs import ProgramServices  # late: 9 ms
 
         return ProgramServices(
             spawner=self.shared.spawner,

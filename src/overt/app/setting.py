@@ -96,7 +96,7 @@ def _rules(words: tuple[str, ...]) -> list[str]:
 
 
 def _known_secrets(setting: Setting) -> tuple[str, ...]:
-    from overt.app.redaction.sources import find_secrets  # late: 1 ms
+    from overt.app.redaction.sources import find_secrets  # late: 0.6 ms
 
     project = setting.roots.project
     return find_secrets(setting.environment, project, trusted=setting.trust.has(project))

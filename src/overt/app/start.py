@@ -133,7 +133,7 @@ def _session_name(options: Options, redactor: Redactor) -> str:
     """Return the name that `--name` gives the session, or an empty string."""
     if not options.name:
         return ""
-    from overt.app.records.archive import name_of  # late: 9 ms
+    from overt.app.records.archive import name_of  # late: 6 ms
 
     return name_of(redactor.clean(options.name))
 

@@ -1,5 +1,7 @@
 """The flags of a prompt, as users of other agents already know them."""
 
+from textwrap import wrap
+
 from overt.app.options import CLAUDE_MODES, Options, OutputFormat
 from overt.cli import subcommands
 from overt.cli.parse import Command, Flag, Given
@@ -20,8 +22,6 @@ ABOUT = """A coding agent for the terminal with nothing hidden.
 
 def about() -> str:
     """Return the text above the flags in `overt --help`."""
-    from textwrap import wrap  # late: 1 ms
-
     names = " | ".join(name for name in module_names(subcommands) if name != "setup")
     return ABOUT.format(subcommands="\n        ".join(wrap(names, 106)))
 

@@ -41,7 +41,7 @@ def _run(argv: list[str]) -> int:
         return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
         first_paint.undo()
-        from overt.app.redaction.secrets import harmless  # late: 28 ms
+        from overt.app.redaction.secrets import harmless  # late: 7 ms
 
         print(f"overt: {harmless(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
@@ -49,7 +49,7 @@ def _run(argv: list[str]) -> int:
         first_paint.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _unwritten(error)
-        from overt.app.diagnostics.crash import print_report, report_crash  # late: 9 ms
+        from overt.app.diagnostics.crash import print_report, report_crash  # late: 23 ms
 
         print_report(report_crash(error))
         return 1
@@ -61,14 +61,14 @@ def _uncaught(_kind: type[BaseException], error: BaseException, _trace: Tracebac
     if RECENT.reporting:  # messages may hold secrets, so only the type is shown
         print(f"overt: internal error: {type(error).__name__}; it could not be reported", file=sys.stderr)
     else:
-        from overt.app.diagnostics.crash import report_uncaught  # late: 39 ms
+        from overt.app.diagnostics.crash import report_uncaught  # late: 23 ms
 
         report_uncaught(error, "main")
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:
     if isinstance(failed.exc_value, Exception):
-        from overt.app.diagnostics.crash import report_uncaught  # late: 39 ms
+        from overt.app.diagnostics.crash import report_uncaught  # late: 23 ms
 
         report_uncaught(failed.exc_value, f"thread {failed.thread.name if failed.thread else '?'}")
 
@@ -128,17 +128,17 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
     options = options_of(given, interactive=not headless)
     if not headless and not given.switch("plain") and first_paint.capable(terminal_type()):
-        from overt.faces.tui import run as terminal_chat  # late: 72 ms
+        from overt.faces.tui import run as terminal_chat  # late: 18 ms
 
         code = terminal_chat.run(options, prompt)
         if code != terminal_chat.USE_PLAIN_CHAT:
             return code
     first_paint.undo()
     if headless:
-        from overt.faces.headless import run as headless_run  # late: 186 ms
+        from overt.faces.headless import run as headless_run  # late: 76 ms
 
         return headless_run.run(options, prompt)
-    from overt.faces.plain import chat  # late: 199 ms
+    from overt.faces.plain import chat  # late: 83 ms
 
     return chat.run(options, prompt)
 

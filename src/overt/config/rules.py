@@ -53,7 +53,7 @@ def stranger(tool: str) -> Strange | None:
 
 
 def nearest(word: str, known: tuple[str, ...], alike: float = 0.6) -> str:
-    import difflib  # late: 0.8 ms
+    import difflib  # late: 0.9 ms
 
     close = difflib.get_close_matches(word[:40], known, 1, alike)
     return close[0] if close else ""

@@ -43,7 +43,7 @@ async def contain(name: str, work: Awaitable[T]) -> T:
     except OvertError as error:
         raise ToolError(error.message) from error
     except Exception as error:
-        from overt.lib.logs import tracebacks  # late: 1.0 ms
+        from overt.lib.logs import tracebacks  # late: 0.5 ms
 
         summary = tracebacks.summarize(error)
         LOG.error("tool", f"{name} broke: {summary}", error)

@@ -70,7 +70,7 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
             match delta:
                 case TextDelta(text=text):
                     if veil is None:
-                        from overt.repair import veil as hide_markup  # late: 2 ms
+                        from overt.repair import veil as hide_markup  # late: 0.9 ms
 
                         veil = hide_markup.Veil(agent.spec.calls)
                     if shown := veil.feed(text):
@@ -85,7 +85,7 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
                     text = say("turn.waiting", seconds=round(seconds))
                     emit(Noticed(agent=path, text=text, level="warning", kind="waiting"))
                 case Reply():
-                    from overt.repair.scavenge import scavenge  # late: 6 ms
+                    from overt.repair.scavenge import scavenge  # late: 0.2 ms
 
                     salvaged = scavenge(delta.parts, agent.spec.tools, calls=agent.spec.calls, finish=delta.finish)
                     parts = _identified(salvaged.parts, delta.parts)

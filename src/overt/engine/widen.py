@@ -19,7 +19,7 @@ def find_blocked(request: CallRequest, box: Profile, outcome: Outcome, hands: Ha
         return outcome.blocked
     if not request.subject.reading.network or not hands.guess().boxed:
         return None
-    from overt.world.sandbox.denial import NETWORK, OFFLINE  # late: 11 ms
+    from overt.world.sandbox.denial import NETWORK, OFFLINE  # late: 3 ms
 
     return NETWORK if outcome.view.code or OFFLINE.search(outcome.text) else None
 

@@ -60,7 +60,7 @@ class Engine:
             future.cancel()  # Ctrl-C: nobody waits for it any more
             raise
         if isinstance(error, Exception) and not isinstance(error, OvertError):
-            from overt.app.diagnostics.crash import report_crash  # late: 28 ms
+            from overt.app.diagnostics.crash import report_crash  # late: 18 ms
 
             raise report_crash(error, where="engine") from error
         return future.result()

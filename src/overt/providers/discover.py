@@ -132,7 +132,7 @@ async def _by_reference(reference: str, around: Surroundings) -> Found:
         return await _complete(_need_weights(around), reference.partition("/")[2], around, [])
     if around.get("OVERT_BASE_URL"):
         return await _complete(_from_environment(around), reference, around, [])
-    from overt.providers import catalog  # late: 0.4 ms
+    from overt.providers import catalog  # late: 1.2 ms
 
     vendors = catalog.vendors()
     found = _match(reference, vendors)
@@ -195,7 +195,7 @@ async def _takes_any_model(around: Surroundings) -> ProviderEntry | None:
 
 def _resembles(reference: str, vendors: Sequence[ProviderEntry]) -> bool:
     """Whether it is a slip of the pen for a vendor's name rather than a model we have not heard of."""
-    import difflib  # late: 0.6 ms
+    import difflib  # late: 0.5 ms
 
     return bool(difflib.get_close_matches(reference, [entry.name for entry in vendors], n=1, cutoff=0.75))
 
@@ -272,7 +272,7 @@ def informed(entry: ProviderEntry, around: Surroundings) -> ProviderEntry:
     if entry.kind in (EMBEDDED, "scripted") or shipped:
         return entry
     if not entry.base_url or entry.name in ALIKE or vendor_variables(entry.base_url):
-        from overt.providers import catalog  # late: 0.4 ms
+        from overt.providers import catalog  # late: 1.2 ms
 
         entry = catalog.inherited(entry, around.stated.get(entry.name) or _differing(entry))
     if not entry.base_url:
@@ -358,7 +358,7 @@ async def answering(around: Surroundings) -> tuple[ProviderEntry, ...]:
     """The well-known servers of this machine with the models each lists; none from one that does not answer."""
     servers = around.servers
     if servers is None:
-        from overt.providers import catalog  # late: 0.4 ms
+        from overt.providers import catalog  # late: 1.2 ms
 
         servers = catalog.local_servers()
     return tuple(await asyncio.gather(*(_offering(entry) for entry in servers)))
@@ -394,7 +394,7 @@ def _with_key(around: Surroundings) -> ProviderEntry | None:
     for has in (around.holds, around.keeps) if around.keyring else (around.holds,):
         host = next((host for host, names in VENDOR_KEYS.items() if any(map(has, names))), "")
         if host:
-            from overt.providers import catalog  # late: 0.4 ms
+            from overt.providers import catalog  # late: 1.2 ms
 
             return next(entry for entry in catalog.vendors() if parse_address(entry.base_url).host == host)
     return None

@@ -105,7 +105,7 @@ class HttpProvider:
             place = self._place("", "/models")
             if exchange.status != 200:
                 raise from_status(exchange.status, exchange.headers, body, place=place)
-            from overt.providers.server_models import read_models  # late: 0.9 ms
+            from overt.providers.server_models import read_models  # late: 0.1 ms
 
             found: tuple[ModelFacts, ...] | None = read_models(body)
             if found is None:
@@ -125,7 +125,7 @@ class HttpProvider:
             return ""
         if exchange.status != 200:
             return ""
-        from overt.providers.balance import read_balance  # late: 0.6 ms
+        from overt.providers.balance import read_balance  # late: 0.5 ms
 
         return read_balance(body, currency)
 

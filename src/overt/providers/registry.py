@@ -13,15 +13,15 @@ def make(entry: ProviderEntry, key: str | None, model: str = "", environ: Mappin
     """The provider for an entry, or a ConfigError that says which kinds there are. `environ` may name a proxy."""
     match entry.kind:
         case "openai" | "responses" | "anthropic":
-            from overt.providers import http_provider  # late: 42 ms
+            from overt.providers import http_provider  # late: 29 ms
 
             return http_provider.make(entry, key, model, environ=environ)
         case "local":
-            from overt.providers.embedded import provider as local  # late: 50 ms
+            from overt.providers.embedded import provider as local  # late: 38 ms
 
             return local.make(entry, key, model)
         case "scripted":
-            from overt.providers import scripted  # late: 24 ms
+            from overt.providers import scripted  # late: 22 ms
 
             return scripted.make(entry, key, model)
         case _:

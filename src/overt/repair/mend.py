@@ -119,7 +119,7 @@ def _near(text: str) -> str:
 
 
 def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> str:
-    import difflib  # late: 0.8 ms
+    import difflib  # late: 0.7 ms
 
     near = difflib.get_close_matches(name[:100], tools, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""

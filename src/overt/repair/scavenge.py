@@ -114,7 +114,7 @@ class _Taken:
     def _take(self, text: str) -> str:
         if not _may_hold(text):
             return text
-        from overt.repair._leaks import leaks  # late: 33 ms
+        from overt.repair._leaks import leaks  # late: 34 ms
 
         found, limit = leaks(text, self._tools)
         if not found:

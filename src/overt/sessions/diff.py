@@ -183,7 +183,7 @@ def compare(left: Sequence[Told], right: Sequence[Told]) -> Difference:
 
 def pair(left: Sequence[Told], right: Sequence[Told]) -> list[tuple[Told | None, Told | None]]:
     """Turns with the same prompt belong together; between them, those in the same place."""
-    import difflib  # late: 0.9 ms
+    import difflib  # late: 0.7 ms
 
     matcher = difflib.SequenceMatcher(
         None, [told.prompt for told in left], [told.prompt for told in right], autojunk=False

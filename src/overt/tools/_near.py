@@ -30,7 +30,7 @@ def nearest(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     longest = max(wanted, key=len, default="").strip()
     if len(longest) < 4:
         return None
-    import difflib  # late: 0.9 ms
+    import difflib  # late: 0.8 ms
 
     close = difflib.get_close_matches(longest, [line.strip() for line in lines[:MAX_CLOSE]], n=1, cutoff=0.6)
     if not close:

@@ -183,7 +183,7 @@ class Programs:
         walls = child.walls if isinstance(child, Started) else None
         if walls is None or (code == 0 and ("|" not in command or self._profile.reading)):
             return None
-        from overt.world.sandbox.denial import find_refusal  # late: 2 ms
+        from overt.world.sandbox.denial import find_refusal  # late: 1.3 ms
 
         return find_refusal(text, walls, cwd=cwd, failed=code != 0)
 

@@ -77,7 +77,7 @@ def set_trust(directory: str, *, trusting: bool) -> str:
 
 
 def _question(environment: Environment, found: Standing) -> Question:
-    from overt.config import contents  # late: 21 ms
+    from overt.config import contents  # late: 4 ms
 
     names = sorted(found.now.files, key=lambda name: _rank(name, found.changed))
     return Question(

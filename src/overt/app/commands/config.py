@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 async def config(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.inspect.queries import configuration  # late: 1 ms
-    from overt.app.inspect.settings import explain_setting, lines_of  # late: 1 ms
+    from overt.app.inspect.queries import configuration  # late: 14 ms
+    from overt.app.inspect.settings import explain_setting, lines_of  # late: 17 ms
 
     if argument in ("", "all"):
         rows, warnings = configuration(conversation.setting)
@@ -32,7 +32,7 @@ def _line(row: "Row") -> str:
 
 
 async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
-    from overt.app.inspect.queries import configuration  # late: 1 ms
+    from overt.app.inspect.queries import configuration  # late: 14 ms
 
     rows, _ = configuration(facts.conversation.setting)
     return [Offer("all"), *(Offer(row.key, f"{row.value}") for row in rows)]

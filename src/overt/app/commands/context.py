@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 async def context(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.context.next_request import upcoming  # late: 1 ms
-    from overt.app.records.context_lines import table  # late: 1 ms
-    from overt.app.records.context_view import columns  # late: 1 ms
+    from overt.app.context.next_request import upcoming  # late: 45 ms
+    from overt.app.records.context_lines import table  # late: 33 ms
+    from overt.app.records.context_view import columns  # late: 33 ms
 
     if argument not in ("", "all"):
         raise OvertError(f"/context takes nothing or `all`, got {argument!r}; `overt context` shows what was sent.")
@@ -22,13 +22,13 @@ async def context(conversation: "Conversation", argument: str) -> Done:
 
 
 async def show_contents(conversation: "Conversation", _text: str, number: int) -> Contents:
-    from overt.app.context.request_contents import context as contents_of  # late: 1 ms
+    from overt.app.context.request_contents import context as contents_of  # late: 45 ms
 
     return await contents_of(conversation, number)
 
 
 async def show_body(conversation: "Conversation", _text: str, number: int) -> RequestBody:
-    from overt.app.context.request_contents import request  # late: 1 ms
+    from overt.app.context.request_contents import request  # late: 45 ms
 
     return await request(conversation, number)
 

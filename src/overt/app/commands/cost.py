@@ -27,7 +27,7 @@ async def cost(conversation: "Conversation", _argument: str) -> Done:
 async def stats(conversation: "Conversation", argument: str) -> Done:
     if argument not in ("", "all"):
         raise STATS.misused()
-    from overt.app.records.statistics import usage_stats  # late: 1 ms
+    from overt.app.records.statistics import usage_stats  # late: 9 ms
 
     everywhere = argument == "all"
     found = await asyncio.to_thread(usage_stats, conversation.setting, everywhere=everywhere)

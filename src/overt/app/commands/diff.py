@@ -22,7 +22,7 @@ PATIENCE = 10_000
 
 
 async def diff(conversation: "Conversation", _argument: str) -> Done:
-    from overt.app.undo.turn_changes import session_changes  # late: 1 ms
+    from overt.app.undo.turn_changes import session_changes  # late: 50 ms
 
     files, unknown = await session_changes(conversation)
     if files or unknown:
@@ -57,7 +57,7 @@ async def _uncommitted(conversation: "Conversation") -> tuple[str, ...]:
 
 
 async def list_changes(conversation: "Conversation", _text: str, _number: int) -> object:
-    from overt.app.undo.turn_changes import diff as changes_of  # late: 1 ms
+    from overt.app.undo.turn_changes import diff as changes_of  # late: 50 ms
 
     return await changes_of(conversation)
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 async def doctor(conversation: "Conversation", _argument: str) -> Done:
-    from overt.app.diagnostics.doctor import examine  # late: 1 ms
-    from overt.app.diagnostics.doctor_lines import lines  # late: 1 ms
+    from overt.app.diagnostics.doctor import examine  # late: 50 ms
+    from overt.app.diagnostics.doctor_lines import lines  # late: 50 ms
 
     return Done(lines=tuple(lines(await examine(conversation.setting))))
 

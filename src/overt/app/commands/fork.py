@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 async def fork(conversation: "Conversation", argument: str) -> Done:
-    from overt.sessions.fork import fork as fork_file  # late: 1 ms
-    from overt.sessions.names import id_of  # late: 1 ms
+    from overt.sessions.fork import fork as fork_file  # late: 5 ms
+    from overt.sessions.names import id_of  # late: 3 ms
 
     path = conversation.require_file("/fork")
     if argument and not (argument.isascii() and argument.isdecimal() and len(argument) < 10):

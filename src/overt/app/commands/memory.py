@@ -16,7 +16,7 @@ SHELVES = ("global/", "project/")
 
 
 async def memory(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.context.notes import Notebook, perform  # late: 1 ms
+    from overt.app.context.notes import Notebook, perform  # late: 10 ms
 
     return Done(lines=perform(Notebook(conversation.setting), conversation.redact(argument), how="/memory"))
 
@@ -24,7 +24,7 @@ async def memory(conversation: "Conversation", argument: str) -> Done:
 async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
     verb, blank, _ = argument.partition(" ")
     if verb in ("remove", "rm") and blank:
-        from overt.app.context.notes import Notebook  # late: 1 ms
+        from overt.app.context.notes import Notebook  # late: 10 ms
 
         rows = await asyncio.to_thread(lambda: Notebook(facts.conversation.setting).rows())
         return [Offer(f"{verb} {row.name}", row.first, row.name) for row in rows if row.name.startswith(SHELVES)]

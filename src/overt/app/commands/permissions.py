@@ -35,7 +35,7 @@ def _lines(permits: Permits) -> tuple[str, ...]:
 
 
 async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
-    from overt.config.always import load_always  # late: 1 ms
+    from overt.config.always import load_always  # late: 2 ms
 
     setting = facts.conversation.setting
     rules = await asyncio.to_thread(lambda: load_always(setting.environment, setting.roots.project).rules)
@@ -45,19 +45,19 @@ async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
 
 
 async def show_rules(conversation: "Conversation", _text: str, _number: int) -> Permits:
-    from overt.app.inspect.rules import permissions as rules_of  # late: 1 ms
+    from overt.app.inspect.rules import permissions as rules_of  # late: 24 ms
 
     return await asyncio.to_thread(rules_of, conversation)
 
 
 async def show_decisions(conversation: "Conversation", _text: str, _number: int) -> Decisions:
-    from overt.app.inspect.rules import decisions  # late: 1 ms
+    from overt.app.inspect.rules import decisions  # late: 24 ms
 
     return await asyncio.to_thread(decisions, conversation)
 
 
 async def revoke_rule(conversation: "Conversation", rule: str, _number: int = 0) -> Revoked:
-    from overt.app.inspect.rules import revoke  # late: 1 ms
+    from overt.app.inspect.rules import revoke  # late: 24 ms
 
     return await revoke(conversation, rule)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def rename(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.records.archive import name_of  # late: 1 ms
+    from overt.app.records.archive import name_of  # late: 18 ms
 
     title = name_of(conversation.redact(argument))
     if not title:

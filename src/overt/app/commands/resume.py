@@ -20,8 +20,8 @@ WIDEST = 60
 
 
 async def resume(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.inspect.queries import find_session  # late: 1 ms
-    from overt.sessions.names import id_of  # late: 1 ms
+    from overt.app.inspect.queries import find_session  # late: 11 ms
+    from overt.sessions.names import id_of  # late: 1.4 ms
 
     if not argument:
         return Done(lines=await asyncio.to_thread(_recent, conversation))
@@ -32,7 +32,7 @@ async def resume(conversation: "Conversation", argument: str) -> Done:
 
 
 def _recent(conversation: "Conversation") -> tuple[str, ...]:
-    from overt.app.inspect.queries import sessions  # late: 1 ms
+    from overt.app.inspect.queries import sessions  # late: 11 ms
 
     found = [each for each in sessions(conversation.setting, everywhere=False) if each.id != conversation.id]
     if not found:
@@ -53,19 +53,19 @@ async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
 
 
 async def list_sessions(conversation: "Conversation", _text: str, start: int) -> Piece:
-    from overt.app.inspect.sessions import sessions  # late: 1 ms
+    from overt.app.inspect.sessions import sessions  # late: 20 ms
 
     return await asyncio.to_thread(sessions, conversation, start)
 
 
 async def preview_session(_conversation: "Conversation", path: str, _number: int) -> Preview:
-    from overt.app.inspect.sessions import preview  # late: 1 ms
+    from overt.app.inspect.sessions import preview  # late: 20 ms
 
     return await asyncio.to_thread(preview, path)
 
 
 async def search_sessions(conversation: "Conversation", words: str, start: int) -> Piece:
-    from overt.app.inspect.sessions import search  # late: 1 ms
+    from overt.app.inspect.sessions import search  # late: 20 ms
 
     return await asyncio.to_thread(search, conversation, words, start)
 

@@ -20,8 +20,8 @@ FLAGS = ("--yes", "--force")
 
 
 async def undo(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.undo.git import run_undo, split_git_flag  # late: 1 ms
-    from overt.app.undo.turns import UndoOptions  # late: 1 ms
+    from overt.app.undo.git import run_undo, split_git_flag  # late: 21 ms
+    from overt.app.undo.turns import UndoOptions  # late: 20 ms
 
     with_git, argument = split_git_flag(argument)
     flags = _flags(argument, UNDO)
@@ -36,7 +36,7 @@ async def undo(conversation: "Conversation", argument: str) -> Done:
 
 
 async def redo(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.undo.turns import UndoOptions  # late: 1 ms
+    from overt.app.undo.turns import UndoOptions  # late: 20 ms
 
     force = "--force" in _flags(argument, REDO, ("--force",))
     work = await _work(conversation)
@@ -46,8 +46,8 @@ async def redo(conversation: "Conversation", argument: str) -> Done:
 
 
 async def rewind(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.undo.git import run_undo, split_git_flag  # late: 1 ms
-    from overt.app.undo.turns import UndoOptions, turn_lines  # late: 1 ms
+    from overt.app.undo.git import run_undo, split_git_flag  # late: 21 ms
+    from overt.app.undo.turns import UndoOptions, turn_lines  # late: 20 ms
 
     with_git, argument = split_git_flag(argument)
     words = argument.split()
@@ -95,7 +95,7 @@ def _flags(argument: str, command: Command, allowed: tuple[str, ...] = FLAGS) ->
 
 
 async def _work(conversation: "Conversation") -> "Undoing":
-    from overt.app.undo.turns import Undoing  # late: 1 ms
+    from overt.app.undo.turns import Undoing  # late: 20 ms
 
     shared = conversation.session_workspace.shared
     await shared.wait_for_records()
@@ -103,7 +103,7 @@ async def _work(conversation: "Conversation") -> "Undoing":
 
 
 def _git(conversation: "Conversation") -> "GitUndo":
-    from overt.app.undo.git import GitUndo  # late: 1 ms
+    from overt.app.undo.git import GitUndo  # late: 21 ms
 
     shared = conversation.session_workspace.shared
     return GitUndo(conversation.workspace, shared.keeper.store, shared.git)
@@ -137,13 +137,13 @@ async def rewind_offers(facts: "CompletionFacts", argument: str) -> Sequence[Off
 
 
 async def list_turns(conversation: "Conversation", _text: str, _number: int) -> object:
-    from overt.app.undo.turn_changes import turns  # late: 1 ms
+    from overt.app.undo.turn_changes import turns  # late: 36 ms
 
     return await turns(conversation)
 
 
 async def show_undone(conversation: "Conversation", _text: str, turn: int) -> object:
-    from overt.app.undo.turn_changes import undone  # late: 1 ms
+    from overt.app.undo.turn_changes import undone  # late: 36 ms
 
     return await undone(conversation, turn)
 

@@ -19,7 +19,7 @@ class Metered:
             self._waiting.append(event)
         elif isinstance(event, Replied | Compacted):
             if self._meter is None:
-                from overt.context.cache import CacheMeter  # late: 1.3 ms
+                from overt.context.cache import CacheMeter  # late: 0.4 ms
 
                 self._meter = CacheMeter()
             for earlier in (*self._waiting, event):

@@ -92,7 +92,7 @@ class ContextUpdates:
 
     def _read_git(self) -> "GitSummary | None":
         setting, roots = self._setting, self._setting.roots
-        from overt.world.git.summary import start_summary  # late: 15 ms
+        from overt.world.git.summary import start_summary  # late: 3 ms
 
         self._reader = start_summary(
             roots.workspace,
@@ -109,7 +109,7 @@ class ContextUpdates:
         """What a prompt points at, and the rules that hold for it."""
         files: tuple[Message, ...] = ()
         if "@" in prompt:
-            from overt.app.context.references import references  # late: 2 ms
+            from overt.app.context.references import references  # late: 3 ms
 
             files, notices = await references(
                 prompt,
@@ -162,7 +162,7 @@ class ContextUpdates:
         if not history.seen or not nested_names(recipe.sources):
             return ()
         if self._nesting is None:
-            from overt.app.context.folder_rules import Nested  # late: 0.8 ms
+            from overt.app.context.folder_rules import Nested  # late: 0.9 ms
 
             self._nesting = Nested(
                 self._setting.roots.workspace,

@@ -173,7 +173,7 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
     reading, policy = subject.reading, setting.config.permissions.dangerous_policy
     if reading.hazard != "dangerous":
         return None
-    from overt.world.sandbox.choose import choose  # late: 1.0 ms
+    from overt.world.sandbox.choose import choose  # late: 0.4 ms
 
     sandbox: SandboxState = choose(setting.config.sandbox.mode)
     changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
@@ -183,9 +183,9 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
 
 
 async def _survey(setting: Setting, changes: tuple[Change, ...]) -> tuple[Survey, ...]:
-    from overt.app.capabilities import Capabilities  # late: 9 ms
-    from overt.app.session_workspace import SessionWorkspace  # late: 8 ms
-    from overt.app.workspace_services import WorkspaceServices  # late: 3 ms
+    from overt.app.capabilities import Capabilities  # late: 5 ms
+    from overt.app.session_workspace import SessionWorkspace  # late: 3 ms
+    from overt.app.workspace_services import WorkspaceServices  # late: 2 ms
 
     workspace = SessionWorkspace(setting, WorkspaceServices(setting))
     try:

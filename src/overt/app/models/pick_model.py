@@ -65,7 +65,7 @@ def surroundings(setting: Setting) -> Surroundings:
     said = config.origin("offline")
 
     def embedded() -> ProviderEntry | None:
-        from overt.providers.embedded import provider as local  # late: 6 ms
+        from overt.providers.embedded import provider as local  # late: 3 ms
 
         return local.embedded(setting.environment.cache_dir)
 
@@ -83,7 +83,7 @@ def surroundings(setting: Setting) -> Surroundings:
 
 
 def _kept(name: str) -> str | None:
-    from overt.app.models.credentials import keyring_lookup  # late: 1.1 ms
+    from overt.app.models.credentials import keyring_lookup  # late: 2 ms
 
     found: str | None = keyring_lookup(name)
     return found

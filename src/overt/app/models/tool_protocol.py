@@ -9,22 +9,22 @@ from overt.core.tool import Tool
 
 def conduct(manner: Manner, tools: dict[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
     if manner.compact:
-        from overt.app.small_model import scaffold as compact  # late: 17 ms
+        from overt.app.small_model import scaffold as compact  # late: 6 ms
 
         return compact.conduct(manner, tools, fragments, wire=wire, ground=ground)
     limits = ground.limits
     specs = {name: tool.spec for name, tool in tools.items()}
     if manner.flatten:
-        from overt.repair.flatten import flat  # late: 0.9 ms
+        from overt.repair.flatten import flat  # late: 0.3 ms
 
         specs = {name: flat(spec) for name, spec in specs.items()}
     if manner.calls == "native":
         prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
         return Conduct(tools=tools, prefix=prefix, wire=wire, limits=limits)
-    from overt.context.spoken import tool_guide  # late: 1.4 ms
+    from overt.context.spoken import tool_guide  # late: 0.2 ms
 
     guide = tool_guide(specs.values(), manner.calls)
-    from overt.context.spoken import SpokenWire  # late: 1.4 ms
+    from overt.context.spoken import SpokenWire  # late: 0.2 ms
 
     return Conduct(
         tools=tools,

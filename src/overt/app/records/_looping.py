@@ -246,7 +246,7 @@ def tools_of(opening: PrefixSet) -> dict[str, Tool]:
     compact = opening.about is not None and opening.about.compact
     known = {tool.name: tool for tool in BUILT_IN}
     if compact:
-        from overt.app.small_model.scaffold import compact_tools  # late: 30 ms
+        from overt.app.small_model.scaffold import compact_tools  # late: 13 ms
 
         known = compact_tools()
     if opening.calls == "native":

@@ -42,7 +42,7 @@ def wire_of(opening: PrefixSet) -> Wire:
     wire = make_wire(opening.wire, opening.about)
     if opening.calls == "native":
         return wire
-    from overt.context.spoken import SpokenWire  # late: 1.5 ms
+    from overt.context.spoken import SpokenWire  # late: 0.2 ms
 
     return SpokenWire(wire, opening.calls)
 

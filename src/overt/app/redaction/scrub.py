@@ -74,7 +74,7 @@ class Scrub:
 
     def _remember_allowed(self, messages: Sequence[Message]) -> None:
         if self._allowed is not None:
-            from overt.app.redaction.allowed_calls import remember_messages  # late: 1 ms
+            from overt.app.redaction.allowed_calls import remember_messages  # late: 0.7 ms
 
             remember_messages(messages, self._allowed)
 

@@ -35,7 +35,7 @@ class Change(Struct, frozen=True, kw_only=True):
     instructions: tuple[str, ...] = ()
 
     def as_json(self) -> str:
-        import json  # late: 1.1 ms
+        import json  # late: 1.3 ms
 
         return json.dumps(_applied({}, self), indent=2, ensure_ascii=False)
 
@@ -63,7 +63,7 @@ def foreign_format(environment: Environment) -> str:
 
 def planned(environment: Environment, change: Change) -> Edit:
     """What would be written. A link, as people who keep their settings elsewhere have one, stays a link."""
-    from overt.config.reading.files import parse_settings  # late: 14 ms
+    from overt.config.reading.files import parse_settings  # late: 3 ms
 
     path = os.path.realpath(os.path.join(environment.config_dir, USER_FILES[-1]))
     name = shown(os.path.join(environment.config_dir, USER_FILES[-1]), home=environment.home)
@@ -90,7 +90,7 @@ def write(edit: Edit) -> None:
 
 
 def _read(path: str, name: str) -> str | None:
-    from overt.config.reading.files import read_text  # late: 14 ms
+    from overt.config.reading.files import read_text  # late: 3 ms
 
     return read_text(path, name) if os.path.lexists(path) else None
 
@@ -165,8 +165,8 @@ def _ways(text: str, step: Change, family: str) -> Iterator[str]:
         for header in re.finditer(r"^[ \t]*\[[ \t]*context[ \t]*\][^\n]*\n", ended, re.MULTILINE):
             yield ended[: header.end()] + line + ended[header.end() :]
         yield f"{ended}{blank}[context]{end}{line}"
-    import tomlkit  # late: 13 ms
-    from tomlkit.exceptions import TOMLKitError  # late: 13 ms
+    import tomlkit  # late: 7 ms
+    from tomlkit.exceptions import TOMLKitError  # late: 7 ms
 
     for start in (text, ended):
         try:

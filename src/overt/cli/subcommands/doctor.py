@@ -62,7 +62,7 @@ def run(argv: list[str]) -> int:
 
 
 def _report(given: Given, examined: Examined, setting: Setting) -> int:
-    from overt.app.diagnostics.report import make_report  # late: 25 ms
+    from overt.app.diagnostics.report import make_report  # late: 18 ms
 
     report = make_report(examined, setting, session=given.text("session"), replies=given.switch("replies"))
     if given.switch("json"):

@@ -27,7 +27,7 @@ COMMAND = Command(
 
 def run(argv: list[str]) -> int:
     if argv[:1] == ["fetch"]:
-        from overt.cli.subcommands import _models_fetch as models_fetch  # late: 19 ms
+        from overt.cli.subcommands import _models_fetch as models_fetch  # late: 10 ms
 
         return models_fetch.run(argv[1:])
     given = parse(COMMAND, argv)

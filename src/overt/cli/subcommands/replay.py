@@ -42,7 +42,7 @@ def run(argv: list[str]) -> int:
     if given.switch("raw"):
         if given.words or given.switch("tools"):
             raise UsageError("--raw takes one file and no session")
-        from overt.cli.subcommands._replay_raw import replay_raw  # late: 19 ms
+        from overt.cli.subcommands._replay_raw import replay_raw  # late: 15 ms
 
         code: int = replay_raw(given.text("raw"), as_json=given.switch("json"))
         return code

@@ -75,7 +75,7 @@ def run(argv: list[str]) -> int:
         return 0
     action, *words = given.words or ("list",)
     if action not in WORDS:
-        import difflib  # late: 0.8 ms
+        import difflib  # late: 1.4 ms
 
         near = difflib.get_close_matches(action, WORDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -102,21 +102,21 @@ def _act(action: str, words: list[str], given: Given) -> int:
         case "rename":
             if mistake:  # the name is written, and the configuration says which secrets to take out of it
                 raise ConfigError(mistake)
-            from overt.app.records import archive  # late: 11 ms
+            from overt.app.records import archive  # late: 8 ms
 
             id, name = archive.rename(setting, words[0], " ".join(words[1:]))
             print(visible(f"{id} is called {name} now"))
         case "fork":
-            from overt.app.records import archive  # late: 11 ms
+            from overt.app.records import archive  # late: 8 ms
 
             print(archive.fork_session(setting, words[0], _turn(given)))
         case "export":
-            from overt.app.records import archive  # late: 11 ms
+            from overt.app.records import archive  # late: 8 ms
 
             text = archive.export_session(setting, words[0], format=given.text("format"), target=given.text("output"))
             sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
         case "search" | "check":
-            from overt.cli.subcommands import _sessions_look as sessions_look  # late: 14 ms
+            from overt.cli.subcommands import _sessions_look as sessions_look  # late: 11 ms
 
             return (sessions_look.search if action == "search" else sessions_look.check)(setting, words, given)
         case _:

@@ -69,7 +69,7 @@ class Chat:
         for notice in conversation.notices:
             self._print(visible(notice))
         text: str | None = first or None
-        import readline  # late: 0.8 ms
+        import readline  # late: 0.9 ms
 
         for earlier in self._start.history:
             readline.add_history(" ".join(earlier.splitlines()))
@@ -122,7 +122,7 @@ class Chat:
 
     def _typed(self) -> str:
         """After an interrupted turn the presses that follow at once still mean that turn, not this prompt."""
-        import readline  # late: 0.8 ms
+        import readline  # late: 0.9 ms
 
         readline.set_pre_input_hook(self._settle if self._settling else None)
         try:
@@ -139,7 +139,7 @@ class Chat:
         """The history of prompts is a file: no secret goes there."""
         kept = self._conversation.redact(text)
         if kept != text:
-            import readline  # late: 0.8 ms
+            import readline  # late: 0.9 ms
 
             readline.replace_history_item(readline.get_current_history_length() - 1, kept)
         if self._start.wishes.history:
@@ -260,7 +260,7 @@ class Chat:
 
     def _answered(self, prompt: str) -> str | None:
         """A line that does not join the history of prompts; None where there is no more input."""
-        import readline  # late: 0.8 ms
+        import readline  # late: 0.9 ms
 
         readline.set_auto_history(False)
         try:
@@ -303,7 +303,7 @@ def run(options: Options, first: str) -> int:
     try:
         chat = Chat(options, setting)
     except ConfigError as error:
-        from overt.faces.plain.offering import offer_model  # late: 18 ms
+        from overt.faces.plain.offering import offer_model  # late: 10 ms
 
         if error.code != "no_model" or not offer_model(setting):
             raise

@@ -82,7 +82,7 @@ def reduce(screen: Screen, event: Event) -> Screen:
         case Noticed(text=text):
             return _line(screen, ink.dim(hanging(text)))
         case BudgetSet():
-            from overt.app.chat.budget_notice import describe_budget  # late: 0.5 ms
+            from overt.app.chat.budget_notice import describe_budget  # late: 1.0 ms
 
             return _line(screen, ink.dim(describe_budget(event)))
         case Compacted(usage=usage):

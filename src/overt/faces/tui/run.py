@@ -38,7 +38,7 @@ def run(options: Options, first: str) -> int:
                 chat.engine_thread.close(chat.ending)
         wake.close()
         first_paint.restore_signals()
-        from overt.faces.asking import fetch_embedded, run_setup  # late: 9 ms
+        from overt.faces.asking import fetch_embedded, run_setup  # late: 69 ms
 
         match chat.startup.outside:
             case "plain":
@@ -68,7 +68,7 @@ def _play(chat: Chat, loop: Loop) -> None:
 def _broken(wake: Wake[Item], failed: threading.ExceptHookArgs) -> None:
     """A traceback would be drawn over the screen, and whoever waits for the thread would wait for ever."""
     if isinstance(failed.thread, Aside) and isinstance(failed.exc_value, Exception):
-        from overt.app.diagnostics.crash import report_crash  # late: 27 ms
+        from overt.app.diagnostics.crash import report_crash  # late: 24 ms
 
         wake.post(Then(partial(failed.thread.failed, report_crash(failed.exc_value, where="thread"))))
     elif failed.exc_value is not None:
@@ -84,7 +84,7 @@ def _farewell(chat: Chat) -> None:
     conversation = chat.engine_thread.conversation
     if conversation is None or not conversation.turn:
         return
-    from overt.app.inspect.queries import kept  # late: 43 ms
+    from overt.app.inspect.queries import kept  # late: 23 ms
 
     if kept(conversation.path):
         print(say("tui.chat.goodbye", id=conversation.id))

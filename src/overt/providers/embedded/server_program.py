@@ -80,7 +80,7 @@ class Served:
 
 def _server(told: Told) -> Server:
     sys.path.append(told["library"])
-    import xllamacpp as library  # late: 40 ms, from a folder that the parent process names
+    import xllamacpp as library  # late: 18 ms
 
     wanted = library.CommonParams()
     wanted.model.path = told["path"]

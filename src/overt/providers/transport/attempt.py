@@ -250,7 +250,7 @@ class Attempt:
         """Save the bytes of a reply that the decoder could not read, for `overt replay --raw`."""
         if not self._raw or (isinstance(error, ProviderError) and error.kind != "malformed"):
             return
-        from overt.lib.logs import raw_replies, tracebacks  # late: 9 ms
+        from overt.lib.logs import raw_replies, tracebacks  # late: 7 ms
 
         reply = raw_replies.RawReply(
             wire=self._wire.name,

@@ -25,7 +25,7 @@ def transport_for(entry: ProviderEntry, address: Address, environ: Mapping[str, 
     proxy = proxy_for(entry, address, environ)
     if proxy is None:
         return Client(address, tls)
-    from overt.providers.transport.proxy_transport import Proxied  # late: 43 ms
+    from overt.providers.transport.proxy_transport import Proxied  # late: 41 ms
 
     transport: Transport = Proxied(address, proxy, tls)
     return transport
@@ -96,7 +96,7 @@ def _covers(item: str, address: Address) -> bool:
 
 
 def _in_range(item: str, host: str) -> bool:
-    import ipaddress  # late: 1.4 ms
+    import ipaddress  # late: 0.9 ms
 
     try:
         return bool(ipaddress.ip_address(host) in ipaddress.ip_network(item, strict=False))

@@ -119,7 +119,7 @@ def _finish(child: "subprocess.Popen[bytes]", deadline: float) -> bytes | None:
 
 def _runs_nothing_else(program: str) -> bool:
     """True if the kernel keeps git from executing other programs."""
-    from overt.world.sandbox.walls import landlock  # late: 5 ms
+    from overt.world.sandbox.walls import landlock  # late: 2 ms
 
     return landlock.version() >= 1 and find_loader(program) is not None
 

@@ -110,17 +110,17 @@ class Births:
 
     def _harm(self, path: str, git: str) -> str:
         if path == git:
-            from overt.world.sandbox.new_repository import harmful  # late: 2 ms
+            from overt.world.sandbox.new_repository import harmful  # late: 0.2 ms
 
             what: str = harmful(git)
         elif os.path.islink(path):
             what = "it leads elsewhere"
         elif os.path.dirname(path) == f"{git}/worktrees":
-            from overt.world.sandbox.new_repository import harmful_worktree  # late: 2 ms
+            from overt.world.sandbox.new_repository import harmful_worktree  # late: 0.2 ms
 
             what = harmful_worktree(path)
         else:
-            from overt.world.sandbox.new_repository import harmful_module  # late: 2 ms
+            from overt.world.sandbox.new_repository import harmful_module  # late: 0.2 ms
 
             what = harmful_module(path, git)
         return what
@@ -128,7 +128,7 @@ class Births:
     def _move(self, path: str, git: str, what: str) -> str:
         name = os.path.relpath(path, self._workspace)
         self._young.discard(path)
-        from overt.world.sandbox.new_repository import set_aside  # late: 2 ms
+        from overt.world.sandbox.new_repository import set_aside  # late: 0.2 ms
 
         try:
             if path == git:
@@ -175,7 +175,7 @@ class Births:
             aside = "nothing"
             try:
                 if os.path.lexists(path):
-                    from overt.world.sandbox.new_repository import set_aside  # late: 2 ms
+                    from overt.world.sandbox.new_repository import set_aside  # late: 0.2 ms
 
                     aside = set_aside(path)
                 os.symlink(text, path)

@@ -184,7 +184,7 @@ class Boxes:
                 marks=marks(stood),
             )
         if kind == "seatbelt":
-            from overt.world.sandbox.walls import seatbelt  # late: 1.1 ms
+            from overt.world.sandbox.walls import seatbelt  # late: 0.2 ms
 
             return Launch(kind=kind, walls=walls, before=seatbelt.argv(walls), temp=self._temp)
         write = (*walls.write, self._temp)
@@ -222,7 +222,7 @@ class Boxes:
         for path in launch.names:
             if os.path.lexists(path) and os.path.basename(path) != ".git":
                 try:
-                    from overt.world.sandbox.new_repository import set_aside  # late: 1.4 ms
+                    from overt.world.sandbox.new_repository import set_aside  # late: 0.1 ms
 
                     aside = set_aside(path)
                 except OSError as error:

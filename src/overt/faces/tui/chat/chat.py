@@ -145,10 +145,10 @@ class Chat:
 
     def _markdown(self) -> "Markdown":
         if self._citing is None:
-            from overt.app.chat.citations import Citations  # late: 1.1 ms
+            from overt.app.chat.citations import Citations  # late: 1.2 ms
 
             self._citing = Citations(self.engine_thread.current.workspace)
-        from overt.faces.tui.markdown.markdown import Markdown  # late: 26 ms
+        from overt.faces.tui.markdown.markdown import Markdown  # late: 2 ms
 
         return Markdown(cites=self._citing, links=self.terminal.links)
 
@@ -390,6 +390,6 @@ class Chat:
 
 
 def _read_gauges(conversation: "Conversation") -> Gauges:
-    from overt.app.inspect.status import gauges  # late: 37 ms
+    from overt.app.inspect.status import gauges  # late: 75 ms
 
     return gauges(conversation)

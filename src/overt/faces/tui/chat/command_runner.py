@@ -125,7 +125,7 @@ class CommandRunner:
         chat = self._chat
         if chat.engine_thread.conversation is None or self.inspector is not None:
             return
-        from overt.faces.tui.panels.inspector import open_panel  # late: 8 ms
+        from overt.faces.tui.panels.inspector import open_panel  # late: 1.2 ms
 
         commands = chat.engine_thread.conversation.commands.listed()
         panel = open_panel(name, details=chat.transcript.details, commands=commands)
@@ -133,12 +133,12 @@ class CommandRunner:
 
     def _page(self, lines: Sequence[str]) -> None:
         """Show the lines of a command in an inspector of their own."""
-        from overt.faces.tui.panels.pager import Pager  # late: 1 ms
+        from overt.faces.tui.panels.pager import Pager  # late: 1.0 ms
 
         self._inspect(Pager("", lambda columns: [row for line in lines for row in words_rows(line, columns, "")]))
 
     def _inspect(self, panel: "Panel") -> None:
-        from overt.faces.tui.panels.inspector import Inspector  # late: 8 ms
+        from overt.faces.tui.panels.inspector import Inspector  # late: 1.2 ms
 
         chat = self._chat
         mouse = chat.startup.wishes.mouse if chat.startup.wishes else False
@@ -181,7 +181,7 @@ class CommandRunner:
             return
         chat.terminal.leave()
         try:
-            from overt.app.chat.external_editor import edit  # late: 10 ms
+            from overt.app.chat.external_editor import edit  # late: 8 ms
 
             text = edit(chat.composer.text, chat.startup.wishes.editor)
         except OvertError as error:
@@ -194,7 +194,7 @@ class CommandRunner:
 
     def paste_image(self) -> None:
         chat = self._chat
-        from overt.app.chat.clipboard import attachment  # late: 10 ms
+        from overt.app.chat.clipboard import attachment  # late: 9 ms
 
         chat.engine_thread.aside(attachment, chat.composer.attach, lambda error: chat.hint(error.message))
 
@@ -214,7 +214,7 @@ def _prompt_of_turn(conversation: "Conversation", argument: str) -> Prompt | Non
     text = next((mark.text for mark in conversation.marks if mark.turn >= int(turn) and mark.text), "")
     messages = [message for message in conversation.history.messages if message.text() == text]
     images = [part for part in messages[-1].parts if isinstance(part, Image)] if messages else []
-    from overt.app.chat.attachments import Attachment  # late: 1.4 ms
+    from overt.app.chat.attachments import Attachment  # late: 1.2 ms
 
     attached = map(Attachment, re.findall(IMAGE, text), images)
     return Prompt(text, tuple(attached)) if text else None

@@ -76,6 +76,6 @@ class CompletionRequests:
 
 
 def _completer(conversation: "Conversation") -> "Completer":
-    from overt.app.completion.completer import Completer  # late: 153 ms
+    from overt.app.completion.completer import Completer  # late: 111 ms
 
     return Completer(conversation)

@@ -64,11 +64,11 @@ class EngineThread:
 
     def opened(self, options: Options, setting: "Setting | None" = None) -> "Conversation":
         """Open a conversation. Call this in a thread that may block. The old one is closed when the new one is open."""
-        from overt.faces.engine import Engine  # late: 34 ms
+        from overt.faces.engine import Engine  # late: 48 ms
 
         engine = self.engine or Engine(self._wake)
         try:
-            from overt.app.start import open_conversation  # late: 258 ms
+            from overt.app.start import open_conversation  # late: 110 ms
 
             conversation = engine.call(open_conversation(options, setting))
         except BaseException:
@@ -126,7 +126,7 @@ class EngineThread:
         def ended(future: "Future[None]") -> None:
             error = None if future.cancelled() else future.exception()
             if error is not None and failed is not None:
-                from overt.app.diagnostics.crash import report_crash  # late: 54 ms
+                from overt.app.diagnostics.crash import report_crash  # late: 26 ms
 
                 self.later(failed, report_crash(error, where="engine"))
             elif error is not None:

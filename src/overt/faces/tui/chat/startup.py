@@ -60,7 +60,7 @@ class Startup:
 
     def _look_around(self) -> None:
         chat = self._chat
-        from overt.app.chat import starting  # late: 27 ms
+        from overt.app.chat import starting  # late: 28 ms
         from overt.app.chat.trust_question import trust_question  # late: 16 ms
 
         chat.engine_thread.later(self._seen, starting.looks())
@@ -72,8 +72,8 @@ class Startup:
 
     def _set_out(self) -> None:
         chat = self._chat
-        from overt.app.chat import starting  # late: 27 ms
-        from overt.app.setting import read_setting  # late: 17 ms
+        from overt.app.chat import starting  # late: 28 ms
+        from overt.app.setting import read_setting  # late: 25 ms
 
         self.setting = setting = read_setting(chat.options)
         start = starting.start(setting)
@@ -96,7 +96,7 @@ class Startup:
 
     def _ask(self, question: "Question") -> None:
         self._question = question
-        from overt.faces.tui.chat.welcome import TrustPanel  # late: 22 ms
+        from overt.faces.tui.chat.welcome import TrustPanel  # late: 17 ms
 
         self._show(TrustPanel(question))
 
@@ -182,7 +182,7 @@ class Startup:
                 self._told.add(notice)
                 chat.tell((notice,), "dim")
         if conversation.turn and conversation.path:
-            from overt.app.inspect.queries import standing_entries  # late: 60 ms
+            from overt.app.inspect.queries import standing_entries  # late: 37 ms
 
             chat.engine_thread.aside(lambda: standing_entries(conversation.path), self._replay, self._unread)
         else:
@@ -218,7 +218,7 @@ class Startup:
         self._chat.engine_thread.aside(lambda: _missing(setting, error), self._offer, self._failed)
 
     def _offer(self, missing: "Missing") -> None:
-        from overt.faces.tui.chat.welcome import NoModelPanel  # late: 22 ms
+        from overt.faces.tui.chat.welcome import NoModelPanel  # late: 17 ms
 
         self._show(NoModelPanel(missing.told, embedded=missing.embedded, size=missing.size))
 
@@ -240,7 +240,7 @@ class Startup:
 
 def _load() -> None:
     sleep(HEADSTART)
-    from overt.faces.tui.preload import load  # late: 0.2 ms
+    from overt.faces.tui.preload import load  # late: 0.1 ms
 
     load()
 
@@ -250,6 +250,6 @@ def _nothing(_value: object) -> None:
 
 
 def _missing(setting: "Setting", problem: ConfigError) -> "Missing":
-    from overt.app.setup.run import missing  # late: 112 ms
+    from overt.app.setup.run import missing  # late: 82 ms
 
     return missing(setting, problem)

@@ -136,7 +136,7 @@ def prompt_rows(text: str, room: int, *, mark: str = "› ", style: str = "user"
 def file_head(file: FileDiff) -> Row:
     """The name of a file, on one line whatever is in it, and how many lines came and went."""
     named = file if "\n" not in file.path else replace(file, path=file.path.replace("\n", "\\x0a"))
-    from overt.faces.tui.chat import diffs  # late: 8 ms
+    from overt.faces.tui.chat import diffs  # late: 4 ms
 
     head: Row = diffs.diff_head(named)
     return head
@@ -147,7 +147,7 @@ def _taken(ms: int) -> Row:
 
 
 def _diff(file: FileDiff, room: int) -> list[Row]:
-    from overt.faces.tui.chat import diffs  # late: 8 ms
+    from overt.faces.tui.chat import diffs  # late: 4 ms
 
     return [row("  ", *each) for each in diffs.diff_rows(file, room - 2, whole=False)]
 

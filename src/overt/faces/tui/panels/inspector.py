@@ -44,43 +44,43 @@ def open_panel(name: str, *, details: Lay | None = None, commands: Sequence[Comm
     """Make a panel. `details` makes the rows of the panel of that name; `commands` are what the help panel lists."""
     match name:
         case "details":
-            from overt.faces.tui.panels.texts import details as make_details  # late: 28 ms
+            from overt.faces.tui.panels.texts import details as make_details  # late: 11 ms
 
             return make_details(details)
         case "context":
-            from overt.faces.tui.panels.context import ContextPanel  # late: 24 ms
+            from overt.faces.tui.panels.context import ContextPanel  # late: 7 ms
 
             return ContextPanel()
         case "diff":
-            from overt.faces.tui.panels.texts import DiffPanel  # late: 28 ms
+            from overt.faces.tui.panels.texts import DiffPanel  # late: 11 ms
 
             return DiffPanel()
         case "help":
-            from overt.faces.tui.panels.help import HelpPanel  # late: 25 ms
+            from overt.faces.tui.panels.help import HelpPanel  # late: 1.0 ms
 
             return HelpPanel(commands)
         case "jobs":
-            from overt.faces.tui.panels.jobs import JobsPanel  # late: 21 ms
+            from overt.faces.tui.panels.jobs import JobsPanel  # late: 5 ms
 
             return JobsPanel()
         case "models":
-            from overt.faces.tui.panels.models import ModelsPanel  # late: 23 ms
+            from overt.faces.tui.panels.models import ModelsPanel  # late: 5 ms
 
             return ModelsPanel()
         case "permissions":
-            from overt.faces.tui.panels.permissions import PermissionsPanel  # late: 23 ms
+            from overt.faces.tui.panels.permissions import PermissionsPanel  # late: 5 ms
 
             return PermissionsPanel()
         case "rewind":
-            from overt.faces.tui.panels.rewind import RewindPanel  # late: 34 ms
+            from overt.faces.tui.panels.rewind import RewindPanel  # late: 13 ms
 
             return RewindPanel()
         case "sessions":
-            from overt.faces.tui.panels.sessions import SessionsPanel  # late: 25 ms
+            from overt.faces.tui.panels.sessions import SessionsPanel  # late: 5 ms
 
             return SessionsPanel()
         case "todos":
-            from overt.faces.tui.panels.texts import TodosPanel  # late: 28 ms
+            from overt.faces.tui.panels.texts import TodosPanel  # late: 11 ms
 
             return TodosPanel()
         case _:
