@@ -126,7 +126,7 @@ def test_output_that_cannot_be_written_is_no_internal_error(place: Place, words:
 
 def test_the_help_names_every_command(place: Place) -> None:
     names = module_names(subcommands)
-    assert all(callable(vars(find_module(subcommands, name))["run"]) for name in names)
+    assert all(callable(vars(find_module("overt.cli.subcommands", name))["run"]) for name in names)
     told = place.run("--help").out
     assert [name for name in names if f" {name} " not in told.replace("\n", " ")] == []
 

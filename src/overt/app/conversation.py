@@ -7,13 +7,13 @@ answered, and the end is recorded.
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from overt.app.command_registry import CommandRegistry
 from overt.app.context.cache_meter import Metered
-from overt.app.diagnostics.cache_expiry import finish_expiry
 from overt.app.diagnostics.recent import RECENT
 from overt.app.diagnostics.turn_failure import failed_end, failure_of
 from overt.app.services import Services
@@ -49,6 +49,9 @@ from overt.engine.shell import TYPED, run_command
 from overt.lib.catalogue import say
 from overt.sessions.resume import Resumed
 from overt.tools.bash import bash
+
+if TYPE_CHECKING:
+    from overt.app.command_registry import CommandRegistry
 
 Work = Callable[[], Awaitable[TurnEnded]]
 """What a turn does after its prompt was recorded."""
@@ -112,9 +115,11 @@ class Conversation:
     def marks(self) -> list[Mark]:
         return self.session.marks
 
-    @property
-    def commands(self) -> CommandRegistry:
-        return self._services.commands
+    @cached_property
+    def commands(self) -> "CommandRegistry":
+        from overt.app.command_registry import CommandRegistry  # late: 1 ms
+
+        return CommandRegistry(self._services.commands)
 
     @property
     def offline(self) -> str:
@@ -216,6 +221,8 @@ class Conversation:
             await asyncio.wait([self._task], timeout=CLOSE_WITHIN_S)
         try:
             await self._titling.close()
+            from overt.app.diagnostics.cache_expiry import finish_expiry  # late: 1 ms
+
             finish_expiry()
             self._services.context.close()
             await self.session_workspace.close()

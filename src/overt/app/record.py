@@ -15,7 +15,6 @@ from overt.core.ids import new_id
 from overt.core.ports import UnsavedEntry
 from overt.lib.catalogue import say
 from overt.sessions.entries import VERSION
-from overt.sessions.index import find, latest
 from overt.sessions.load import Loaded, load
 from overt.sessions.log import SessionLog
 from overt.sessions.resume import Resumed, resume
@@ -97,10 +96,12 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
 
 def _wanted(options: Options, setting: Setting) -> str | None:
     data, project = setting.environment.data_dir, setting.roots.project
+    if not options.resume and not options.continue_last:
+        return None
+    from overt.sessions.index import find, latest  # late: 1 ms
+
     if options.resume:
         return find(data, options.resume, project)
-    if not options.continue_last:
-        return None
     path = latest(data, project)
     if path is None:
         raise SessionError(say("session.none", project=project), code="missing")

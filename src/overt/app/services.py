@@ -1,10 +1,9 @@
 """What a conversation uses beside its session, as small interfaces; `app/start.py` names who implements them."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from overt.app.command_registry import CommandRegistry
 from overt.app.mailbox import Mailbox
 from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
@@ -12,6 +11,9 @@ from overt.core.events import Emit, PrefixSet
 from overt.core.history import History
 from overt.core.messages import Message
 from overt.engine.agent import Agent
+
+if TYPE_CHECKING:
+    from overt.app.command import Command
 
 
 class Fallback(Struct, frozen=True, kw_only=True):
@@ -67,4 +69,5 @@ class Services(Struct, frozen=True, kw_only=True):
     context: ContextSource
     workspace: SessionWorkspace
     mailbox: Mailbox
-    commands: CommandRegistry = field(default_factory=CommandRegistry)
+    commands: tuple["Command", ...] = ()
+    """Commands of the chat beside the built-in ones."""

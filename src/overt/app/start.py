@@ -9,7 +9,6 @@ from overt.app.capabilities import Capabilities
 from overt.app.context.prefix import Fragments
 from overt.app.context.updates import ContextUpdates
 from overt.app.conversation import Conversation
-from overt.app.diagnostics.cache_expiry import start_expiry
 from overt.app.mailbox import Mailbox
 from overt.app.models.session_models import SessionModels
 from overt.app.options import Options
@@ -179,6 +178,8 @@ def _expire_cache(setting: Setting) -> Callable[[Event], None]:
 
     def see(event: Event) -> None:
         if isinstance(event, TurnEnded) and event.agent == "main":
+            from overt.app.diagnostics.cache_expiry import start_expiry  # late: 1 ms
+
             start_expiry(setting.environment.cache_dir, setting.config.cache)
 
     return see

@@ -3,11 +3,9 @@
 from textwrap import wrap
 
 from overt.app.options import CLAUDE_MODES, Options, OutputFormat
-from overt.cli import subcommands
 from overt.cli.parse import Command, Flag, Given
 from overt.core.errors import UsageError
 from overt.core.foreign import TOOLS, our_tool
-from overt.lib.discover import module_names
 
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 FORMATS: dict[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
@@ -22,6 +20,9 @@ ABOUT = """A coding agent for the terminal with nothing hidden.
 
 def about() -> str:
     """Return the text above the flags in `overt --help`."""
+    from overt.cli import subcommands  # late: 1 ms
+    from overt.lib.discover import module_names  # late: 1 ms
+
     names = " | ".join(name for name in module_names(subcommands) if name != "setup")
     return ABOUT.format(subcommands="\n        ".join(wrap(names, 106)))
 

@@ -8,14 +8,11 @@ import threading
 from types import TracebackType
 
 from overt import __version__
-from overt.app.chat.terminal import terminal_type
 from overt.app.diagnostics.recent import RECENT
-from overt.cli import subcommands
 from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import parse
 from overt.core.errors import OvertError, UsageError
 from overt.faces.tui import first_paint
-from overt.lib.discover import find_module
 from overt.lib.logs.log import LOG
 
 PIPE_PATIENCE = 3.0
@@ -102,11 +99,16 @@ def _flushed(code: int) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     command = argv[0] if argv else ""
-    if subcommand := find_module(subcommands, command):
-        RECENT.subcommand = command
-        code: int = subcommand.run(argv[1:])
-        return code
-    return _prompt(argv[1:] if command == "run" else argv, headless=command == "run")
+    if command == "run":
+        return _prompt(argv[1:], headless=True)
+    if command.isidentifier():
+        from overt.lib.discover import find_module  # late: 0.3 ms
+
+        if subcommand := find_module("overt.cli.subcommands", command):
+            RECENT.subcommand = command
+            code: int = subcommand.run(argv[1:])
+            return code
+    return _prompt(argv, headless=False)
 
 
 def _prompt(argv: list[str], *, headless: bool) -> int:
@@ -127,7 +129,7 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
         if not prompt.strip():
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
     options = options_of(given, interactive=not headless)
-    if not headless and not given.switch("plain") and first_paint.capable(terminal_type()):
+    if not headless and not given.switch("plain") and _is_capable():
         from overt.faces.tui import run as terminal_chat  # late: 18 ms
 
         code = terminal_chat.run(options, prompt)
@@ -141,6 +143,13 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
     from overt.faces.plain import chat  # late: 83 ms
 
     return chat.run(options, prompt)
+
+
+def _is_capable() -> bool:
+    """Return whether the terminal can show the full chat."""
+    from overt.app.chat.terminal import terminal_type  # late: 1 ms
+
+    return first_paint.capable(terminal_type())
 
 
 def _with_stdin(prompt: str, *, demanded: bool) -> str:

@@ -21,7 +21,6 @@ from overt.engine.decision import CallRequest, Decision, read_request
 from overt.engine.judges import JUDGES, Case, Judge, hold_for_network
 from overt.engine.permissions import PermissionState
 from overt.engine.person import Person, answer_unattended, network_reason
-from overt.engine.widen import ask_to_widen, choose_wider, describe_wider, find_blocked
 from overt.lib.catalogue import say
 from overt.repair.mend import Mended
 from overt.safety.policy import CallFacts, Sight, Verdict, World, judge, subject_of
@@ -92,11 +91,15 @@ class Gate:
         return decision
 
     def blocked(self, request: CallRequest, box: Profile, outcome: Outcome) -> Blocked | None:
+        from overt.engine.widen import find_blocked  # late: 0.4 ms
+
         return find_blocked(request, box, outcome, self._hands)
 
     async def widen(
         self, request: CallRequest, box: Profile, blocked: Blocked, agent: str, emit: Emit
     ) -> Decision | None:
+        from overt.engine.widen import ask_to_widen, choose_wider, describe_wider  # late: 0.4 ms
+
         wider = choose_wider(request, box, blocked, self.permissions) if self._person.available else None
         if wider is None:
             return None

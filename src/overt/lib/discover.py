@@ -18,11 +18,11 @@ def module_names(package: ModuleType) -> list[str]:
     return sorted(module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
 
 
-def find_module(package: ModuleType, name: str) -> ModuleType | None:
+def find_module(package: str, name: str) -> ModuleType | None:
     """Import a module of a package by its name, if there is one."""
     if not name.isidentifier() or name.startswith("_"):
         return None
-    path = f"{package.__name__}.{name}"
+    path = f"{package}.{name}"
     try:
         return import_module(path)
     except ModuleNotFoundError as error:

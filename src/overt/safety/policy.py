@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from overt.core.effects import WRITING, Effect
 from overt.core.ports import Looked, SandboxState
 from overt.core.settings import Action, Mode, Rule
-from overt.lib.protected import Protection, protected_name
 from overt.safety.command import read_command
 from overt.safety.reach import FinalCause, Reach, judge_reach
 from overt.safety.rules import Subject, matching, normal, opens, operands
@@ -193,8 +192,10 @@ def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
     return Verdict(action=action, rule=facts.mode, origin="mode", by="mode", why=why)
 
 
-def _protected(path: str) -> Protection | None:
+def _protected(path: str) -> str | None:
     """Start files of a home count only there, which `world` knows."""
+    from overt.lib.protected import protected_name  # late: 1 ms
+
     return protected_name(path, home="elsewhere")
 
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from overt.core.foreign import our_tool
 from overt.core.settings import Rule
-from overt.lib.protected import folded
 from overt.safety.danger import Cause, Reading
 
 ALWAYS = "always"
@@ -122,6 +121,8 @@ def _speaks_of_paths(rule: Rule, paths: tuple[str, ...]) -> bool:
     pattern = _path_pattern(rule.pattern)
     if rule.action == "allow":
         return bool(paths) and all(pattern.fullmatch(path) for path in paths)
+    from overt.lib.protected import folded  # late: 1 ms
+
     alike = _path_pattern(folded(rule.pattern))
     return any(pattern.fullmatch(path) or alike.fullmatch(folded(path)) for path in paths)
 

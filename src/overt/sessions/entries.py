@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from overt.core.codec import decode, encode
 from overt.core.errors import SessionError
 from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, Unknown
-from overt.sessions.upgrade import UPGRADES, upgrade
 
 VERSION = 1
 
@@ -155,6 +154,8 @@ def newer(version: int) -> SessionError:
 
 
 def _decoder(kind: bytes) -> tuple[Callable[[bytes], Entry[Any]], str]:
+    from overt.sessions.upgrade import UPGRADES  # late: 1 ms
+
     name = kind.decode()
     cls = ENTRY_TYPES[name]
     decoder: Decoder[Entry[Any]] = Decoder(Entry[cls])  # type: ignore[valid-type]
@@ -163,6 +164,8 @@ def _decoder(kind: bytes) -> tuple[Callable[[bytes], Entry[Any]], str]:
 
 
 def _upgraded(entry: Entry[Any]) -> Entry[Any]:
+    from overt.sessions.upgrade import upgrade  # late: 1 ms
+
     event = upgrade(entry.data)
     return entry if event is entry.data else replace(entry, data=event)
 

@@ -1,7 +1,6 @@
 """How a value that does not fit is told of, and the template of a status line."""
 
 from overt.config.rules import nearest, printable
-from overt.core.gauges import PLACEHOLDERS, template_parts
 
 SHORTEST_PATTERN = 2
 """Characters besides wildcards that an entry of `redact.allow` must have."""
@@ -12,6 +11,8 @@ class Unfit(ValueError):
 
 
 def read_template(text: str) -> str:
+    from overt.core.gauges import PLACEHOLDERS, template_parts  # late: 1 ms
+
     try:
         names = [name for _, name in template_parts(text)[:-1]]
     except ValueError:

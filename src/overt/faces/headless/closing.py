@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from overt.app.chat.compaction_notice import short
 from overt.app.session_state import Denial
 from overt.core.events import Event, ToolFinished, TreeTaken
 from overt.core.views import Diffs
@@ -54,6 +53,8 @@ class ChangeCounter:
 
 def closing_line(run: RunSummary) -> str:
     """Return the line. Parts that have nothing to say are left out."""
+    from overt.app.chat.compaction_notice import short  # late: 1 ms
+
     parts = []
     if run.files:
         parts.append(say("closing.changed", files=_count("file", len(run.files)), added=run.added, removed=run.removed))

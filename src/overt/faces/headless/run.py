@@ -4,8 +4,8 @@ import asyncio
 import signal
 import sys
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
-from overt.app.chat.compaction_notice import told
 from overt.app.conversation import Conversation
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.options import Options
@@ -26,11 +26,12 @@ from overt.core.events import (
 )
 from overt.core.messages import Text
 from overt.faces.attached import ALONG, attached
-from overt.faces.headless.claude import init, result, shaped
 from overt.faces.headless.closing import ChangeCounter, RunSummary, closing_line, denied_line
-from overt.faces.headless.narrate import Narrator
 from overt.lib.catalogue import say
 from overt.lib.text import visible
+
+if TYPE_CHECKING:
+    from overt.faces.headless.narrate import Narrator
 
 EXIT: dict[EndReason, int] = {
     "done": 0,
@@ -73,8 +74,10 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, chang
     for notice in conversation.notices:
         _warn(notice)
     if options.output == "stream-json":
+        from overt.faces.headless.claude import init, shaped  # late: 1 ms
+
         _line(init(conversation))
-    api_ms, narrator = 0, Narrator() if options.verbose else None
+    api_ms, narrator = 0, _make_narrator() if options.verbose else None
     end = TurnEnded(reason="error")
     async with aclosing(follow(conversation.session, conversation.prompt(prompt))) as events:
         async for event in events:
@@ -114,6 +117,8 @@ def _close(run: RunSummary) -> None:
 
 def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms: int) -> None:
     if options.output != "text":
+        from overt.faces.headless.claude import result  # late: 1 ms
+
         _line(result(end, conversation, api_ms=api_ms))
     elif end.reason in ("done", "limit") and end.kind != "budget":
         text = visible(end.text) if sys.stdout.isatty() else end.text
@@ -129,7 +134,13 @@ def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms
             pass
 
 
-def tell(event: Event, narrator: Narrator | None = None) -> None:
+def _make_narrator() -> "Narrator":
+    from overt.faces.headless.narrate import Narrator  # late: 1 ms
+
+    return Narrator()
+
+
+def tell(event: Event, narrator: "Narrator | None" = None) -> None:
     """On stderr, where it does not mix with the result: what needs attention, and with a narrator all that happens."""
     verbose = narrator is not None
     for line in narrator.narrate(event) if narrator else ():
@@ -140,6 +151,8 @@ def tell(event: Event, narrator: Narrator | None = None) -> None:
         case Noticed(text=text, level=level) if level != "info" or verbose:
             _warn(text)
         case Compacted():
+            from overt.app.chat.compaction_notice import told  # late: 1 ms
+
             _warn(told(event))
         case Replied(finish="interrupted", message=partial):
             _warn(partial.text())
