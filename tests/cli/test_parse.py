@@ -3,10 +3,10 @@
 import pytest
 
 from overt.cli.flags import PROMPT, options_of
-from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.core.errors import UsageError
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="try",
     about="It tries.",
     words="[word]",

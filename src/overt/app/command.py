@@ -90,7 +90,7 @@ class Command(Struct, frozen=True, kw_only=True):
         """Return the line about this command in `/help`."""
         return self.about or say(f"slash.{self.name}")
 
-    def misused(self) -> OvertError:
+    def usage_error(self) -> OvertError:
         """Return the error for an argument that the command does not take."""
         return OvertError(say("chat.usage", usage=f"/{self.name} {self.usage}".strip()))
 

@@ -57,7 +57,7 @@ class CommandRegistry:
         if command is None:
             raise OvertError(say("chat.unknown", name=f"/{name}") + self._suggest(name))
         if argument and not command.usage:
-            raise command.misused()
+            raise command.usage_error()
         if not panels and command.only_terminal:
             raise OvertError(say("chat.only_terminal", name=f"/{name}"))
         if panels and not argument and command.panel not in ("", "lines"):

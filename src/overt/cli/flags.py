@@ -3,7 +3,7 @@
 from textwrap import wrap
 
 from overt.app.options import CLAUDE_MODES, Options, OutputFormat
-from overt.cli.parse import Command, Flag, Given
+from overt.cli.parse import CommandLine, Flag, Given
 from overt.core.errors import UsageError
 from overt.core.foreign import TOOLS, our_tool
 
@@ -33,7 +33,7 @@ def _is_rule(word: str) -> bool:
     return our_tool(name) in TOOLS or name.startswith("mcp__")
 
 
-PROMPT = Command(
+PROMPT = CommandLine(
     name="overt",
     about=about,
     words="[task …]",

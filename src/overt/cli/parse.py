@@ -21,7 +21,7 @@ class Flag(Struct, frozen=True, kw_only=True):
     more: Callable[[str], bool] | None = None
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class CommandLine(Struct, frozen=True, kw_only=True):
     """`words` describes the words that are no flags; `most` is how many there may be."""
 
     name: str
@@ -51,7 +51,7 @@ HELP = Flag(names=("-h", "--help"), key="help", help="show this help")
 DEBUG = Flag(names=("--debug",), key="debug", help="write a detailed log, as OVERT_LOG=debug does")
 
 
-def parse(command: Command, argv: list[str]) -> Given | None:
+def parse(command: CommandLine, argv: list[str]) -> Given | None:
     """What was given; None when help was asked for and has been shown."""
     flags = {name: flag for flag in (*command.flags, DEBUG, HELP) for name in flag.names}
     values: dict[str, list[str]] = {}
@@ -109,7 +109,7 @@ def _take(flag: Flag, name: str, attached: str | None, *, rest: list[str], value
         taken.append(rest.pop(0))
 
 
-def _unknown(command: Command, word: str, flags: dict[str, Flag]) -> UsageError:
+def _unknown(command: CommandLine, word: str, flags: dict[str, Flag]) -> UsageError:
     import difflib  # late: 0.8 ms
 
     near = difflib.get_close_matches(word.partition("=")[0], flags, n=1)
@@ -117,7 +117,7 @@ def _unknown(command: Command, word: str, flags: dict[str, Flag]) -> UsageError:
     return UsageError(f"unknown flag {word}{hint}")
 
 
-def _help(command: Command) -> str:
+def _help(command: CommandLine) -> str:
     rows = [(f"{', '.join(flag.names)} {flag.value}".strip(), flag.help) for flag in (*command.flags, DEBUG, HELP)]
     about = command.about if isinstance(command.about, str) else command.about()
     lines = [f"usage: {command.name} [flags] {command.words}".rstrip(), "", about, ""]

@@ -27,7 +27,7 @@ def _amount(text: str) -> float:
         return 0.0
     digits = text.removeprefix("$")
     if not digits.isascii() or not digits.replace(".", "", 1).isdecimal() or not 0 < float(digits) <= HIGHEST_LIMIT:
-        raise COMMAND.misused()
+        raise COMMAND.usage_error()
     return float(digits)
 
 

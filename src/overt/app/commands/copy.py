@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 async def copy(conversation: "Conversation", argument: str) -> Done:
     """The last answer, or the one before it with 2, and so on; replies that only call tools do not count."""
     if argument and not (argument.isascii() and argument.isdecimal() and 0 < len(argument) < 6 and int(argument)):
-        raise COMMAND.misused()
+        raise COMMAND.usage_error()
     back = int(argument or 1)
     said = [message.text() for message in conversation.history.messages if message.role == "assistant"]
     answers = [text for text in said if text.strip()]

@@ -26,7 +26,7 @@ async def cost(conversation: "Conversation", _argument: str) -> Done:
 
 async def stats(conversation: "Conversation", argument: str) -> Done:
     if argument not in ("", "all"):
-        raise STATS.misused()
+        raise STATS.usage_error()
     from overt.app.records.statistics import usage_stats  # late: 9 ms
 
     everywhere = argument == "all"

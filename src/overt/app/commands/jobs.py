@@ -27,7 +27,7 @@ async def jobs(conversation: "Conversation", argument: str) -> Done:
             output = await workspace.jobs.output(id, since=0, tail=TAIL, filter="")
             return Done(lines=(_line(output.job), *(output.text.splitlines() or (say("jobs.silent"),))))
         case _:
-            raise COMMAND.misused()
+            raise COMMAND.usage_error()
 
 
 def _line(job: JobState) -> str:

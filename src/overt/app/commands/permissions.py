@@ -19,7 +19,7 @@ async def permissions(conversation: "Conversation", argument: str) -> Done:
         revoked = await revoke_rule(conversation, rule.strip())
         return Done(lines=(say("permissions.revoked", rule=revoked.text),))
     if argument:
-        raise COMMAND.misused()
+        raise COMMAND.usage_error()
     return Done(lines=_lines(await show_rules(conversation, "", 0)))
 
 

@@ -13,7 +13,7 @@ THEMES = ("auto", "dark", "light")
 
 async def theme(_conversation: "Conversation", argument: str) -> Done:
     if argument and argument not in THEMES:
-        raise COMMAND.misused()
+        raise COMMAND.usage_error()
     return Done(action=Action.THEME, value=argument)
 
 

@@ -17,7 +17,7 @@ LARGEST = 1024 * 1024
 """Bytes of a file up to which its lines are compared."""
 
 
-class Changes(Undoing):
+class SessionChanges(Undoing):
     """Everything here blocks: it is for a thread."""
 
     def files(self, first: int = 0) -> tuple[FileDiff, ...]:

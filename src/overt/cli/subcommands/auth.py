@@ -4,14 +4,14 @@ import sys
 
 from overt.app.models.credentials import check_name, key_rows, remove_key, store_key
 from overt.app.setting import Setting
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt auth",
     about="Show which keys were found and where; `set NAME` keeps one in the system's keyring, `remove NAME` drops it.",
     words="[set NAME | remove NAME]",

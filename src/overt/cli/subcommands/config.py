@@ -5,13 +5,13 @@ import sys
 from msgspec import to_builtins
 
 from overt.app.inspect.settings import explain_all, explain_setting, lines_of, schema_text, value_text
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.text import visible
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt config",
     about="Show every setting with the file and line it came from. With KEY, a setting such as compaction.auto or a\n"
     "table such as providers, show its type, its default and what it does as well.",

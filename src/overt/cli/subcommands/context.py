@@ -17,13 +17,13 @@ from overt.app.records.context_view import (
     turn_of,
     view,
 )
-from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.text import visible
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt context",
     about=(
         "What was sent to the model, rebuilt from the session file and verified. Without flags: the last request of\n"

@@ -7,7 +7,7 @@ from msgspec import Struct, to_builtins
 
 from overt.app.records.statistics import Compared, MadeCall, Pair, Parting, Told, compare_sessions, dollars
 from overt.cli._columns import count, cut, padded
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.core.spending.usage import Usage
@@ -23,7 +23,7 @@ NAMES = {
     "missing": "a turn that the other session does not have",
 }
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt diff",
     about="Compare two sessions: turns are paired, the first difference is named, and calls, tokens and cost stand\n"
     "side by side. The output is Markdown.",

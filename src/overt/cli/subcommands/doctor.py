@@ -8,14 +8,14 @@ from overt.app.diagnostics.doctor_lines import lines
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.probing import Tested, try_model
 from overt.app.setting import Setting
-from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for, read_setting_or_defaults_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt doctor",
     about=(
         "Look at the configuration, the programs Overt uses and the sandbox; try every wall for real.\n"

@@ -1,7 +1,7 @@
 """`overt memory`: the notes that join at the start of a session."""
 
 from overt.app.context.notes import Notebook, NoteRow, listed
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
@@ -17,7 +17,7 @@ ABOUT = """Private notes that the model is given at the start of every session, 
   overt memory add --global "…"      for every project
   overt memory remove NAME           as the list names it"""
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt memory",
     about=ABOUT,
     words="[list | add TEXT | remove NAME]",

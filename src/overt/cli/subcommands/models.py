@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.model_list import Listing, ModelRow, list_models
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.settings import Price
 from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt models",
     about="List the models there are: configured, on this machine, and known; * is the one in use.\n"
     "`overt models fetch` gets the embedded model.",

@@ -17,7 +17,7 @@ from overt.app.inspect.permissions import (
     revoke,
 )
 from overt.app.setting import Setting
-from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import decode, printable
 from overt.core.errors import UsageError
@@ -37,7 +37,7 @@ ABOUT = """What may run here without asking, what was answered with always, and 
   overt permissions check --stdin --json   a JSON string a line, judged by the default rules: an object a line
   overt permissions log               the last decisions of this project"""
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt permissions",
     about=ABOUT,
     words="[list | revoke RULE | check COMMAND | log]",

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.records.replaying import Again, Line, Report, Unlike, dollars, replay
 from overt.cli._columns import count, cut, screen_width, table
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.core.spending.usage import Usage
@@ -21,7 +21,7 @@ from overt.lib.text import visible
 WIDE = 76
 MARKS = {"same": "same", "folded": "same*", "differs": "DIFFERS", "skipped": "–"}
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt replay",
     about="Run a recorded session again, offline: recorded replies, the real loop. Tells whether every request would\n"
     "be the same, byte for byte. Ends with 0 when all are, else with 1.",

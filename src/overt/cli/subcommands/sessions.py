@@ -7,7 +7,7 @@ from time import localtime, strftime
 from overt.app.chat.budget_notice import describe_budget
 from overt.app.inspect.queries import delete_session, session_entries, sessions
 from overt.app.setting import Setting
-from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_or_defaults_for
 from overt.core.codec import printable
 from overt.core.errors import ConfigError, UsageError
@@ -45,7 +45,7 @@ WORDS = {
 """Action → how many words it needs, how many it takes, and what they are."""
 FORMATS = ("markdown", "json", "html")
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt sessions",
     about="""The sessions of this project. ID is an id, its beginning, or a name; to delete one, its id.
 

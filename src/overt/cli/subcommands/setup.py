@@ -1,9 +1,9 @@
 """`overt setup`: a model to work with, in a few questions."""
 
 from overt.app.setup.run import Answers, SetupResult
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt setup",
     about="Choose where the model comes from, give a key, try it with one small request, and keep the choice.\n"
     "Nothing is written before the last answer. A key goes into the system's keyring, never into a file.",

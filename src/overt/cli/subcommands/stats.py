@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from overt.app.inspect.queries import colour_wanted
 from overt.app.records.statistics import By, Group, Stats, Totals, dollars, usage_stats
 from overt.cli._columns import bar, count, cut, padded, percent, screen_width, table
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
 from overt.core.errors import UsageError
@@ -23,7 +23,7 @@ FILLED = 31
 SHOWN = 40
 NARROW = 72
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt stats",
     about="Tokens, cost and cache of the last 24 hours, 7 and 30 days, and in all; then bars by day or as you say.",
     flags=(

@@ -1,10 +1,10 @@
 """`overt tools`: what the model can call, and what each call may touch."""
 
 from overt.app.inspect.queries import tool_rows
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.core.codec import printable
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt tools",
     about="List the tools with the effects they ask for.",
     words="",

@@ -1,11 +1,11 @@
 """`overt trust`: vouch for the project of a folder, take it back, or see what it is about."""
 
 from overt.app.chat.trust_question import set_trust, trust_state
-from overt.cli.parse import Command, Flag, parse
+from overt.cli.parse import CommandLine, Flag, parse
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt trust",
     about="Let a project's .env, permission rules and endpoints be used, as they are now; a change asks again.",
     words="[folder]",

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from overt.app.setting import Setting
 from overt.app.undo.closed_session import UndoRequest, Where, turns_of, undo_session
-from overt.cli.parse import Command, Flag, Given, parse
+from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
@@ -14,7 +14,7 @@ from overt.lib.text import visible
 EXIT_INCOMPLETE = 3
 """Some files were left as they are, because somebody else may have changed them or undo does not cover them."""
 
-COMMAND = Command(
+COMMAND = CommandLine(
     name="overt undo",
     about="Put back the files that the last turn changed, in the newest session of this project or in SESSION.",
     words="[SESSION]",
