@@ -117,7 +117,7 @@ class Conversation:
 
     @cached_property
     def commands(self) -> "CommandRegistry":
-        from overt.app.command_registry import CommandRegistry  # late: 1 ms
+        from overt.app.command_registry import CommandRegistry  # late: 2 ms
 
         return CommandRegistry(self._services.commands)
 
@@ -221,7 +221,7 @@ class Conversation:
             await asyncio.wait([self._task], timeout=CLOSE_WITHIN_S)
         try:
             await self._titling.close()
-            from overt.app.diagnostics.cache_expiry import finish_expiry  # late: 1 ms
+            from overt.app.diagnostics.cache_expiry import finish_expiry  # late: 0.1 ms
 
             finish_expiry()
             self._services.context.close()
@@ -320,7 +320,7 @@ class Conversation:
             self._record_prefix()
 
     async def _run_compaction(self, focus: str) -> TurnEnded:
-        from overt.engine.compaction import compact  # late: 1.5 ms
+        from overt.engine.compaction import compact  # late: 2 ms
 
         try:
             await compact(self.agent, lambda: self.history, self.session.emit, cause="asked", focus=focus)
@@ -353,7 +353,7 @@ class Conversation:
         if old == new:
             return
         if old and old.fingerprint != new.fingerprint:
-            from overt.context import changes  # late: 0.3 ms
+            from overt.context import changes  # late: 0.1 ms
 
             self._reset(PrefixReset(cause=changes.why(old, new)))
         self.session.emit(new)

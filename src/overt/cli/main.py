@@ -38,7 +38,7 @@ def _run(argv: list[str]) -> int:
         return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
         first_paint.undo()
-        from overt.app.redaction.secrets import harmless  # late: 7 ms
+        from overt.app.redaction.secrets import harmless  # late: 9 ms
 
         print(f"overt: {harmless(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
@@ -46,7 +46,7 @@ def _run(argv: list[str]) -> int:
         first_paint.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _unwritten(error)
-        from overt.app.diagnostics.crash import print_report, report_crash  # late: 23 ms
+        from overt.app.diagnostics.crash import print_report, report_crash  # late: 25 ms
 
         print_report(report_crash(error))
         return 1
@@ -58,14 +58,14 @@ def _uncaught(_kind: type[BaseException], error: BaseException, _trace: Tracebac
     if RECENT.reporting:  # messages may hold secrets, so only the type is shown
         print(f"overt: internal error: {type(error).__name__}; it could not be reported", file=sys.stderr)
     else:
-        from overt.app.diagnostics.crash import report_uncaught  # late: 23 ms
+        from overt.app.diagnostics.crash import report_uncaught  # late: 25 ms
 
         report_uncaught(error, "main")
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:
     if isinstance(failed.exc_value, Exception):
-        from overt.app.diagnostics.crash import report_uncaught  # late: 23 ms
+        from overt.app.diagnostics.crash import report_uncaught  # late: 25 ms
 
         report_uncaught(failed.exc_value, f"thread {failed.thread.name if failed.thread else '?'}")
 
@@ -102,7 +102,7 @@ def _dispatch(argv: list[str]) -> int:
     if command == "run":
         return _prompt(argv[1:], headless=True)
     if command.isidentifier():
-        from overt.lib.discover import find_module  # late: 0.3 ms
+        from overt.lib.discover import find_module  # late: 0.1 ms
 
         if subcommand := find_module("overt.cli.subcommands", command):
             RECENT.subcommand = command
@@ -130,24 +130,24 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
     options = options_of(given, interactive=not headless)
     if not headless and not given.switch("plain") and _is_capable():
-        from overt.faces.tui import run as terminal_chat  # late: 18 ms
+        from overt.faces.tui import run as terminal_chat  # late: 20 ms
 
         code = terminal_chat.run(options, prompt)
         if code != terminal_chat.USE_PLAIN_CHAT:
             return code
     first_paint.undo()
     if headless:
-        from overt.faces.headless import run as headless_run  # late: 76 ms
+        from overt.faces.headless import run as headless_run  # late: 80 ms
 
         return headless_run.run(options, prompt)
-    from overt.faces.plain import chat  # late: 83 ms
+    from overt.faces.plain import chat  # late: 81 ms
 
     return chat.run(options, prompt)
 
 
 def _is_capable() -> bool:
     """Return whether the terminal can show the full chat."""
-    from overt.app.chat.terminal import terminal_type  # late: 1 ms
+    from overt.app.chat.terminal import terminal_type  # late: 0.8 ms
 
     return first_paint.capable(terminal_type())
 

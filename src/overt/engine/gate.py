@@ -91,14 +91,14 @@ class Gate:
         return decision
 
     def blocked(self, request: CallRequest, box: Profile, outcome: Outcome) -> Blocked | None:
-        from overt.engine.widen import find_blocked  # late: 0.4 ms
+        from overt.engine.widen import find_blocked  # late: 0.1 ms
 
         return find_blocked(request, box, outcome, self._hands)
 
     async def widen(
         self, request: CallRequest, box: Profile, blocked: Blocked, agent: str, emit: Emit
     ) -> Decision | None:
-        from overt.engine.widen import ask_to_widen, choose_wider, describe_wider  # late: 0.4 ms
+        from overt.engine.widen import ask_to_widen, choose_wider, describe_wider  # late: 0.1 ms
 
         wider = choose_wider(request, box, blocked, self.permissions) if self._person.available else None
         if wider is None:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 def module_names(package: ModuleType) -> list[str]:
     """Return the names of the modules in a package, sorted, without those that begin with `_`."""
-    from pkgutil import iter_modules  # late: 1.2 ms
+    from pkgutil import iter_modules  # late: 1.3 ms
 
     return sorted(module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
 

@@ -194,7 +194,7 @@ def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
 
 def _protected(path: str) -> str | None:
     """Start files of a home count only there, which `world` knows."""
-    from overt.lib.protected import protected_name  # late: 1 ms
+    from overt.lib.protected import protected_name  # late: 2 ms
 
     return protected_name(path, home="elsewhere")
 

@@ -11,7 +11,7 @@ class Unfit(ValueError):
 
 
 def read_template(text: str) -> str:
-    from overt.core.gauges import PLACEHOLDERS, template_parts  # late: 1 ms
+    from overt.core.gauges import PLACEHOLDERS, template_parts  # late: 0.4 ms
 
     try:
         names = [name for _, name in template_parts(text)[:-1]]

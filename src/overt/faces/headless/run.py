@@ -74,7 +74,7 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, chang
     for notice in conversation.notices:
         _warn(notice)
     if options.output == "stream-json":
-        from overt.faces.headless.claude import init, shaped  # late: 1 ms
+        from overt.faces.headless.claude import init, shaped  # late: 2 ms
 
         _line(init(conversation))
     api_ms, narrator = 0, _make_narrator() if options.verbose else None
@@ -117,7 +117,7 @@ def _close(run: RunSummary) -> None:
 
 def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms: int) -> None:
     if options.output != "text":
-        from overt.faces.headless.claude import result  # late: 1 ms
+        from overt.faces.headless.claude import result  # late: 2 ms
 
         _line(result(end, conversation, api_ms=api_ms))
     elif end.reason in ("done", "limit") and end.kind != "budget":
@@ -135,7 +135,7 @@ def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms
 
 
 def _make_narrator() -> "Narrator":
-    from overt.faces.headless.narrate import Narrator  # late: 1 ms
+    from overt.faces.headless.narrate import Narrator  # late: 0.6 ms
 
     return Narrator()
 
@@ -151,7 +151,7 @@ def tell(event: Event, narrator: "Narrator | None" = None) -> None:
         case Noticed(text=text, level=level) if level != "info" or verbose:
             _warn(text)
         case Compacted():
-            from overt.app.chat.compaction_notice import told  # late: 1 ms
+            from overt.app.chat.compaction_notice import told  # late: 0.4 ms
 
             _warn(told(event))
         case Replied(finish="interrupted", message=partial):
