@@ -17,12 +17,12 @@ test: .venv/ready .venv/compiled system weights judge
 
 # The unit tests, while one works: at most 90 s on two quiet cores. Left out is what starts the whole program, sandboxes,
 # snapshots or the embedded model, and property tests that take more than 3 s each. `make check` runs the architecture test.
-SLOW := journeys judges local_tasks cli test_architecture.py sessions/test_kills.py faces/tui/test_terminal_tmux.py \
-	faces/tui/test_markdown_stream.py context/test_forms_served.py engine/test_room_properties.py lib/test_tokens_reference.py \
-	providers/test_fetching.py repair/test_patience.py repair/test_scavenge.py world/test_files_containment.py \
-	world/test_keeping.py world/test_landlock.py world/test_restore.py world/test_seccomp.py world/test_selftest.py \
-	world/test_supervisor.py
-SLOW_PATTERNS := providers/test_local* world/test_sandbox_* world/test_shadow* world/test_snapshots*
+SLOW := journeys judges local_tasks cli test_architecture.py sessions/test_kills.py frontends/tui/test_terminal_tmux.py \
+	frontends/tui/test_markdown_stream.py context/test_forms_served.py agent/test_room_properties.py lib/test_tokens_reference.py \
+	providers/test_fetching.py repair/test_patience.py repair/test_scavenge.py workspace/test_files_containment.py \
+	workspace/test_keeping.py sandbox/test_landlock.py workspace/test_restore.py sandbox/test_seccomp.py sandbox/test_selftest.py \
+	sandbox/test_supervisor.py
+SLOW_PATTERNS := providers/test_local* sandbox/test_sandbox_* workspace/test_shadow* workspace/test_snapshots*
 quick: .venv/ready .venv/compiled
 	$(BIN)/pytest $(SLOW:%=--ignore=tests/%) $(SLOW_PATTERNS:%=--ignore-glob='*/tests/%')
 

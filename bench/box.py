@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from bench.runs import Site
 from bench.table import Row, Series
 from overt.core.ports import Profile
-from overt.world.environment import child_environment
-from overt.world.programs import Supervised
-from overt.world.sandbox.profile import Place
+from overt.sandbox.profile import Place
+from overt.workspace.environment import child_environment
+from overt.workspace.programs import Supervised
 
 ARGV = ("bash", "-c", "true")
 MORE = 0.002

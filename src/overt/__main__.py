@@ -10,7 +10,7 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-v"]):
         print(f"overt {__version__}")
         return 0
-    from overt.faces.tui import first_paint  # late: 0.7 ms
+    from overt.frontends.tui import first_paint  # late: 0.7 ms
 
     try:
         if first_paint.opens_chat(sys.argv[1:], os.environ):

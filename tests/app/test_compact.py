@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 from msgspec import json
 from msgspec.structs import replace
-from tests.world.files_kit import files
+from tests.workspace.files_kit import files
 
 from overt.app.models.tool_calling import Ground, Manner
 from overt.app.small_model.answer_check import asks_for_change, asks_to_run
@@ -27,7 +27,7 @@ from overt.core.spending.usage import Usage
 from overt.core.views import Plain
 from overt.lib.tokens import estimate
 from overt.providers.wires.openai_chat import OpenAIChat
-from overt.world._contain import Forbid
+from overt.workspace._contain import Forbid
 
 T = TypeVar("T")
 

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
+from tests.agent.test_making_room import FREE, Small
 from tests.app.test_window import found
 from tests.config.test_config_load import loaded
-from tests.engine.test_making_room import FREE, Small
 
+from overt.agent.room import by_itself
 from overt.app.models.context_window import budget_of
 from overt.core.events import Compacted
 from overt.core.settings import Price
-from overt.engine.room import by_itself
 
 CHEAP_TO_PRUNE = Price(input=1.0, cached=1.0)
 """Cached tokens cost as much as new ones, so pruning always pays."""

@@ -13,7 +13,7 @@ from overt.app.setting import Setting, read_setting
 from overt.core.fragments import Fragment, Origin
 from overt.core.ports import SandboxState
 from overt.core.settings import Recipe, Rule
-from overt.extend import memory
+from overt.extensions import memory
 from overt.lib.redaction.redact import Redactor
 
 SECRET = "hunter2-hunter2-hunter2"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.world.files_kit import files
+from tests.workspace.files_kit import files
 
 from overt.app.context.references import MOST, MOST_LOOKED, TRIES, references
 from overt.core.events import Noticed, UserSpoke
@@ -16,7 +16,7 @@ from overt.core.history import History, fold
 from overt.core.messages import Image, Message, Text
 from overt.core.ports import Loan
 from overt.lib.result_limit import ResultLimit, result_limit
-from overt.world._contain import Forbid
+from overt.workspace._contain import Forbid
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 

@@ -14,7 +14,7 @@ from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import EventQueue
 from overt.app.start import open_conversation
-from overt.core.effects import AVAILABLE, Effect
+from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.errors import ToolError
 from overt.core.events import (
     TYPE_OF,

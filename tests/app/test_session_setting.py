@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from tests.app.test_conversation import Opener
 from tests.app.test_slash_sessions import awaited
-from tests.faces.tui.panel_kit import text_of
 from tests.fakes.commands import look, slash
+from tests.frontends.tui.panel_kit import text_of
 
 from overt.app.completion.completer import Completer
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Contents, Models, Permits
 from overt.app.options import Options
-from overt.faces.tui.panels.permissions import PermissionsPanel
+from overt.frontends.tui.panels.permissions import PermissionsPanel
 
 Show = Callable[[Conversation], Awaitable[str]]
 

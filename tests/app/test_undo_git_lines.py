@@ -4,17 +4,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.world.keeping_kit import GIT
-from tests.world.test_git_process import run_git
-from tests.world.test_git_state import watch
+from tests.workspace.keeping_kit import GIT
+from tests.workspace.test_git_process import run_git
+from tests.workspace.test_git_state import watch
 
 from overt.app.undo.git import GitUndo, combine, find_undone_with_git, quote, split_git_flag
 from overt.app.undo.turns import Undone
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.sessions.checkpoints import Back, Checkpoints, Turned
-from overt.world.git.state import GitReader, differ
-from overt.world.undo.snapshots import Store
+from overt.workspace.git.state import GitReader, differ
+from overt.workspace.undo.snapshots import Store
 
 
 @pytest.fixture

@@ -6,17 +6,17 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.world.keeping_kit import GIT, shadow
+from tests.workspace.keeping_kit import GIT, shadow
 
 from overt.app.undo.limits import UndoLimits, UndoPlace
 from overt.core.errors import OvertError
 from overt.core.events import SnapshotTaken, TreeTaken
 from overt.core.settings import UndoSettings
 from overt.sessions.log import SessionLog
-from overt.world.undo.first_snapshot import FirstSnapshotError, read_marker
-from overt.world.undo.shadow import Shadow
-from overt.world.undo.snapshots import Store, list_contents
-from overt.world.undo.store import SnapshotRemovedError, UndoStore, disk_bytes
+from overt.workspace.undo.first_snapshot import FirstSnapshotError, read_marker
+from overt.workspace.undo.shadow import Shadow
+from overt.workspace.undo.snapshots import Store, list_contents
+from overt.workspace.undo.store import SnapshotRemovedError, UndoStore, disk_bytes
 
 MB = 1024**2
 
@@ -120,7 +120,7 @@ def test_turns_are_dropped_also_when_the_disk_takes_no_new_pack(
         raise OvertError("git: No space left on device")
 
     monkeypatch.setattr(UndoStore, "_write_pack", full)
-    monkeypatch.setattr("overt.world.undo.store.PACK_LOOSE_FILES", 1)
+    monkeypatch.setattr("overt.workspace.undo.store.PACK_LOOSE_FILES", 1)
     log = ground.session()
     for number in range(250):
         (ground.root / f"f{number}").write_text(f"text {number}")

@@ -12,7 +12,7 @@ from tests.app.test_conversation import Opener, end, turn
 from tests.fakes.commands import slash
 from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls, messages
-from tests.world.keeping_kit import whole
+from tests.workspace.keeping_kit import whole
 
 from overt.app.inspect.queries import standing_entries
 from overt.app.options import Options
@@ -20,7 +20,7 @@ from overt.app.session import follow
 from overt.core.errors import OvertError
 from overt.core.events import ToolStarted
 from overt.sessions.load import load
-from overt.world.undo.restore import restore
+from overt.workspace.undo.restore import restore
 
 DONE = Turn(text="done")
 

@@ -8,6 +8,7 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.providers.provider_kit import run
 
+from overt.agent.room import by_itself
 from overt.app.models.context_window import MATTERS, SAFE, WindowSeeker, budget_of
 from overt.config.schema import Config, Setting
 from overt.context.budget import Budget
@@ -16,7 +17,6 @@ from overt.core.fragments import USER
 from overt.core.messages import said
 from overt.core.requests import Prefix
 from overt.core.settings import Compaction, ModelFacts, ProviderEntry, Quirks
-from overt.engine.room import by_itself
 from overt.providers.discover import Found
 
 LONG = said("word " * 2 * MATTERS, origin=USER)

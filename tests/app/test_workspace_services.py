@@ -15,7 +15,7 @@ from tests.app.test_slash_sessions import awaited
 from tests.fakes.commands import slash
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
-from tests.world.programs_kit import gone, marked
+from tests.workspace.programs_kit import gone, marked
 
 from overt.app.capabilities import Capabilities
 from overt.app.conversation import Conversation
@@ -24,7 +24,7 @@ from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import read_setting
 from overt.app.start import open_conversation
 from overt.app.workspace_services import shared_services
-from overt.core.effects import Change, Effect
+from overt.core.capabilities import Change, Effect
 from overt.core.errors import ToolError
 from overt.core.events import Event, SnapshotTaken, TodoSet, TreeTaken
 from overt.core.history import History
@@ -283,9 +283,9 @@ async def main():
     conversation = await open_conversation(Options(directory=sys.argv[1]))
     gauges(conversation)
     conversation.agent.runtime.hands.ended_jobs()
-    print(*sorted(name for name in sys.modules if name.startswith("overt.world.")))
+    print(*sorted(name for name in sys.modules if name.startswith("overt.workspace.")))
     await conversation.close()
-    print(*sorted(name for name in sys.modules if name.startswith("overt.world.")))
+    print(*sorted(name for name in sys.modules if name.startswith("overt.workspace.")))
 
 asyncio.run(main())
 """
@@ -297,4 +297,4 @@ def test_a_conversation_opens_and_closes_without_the_modules_behind_its_tools(wo
         done = subprocess.run(
             [sys.executable, "-c", OPENED, str(work)], env=env, capture_output=True, text=True, check=True
         )
-    assert done.stdout.splitlines() == ["overt.world.sandbox overt.world.sandbox.choose"] * 2
+    assert done.stdout.splitlines() == ["overt.sandbox overt.sandbox.choose"] * 2

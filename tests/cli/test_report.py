@@ -48,7 +48,7 @@ def seeded(place: Place) -> None:
     settings.write_text(CONFIG)
     (place.work / "a.txt").write_text("hi\n")
     read = calls(call("read", path="a.txt"))
-    for fault in ("overt.engine.loop:run_calls", "overt.world.files:Files.lines"):
+    for fault in ("overt.agent.loop:run_calls", "overt.workspace.files:Files.lines"):
         with ModelServer([read, Turn(text="done")]) as server:
             place.run("run", "my private prompt", server=server, env=faulty(place, fault))
     with ModelServer([Turn(text=f"the key is {KEY}", chunk=3)]) as server:

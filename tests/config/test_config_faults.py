@@ -14,7 +14,7 @@ import pytest
 from overt.config.load import load
 from overt.config.paths import Environment
 from overt.config.schema import AgentSettings, Config, Permissions
-from overt.core.effects import Effect
+from overt.core.capabilities import Effect
 from overt.core.errors import ConfigError
 from overt.core.settings import Limits
 from overt.safety.policy import judge

@@ -1,5 +1,6 @@
 """Services for a conversation that needs only its workspace: one model, no title, no context beside the prompt."""
 
+from overt.agent.agent import Agent
 from overt.app.mailbox import Mailbox
 from overt.app.services import Fallback, Services
 from overt.app.session_workspace import SessionWorkspace
@@ -7,7 +8,6 @@ from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixSet
 from overt.core.history import History
 from overt.core.messages import Message
-from overt.engine.agent import Agent
 
 
 class NoAgents:

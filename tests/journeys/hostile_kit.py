@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from tests.faces.tui.screen_kit import Paper
 from tests.fakes.model_server import ModelServer
+from tests.frontends.tui.screen_kit import Paper
 from tests.journeys.journey_kit import OVERT, Place, Terminal
 from tests.journeys.test_terminal_bytes import CONTROLS
 

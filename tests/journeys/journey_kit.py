@@ -39,7 +39,7 @@ def overt_after(*lines: str) -> tuple[str, ...]:
 
 PATIENT = overt_after(
     "from overt.app import session_workspace",
-    "from overt.world.undo import first_snapshot, keeper, maintenance",
+    "from overt.workspace.undo import first_snapshot, keeper, maintenance",
     "first_snapshot.FIRST_SNAPSHOT_LIMIT_S = keeper.FIRST_PATIENCE = keeper.PATIENCE = 100.0",
     "session_workspace.CLOSE_WITHIN_S = maintenance.CLOSE_WAIT_S = 100.0",
 )

@@ -84,7 +84,7 @@ def test_only_the_newest_crash_files_are_kept(place: Place) -> None:
 
 def test_a_crash_in_chinese_says_the_same(place: Place) -> None:
     (place.work / "a.txt").write_text("hi\n")
-    fault = faulty(place, "overt.engine.loop:run_calls")
+    fault = faulty(place, "overt.agent.loop:run_calls")
     with ModelServer([READ]) as server:
         ran = place.run("run", "x", server=server, env={**fault, "OVERT_LANGUAGE": "zh"})
     assert ran.code == 1 and f"内部错误：{HIDDEN}。崩溃文件：" in ran.err

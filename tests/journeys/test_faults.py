@@ -31,7 +31,7 @@ NAMED = 'small_model = "fake-model"\n'
 def test_exception_in_the_loop_ends_a_headless_run_with_code_1_and_a_crash_file(place: Place) -> None:
     (place.work / "a.txt").write_text("hi\n")
     with ModelServer([READ, DONE]) as server:
-        ran = place.run("run", "secret plan", server=server, env=faulty(place, "overt.engine.loop:run_calls"))
+        ran = place.run("run", "secret plan", server=server, env=faulty(place, "overt.agent.loop:run_calls"))
     assert ran.code == 1
     text = assert_crash(place, "run_turn", shown=ran.err)
     assert "base_url = http://127.0.0.1" in text
@@ -43,7 +43,7 @@ def test_exception_in_the_loop_ends_a_headless_run_with_code_1_and_a_crash_file(
 def test_exception_in_the_loop_ends_the_turn_and_the_plain_chat_goes_on(place: Place) -> None:
     (place.work / "a.txt").write_text("hi\n")
     with ModelServer([READ, DONE]) as server:
-        env = faulty(place, "overt.engine.loop:run_calls", times=1)
+        env = faulty(place, "overt.agent.loop:run_calls", times=1)
         with place.chat(server=server, env=env) as chat:
             shown = prompt_until(chat, "first", ".txt\n")
             prompt_until(chat, "second", "all done")
@@ -56,7 +56,7 @@ def test_exception_in_the_loop_ends_the_turn_and_the_plain_chat_goes_on(place: P
 def test_exception_in_the_loop_ends_the_turn_and_the_terminal_chat_goes_on(place: Place) -> None:
     (place.work / "a.txt").write_text("hi\n")
     with ModelServer([READ, DONE]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.engine.loop:run_calls", times=1)}
+        env = {**environment(place, server), **faulty(place, "overt.agent.loop:run_calls", times=1)}
         with tty(place, env=env, size=(160, 30)) as chat:
             ready(chat)
             chat.type("first\r")
@@ -71,7 +71,7 @@ def test_exception_in_the_loop_ends_the_turn_and_the_terminal_chat_goes_on(place
 def test_a_tool_that_breaks_is_a_failed_call_and_its_traceback_is_logged(place: Place) -> None:
     (place.work / "a.txt").write_text("hi\n")
     with ModelServer([READ, DONE]) as server:
-        ran = place.run("run", "x", server=server, env=faulty(place, "overt.world.files:Files.lines"))
+        ran = place.run("run", "x", server=server, env=faulty(place, "overt.workspace.files:Files.lines"))
         told = results(server)
     assert (ran.code, ran.out, ran.err) == (0, "all done\n", f"read broke: {HIDDEN}\n")
     assert told == [f"read broke: {HIDDEN}"]
@@ -112,7 +112,7 @@ def test_exception_in_the_decoder_ends_the_turn_and_the_chat_goes_on(place: Plac
 
 def test_exception_in_the_terminal_chat_leaves_a_crash_file_and_the_terminal_as_it_was(place: Place) -> None:
     with ModelServer([DONE]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.faces.tui.chat.transcript:Transcript.feed")}
+        env = {**environment(place, server), **faulty(place, "overt.frontends.tui.chat.transcript:Transcript.feed")}
         with tty(place, env=env, size=(200, 30)) as chat:
             ready(chat)
             chat.type("first\r")
@@ -139,7 +139,7 @@ def test_exception_while_the_status_line_is_read_is_shown_and_the_terminal_chat_
 
 def test_exception_in_the_headless_frontend_leaves_a_crash_file(place: Place) -> None:
     with ModelServer([DONE]) as server:
-        ran = place.run("run", "x", server=server, env=faulty(place, "overt.faces.headless.run:tell"))
+        ran = place.run("run", "x", server=server, env=faulty(place, "overt.frontends.headless.run:tell"))
     assert ran.code == 1
     assert_crash(place, "_turn", shown=ran.err)
 
@@ -167,14 +167,14 @@ def test_exception_in_a_session_write_ends_the_turn_and_the_chat_goes_on(place: 
 
 def test_exception_in_an_event_loop_callback_is_reported_and_the_run_ends_with_code_1(place: Place) -> None:
     with ModelServer([SLOW_BASH, DONE]) as server:
-        fault = faulty(place, "overt.world.programs:Reading._read", times=1)
+        fault = faulty(place, "overt.workspace.programs:Reading._read", times=1)
         ran = place.run("run", "--yolo", "x", server=server, env=fault)
     assert (ran.code, ran.out) == (1, "all done\n")
     assert "where: event loop: Exception in callback" in assert_crash(place, "broken", shown=ran.err)
 
 
 def test_exception_in_an_event_loop_callback_is_shown_in_the_chat(place: Place) -> None:
-    fault = faulty(place, "overt.world.programs:Reading._read", times=1)
+    fault = faulty(place, "overt.workspace.programs:Reading._read", times=1)
     with ModelServer([SLOW_BASH, DONE]) as server, place.chat("--yolo", server=server, env=fault) as chat:
         shown = prompt_until(chat, "first", "all done")
         chat.expect(PROMPT)
@@ -185,7 +185,7 @@ def test_exception_in_an_event_loop_callback_is_shown_in_the_chat(place: Place) 
 
 def test_exception_in_an_event_loop_callback_is_shown_in_the_terminal_chat(place: Place) -> None:
     with ModelServer([SLOW_BASH, DONE, Turn(text="the second answer")]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.world.programs:Reading._read", times=1)}
+        env = {**environment(place, server), **faulty(place, "overt.workspace.programs:Reading._read", times=1)}
         with tty(place, "--yolo", env=env, size=(160, 30)) as chat:
             ready(chat)
             chat.type("first\r")
@@ -199,7 +199,7 @@ def test_exception_in_an_event_loop_callback_is_shown_in_the_terminal_chat(place
 
 def test_a_sandbox_that_fails_to_start_is_a_failed_call_with_a_logged_traceback(place: Place) -> None:
     with ModelServer([BASH, DONE]) as server:
-        fault = faulty(place, "overt.world.launch.spawner:Supervised._station")
+        fault = faulty(place, "overt.sandbox.launch.spawner:Supervised._station")
         ran = place.run("run", "--yolo", "x", server=server, env=fault)
         told = results(server)
     assert (ran.code, ran.out) == (0, "all done\n")
@@ -308,7 +308,7 @@ def test_exception_in_a_callback_of_a_subcommand_is_reported(place: Place) -> No
 def test_the_crash_file_is_named_in_the_json_result_of_a_headless_run(place: Place) -> None:
     (place.work / "a.txt").write_text("hi\n")
     with ModelServer([READ, DONE]) as server:
-        fault = faulty(place, "overt.engine.loop:run_calls")
+        fault = faulty(place, "overt.agent.loop:run_calls")
         ran = place.run("run", "--output-format", "json", "x", server=server, env=fault)
     result = json.loads(ran.out)
     assert (ran.code, result["is_error"]) == (1, True)

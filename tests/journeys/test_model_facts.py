@@ -26,7 +26,7 @@ from overt.app.options import Options
 from overt.app.session import follow
 from overt.app.start import open_conversation
 from overt.core.events import RequestSent
-from overt.world.git.summary import GitSummary
+from overt.workspace.git.summary import GitSummary
 
 CHANGED = "[overt] {} is now: "
 GIT = "[overt] Git when this session began"

@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import FakeCall, Fault, ModelServer, Turn
 from tests.journeys.journey_kit import OVERT, PROMPT, Place, Terminal, call, calls, entries
 
-from overt.faces.tui.first_paint import MARK, UNMARK
+from overt.frontends.tui.first_paint import MARK, UNMARK
 
 NAUGHTY = Path(__file__).parents[3] / "shared/data/naughty_strings.json"
 END = "That was all of it."

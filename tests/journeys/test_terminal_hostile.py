@@ -11,7 +11,7 @@ from tests.journeys.hostile_kit import LINK, Chat, assert_harmless, chat
 from tests.journeys.journey_kit import Place, call, calls
 from tests.journeys.test_terminal_bytes import NAUGHTY, SEQUENCES, names, strings
 
-from overt.faces.tui.chat.approval import PAUSE
+from overt.frontends.tui.chat.approval import PAUSE
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 END = "That was all of it."

@@ -13,11 +13,11 @@ from tests.journeys.test_secrets import ALL, DOTENV, VALUES, VARIABLES, assert_c
 from tests.journeys.test_trust import HOSTILE, made, traced
 
 from overt.app.chat.citations import Citations
-from overt.faces.tui.chat.approval import CALM, PAUSE
-from overt.faces.tui.chat.views import words_rows
-from overt.faces.tui.markdown.highlight import lines
-from overt.faces.tui.markdown.markdown import Markdown
-from overt.faces.tui.terminal.rows import plain
+from overt.frontends.tui.chat.approval import CALM, PAUSE
+from overt.frontends.tui.chat.views import words_rows
+from overt.frontends.tui.markdown.highlight import lines
+from overt.frontends.tui.markdown.markdown import Markdown
+from overt.frontends.tui.terminal.rows import plain
 
 END = "That was all of it."
 REPLIES = (

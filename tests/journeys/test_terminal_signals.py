@@ -26,18 +26,18 @@ while :; do sleep 0.05; done
 """
 BREAKING = """
 import overt.app.chat.clipboard
-import overt.faces.tui.composer.composer
+import overt.frontends.tui.composer.composer
 
 def attachment():
     raise ZeroDivisionError("in a thread")
 
-def press(self, key, usual=overt.faces.tui.composer.composer.Composer.press):
+def press(self, key, usual=overt.frontends.tui.composer.composer.Composer.press):
     if key.text == "!!":
         raise ZeroDivisionError("in the loop")
     return usual(self, key)
 
 overt.app.chat.clipboard.attachment = attachment
-overt.faces.tui.composer.composer.Composer.press = press
+overt.frontends.tui.composer.composer.Composer.press = press
 """
 """What Python runs before the program: two of its parts do what they never should."""
 CTRL_C, CTRL_D, CTRL_G, CTRL_O, CTRL_Z = "\x03", "\x04", "\x07", "\x0f", "\x1a"

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import PATIENT, Place, call, calls, overt_after
 
-from overt.world.undo.store import disk_bytes
+from overt.workspace.undo.store import disk_bytes
 
 MB = 1024**2
 REWRITE = "import os\nopen('data.bin', 'wb').write(os.urandom(1_000_000))\n"
@@ -25,8 +25,8 @@ def impatient(place: Place) -> tuple[str, ...]:
     return overt_after(
         f"sys.path.append({str(Path(__file__).parents[2])!r})",
         "import pathlib, threading",
-        "from overt.world.undo import first_snapshot, keeper",
-        "from tests.world.keeping_kit import timer_until_stored",
+        "from overt.workspace.undo import first_snapshot, keeper",
+        "from tests.workspace.keeping_kit import timer_until_stored",
         "first_snapshot.FIRST_SNAPSHOT_LIMIT_S, keeper.FIRST_PATIENCE = 0.2, 100.0",
         f"threading.Timer = timer_until_stored(pathlib.Path({str(place.home)!r}))",
     )

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.faces.tui.screen_kit import Paper
+from tests.frontends.tui.screen_kit import Paper
 from tests.journeys.journey_kit import KEY, OVERT, Place, until
 
 PATIENCE = 20.0

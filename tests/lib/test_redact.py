@@ -107,7 +107,7 @@ def test_our_own_sources_are_left_alone() -> None:
     for name in (
         "lib/redaction/redact.py",
         "lib/redaction/secret_values.py",
-        "world/environment.py",
+        "workspace/environment.py",
         "providers/credentials.py",
     ):
         with open(f"src/overt/{name}", encoding="utf-8") as file:

@@ -5,14 +5,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.world.keeping_kit import GIT, shadow
+from tests.workspace.keeping_kit import GIT, shadow
 
 from overt.core.ports import SandboxState
 from overt.core.settings import Mode
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject
-from overt.world.undo.losses import UndoCover
+from overt.workspace.undo.losses import UndoCover
 
 PAGE = Path(__file__).parents[2] / "docs" / "safety.md"
 FILES = ("README.md", "src/app.py", "run.sh", "package.json", "requirements.txt", "tool.py", "fix.patch", "release.tgz")

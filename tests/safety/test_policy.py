@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.core.effects import Effect
+from overt.core.capabilities import Effect
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.command import read_command
 from overt.safety.policy import Sight, judge, subject_of

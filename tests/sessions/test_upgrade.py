@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from overt.agent.loop import LIMIT, NUDGE
 from overt.core.events import Compacted, Event, Noticed, PrefixReset, PrefixSet, Replied, ToolFinished, UserSpoke
 from overt.core.fragments import HARNESS, STEERED, USER, Fragment, Origin, own_origin
 from overt.core.history import INTERRUPTED
@@ -17,7 +18,6 @@ from overt.core.requests import Prefix
 from overt.core.settings import Calls
 from overt.core.spending.usage import Usage
 from overt.core.views import Diffs, Failure, FileDiff, Output
-from overt.engine.loop import LIMIT, NUDGE
 from overt.sessions.entries import decode_line, encode_line, sealed
 from overt.sessions.load import load
 from overt.sessions.resume import resume

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from overt.core.effects import Blocked, JobOutput, JobState, Ran
+from overt.core.capabilities import Blocked, JobOutput, JobState, Ran
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.tools.bash import Args, bash
-from overt.world.programs import NoPrograms
+from overt.workspace.programs import NoPrograms
 
 
 class Recorded(NoPrograms):

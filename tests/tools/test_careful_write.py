@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.world.files_kit import done, files, refused
+from tests.workspace.files_kit import done, files, refused
 
 from overt.core.tool import Outcome, Tool
 from overt.tools.careful_write import careful_write

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.world.files_kit import done, files, refused
+from tests.workspace.files_kit import done, files, refused
 
 from overt.core.errors import ToolError
 from overt.tools.edit import Args, edit

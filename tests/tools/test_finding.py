@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.world.files_kit import done, files
+from tests.workspace.files_kit import done, files
 
 from overt.core.tool import Outcome, Tool
 from overt.core.views import Listing

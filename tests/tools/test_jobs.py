@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from overt.core.effects import JobOutput, JobState
+from overt.core.capabilities import JobOutput, JobState
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome
 from overt.core.views import Output, Plain
 from overt.tools.jobs import Args, jobs
-from overt.world.programs import NoPrograms
+from overt.workspace.programs import NoPrograms
 
 SERVER = JobState(id="job1", command="serve", state="running", size=16, seconds=2.5, ready="listening on 80")
 FAILED = JobState(id="job2", command="make", state="exited", code=2, size=9, seconds=1.0)

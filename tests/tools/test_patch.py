@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.world.files_kit import done, files, names, refused
+from tests.workspace.files_kit import done, files, names, refused
 
 from overt.lib.diff import file_diff
 from overt.tools._hunks import applied

@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.world.files_kit import done, files, refused
+from tests.workspace.files_kit import done, files, refused
 
 from overt.core.messages import Document, Image
 from overt.core.tool import Outcome

@@ -1,7 +1,7 @@
 """The todo list through its tools."""
 
 from msgspec.json import decode
-from tests.world.files_kit import done
+from tests.workspace.files_kit import done
 
 from overt.core.tool import Outcome
 from overt.core.views import Checklist, Todo

@@ -1,1 +1,1 @@
-"""Everything assembled: the one API that faces use."""
+"""Everything assembled: the one API that frontends use."""

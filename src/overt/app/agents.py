@@ -3,6 +3,8 @@
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from overt.agent.agent import Agent, AgentSpec, Runtime
+from overt.agent.decision import PermissionGate
 from overt.app.context.prefix import Fragments
 from overt.app.context.prefix_event import FREE, prefix_event
 from overt.app.context.updates import ContextUpdates
@@ -14,7 +16,7 @@ from overt.app.session import Session
 from overt.app.setting import Setting
 from overt.app.spend_limit import SessionSpendLimit
 from overt.context.assemble import Assembler
-from overt.core.effects import Effect
+from overt.core.capabilities import Effect
 from overt.core.errors import ProviderError
 from overt.core.events import PrefixSet
 from overt.core.foreign import our_tool
@@ -22,8 +24,6 @@ from overt.core.ports import Hands
 from overt.core.requests import Params
 from overt.core.settings import Rule
 from overt.core.tool import Tool
-from overt.engine.agent import Agent, AgentSpec, Runtime
-from overt.engine.decision import PermissionGate
 from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
 from overt.providers.discover import Found, is_local

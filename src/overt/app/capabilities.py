@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
 from overt.app.session_workspace import SessionWorkspace
-from overt.core.effects import Effect, EndedJob, Notes, ReadFiles, RunPrograms
+from overt.core.capabilities import Effect, EndedJob, Notes, ReadFiles, RunPrograms
 from overt.core.errors import ToolError
 from overt.core.events import TodoSet
 from overt.core.history import History
@@ -69,7 +69,7 @@ class Capabilities:
                 case "read" | "write":
                     return self._workspace.files(call_id, journal, seen=self._history().seen, preview=preview)
                 case "run" if preview:
-                    from overt.world.programs import NoPrograms  # late: 9 ms
+                    from overt.workspace.programs import NoPrograms  # late: 9 ms
 
                     return NoPrograms()
                 case "run":
@@ -84,21 +84,21 @@ class Capabilities:
         return Loan(capabilities={parameter: make(effect) for parameter, effect in needs.items()}, journal=journal)
 
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
-        from overt.world.real_path import look  # late: 0.8 ms
+        from overt.workspace.real_path import look  # late: 0.8 ms
 
         sights = (look(self._workspace.workspace, path) for path in paths)
         return tuple(Looked(spelled=sight.spelled, real=sight.real, links=sight.links) for sight in sights)
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
-        from overt.world.impact import weigh  # late: 0.2 ms
+        from overt.workspace.impact import weigh  # late: 0.2 ms
 
         root = self._workspace.workspace.root
         lines = (weigh(os.path.join(root, path), path, verb) for path in paths[:MOST_DESCRIBED])
         return tuple(line for line in lines if line)
 
     async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
-        from overt.world.undo.keeper import NoSnapshot  # late: 6 ms
-        from overt.world.undo.losses import UndoCover  # late: 4 ms
+        from overt.workspace.undo.keeper import NoSnapshot  # late: 6 ms
+        from overt.workspace.undo.losses import UndoCover  # late: 4 ms
 
         shared, workspace = self._workspace.shared, self._workspace.workspace
         snapshot = await shared.keeper.before(self._workspace.recorder, self._agent)

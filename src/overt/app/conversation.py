@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from overt.agent.agent import Agent
+from overt.agent.inbox import Inbox
+from overt.agent.job_notices import announce_ended_jobs
+from overt.agent.loop import run_turn
+from overt.agent.shell import TYPED, run_command
 from overt.app.context.cache_meter import Metered
 from overt.app.diagnostics.recent import RECENT
 from overt.app.diagnostics.turn_failure import failed_end, failure_of
@@ -41,11 +46,6 @@ from overt.core.ports import Answer, UnsavedEntry
 from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
 from overt.core.spending.usage import Usage
-from overt.engine.agent import Agent
-from overt.engine.inbox import Inbox
-from overt.engine.job_notices import announce_ended_jobs
-from overt.engine.loop import run_turn
-from overt.engine.shell import TYPED, run_command
 from overt.lib.catalogue import say
 from overt.sessions.resume import Resumed
 from overt.tools.bash import bash
@@ -320,7 +320,7 @@ class Conversation:
             self._record_prefix()
 
     async def _run_compaction(self, focus: str) -> TurnEnded:
-        from overt.engine.compaction import compact  # late: 2 ms
+        from overt.agent.compaction import compact  # late: 2 ms
 
         try:
             await compact(self.agent, lambda: self.history, self.session.emit, cause="asked", focus=focus)

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from overt.agent.agent import Agent
 from overt.app.mailbox import Mailbox
 from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixSet
 from overt.core.history import History
 from overt.core.messages import Message
-from overt.engine.agent import Agent
 
 if TYPE_CHECKING:
     from overt.app.command import Command

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from overt.app.record import Recorded
 from overt.app.setting import Setting
 from overt.app.workspace_services import WorkspaceServices
-from overt.core.effects import JobState
+from overt.core.capabilities import JobState
 from overt.core.errors import OvertError
 from overt.core.events import Event
 from overt.core.foreign import our_tool
@@ -22,11 +22,11 @@ from overt.safety.rules import Subject, matching
 from overt.sessions.names import outputs_folder
 
 if TYPE_CHECKING:
-    from overt.world.command_output import OutputFiles
-    from overt.world.files import Files, FileServices, Workspace
-    from overt.world.jobs import Jobs
-    from overt.world.programs import Programs, ProgramServices
-    from overt.world.undo.recorder import UndoRecorder
+    from overt.workspace.command_output import OutputFiles
+    from overt.workspace.files import Files, FileServices, Workspace
+    from overt.workspace.jobs import Jobs
+    from overt.workspace.programs import Programs, ProgramServices
+    from overt.workspace.undo.recorder import UndoRecorder
 
 CLOSE_WITHIN_S = 12.0
 """A session that ends waits this long for the records of its last commands."""
@@ -68,7 +68,7 @@ class SessionWorkspace:
     @property
     def jobs(self) -> "Jobs":
         if self._jobs is None:
-            from overt.world.jobs import Jobs  # late: 4 ms
+            from overt.workspace.jobs import Jobs  # late: 4 ms
 
             self._jobs = Jobs()
         return self._jobs
@@ -80,7 +80,7 @@ class SessionWorkspace:
     @property
     def recorder(self) -> "UndoRecorder":
         if self._recorder is None:
-            from overt.world.undo.recorder import UndoRecorder  # late: 0.3 ms
+            from overt.workspace.undo.recorder import UndoRecorder  # late: 0.3 ms
 
             self._recorder = UndoRecorder(self._record)
         return self._recorder
@@ -90,7 +90,7 @@ class SessionWorkspace:
         """The stored outputs of this session, and those of the session it was forked from."""
         recorded = self._recorded
         if self._outputs is None and recorded is not None:
-            from overt.world.command_output import OutputFiles  # late: 0.9 ms
+            from overt.workspace.command_output import OutputFiles  # late: 0.9 ms
 
             opened = recorded.resumed.opened if recorded.resumed else None
             self._outputs = OutputFiles(
@@ -105,8 +105,8 @@ class SessionWorkspace:
     @cached_property
     def workspace(self) -> "Workspace":
         """The folders that file tools may reach, with the rules of this session."""
-        from overt.world.files import Workspace  # late: 7 ms
-        from overt.world.readable import Readable  # late: 2 ms
+        from overt.workspace.files import Workspace  # late: 7 ms
+        from overt.workspace.readable import Readable  # late: 2 ms
 
         shared, place = self.shared, self.shared.place
         return Workspace(
@@ -127,13 +127,13 @@ class SessionWorkspace:
         self, call_id: str, journal: Journal, *, seen: Mapping[str, str] | None = None, preview: bool = False
     ) -> "Files":
         """Return what a call may do with files. `seen` are the files that its agent has read."""
-        from overt.world.files import Files  # late: 7 ms
+        from overt.workspace.files import Files  # late: 7 ms
 
         return Files(self._file_services, call_id=call_id, journal=journal, seen=seen or {}, preview=preview)
 
     @cached_property
     def _file_services(self) -> "FileServices":
-        from overt.world.files import FileServices  # late: 7 ms
+        from overt.workspace.files import FileServices  # late: 7 ms
 
         return FileServices(
             workspace=self.workspace,
@@ -147,7 +147,7 @@ class SessionWorkspace:
         self, call_id: str, profile: Profile, *, agent: str = "main", report: Callable[[str], None] | None = None
     ) -> "Programs":
         """Return what a call of an agent may do with programs."""
-        from overt.world.programs import Programs  # late: 9 ms
+        from overt.workspace.programs import Programs  # late: 9 ms
 
         self.shared.stay_up(self)
         watch, keeper, recorder = self.shared.git_watch, self.shared.keeper, self.recorder
@@ -161,7 +161,7 @@ class SessionWorkspace:
 
     @cached_property
     def _program_services(self) -> "ProgramServices":
-        from overt.world.programs import ProgramServices  # late: 9 ms
+        from overt.workspace.programs import ProgramServices  # late: 9 ms
 
         return ProgramServices(
             spawner=self.shared.spawner,

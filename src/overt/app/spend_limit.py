@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from overt.agent.spend_limit import SpendCheck
 from overt.core.history import History
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Spend
-from overt.engine.spend_limit import SpendCheck
 from overt.lib.catalogue import say
 
 WARN_SHARE = 0.8

@@ -4,6 +4,8 @@ import os
 from collections import deque
 from collections.abc import Callable
 
+from overt.agent.gate import Gate, warn_about_sandbox
+from overt.agent.permissions import PermissionState, Terms
 from overt.app.agents import Agents
 from overt.app.capabilities import Capabilities
 from overt.app.context.prefix import Fragments
@@ -22,17 +24,15 @@ from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
 from overt.app.workspace_services import shared_services
 from overt.config.always import add_always, load_always
-from overt.core.effects import AVAILABLE, Effect
+from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TitleSet, TurnEnded
 from overt.core.history import History, fold
-from overt.engine.gate import Gate, warn_about_sandbox
-from overt.engine.permissions import PermissionState, Terms
 from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
 from overt.safety.policy import Sight
+from overt.sandbox.choose import choose as choose_sandbox
 from overt.sessions.ledger import LedgerWriter
 from overt.sessions.resume import Resumed
-from overt.world.sandbox.choose import choose as choose_sandbox
 
 
 async def open_conversation(

@@ -20,11 +20,11 @@ from overt.app.setting import Setting
 from overt.core.ports import Profile, SandboxState
 
 if TYPE_CHECKING:
-    from overt.world.git.watch import GitWatch
-    from overt.world.programs import Supervised
-    from overt.world.sandbox.profile import Place
-    from overt.world.undo.keeper import Keeper
-    from overt.world.undo.maintenance import LimitEnforcer
+    from overt.sandbox.profile import Place
+    from overt.workspace.git.watch import GitWatch
+    from overt.workspace.programs import Supervised
+    from overt.workspace.undo.keeper import Keeper
+    from overt.workspace.undo.maintenance import LimitEnforcer
 
 IDLE_S = 3.0
 """A sandbox that runs nothing is taken down this long after the last turn."""
@@ -54,7 +54,7 @@ class WorkspaceServices:
     def place(self) -> "Place":
         """The folders around the workspace. From now on no module is imported from where tools may write."""
         from overt.app.context.folders import place_of  # late: 2 ms
-        from overt.world.sandbox.profile import own_code, writable  # late: 1.5 ms
+        from overt.sandbox.profile import own_code, writable  # late: 1.5 ms
 
         place = place_of(self._setting)
         _leave_out_of_imports(writable(place), own_code(writable(place)))
@@ -63,14 +63,14 @@ class WorkspaceServices:
     @cached_property
     def writable(self) -> tuple[str, ...]:
         """Folders that commands may write to: no program from there runs outside of the sandbox."""
-        from overt.world.sandbox.profile import writable  # late: 1.5 ms
+        from overt.sandbox.profile import writable  # late: 1.5 ms
 
         return writable(self.place)
 
     @cached_property
     def own_folders(self) -> tuple[str, ...]:
         """Folders of Overt, which are no part of the workspace although they may lie in it."""
-        from overt.world.sandbox.profile import own_code  # late: 1.5 ms
+        from overt.sandbox.profile import own_code  # late: 1.5 ms
 
         place = self.place
         folders = (place.config_dir, place.data_dir, place.cache_dir, place.state_dir)
@@ -79,7 +79,7 @@ class WorkspaceServices:
     @cached_property
     def environment(self) -> dict[str, str]:
         """The environment variables of child processes."""
-        from overt.world.environment import child_environment  # late: 0.3 ms
+        from overt.workspace.environment import child_environment  # late: 0.3 ms
 
         variables, config = self._setting.environment.variables, self._setting.config
         return child_environment(variables, config.env_pass, secrets=known_secrets(self._setting))
@@ -87,21 +87,21 @@ class WorkspaceServices:
     @cached_property
     def rg(self) -> str:
         """The path of a ripgrep that no command can change, or an empty string."""
-        from overt.world.files import find_rg  # late: 7 ms
+        from overt.workspace.files import find_rg  # late: 7 ms
 
         return find_rg(self.environment.get("PATH", ""), writable=self.writable)
 
     @cached_property
     def git(self) -> str:
         """The path of a git that no command can change, or an empty string."""
-        from overt.world.undo.shadow_git import find_git  # late: 2 ms
+        from overt.workspace.undo.shadow_git import find_git  # late: 2 ms
 
         return find_git(self.environment.get("PATH", ""), writable=self.writable)
 
     @property
     def spawner(self) -> "Supervised":
         if self._spawner is None:
-            from overt.world.programs import Supervised  # late: 10 ms
+            from overt.workspace.programs import Supervised  # late: 10 ms
 
             self._spawner = Supervised(place=self.place, mode=self._setting.config.sandbox.mode)
         return self._spawner
@@ -109,7 +109,7 @@ class WorkspaceServices:
     @property
     def keeper(self) -> "Keeper":
         if self._keeper is None:
-            from overt.world.undo.keeper import make_keeper  # late: 6 ms
+            from overt.workspace.undo.keeper import make_keeper  # late: 6 ms
 
             self._keeper = make_keeper(
                 self.place,
@@ -123,7 +123,7 @@ class WorkspaceServices:
     @property
     def git_watch(self) -> "GitWatch":
         if self._git_watch is None:
-            from overt.world.git.watch import GitWatch  # late: 1.0 ms
+            from overt.workspace.git.watch import GitWatch  # late: 1.0 ms
 
             self._git_watch = GitWatch(self.place.workspace, self.keeper.store)
         return self._git_watch
@@ -137,7 +137,7 @@ class WorkspaceServices:
         """Return which sandbox programs will run in. Before the first one, that follows from the settings."""
         if self._spawner is not None:
             return self._spawner.guess(profile)
-        from overt.world.sandbox.choose import choose  # late: 0.3 ms
+        from overt.sandbox.choose import choose  # late: 0.3 ms
 
         return choose(self._setting.config.sandbox.mode)
 

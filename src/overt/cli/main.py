@@ -12,7 +12,7 @@ from overt.app.diagnostics.recent import RECENT
 from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import parse
 from overt.core.errors import OvertError, UsageError
-from overt.faces.tui import first_paint
+from overt.frontends.tui import first_paint
 from overt.lib.logs.log import LOG
 
 PIPE_PATIENCE = 3.0
@@ -130,17 +130,17 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
     options = options_of(given, interactive=not headless)
     if not headless and not given.switch("plain") and _is_capable():
-        from overt.faces.tui import run as terminal_chat  # late: 20 ms
+        from overt.frontends.tui import run as terminal_chat  # late: 20 ms
 
         code = terminal_chat.run(options, prompt)
         if code != terminal_chat.USE_PLAIN_CHAT:
             return code
     first_paint.undo()
     if headless:
-        from overt.faces.headless import run as headless_run  # late: 80 ms
+        from overt.frontends.headless import run as headless_run  # late: 80 ms
 
         return headless_run.run(options, prompt)
-    from overt.faces.plain import chat  # late: 81 ms
+    from overt.frontends.plain import chat  # late: 81 ms
 
     return chat.run(options, prompt)
 

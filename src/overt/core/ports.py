@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.effects import Effect, EndedJob
+from overt.core.capabilities import Effect, EndedJob
 from overt.core.events import Event, PermissionAsked
 from overt.core.messages import Message
 from overt.core.requests import Delta, Params, Prefix, Reply, Request

@@ -5,7 +5,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
-from overt.core.effects import EFFECT_OF, Blocked, Effect
+from overt.core.capabilities import EFFECT_OF, Blocked, Effect
 from overt.core.messages import Document, Image
 from overt.core.requests import ToolSpec
 from overt.core.schema import schema

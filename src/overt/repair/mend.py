@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.capabilities import Effect
 from overt.core.codec import compact
-from overt.core.effects import Effect
 from overt.core.messages import Call
 from overt.core.tool import Tool
 from overt.repair._hunt import Hunt

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.effects import WRITING, Effect
+from overt.core.capabilities import WRITING, Effect
 from overt.core.ports import Looked, SandboxState
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.command import read_command
@@ -193,7 +193,7 @@ def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
 
 
 def _protected(path: str) -> str | None:
-    """Start files of a home count only there, which `world` knows."""
+    """Start files of a home count only there, which `workspace` knows."""
     from overt.lib.protected import protected_name  # late: 2 ms
 
     return protected_name(path, home="elsewhere")

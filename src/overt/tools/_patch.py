@@ -1,7 +1,7 @@
 """Patches as models write them: unified diffs, git's extras, and the `*** Begin Patch` form.
 
 Line counts in hunk headers are trusted when they fit and ignored when they do not, since models miscount.
-Names that would leave the tree are refused here already; links are the business of the walls in `world`.
+Names that would leave the tree are refused here already; links are the business of the walls in `workspace`.
 """
 
 import re

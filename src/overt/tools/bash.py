@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from overt.core.effects import JobOutput, Ran, RunPrograms
+from overt.core.capabilities import JobOutput, Ran, RunPrograms
 from overt.core.tool import Outcome, tool
 from overt.core.views import Output
 

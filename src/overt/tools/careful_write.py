@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from overt.core.effects import Change, WriteFiles
+from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, Tool, tool
 from overt.lib.syntax import parse_error

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from overt.core.effects import Change, WriteFiles
+from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
 from overt.tools._replace import replaced

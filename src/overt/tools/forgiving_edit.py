@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from overt.core.effects import Change, WriteFiles
+from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
 from overt.core.views import FileDiff

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.core.effects import Query, ReadFiles
+from overt.core.capabilities import Query, ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
 from overt.tools._words import bounded

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from overt.core.effects import JobState, RunPrograms
+from overt.core.capabilities import JobState, RunPrograms
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
 from overt.core.views import Output, Plain

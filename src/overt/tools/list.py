@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from overt.core.effects import Listed, ReadFiles
+from overt.core.capabilities import Listed, ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
 from overt.tools._words import bounded

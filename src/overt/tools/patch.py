@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.effects import Change, WriteFiles
+from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
 from overt.tools._hunks import FilePatch, applied

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from overt.core.effects import ReadFiles
+from overt.core.capabilities import ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Excerpt
 from overt.tools._words import bounded

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from overt.core.effects import Blob, Lines, ReadFiles
+from overt.core.capabilities import Blob, Lines, ReadFiles
 from overt.core.errors import ToolError
 from overt.core.messages import Document, Image
 from overt.core.tool import Outcome, tool

@@ -1,6 +1,6 @@
 """Every built-in tool, in the order the model is told of them."""
 
-from overt.core.effects import Effect
+from overt.core.capabilities import Effect
 from overt.core.tool import Tool
 from overt.tools.bash import bash
 from overt.tools.edit import edit

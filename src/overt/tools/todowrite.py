@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from overt.core.effects import Notes
+from overt.core.capabilities import Notes
 from overt.core.tool import Outcome, tool
 from overt.core.views import Checklist, Todo
 from overt.tools._todos import written

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from overt.core.effects import Change, WriteFiles
+from overt.core.capabilities import Change, WriteFiles
 from overt.core.tool import Outcome, tool
 from overt.tools._words import changed
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.fakes.model_server import Fault, ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 
+from overt.agent.loop import NUDGE as NUDGE_TEXT
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.records.rebuild import rebuild
@@ -31,7 +32,6 @@ from overt.core.events import (
 )
 from overt.core.fragments import HARNESS, MODEL
 from overt.core.messages import said
-from overt.engine.loop import NUDGE as NUDGE_TEXT
 from overt.sessions.entries import Entry
 from overt.sessions.load import load
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
 from overt.app.inspect.values import JobListing
-from overt.core.effects import JobOutput, JobState
+from overt.core.capabilities import JobOutput, JobState
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from overt.agent.gate import warn_about_sandbox
 from overt.app.command import Command, Done
-from overt.engine.gate import warn_about_sandbox
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from overt.context.recipe import Source, file
 from overt.core.fragments import Origin
 from overt.core.history import History
 from overt.core.messages import Message, said
-from overt.extend.instructions import read
+from overt.extensions.instructions import read
 
 HEAD = "[overt] Rules for the files below {folder}/, from {where}; there they hold over the rules before:"
 MOST = 8

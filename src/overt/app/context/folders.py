@@ -3,7 +3,7 @@
 import os
 
 from overt.app.setting import Setting
-from overt.world.sandbox.profile import Place, cache_folders
+from overt.sandbox.profile import Place, cache_folders
 
 
 def place_of(setting: Setting) -> Place:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from overt.agent.agent import Agent
 from overt.app.conversation import Conversation
 from overt.app.records.context_view import View
 from overt.context.assemble import Assembler
@@ -11,7 +12,6 @@ from overt.core.messages import Message
 from overt.core.ports import Wire
 from overt.core.requests import Request
 from overt.core.spending.usage import Usage
-from overt.engine.agent import Agent
 
 
 async def upcoming(conversation: Conversation) -> View:

@@ -8,8 +8,8 @@ from overt.app.context.prefix import project_rules, shelves_of
 from overt.app.redaction.secrets import make_redactor
 from overt.app.setting import Setting
 from overt.core.errors import UsageError
-from overt.extend import memory
-from overt.extend.instructions import read
+from overt.extensions import memory
+from overt.extensions.instructions import read
 from overt.lib.catalogue import say
 from overt.lib.paths import shown
 

@@ -17,8 +17,8 @@ from overt.context.recipe import Entry, Source
 from overt.core.fragments import Fragment, Origin
 from overt.core.ports import SandboxState
 from overt.core.settings import Mode, is_file_name
-from overt.extend import facts, instructions, memory
-from overt.extend.instructions import RULES, Piece, Place
+from overt.extensions import facts, instructions, memory
+from overt.extensions.instructions import RULES, Piece, Place
 from overt.lib.catalogue import say
 from overt.lib.paths import shown
 from overt.lib.redaction.redact import Redactor

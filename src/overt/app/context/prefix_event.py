@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
+from overt.agent.agent import Agent
 from overt.context.assemble import fingerprint
 from overt.core.events import PrefixSet
 from overt.core.settings import ModelFacts, Price
-from overt.engine.agent import Agent
 from overt.providers.discover import Found, is_local
 
 FREE = Price(input=0.0, output=0.0)

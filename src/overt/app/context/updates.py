@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from overt.agent.agent import Agent
 from overt.app.context.prefix import Fragments, nested_names, reads_foreign
 from overt.app.setting import Setting
 from overt.app.spend_limit import spend_limit
@@ -20,12 +21,11 @@ from overt.core.history import History
 from overt.core.messages import Message, said
 from overt.core.ports import Hands
 from overt.core.requests import Prefix
-from overt.engine.agent import Agent
-from overt.extend.facts import announce_changes, known_facts
-from overt.extend.instructions import FOREIGN_RULES, RULES
+from overt.extensions.facts import announce_changes, known_facts
+from overt.extensions.instructions import FOREIGN_RULES, RULES
 
 if TYPE_CHECKING:
-    from overt.world.git.summary import GitSummary, SummaryReader
+    from overt.workspace.git.summary import GitSummary, SummaryReader
 
 GIT = Origin(kind="environment", where="git", label=len(LABEL))
 GIT_HEAD = (
@@ -92,7 +92,7 @@ class ContextUpdates:
 
     def _read_git(self) -> "GitSummary | None":
         setting, roots = self._setting, self._setting.roots
-        from overt.world.git.summary import start_summary  # late: 3 ms
+        from overt.workspace.git.summary import start_summary  # late: 3 ms
 
         self._reader = start_summary(
             roots.workspace,

@@ -15,13 +15,13 @@ from overt.config.profiles import load_profile, with_profile
 from overt.core.errors import ConfigError, OvertError
 from overt.core.ports import SandboxState, Spawner
 from overt.lib.paths import shown
-from overt.world.environment import child_environment
-from overt.world.files import find_rg
-from overt.world.git.process import read_git_version
-from overt.world.programs import Supervised
-from overt.world.sandbox.choose import find_bubblewrap
-from overt.world.sandbox.profile import Place
-from overt.world.sandbox.selftest.checks import NAMES, Checked, Stage, Wall, check
+from overt.sandbox.choose import find_bubblewrap
+from overt.sandbox.profile import Place
+from overt.sandbox.selftest.checks import NAMES, Checked, Stage, Wall, check
+from overt.workspace.environment import child_environment
+from overt.workspace.files import find_rg
+from overt.workspace.git.process import read_git_version
+from overt.workspace.programs import Supervised
 
 ASKED_WITHIN = 3.0
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.setting import Setting
 from overt.config.always import load_always, remove_always
+from overt.core.capabilities import Effect
 from overt.core.codec import decode
-from overt.core.effects import Effect
 from overt.core.errors import ConfigError, SessionError
 from overt.core.events import Event, PermissionDecided, ToolStarted
 from overt.core.foreign import our_tool
@@ -173,7 +173,7 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
     reading, policy = subject.reading, setting.config.permissions.dangerous_policy
     if reading.hazard != "dangerous":
         return None
-    from overt.world.sandbox.choose import choose  # late: 0.4 ms
+    from overt.sandbox.choose import choose  # late: 0.4 ms
 
     sandbox: SandboxState = choose(setting.config.sandbox.mode)
     changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}

@@ -1,4 +1,4 @@
-"""What read-only subcommands and faces ask: configuration, models, tools, sessions, history."""
+"""What read-only subcommands and frontends ask: configuration, models, tools, sessions, history."""
 
 import os
 

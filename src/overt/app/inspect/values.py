@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from overt.core.effects import JobState
+from overt.core.capabilities import JobState
 from overt.core.settings import Mode
 from overt.core.views import FileDiff, Todo
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from overt.agent.lead import AnswerCheck, Lead
 from overt.core.errors import ProviderError
 from overt.core.history import History
 from overt.core.messages import Message
@@ -12,7 +13,6 @@ from overt.core.ports import Hands, Wire
 from overt.core.requests import Prefix, ToolSpec
 from overt.core.settings import Calls, Limits, ModelFacts, Quirks
 from overt.core.tool import Tool
-from overt.engine.lead import AnswerCheck, Lead
 
 NEXT: dict[tuple[str, Calls], Calls] = {
     ("tools", "native"): "schema",

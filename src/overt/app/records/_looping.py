@@ -4,6 +4,8 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
+from overt.agent.agent import Agent, AgentSpec, Runtime
+from overt.agent.loop import run_turn
 from overt.app.records._recorded import (
     STOPPED,
     Recorded,
@@ -17,7 +19,7 @@ from overt.app.records._recorded import (
 )
 from overt.app.records.rebuild import wire_of
 from overt.context.assemble import Assembler
-from overt.core.effects import AVAILABLE
+from overt.core.capabilities import AVAILABLE
 from overt.core.errors import ProviderError
 from overt.core.events import Event, PrefixSet, Replied, RequestSent, ToolFinished, ToolStarted, TurnEnded, UserSpoke
 from overt.core.history import History, fold
@@ -25,8 +27,6 @@ from overt.core.messages import Call, Message, Result
 from overt.core.requests import Request
 from overt.core.settings import Limits
 from overt.core.tool import Tool
-from overt.engine.agent import Agent, AgentSpec, Runtime
-from overt.engine.loop import run_turn
 from overt.lib.redaction.redact import HIDDEN
 from overt.tools.registry import BUILT_IN
 

@@ -5,8 +5,11 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from overt.agent.decision import CallRequest, Decision, read_request
+from overt.agent.inbox import Inbox
+from overt.agent.permissions import PermissionState, Terms
 from overt.context.spoken import as_written
-from overt.core.effects import Blocked, Effect, EndedJob
+from overt.core.capabilities import Blocked, Effect, EndedJob
 from overt.core.errors import ProviderError, ToolError
 from overt.core.events import (
     Compacted,
@@ -31,9 +34,6 @@ from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.settings import Calls
 from overt.core.spending.usage import Usage
 from overt.core.tool import Outcome, Tool
-from overt.engine.decision import CallRequest, Decision, read_request
-from overt.engine.inbox import Inbox
-from overt.engine.permissions import PermissionState, Terms
 from overt.repair.mend import Mended
 from overt.safety.policy import Sight
 from overt.sessions.entries import Entry

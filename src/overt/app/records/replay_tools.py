@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.agent.attempt import attempt
 from overt.app.capabilities import Capabilities
 from overt.app.options import Options
 from overt.app.records._looping import flattened, tools_of
@@ -25,14 +26,13 @@ from overt.app.setting import Setting, read_setting
 from overt.app.small_model.scaffold import small_limits
 from overt.app.workspace_services import WorkspaceServices
 from overt.config.paths import Roots
-from overt.core.effects import AVAILABLE
+from overt.core.capabilities import AVAILABLE
 from overt.core.errors import SessionError, ToolError
 from overt.core.events import Event, PrefixSet, RequestSent, TodoSet, ToolFinished
 from overt.core.history import History
 from overt.core.messages import Call
 from overt.core.ports import Profile, SandboxState
 from overt.core.views import Output
-from overt.engine.attempt import attempt
 from overt.lib.diff import file_diff
 from overt.lib.redaction.redact import HIDDEN
 from overt.lib.result_limit import ResultLimit, result_limit
@@ -40,7 +40,7 @@ from overt.lib.text import clip
 from overt.lib.tokens import family_of
 from overt.repair.mend import mend
 from overt.sessions.entries import Entry
-from overt.world.command_output import HINT
+from overt.workspace.command_output import HINT
 
 MOST_BYTES, MOST_FILES = 512 * 1024 * 1024, 50_000
 SHOWN_BYTES, SHOWN_TOKENS = 2000, 600

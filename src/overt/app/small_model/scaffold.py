@@ -21,8 +21,8 @@ from overt.app.small_model.mentions import named, private, wanted_words
 from overt.context.compact import compact_calls, compact_prompt, shots
 from overt.context.forms import MOST_PATHS, form_of
 from overt.context.spoken import SpokenWire, tool_guide
+from overt.core.capabilities import Query, ReadFiles
 from overt.core.codec import decode, encode
-from overt.core.effects import Query, ReadFiles
 from overt.core.errors import ToolError
 from overt.core.fragments import Origin, own_origin
 from overt.core.history import History, last_exchange

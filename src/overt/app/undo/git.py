@@ -13,9 +13,9 @@ from overt.core.events import Event, GitMoved, Restored
 from overt.core.states import GitState, StashEntry
 from overt.lib.catalogue import load_texts, say
 from overt.sessions.checkpoints import RESTORE, Checkpoints, Turned
-from overt.world.git.restore import REMOTES, GitChange, GitRepository
-from overt.world.git.state import GitReader, find_repository
-from overt.world.undo.snapshots import Store
+from overt.workspace.git.restore import REMOTES, GitChange, GitRepository
+from overt.workspace.git.state import GitReader, find_repository
+from overt.workspace.undo.snapshots import Store
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 SHORT = 7

@@ -21,10 +21,10 @@ from overt.lib.paths import slug
 from overt.sessions._lock import holder
 from overt.sessions.names import folder_of
 from overt.sessions.snapshot_uses import TurnUse, read_uses, session_files
-from overt.world.undo.first_snapshot import mark_indexed
-from overt.world.undo.shadow_git import Git
-from overt.world.undo.snapshots import list_contents, make_private, remove_contents
-from overt.world.undo.store import GRACE_S, REWRITE_SHARE, UndoStore, disk_bytes, missing_states
+from overt.workspace.undo.first_snapshot import mark_indexed
+from overt.workspace.undo.shadow_git import Git
+from overt.workspace.undo.snapshots import list_contents, make_private, remove_contents
+from overt.workspace.undo.store import GRACE_S, REWRITE_SHARE, UndoStore, disk_bytes, missing_states
 
 FILL_SHARE = 0.9
 """Turns are dropped until this share of the limit is left, so that not every run has to drop some."""

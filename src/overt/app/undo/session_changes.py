@@ -11,7 +11,7 @@ from overt.core.views import FileDiff
 from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
 from overt.sessions.checkpoints import Net, net
-from overt.world.undo.restore import is_state, state_of
+from overt.workspace.undo.restore import is_state, state_of
 
 LARGEST = 1024 * 1024
 """Bytes of a file up to which its lines are compared."""

@@ -20,9 +20,9 @@ from overt.lib.text import first_line
 from overt.sessions.checkpoints import Checkpoints, Turned, checkpoints
 from overt.sessions.entries import Entry
 from overt.sessions.load import load
-from overt.world.files import Workspace
-from overt.world.undo.keeper import Keeper
-from overt.world.undo.restore import is_state, state_of
+from overt.workspace.files import Workspace
+from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.restore import is_state, state_of
 
 MOST_FILES = 60
 LARGEST = 400_000

@@ -12,12 +12,12 @@ from overt.core.events import Event, Restored, SnapshotTaken, TreeTaken
 from overt.core.states import FileChange, FileState
 from overt.lib.catalogue import say
 from overt.lib.text import first_line, wide
+from overt.sandbox.profile import PRIVATE
 from overt.sessions.checkpoints import RESTORE, Checkpoints, Net, Turned, back, checkpoints, net, without_commands
 from overt.sessions.load import load
-from overt.world.files import Workspace
-from overt.world.sandbox.profile import PRIVATE
-from overt.world.undo.keeper import Keeper
-from overt.world.undo.restore import (
+from overt.workspace.files import Workspace
+from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.restore import (
     Broken,
     Step,
     is_state,

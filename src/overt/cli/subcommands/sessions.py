@@ -26,7 +26,7 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.messages import Text
-from overt.faces.attached import ALONG, attached
+from overt.frontends.attached import ALONG, attached
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 

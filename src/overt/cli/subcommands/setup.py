@@ -22,7 +22,7 @@ def run(argv: list[str]) -> int:
     if given is None:
         return 0
     answers = Answers(vendor=given.text("vendor"), model=given.text("model"), yes=given.switch("yes"))
-    from overt.faces.asking import run_setup  # late: 0.5 ms
+    from overt.frontends.asking import run_setup  # late: 0.5 ms
 
     result: SetupResult = run_setup(given.text("directory"), answers)
     if result.interrupted:

@@ -3,7 +3,7 @@
 Two kinds are known: values (keys in use, variables whose names say so) and the forms that vendors give their
 keys. Both are taken out of everything, what tools read included. That costs something: a model that is not
 shown a key cannot name the line it stands in, so `edit` cannot match that line; it can change what is around
-it, and a change that carries the mark is refused before it could overwrite the key (see engine/settle). The
+it, and a change that carries the mark is refused before it could overwrite the key (see agent/settle). The
 other way, forms left in what is read, would put every key that lies in a file into the session and on the
 wire. So that ordinary code stays editable byte for byte, only forms that are keys and nothing else are here:
 a vendor's prefix, a length, a digit. There is no rule for `password = …` or for a long random word.

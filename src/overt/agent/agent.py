@@ -1,0 +1,80 @@
+"""An agent: what it is (`AgentSpec`), and the services its turns call (`Runtime`)."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct, field
+
+from overt.agent.decision import PermissionGate
+from overt.agent.lead import AnswerCheck, Lead
+from overt.agent.room import Room
+from overt.agent.spend_limit import SpendLimit
+from overt.context.assemble import Assembler
+from overt.context.budget import Budget
+from overt.core.capabilities import Effect
+from overt.core.history import History, Mark
+from overt.core.messages import Message
+from overt.core.ports import Hands, Provider
+from overt.core.requests import Params, Prefix
+from overt.core.settings import Calls, Limits, Price
+from overt.core.tool import Tool
+from overt.lib.result_limit import ResultLimit, result_limit
+
+
+class AgentSpec(Struct, frozen=True, kw_only=True):
+    """What an agent is. None of it changes while the agent lives; another model makes another spec.
+
+    `path` names the agent in every event: `main`, or `main/explore-1` for a sub-agent. `effects` is all it may hold: a
+    tool that needs more does not exist for it. `calls` is how the model calls tools; if `flatten` is set, the model
+    knows their arguments by dotted names. `efforts` are the levels of thought that the model knows; None: it takes
+    none. `price` is what its tokens cost.
+    """
+
+    path: str
+    params: Params
+    prefix: Prefix
+    tools: dict[str, Tool]
+    effects: frozenset[Effect]
+    limits: Limits
+    calls: Calls = "native"
+    flatten: bool = False
+    price: Price | None = None
+    efforts: tuple[str, ...] | None = ()
+    is_small: bool = False
+
+
+class Runtime(Struct, frozen=True, kw_only=True):
+    """The services that an agent's turns call. Most of them have a state of their own.
+
+    `hide` replaces the API keys in use in what a tool returns. `lead` prepares the requests of a model that needs
+    help with calling tools, and `checks` may object to an answer. `budget` counts what fits into the context window,
+    and `room` remembers when a request was made to fit. `updates` returns the messages that join before a request:
+    rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
+    turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` refuses a request once
+    the session has cost too much.
+    """
+
+    provider: Provider
+    gate: PermissionGate
+    hands: Hands
+    assembler: Assembler
+    hide: Callable[[str], str]
+    lead: Lead | None = None
+    checks: tuple[AnswerCheck, ...] = ()
+    budget: Budget | None = None
+    updates: "Callable[[Agent, History], tuple[Message, ...]] | None" = None
+    room: Room = field(default_factory=Room)
+    marks: Callable[[], Sequence[Mark]] = tuple
+    printed: dict[str, str] = field(default_factory=dict)
+    spend_limit: SpendLimit | None = None
+
+
+class Agent(Struct, frozen=True):
+    spec: AgentSpec
+    runtime: Runtime
+
+    def result_limit(self) -> ResultLimit:
+        """Return how long the result of a call may be. It follows the window, which may become known later."""
+        budget, limits = self.runtime.budget, self.spec.limits
+        if budget is None:
+            return result_limit(0, limits)
+        return result_limit(budget.window, limits, family=budget.family)

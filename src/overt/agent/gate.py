@@ -1,0 +1,193 @@
+"""The permission gate: every call is judged before it runs, and the user is asked where the verdict says so.
+
+receive   what is the call about?
+decide    judges, in order → does it lack the network? → ask the user → Decision
+blocked   did the sandbox refuse something to it when it ran?
+widen     ask the user whether it runs again with wider access → Decision
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from overt.agent.decision import CallRequest, Decision, read_request
+from overt.agent.judges import JUDGES, Case, Judge, hold_for_network
+from overt.agent.permissions import PermissionState
+from overt.agent.person import Person, answer_unattended, network_reason
+from overt.core.capabilities import Blocked, Effect
+from overt.core.errors import ToolError
+from overt.core.events import Emit, Noticed
+from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
+from overt.core.settings import Mode
+from overt.core.tool import Outcome
+from overt.core.views import Plain
+from overt.lib.catalogue import say
+from overt.repair.mend import Mended
+from overt.safety.policy import CallFacts, Sight, Verdict, World, judge, subject_of
+from overt.safety.reach import Reach, changes_of, judge_reach
+
+
+class Gate:
+    """The gate of one agent. The first of the `judges` that does not pass gives the verdict; the last never passes."""
+
+    def __init__(
+        self,
+        permissions: PermissionState,
+        *,
+        sight: Sight,
+        hands: Hands,
+        asker: Asker | None = None,
+        judges: Sequence[Judge] = JUDGES,
+    ) -> None:
+        self.permissions = permissions
+        self._sight = sight
+        self._hands = hands
+        self._person = Person(asker, permissions, hands)
+        self._judges = tuple(judges)
+
+    def receive(self, mended: Mended) -> CallRequest:
+        return read_request(mended, self._sight)
+
+    def may_read(self, path: str) -> bool:
+        effects: frozenset[Effect] = frozenset({"read"})
+        subject, terms = subject_of("read", (path,), self._sight), self.permissions.terms
+        verdict = judge(subject, effects, rules=terms.rules, mode=self.permissions.mode, fallback=terms.fallback)
+        return verdict.action == "allow"
+
+    async def decide(self, request: CallRequest, agent: str, emit: Emit, *, typed: bool = False) -> Decision:
+        case = await self._open_case(request, agent, emit, typed=typed)
+        verdict = hold_for_network(case, await self._judge(case))
+        answer, remembered, by = Answer(choice="once" if verdict.action == "allow" else "deny"), "", verdict.by
+        if verdict.action == "ask" and not self._person.available:
+            answer = answer_unattended(verdict, case.sandbox, self.permissions.terms)
+        elif verdict.action == "ask":
+            try:
+                view = await self._person.preview(request)
+            except ToolError as error:
+                return Decision(action="deny", rule=verdict.rule, origin=verdict.origin, by=by, failure=error)
+            question = self._person.make_question(request, verdict, view, agent, network=case.lacks_network)
+            answer, remembered = await self._person.ask(request, question, emit)
+            by = "person"
+        denied, reach = answer.choice == "deny", case.facts.world.reach
+        recoverable = reach if reach and not reach.finals and not denied else None
+        if recoverable and recoverable.undone and by != "person":
+            self._hands.require_undo(request.id)
+        decision = Decision(
+            action="deny" if denied else "allow",
+            rule=verdict.rule,
+            origin=verdict.origin,
+            by=by,
+            reason=answer.reason or verdict.why,
+            remembered=remembered,
+            allowed_by=_ways_to_allow(verdict, request.tool.name) if denied and by != "person" else (),
+            refusal=describe_refusal(verdict, answer, by) if denied else "",
+            denial_reason=answer.reason if denied and by == "person" else "",
+            box=self.permissions.profile(
+                request.subject, reading=not request.changes, network=case.lacks_network and by == "person"
+            ),
+            note=recoverable.note if recoverable else "",
+        )
+        emit(decision.event(agent, request.id))
+        return decision
+
+    def blocked(self, request: CallRequest, box: Profile, outcome: Outcome) -> Blocked | None:
+        from overt.agent.widen import find_blocked  # late: 0.1 ms
+
+        return find_blocked(request, box, outcome, self._hands)
+
+    async def widen(
+        self, request: CallRequest, box: Profile, blocked: Blocked, agent: str, emit: Emit
+    ) -> Decision | None:
+        from overt.agent.widen import ask_to_widen, choose_wider, describe_wider  # late: 0.1 ms
+
+        wider = choose_wider(request, box, blocked, self.permissions) if self._person.available else None
+        if wider is None:
+            return None
+        network, where = wider.network != box.network, describe_wider(box, wider)
+        verdict = ask_to_widen(blocked, where, outside=wider.outside, exists=self._sight.exists)
+        view = Plain(text="\n".join(request.subject.values))
+        question = self._person.make_question(request, verdict, view, agent, network=network)
+        answer, remembered = await self._person.ask(
+            request, question if network else replace(question, always=""), emit
+        )
+        denied = answer.choice == "deny"
+        decision = Decision(
+            action="deny" if denied else "allow",
+            rule=verdict.rule,
+            origin=verdict.origin,
+            by="person",
+            reason=answer.reason or verdict.why,
+            remembered=remembered,
+            refusal=f"The user did not want it to run {where}: {answer.reason}" if denied and answer.reason else "",
+            box=box if denied else wider,
+        )
+        emit(decision.event(agent, request.id))
+        return decision
+
+    async def _open_case(self, request: CallRequest, agent: str, emit: Emit, *, typed: bool) -> Case:
+        """Collect what the judgement depends on. A command that the model calls starts its sandbox first; one that the
+        user has typed runs outside of it, and is only guarded."""
+        expected = self._hands.guess()
+        starts = "run" in request.tool.effects and request.changes and not typed
+        sandbox = await self._hands.standing() if starts else expected
+        if sandbox.kind != expected.kind:
+            emit(Noticed(agent=agent, text=warn_about_sandbox(sandbox), level="warning"))
+        mode: Mode = "yolo" if typed else self.permissions.effective_mode
+        reach = await self._judge_reach(request, SandboxState() if typed else sandbox, mode)
+        terms, subject = self.permissions.terms, request.subject
+        boxed = sandbox.boxed if mode == "plan" else sandbox.walled
+        needs_network = subject.reading.network or bool(network_reason(request))
+        return Case(
+            request=request,
+            agent=agent,
+            facts=CallFacts(
+                subject=subject,
+                effects=request.tool.effects,
+                rules=terms.rules,
+                mode=mode,
+                fallback=terms.fallback,
+                world=World(boxed=boxed, read_only=not terms.write, reach=reach),
+            ),
+            sandbox=sandbox,
+            lacks_network=sandbox.boxed and not typed and needs_network and not self.permissions.has_network(subject),
+        )
+
+    async def _judge(self, case: Case) -> Verdict:
+        for give_verdict in self._judges:
+            if verdict := await give_verdict(case):
+                return verdict
+        raise AssertionError("the last judge passed")
+
+    async def _judge_reach(self, request: CallRequest, sandbox: SandboxState, mode: Mode) -> Reach | None:
+        """Return how far a dangerous command reaches; None for every other call, and if the mode refuses it anyway."""
+        reading = request.subject.reading
+        if reading.hazard != "dangerous" or mode == "plan":
+            return None
+        policy = self.permissions.terms.dangerous_policy
+        changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
+        surveys = dict(zip(changes, await self._hands.survey(tuple(changes.values())), strict=True)) if changes else {}
+        network = self.permissions.has_network(request.subject)
+        return judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=network)
+
+
+def warn_about_sandbox(state: SandboxState) -> str:
+    """Return a warning about a missing or limited sandbox, or an empty string if it is complete."""
+    if not state.boxed:
+        return say("sandbox.off" if state.disabled else "sandbox.none", why=state.why)
+    return (
+        say("sandbox.partly", kind=state.kind, missing=", ".join(state.missing), why=state.why) if state.missing else ""
+    )
+
+
+def _ways_to_allow(verdict: Verdict, tool: str) -> tuple[str, ...]:
+    """Return flags or settings that allow a call in a non-interactive run."""
+    asked_by_mode = verdict.action == "ask" and verdict.by == "mode"
+    return verdict.allowed_by or ((f"--allowedTools {tool}",) if asked_by_mode else ())
+
+
+def describe_refusal(verdict: Verdict, answer: Answer, by: str) -> str:
+    """Return what the model reads of a denial."""
+    if by == "person":
+        return f"The user denied this call{f': {answer.reason}' if answer.reason else '.'}"
+    reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)
+    return f"Denied ({verdict.rule}, {verdict.origin}): {'. '.join(reasons)}"

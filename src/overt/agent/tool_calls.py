@@ -1,0 +1,179 @@
+"""Run the tool calls of one reply: each is repaired, judged, run and answered exactly once.
+
+Neighbouring calls that only read run together. Every other call is judged and run alone, in order, so that an
+approval shows the files as they are at that moment.
+"""
+
+import asyncio
+from time import monotonic
+from typing import Literal
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from overt.agent.agent import Agent
+from overt.agent.attempt import attempt, contain
+from overt.agent.decision import CallRequest, Decision
+from overt.core.codec import compact
+from overt.core.errors import ToolError
+from overt.core.events import Emit, Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
+from overt.core.fragments import LABEL
+from overt.core.interrupted import Interrupted
+from overt.core.messages import Call, Result, Text
+from overt.core.tool import Outcome
+from overt.core.views import Failure, Output, Plain
+from overt.lib.redaction.redact import HIDDEN
+from overt.repair.mend import Mended, mend
+from overt.repair.storm import Storm
+
+
+async def run_calls(
+    agent: Agent, calls: tuple[Call, ...], storm: Storm, emit: Emit, *, truncated: bool = False
+) -> None:
+    """Run all calls of a reply. If the reply was `truncated` at its token limit, a call may be half."""
+    together: list[CallRequest] = []
+    for call in calls:
+        mended = mend(call, agent.spec.tools, cut=truncated, flatten=agent.spec.flatten)
+        if mended.notes:
+            emit(Repaired(agent=agent.spec.path, call_id=call.id, note="; ".join(mended.notes)))
+        problem = mended.error or _hidden(mended)
+        repeated = "" if problem else storm.advice(mended.call.name, _meant(mended))
+        if problem or repeated:
+            storm.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
+            emit(ToolStarted(agent=agent.spec.path, call=mended.call))
+            emit(_refused(agent, call.id, problem or repeated, code="repeated" if repeated else "invalid"))
+            continue
+        request = agent.runtime.gate.receive(mended)
+        if request.parallel:
+            together.append(request)
+            continue
+        await _decide_and_run(agent, together, storm, emit)
+        await _decide_and_run(agent, [request], storm, emit)
+        together = []
+    await _decide_and_run(agent, together, storm, emit)
+
+
+async def _decide_and_run(agent: Agent, batch: list[CallRequest], storm: Storm, emit: Emit) -> None:
+    """Decide about each call of a batch, then run the allowed ones at the same time."""
+    allowed: list[tuple[CallRequest, Decision]] = []
+    for request in batch:
+        call, effects = request.mended.call, tuple(sorted(request.tool.effects))
+        emit(ToolStarted(agent=agent.spec.path, call=call, effects=effects, headline=_headline(request)))
+        decision = await agent.runtime.gate.decide(request, agent.spec.path, emit)
+        if decision.allowed:
+            allowed.append((request, decision))
+        elif decision.failure:
+            storm.ran(call.name, _meant(request.mended), mutating=False, failed=True)
+            emit(_failed(agent, call.id, decision.failure.message, code=decision.failure.code))
+        else:
+            denied = _refused(agent, call.id, decision.refusal, code="denied", label=decision.label)
+            emit(replace(denied, result=replace(denied.result, reason=_bounded(agent, decision.denial_reason))))
+    places = asyncio.Semaphore(agent.spec.limits.max_parallel)
+    async with asyncio.TaskGroup() as tasks:
+        for request, decision in allowed:
+            tasks.create_task(_perform(agent, request, decision, storm, emit, places))
+
+
+async def _perform(
+    agent: Agent, request: CallRequest, decision: Decision, storm: Storm, emit: Emit, places: asyncio.Semaphore
+) -> None:
+    """Run one tool; whatever happens to it becomes an outcome."""
+    call = request.mended.call
+    async with places:
+        try:
+            events = await contain(call.name, _run_tool(agent, request, decision, emit))
+        except ToolError as error:
+            events = [_failed(agent, call.id, error.message, code=error.code)]
+        except Interrupted as stopped:
+            agent.runtime.printed[call.id] = _bounded(agent, stopped.text)
+            raise
+    finished = events[-1]
+    assert isinstance(finished, ToolFinished)
+    storm.ran(call.name, _meant(request.mended), mutating=request.changes, failed=finished.result.error)
+    for event in events:
+        emit(event)
+
+
+async def _run_tool(agent: Agent, request: CallRequest, decision: Decision, emit: Emit) -> list[Event]:
+    """Run the tool, and once more with wider access if the sandbox stopped it and that is approved."""
+    call_id, started = request.id, monotonic()
+
+    def report(text: str) -> None:
+        emit(ToolProgressed(agent=agent.spec.path, call_id=call_id, text=text))
+
+    limit, box = agent.result_limit(), decision.box
+    outcome, journal = await attempt(request.mended, agent.runtime.hands, report=report, box=box, limit=limit)
+    if blocked := agent.runtime.gate.blocked(request, box, outcome):
+        wider = await agent.runtime.gate.widen(request, box, blocked, agent.spec.path, emit)
+        if wider and wider.allowed:
+            outcome, journal = await attempt(
+                request.mended, agent.runtime.hands, report=report, box=wider.box, limit=limit
+            )
+        else:
+            refusal = wider.refusal if wider else ""
+            outcome = _noted(outcome, f"[{blocked.advise()}]", refusal and f"[overt] {refusal}")
+    outcome = _noted(outcome, decision.note and f"[overt] {decision.note}")
+    repairs = [Repaired(agent=agent.spec.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
+    ms = round((monotonic() - started) * 1000)
+    return [*repairs, *journal.facts, _finished(agent, call_id, outcome, journal.seen, ms)]
+
+
+def _noted(outcome: Outcome, *notes: str) -> Outcome:
+    """With what the model has to know beside what the tool said."""
+    fresh = [note for note in notes if note and note not in outcome.text]
+    return replace(outcome, text="\n".join([outcome.text, *fresh])) if fresh else outcome
+
+
+def _finished(agent: Agent, call_id: str, outcome: Outcome, seen: dict[str, str], ms: int) -> ToolFinished:
+    text = Text(text=_bounded(agent, outcome.text))
+    result = Result(call_id=call_id, parts=(text, *outcome.parts), ended=outcome.ended, unchanged=outcome.unchanged)
+    view = outcome.view
+    if isinstance(view, Output | Plain):
+        view = replace(view, text=agent.runtime.hide(view.text))
+    return ToolFinished(agent=agent.spec.path, result=result, view=view, seen=seen, ms=ms)
+
+
+def _failed(agent: Agent, call_id: str, message: str, *, code: str) -> ToolFinished:
+    text = _bounded(agent, message)
+    return ToolFinished(
+        agent=agent.spec.path,
+        result=Result(call_id=call_id, parts=(Text(text=text),), error=True),
+        view=Failure(text=text),
+        code=code,
+    )
+
+
+def _refused(
+    agent: Agent, call_id: str, message: str, *, code: Literal["denied", "invalid", "repeated"], label: str = LABEL
+) -> ToolFinished:
+    """Answer a call without running it. The label tells the model, and only the model, that Overt says so."""
+    failed = _failed(agent, call_id, f"{label}{message}", code=code)
+    result = replace(failed.result, harness=True, cause="" if code == "invalid" else code)
+    return replace(failed, result=result, view=replace(failed.view, label=len(label)))
+
+
+def _meant(mended: Mended) -> str:
+    """The arguments as they were understood: what was ignored does not make another call of it."""
+    return mended.call.arguments if mended.args is None else compact(to_builtins(mended.args, order="sorted"))
+
+
+def _hidden(mended: Mended) -> str:
+    """What the model was not shown it cannot write: the mark would take the place of the secret."""
+    if mended.tool is None or not mended.tool.effects & {"write", "run"} or HIDDEN not in mended.call.arguments:
+        return ""
+    return (
+        f"{HIDDEN} stands for a secret that was taken out of what you saw; it is still in its place, and this call "
+        "would not work or would overwrite it. Nothing was run. Leave it out: change only the text around it, or let "
+        "the program read the secret from its file or variable."
+    )
+
+
+def _bounded(agent: Agent, text: str) -> str:
+    return agent.result_limit().clip(agent.runtime.hide(text))
+
+
+def _headline(request: CallRequest) -> str:
+    """What the call is about, in a few words: a pattern where there is one, and the paths or the command."""
+    pattern = getattr(request.mended.args, "pattern", "")
+    places = [value for value in request.subject.values if not (pattern and value == ".")]
+    return " ".join((*((pattern,) if pattern else ()), ", ".join(places))).strip()

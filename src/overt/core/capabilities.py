@@ -1,0 +1,224 @@
+"""Capabilities: a tool declares what it may do by what its signature asks for.
+
+`workspace` implements these with the walls built in. Paths given to them are relative to the workspace root
+or absolute; paths they return are relative to the root, with `/`, odd bytes as `\\xNN` (accepted back as such).
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, assert_never
+
+from msgspec import Struct
+
+from overt.core.views import FileDiff, Todo
+
+Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes"]
+
+WRITING: frozenset[Effect] = frozenset({"write", "run", "network", "delegate"})
+"""Effects that change something outside the conversation; calls without any of them run in parallel."""
+
+
+class FileText(Struct, frozen=True, kw_only=True):
+    """A whole text file. Line ends are `\\n` when the file used one kind throughout; otherwise as they are."""
+
+    path: str
+    text: str
+    hash: str
+
+
+class Lines(Struct, frozen=True, kw_only=True):
+    """A window of a text file. `total` is None when the file is too large to count at once; `note` says how
+    it was decoded when that was a guess."""
+
+    path: str
+    first: int
+    lines: tuple[str, ...]
+    total: int | None
+    hash: str
+    note: str = ""
+
+
+class Blob(Struct, frozen=True, kw_only=True):
+    """A file that is not text, with its media type."""
+
+    path: str
+    media: str
+    data: bytes
+    hash: str
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """One entry of a folder; `depth` counts from the folder that was listed."""
+
+    path: str
+    kind: Literal["file", "folder", "link", "other"]
+    depth: int
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """`total` counts the matching files when there are more than `paths` holds; None where that would take long."""
+
+    paths: tuple[str, ...]
+    more: bool
+    total: int | None = None
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """A search as ripgrep understands it."""
+
+    pattern: str
+    path: str = "."
+    mode: Literal["content", "files", "count"] = "content"
+    before: int = 0
+    after: int = 0
+    ignore_case: bool = False
+    type: str = ""
+    glob: str = ""
+    limit: int = 200
+    multiline: bool = False
+
+
+class Matches(Struct, frozen=True, kw_only=True):
+    """`text` is ready for the model; `count` the lines, files or counts it holds.
+
+    Lines start with their path, unless the query names one file."""
+
+    text: str
+    count: int
+    more: bool
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One file to be written (`content`), deleted (`content` None) or moved (as it is when `content` is None).
+
+    `base` is the hash the new content was made from, `"seen"` for the one the model last saw, `"absent"`
+    when the file must not exist. Anything else on disk by then refuses the change as stale.
+    """
+
+    path: str
+    content: str | None
+    base: str
+    move_to: str = ""
+
+
+class ReadFiles(Protocol):
+    async def lines(self, path: str, *, offset: int, limit: int) -> Lines: ...
+    async def text(self, path: str) -> FileText: ...
+    async def blob(self, path: str) -> Blob | None: ...
+    async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]: ...
+    async def find(self, pattern: str, *, path: str, limit: int) -> Found: ...
+    async def search(self, query: Query) -> Matches: ...
+
+
+class WriteFiles(Protocol):
+    async def text(self, path: str) -> FileText: ...
+    async def change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
+        """Apply all changes or none, each atomically, keeping mode, encoding, BOM and line ends."""
+        ...
+
+
+class Blocked(Struct, frozen=True, kw_only=True):
+    """An access that the sandbox refused to a command, as far as the output of the command shows.
+
+    `path` is as the program spelled it, empty if the output names none. A `hidden` file may not be read; a `write` goes
+    outside the workspace, or to a `protected` file, or to git's own configuration and hooks (`git`).
+    """
+
+    kind: Literal["network", "hidden", "write", "protected", "git"]
+    path: str = ""
+
+    def describe(self) -> str:
+        """Return what was refused as a clause for a person."""
+        write = f"{f'write to {self.path}' if self.path else 'a write'} was blocked by the sandbox"
+        match self.kind:
+            case "network":
+                return "network access was blocked by the sandbox"
+            case "hidden":
+                return f"{self.path} is hidden by the sandbox: reading it was blocked"
+            case "write":
+                return write
+            case "protected":
+                return f"{write}: it is protected"
+            case "git":
+                return f"{write}: git's configuration and hooks can only be changed by the user"
+            case _:
+                assert_never(self.kind)
+
+    def advise(self) -> str:
+        """Return what was refused and what to do about it, for the model."""
+        return f"{self.describe()}{BLOCKED_ADVICE.get(self.kind, '')}"
+
+
+BLOCKED_ADVICE = {
+    "network": "; if the command needs it, call bash again with the reason in `network`",
+    "git": "; tell them what to run",
+}
+
+
+class Ran(Struct, frozen=True, kw_only=True):
+    """A finished command. `text` is bounded head and tail; `code` is None when it was killed.
+
+    Where the text is cut, `hint` is the part of it that says where the rest is.
+    `blocked` is what the sandbox refused it.
+    `found` is what has to be said beside it: a repository that was moved aside, a program that was ended.
+    """
+
+    text: str
+    code: int | None
+    size: int
+    timed_out: bool
+    ms: int
+    hint: str = ""
+    blocked: Blocked | None = None
+    found: str = ""
+
+
+class JobState(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A background command. `ready` is the line (an address, mostly) that showed it was up."""
+
+    id: str
+    command: str
+    state: Literal["running", "exited", "stopped"]
+    code: int | None = None
+    size: int = 0
+    seconds: float = 0.0
+    ready: str = ""
+
+
+class EndedJob(Struct, frozen=True, kw_only=True):
+    """A background command that has ended, and the last line it printed."""
+
+    job: JobState
+    last_line: str
+
+
+class JobOutput(Struct, frozen=True, kw_only=True):
+    """Output from byte `since` on; ask again with `next` for what came later."""
+
+    job: JobState
+    text: str
+    next: int
+
+
+class RunPrograms(Protocol):
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran: ...
+    async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput: ...
+    async def jobs(self) -> tuple[JobState, ...]: ...
+    async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput: ...
+    async def stop(self, id: str) -> JobState: ...
+
+    async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
+        """Wait for the end of a job, then give its output from `since` on, or what was not given yet."""
+        ...
+
+
+class Notes(Protocol):
+    """The todo list of the conversation."""
+
+    def todos(self) -> tuple[Todo, ...]: ...
+    def set_todos(self, items: tuple[Todo, ...]) -> None: ...
+
+
+EFFECT_OF: dict[type, Effect] = {ReadFiles: "read", WriteFiles: "write", RunPrograms: "run", Notes: "notes"}
+
+AVAILABLE: frozenset[Effect] = frozenset(EFFECT_OF.values())
+"""Effects that this version implements. The main agent of a session holds all of them."""

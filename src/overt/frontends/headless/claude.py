@@ -1,0 +1,136 @@
+"""Events in the shapes that readers of Claude Code's json and stream-json output expect."""
+
+from msgspec import json
+
+from overt.app.conversation import Conversation
+from overt.app.options import TO_CLAUDE
+from overt.core.events import Compacted, Event, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
+from overt.core.foreign import claude_tool, our_tool
+from overt.core.ids import new_id
+from overt.core.messages import Call, Message, Reasoning, Text
+from overt.core.spending.usage import Usage
+from overt.frontends.headless.narrate import failed
+
+SUBTYPES = {"done": "success", "limit": "error_max_turns"}
+FILE_TOOLS = ("read", "write", "edit", "multiedit")
+STOPS = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filter": "refusal", "interrupted": None}
+
+
+def init(conversation: Conversation) -> dict[str, object]:
+    return {
+        "type": "system",
+        "subtype": "init",
+        "session_id": conversation.id,
+        "cwd": conversation.workspace,
+        "model": conversation.agent.spec.params.model,
+        "tools": [claude_tool(name) for name in conversation.agent.spec.tools],
+        "mcp_servers": [],
+        "permissionMode": TO_CLAUDE[conversation.mode],
+        "slash_commands": [],
+        "agents": [],
+        "skills": [],
+        "plugins": [],
+        "uuid": new_id(32),
+    }
+
+
+def shaped(event: Event, conversation: Conversation) -> dict[str, object] | None:
+    """The line for one event; None for what those readers do not know."""
+    common: dict[str, object] = {"parent_tool_use_id": None, "session_id": conversation.id, "uuid": new_id(32)}
+    match event:
+        case Replied(forced=True, message=message) if not message.parts:
+            return None  # a summary that came to nothing
+        case Compacted(cause=cause, before=before):
+            about = {"trigger": "manual" if cause == "asked" else "auto", "pre_tokens": before}
+            session = {"session_id": conversation.id, "uuid": new_id(32)}
+            return {"type": "system", "subtype": "compact_boundary", "compact_metadata": about, **session}
+        case Replied(message=message, usage=usage, finish=finish, model=model):
+            body = {
+                "id": f"msg_{new_id(16)}",
+                "type": "message",
+                "role": "assistant",
+                "model": model or conversation.agent.spec.params.model,
+                "content": _content(message),
+                "stop_reason": STOPS[finish],
+                "stop_sequence": None,
+                "usage": tokens(usage),
+            }
+            return {"type": "assistant", "message": body, **common}
+        case ToolFinished():
+            return {"type": "user", "message": {"role": "user", "content": [_result(event)]}, **common}
+        case UserSpoke(message=message) if message.origin.kind != "user":
+            body = {"role": "user", "content": _content(message)}
+            return {"type": "user", "message": body, "isSynthetic": True, **common}
+        case Retried(attempt=attempt, wait=wait, reason=reason):
+            retry = {"attempt": attempt, "retry_delay_ms": round(wait * 1000), "error": reason}
+            return {"type": "system", "subtype": "api_retry", "session_id": conversation.id, **retry}
+        case _:
+            return None
+
+
+def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[str, object]:
+    return {
+        "type": "result",
+        "subtype": SUBTYPES.get(end.reason, "error_during_execution"),
+        "is_error": end.reason != "done",
+        "duration_ms": end.ms,
+        "duration_api_ms": api_ms,
+        "num_turns": end.steps,
+        "result": end.text,
+        "session_id": conversation.id,
+        "total_cost_usd": conversation.spend.turn.known_cost,
+        "usage": tokens(end.usage),
+        "modelUsage": {conversation.agent.spec.params.model: tokens(end.usage)},
+        "permission_denials": [
+            {
+                "tool_name": claude_tool(denial.call.name),
+                "tool_use_id": denial.call.id,
+                "tool_input": _input(denial.call),
+            }
+            for denial in conversation.session.denials
+        ],
+        "uuid": new_id(32),
+    }
+
+
+def tokens(usage: Usage) -> dict[str, int]:
+    """Their `input_tokens` leaves out what was read from or written to the cache."""
+    return {
+        "input_tokens": usage.input - usage.cached - usage.cache_write,
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cached,
+        "output_tokens": usage.output,
+    }
+
+
+def _content(message: Message) -> list[dict[str, object]]:
+    blocks: list[dict[str, object]] = []
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                blocks.append({"type": "text", "text": text})
+            case Reasoning(text=text, signature=signature):
+                blocks.append({"type": "thinking", "thinking": text, "signature": signature})
+            case Call(id=id, name=name):
+                blocks.append({"type": "tool_use", "id": id, "name": claude_tool(name), "input": _input(part)})
+            case _:
+                pass
+    return blocks
+
+
+def _result(finished: ToolFinished) -> dict[str, object]:
+    """The answer to a call. A command that ended with an exit code other than 0 counts as an error there."""
+    result = finished.result
+    text = "".join(part.text for part in result.parts if isinstance(part, Text))
+    return {"type": "tool_result", "tool_use_id": result.call_id, "content": text, "is_error": failed(finished)}
+
+
+def _input(call: Call) -> object:
+    """The arguments, the path of a file tool under the name that those readers look for."""
+    try:
+        arguments = json.decode(call.arguments)
+    except (ValueError, RecursionError):
+        return {"_raw": call.arguments}
+    if our_tool(call.name) not in FILE_TOOLS or not isinstance(arguments, dict) or "file_path" in arguments:
+        return arguments
+    return {"file_path" if name == "path" else name: value for name, value in arguments.items()}

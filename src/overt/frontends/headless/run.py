@@ -1,0 +1,198 @@
+"""One prompt, one result on stdout; everything else goes to stderr."""
+
+import asyncio
+import signal
+import sys
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from overt.app.conversation import Conversation
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.options import Options
+from overt.app.session import follow
+from overt.app.start import open_conversation
+from overt.core.codec import printable
+from overt.core.errors import OvertError
+from overt.core.events import (
+    Compacted,
+    EndReason,
+    Event,
+    Noticed,
+    Replied,
+    Retried,
+    ToolFinished,
+    TurnEnded,
+    UserSpoke,
+)
+from overt.core.messages import Text
+from overt.frontends.attached import ALONG, attached
+from overt.frontends.headless.closing import ChangeCounter, RunSummary, closing_line, denied_line
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+if TYPE_CHECKING:
+    from overt.frontends.headless.narrate import Narrator
+
+EXIT: dict[EndReason, int] = {
+    "done": 0,
+    "error": 1,
+    "storm": 1,
+    "denied": 3,
+    "limit": 4,
+    "interrupted": 130,
+    "terminated": 143,
+}
+SIGNAL_CODES = (EXIT["interrupted"], EXIT["terminated"])
+
+
+def run(options: Options, prompt: str) -> int:
+    return run_async(_run(options, prompt))
+
+
+async def _run(options: Options, prompt: str) -> int:
+    conversation = await open_conversation(options)
+    changes = ChangeCounter()
+    try:
+        end = await _turn(conversation, options, prompt, changes)
+    finally:
+        unsaved = await conversation.close()
+        if unsaved:
+            from overt.app.records.unsaved import describe_unsaved  # late: 0.5 ms
+
+            for line in describe_unsaved(unsaved, conversation.path):
+                _warn(line)
+    if options.output == "text":
+        _close(_summarize(conversation, end, changes))
+    if denied := denied_line(conversation.session.denials, len(conversation.session.calls)):
+        _warn(denied)
+    code = EXIT["denied"] if end.reason == "done" and conversation.session.last_call_denied else EXIT[end.reason]
+    return EXIT["error"] if unsaved and code not in SIGNAL_CODES else code
+
+
+async def _turn(conversation: Conversation, options: Options, prompt: str, changes: ChangeCounter) -> TurnEnded:
+    _stop_on_signals(conversation)
+    for notice in conversation.notices:
+        _warn(notice)
+    if options.output == "stream-json":
+        from overt.frontends.headless.claude import init, shaped  # late: 2 ms
+
+        _line(init(conversation))
+    api_ms, narrator = 0, _make_narrator() if options.verbose else None
+    end = TurnEnded(reason="error")
+    async with aclosing(follow(conversation.session, conversation.prompt(prompt))) as events:
+        async for event in events:
+            if options.output == "stream-json" and (line := shaped(event, conversation)):
+                _line(line)
+            if options.output != "stream-json" or options.verbose:
+                tell(event, narrator)
+            changes.feed(event)
+            if isinstance(event, Replied | Compacted):
+                api_ms += event.ms
+            elif isinstance(event, TurnEnded):
+                end = event
+    _finish(end, conversation, options, api_ms)
+    return end
+
+
+def _summarize(conversation: Conversation, end: TurnEnded, changes: ChangeCounter) -> RunSummary:
+    spent = conversation.spend.turn
+    return RunSummary(
+        files=frozenset(changes.files),
+        command_files=changes.command_files,
+        added=changes.added,
+        removed=changes.removed,
+        steps=end.steps,
+        tokens=end.usage.input + end.usage.output,
+        cost=spent.describe_cost() if spent.cost else "",
+        session=conversation.id if conversation.path else "",
+        undoable=bool(conversation.path) and conversation.session_workspace.undo_enabled,
+    )
+
+
+def _close(run: RunSummary) -> None:
+    """Print the closing line. A script that expects an empty stderr gets one if nothing was changed."""
+    if run.eventful or sys.stderr.isatty():
+        _warn(closing_line(run))
+
+
+def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms: int) -> None:
+    if options.output != "text":
+        from overt.frontends.headless.claude import result  # late: 2 ms
+
+        _line(result(end, conversation, api_ms=api_ms))
+    elif end.reason in ("done", "limit") and end.kind != "budget":
+        text = visible(end.text) if sys.stdout.isatty() else end.text
+        _out(text if text.endswith("\n") else text + "\n")
+    match end.reason:
+        case "error" | "storm":
+            _warn(say("prefix.error", text=end.text))
+        case "limit":
+            _warn(end.text if end.kind == "budget" else say("turn.limit", steps=end.steps))
+        case "interrupted" | "terminated":
+            _warn(say("turn.interrupted"))
+        case _:
+            pass
+
+
+def _make_narrator() -> "Narrator":
+    from overt.frontends.headless.narrate import Narrator  # late: 0.6 ms
+
+    return Narrator()
+
+
+def tell(event: Event, narrator: "Narrator | None" = None) -> None:
+    """On stderr, where it does not mix with the result: what needs attention, and with a narrator all that happens."""
+    verbose = narrator is not None
+    for line in narrator.narrate(event) if narrator else ():
+        _warn(line)
+    match event:
+        case Retried(attempt=attempt, attempts=attempts, wait=wait, reason=reason):
+            _warn(say("turn.retrying", attempt=attempt, attempts=attempts, seconds=round(wait, 1), reason=reason))
+        case Noticed(text=text, level=level) if level != "info" or verbose:
+            _warn(text)
+        case Compacted():
+            from overt.app.chat.compaction_notice import told  # late: 0.4 ms
+
+            _warn(told(event))
+        case Replied(finish="interrupted", message=partial):
+            _warn(partial.text())
+        case ToolFinished(code="denied", result=denied) if not verbose:
+            _warn("".join(part.text for part in denied.parts if isinstance(part, Text)))
+        case ToolFinished(code="broken", result=broken) if not verbose:
+            _warn(next((part.text.partition("\n")[0] for part in broken.parts if isinstance(part, Text)), ""))
+        case UserSpoke(message=message) if verbose and message.origin.kind in ALONG:
+            _warn(f"+ {attached(event)}")
+        case _:
+            pass
+
+
+def _stop_on_signals(conversation: Conversation) -> None:
+    loop = asyncio.get_running_loop()
+    reasons: dict[signal.Signals, EndReason] = {
+        signal.SIGINT: "interrupted",
+        signal.SIGTERM: "terminated",
+        signal.SIGHUP: "terminated",
+    }
+    for number, reason in reasons.items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            continue  # nohup means it
+        loop.add_signal_handler(number, conversation.interrupt, reason)
+
+
+def _line(value: object) -> None:
+    _out(printable(value) + "\n")
+
+
+def _out(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise OvertError(f"the result could not be written to stdout: {error.strerror}") from None
+    except UnicodeEncodeError:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+
+
+def _warn(text: str) -> None:
+    print(visible(text), file=sys.stderr, flush=True)

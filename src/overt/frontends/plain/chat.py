@@ -1,0 +1,317 @@
+"""A line-by-line chat for any terminal.
+
+The engine lives in a thread with its own event loop; this thread owns the terminal. Events arrive through a
+pipe that wakes `select`, so a line typed while the agent works is seen at once and steers it, and Ctrl-C
+reaches the turn wherever it is.
+"""
+
+import locale
+import os
+import select
+import signal
+import sys
+import termios
+from collections.abc import Awaitable, Callable
+from types import FrameType
+from typing import NoReturn
+
+from msgspec.structs import replace
+
+from overt import __version__
+from overt.app.chat.starting import start
+from overt.app.command import Action
+from overt.app.inspect.queries import colour_wanted
+from overt.app.options import Options
+from overt.app.setting import Setting, read_setting
+from overt.app.start import open_conversation
+from overt.core.errors import ConfigError, OvertError
+from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
+from overt.core.ports import Answer
+from overt.frontends.engine import NUDGE, Engine, Posted
+from overt.frontends.offers import always_words, takes_session
+from overt.frontends.plain.draw import Ink, draw_question
+from overt.frontends.plain.screen import Screen, reduce
+from overt.frontends.plain.trusting import ask_trust
+from overt.frontends.wake import Wake
+from overt.lib.catalogue import say
+from overt.lib.text import visible
+
+PROMPT = "› "
+SETTLING = 0.3
+"""Seconds."""
+
+
+class Chat:
+    def __init__(self, options: Options, setting: Setting) -> None:
+        self._options = options
+        self._start = start(setting)
+        self._wake = Wake[Posted]()
+        self._engine = Engine(self._wake)
+        self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
+        self._screen = Screen(ink=self._ink)
+        self._listening = True
+        self._in_turn = False
+        self._settling = False
+        self.ending: EndReason = "interrupted"
+        try:
+            self._conversation = self._engine.call(open_conversation(options, setting))
+            self._engine.call(self._engine.watch(self._conversation.session))
+        except BaseException:
+            self._stop()
+            raise
+
+    def run(self, first: str) -> int:
+        signal.signal(signal.SIGINT, self._interrupted)
+        signal.signal(NUDGE, lambda number, frame: None)
+        conversation = self._conversation
+        model, mode = conversation.agent.spec.params.model, conversation.mode
+        self._print(say("chat.welcome", version=__version__, model=visible(model), mode=mode))
+        for notice in conversation.notices:
+            self._print(visible(notice))
+        text: str | None = first or None
+        import readline  # late: 0.9 ms
+
+        for earlier in self._start.history:
+            readline.add_history(" ".join(earlier.splitlines()))
+        while True:
+            self._show_pending()
+            text = text if text is not None else self._read()
+            if text is None or not self._handle(text):
+                break
+            text = self._engine.call(self._conversation.next_prompt())
+        self._print(say("chat.goodbye"))
+        return 0
+
+    def close(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._engine.call(self._conversation.close(self.ending))
+        self._stop()
+
+    def _stop(self) -> None:
+        self._engine.stop()
+        self._wake.close()
+
+    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
+        """Ctrl-C. In a turn nothing is raised: a second press while the first is dealt with would end the chat."""
+        if self._in_turn:
+            self._engine.soon(self._conversation.interrupt)
+        elif not self._settling:
+            raise KeyboardInterrupt
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _read(self) -> str | None:
+        """A prompt, or None to leave: Ctrl-D, or Ctrl-C twice on an empty line."""
+        warned = False
+        while True:
+            try:
+                text = self._typed()
+            except EOFError:
+                self._print("")
+                return None
+            except KeyboardInterrupt:
+                self._print("")
+                if warned:
+                    return None
+                warned = True
+                self._print(say("chat.again"))
+                continue
+            if text.strip():
+                self._remember(text)
+                return text
+
+    def _typed(self) -> str:
+        """After an interrupted turn the presses that follow at once still mean that turn, not this prompt."""
+        import readline  # late: 0.9 ms
+
+        readline.set_pre_input_hook(self._settle if self._settling else None)
+        try:
+            with self._engine.nudging():
+                return input(PROMPT)
+        finally:
+            readline.set_pre_input_hook(None)
+
+    def _settle(self) -> None:
+        select.select([sys.stdin], [], [], SETTLING)
+        self._settling = False
+
+    def _remember(self, text: str) -> None:
+        """The history of prompts is a file: no secret goes there."""
+        kept = self._conversation.redact(text)
+        if kept != text:
+            import readline  # late: 0.9 ms
+
+            readline.replace_history_item(readline.get_current_history_length() - 1, kept)
+        if self._start.wishes.history:
+            self._start.prompts.add(kept)
+
+    def _handle(self, text: str) -> bool:
+        if text.startswith("!") and text[1:].strip():
+            self._turn(lambda: self._conversation.command(text[1:].strip()))
+            return True
+        if not text.startswith("/"):
+            self._turn(lambda: self._conversation.prompt(text))
+            return True
+        try:
+            done = self._engine.call(self._conversation.commands.run(self._conversation, text))
+            if done.action is Action.NEW:
+                self._begin_anew(done.resume)
+        except OvertError as error:
+            self._print(self._ink.red(say("prefix.error", text=visible(error.message))))
+            return True
+        except KeyboardInterrupt:
+            self._print(say("turn.interrupted"))
+            return True
+        for line in done.lines:
+            self._print(visible(line))
+        if done.play:
+            self._turn(done.play)
+        return done.action is not Action.LEAVE
+
+    def _begin_anew(self, resume: str = "") -> None:
+        """The old conversation is given up only when the new one stands."""
+        options = replace(self._options, resume=resume, continue_last=False, fork=False, name="", session_id="")
+        fresh = self._engine.call(open_conversation(options))
+        self._engine.call(self._engine.watch(fresh.session))
+        old, self._conversation = self._conversation, fresh
+        self._engine.call(old.close())
+        self._print(say("session.new", id=fresh.id))
+
+    # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _turn(self, start: Callable[[], Awaitable[TurnEnded]]) -> None:
+        self._in_turn = True
+        self._show_pending()
+        self._listening = True
+        following = self._engine.start(self._engine.play(start))
+        try:
+            while (event := self._next()) is not None:
+                self._show(event)
+            following.result()
+        finally:
+            self._in_turn = False
+
+    def _show_pending(self) -> None:
+        """Show what happened between two turns: the line that the user types is not disturbed by it."""
+        while self._wake.items:
+            item = self._wake.items.popleft()
+            if item is not None:
+                self._show(item)
+
+    def _next(self) -> Posted:
+        while not self._wake.items:
+            self._wait()
+        return self._wake.items.popleft()
+
+    def _wait(self) -> None:
+        """Until something has happened; a line typed meanwhile steers, or with a + waits for the next turn."""
+        ready, _, _ = select.select([self._wake, *((sys.stdin,) if self._listening else ())], [], [])
+        if self._wake in ready:
+            self._wake.heard()
+        elif sys.stdin in ready:
+            line = sys.stdin.readline()
+            self._listening = bool(line)
+            later, text = line.startswith("+"), line.removeprefix("+").strip()
+            inbox = self._conversation.inbox
+            if text:
+                self._engine.soon(inbox.queue if later else inbox.steer, text)
+
+    def _show(self, event: "Event | OvertError") -> None:
+        if isinstance(event, OvertError):
+            self._print(self._ink.red(say("prefix.error", text=visible(event.message))))
+            return
+        self._screen = reduce(self._screen, event)
+        sys.stdout.write(self._screen.out)
+        sys.stdout.flush()
+        if isinstance(event, PermissionAsked):
+            try:
+                self._engine.soon(self._conversation.answer, event.id, self._ask(event))
+            except KeyboardInterrupt:
+                self._engine.soon(self._conversation.interrupt)
+        elif isinstance(event, TurnEnded):
+            self._settling = event.reason == "interrupted"
+
+    def _ask(self, question: PermissionAsked) -> Answer:
+        self._print(draw_question(question, self._ink, width=os.get_terminal_size(sys.stdout.fileno()).columns))
+        offers = [say("ask.choice_once"), say("ask.choice_no")]
+        if question.always:
+            offers.insert(1, say("ask.choice_always", words=visible(always_words(question))))
+        if takes_session(question):
+            offers.insert(1, say("ask.choice_session"))
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys pressed before the question are no answer to it
+        while True:
+            self._print("  ".join(offers))
+            typed = self._answered(say("ask.prompt"))
+            if typed is None:
+                return Answer(choice="deny")
+            word, _, reason = typed.strip().partition(" ")
+            match word.lower():
+                case "y" | "yes" if not reason:
+                    return Answer(choice="once")
+                case "s" | "session" if takes_session(question) and not reason:
+                    return Answer(choice="session")
+                case "a" | "always" if question.always and not reason:
+                    return Answer(choice="always")
+                case "n" | "no":
+                    reason = reason or self._answered(say("ask.reason")) or ""
+                    return Answer(choice="deny", reason=reason.strip())
+                case _:
+                    continue
+
+    def _answered(self, prompt: str) -> str | None:
+        """A line that does not join the history of prompts; None where there is no more input."""
+        import readline  # late: 0.9 ms
+
+        readline.set_auto_history(False)
+        try:
+            self._in_turn = False
+            with self._engine.nudging():
+                return input(prompt)
+        except EOFError:
+            return None
+        finally:
+            self._in_turn = True
+            readline.set_auto_history(True)
+
+    def _print(self, text: str) -> None:
+        print(text, flush=True)
+
+
+def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def _letters() -> None:
+    """Where the locale that was asked for is not installed, lines would be edited byte by byte, not by letters."""
+    if sys.flags.utf8_mode:
+        try:
+            locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+        except locale.Error:
+            pass  # then it stays as it is
+
+
+def run(options: Options, first: str) -> int:
+    _letters()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup means it
+            signal.signal(number, _terminated)  # leave through the finally below: the terminal is put in order
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    if not ask_trust(options):
+        return 0
+    setting = read_setting(options)
+    try:
+        chat = Chat(options, setting)
+    except ConfigError as error:
+        from overt.frontends.plain.offering import offer_model  # late: 10 ms
+
+        if error.code != "no_model" or not offer_model(setting):
+            raise
+        chat = Chat(options, setting)
+    try:
+        return chat.run(first)
+    except SystemExit:
+        chat.ending = "terminated"
+        raise
+    finally:
+        chat.close()

@@ -1,0 +1,162 @@
+"""Views as lines of text for any terminal."""
+
+from collections.abc import Callable, Iterator
+from typing import assert_never
+
+from overt.core.events import PermissionAsked
+from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, View
+from overt.frontends.offers import headline_words, network_lines
+from overt.lib.catalogue import say
+from overt.lib.text import exact, visible, wide
+
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+SHOWN = 12
+NARROWEST = 20
+LINE, WRAPPED, INDENT = "  │ ", "  ┆ ", "    "
+"""The edge of what is approved. No row of it begins at the margin, so nothing in it can pass for our own words."""
+
+
+class Ink:
+    """Colour, or none."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+
+    def _paint(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colour and text else text
+
+    def dim(self, text: str) -> str:
+        return self._paint("2", text)
+
+    def bold(self, text: str) -> str:
+        return self._paint("1", text)
+
+    def red(self, text: str) -> str:
+        return self._paint("31", text)
+
+    def green(self, text: str) -> str:
+        return self._paint("32", text)
+
+    def cyan(self, text: str) -> str:
+        return self._paint("36", text)
+
+
+def draw(view: View, ink: Ink, *, whole: bool = False) -> str:
+    """`whole` leaves nothing out: an approval shows exactly what it approves."""
+    match view:
+        case Plain(text=text):
+            return _some(text, whole=whole)
+        case Diffs(files=files):
+            return "\n".join(_diff(file, ink, whole=whole) for file in files)
+        case Excerpt(path=path, first=first, last=last, total=total):
+            return ink.dim(say("view.excerpt", path=visible(path), first=first, last=last, total=total or "…"))
+        case Listing(count=count, more=more):
+            return ink.dim(say("view.found", count=f"{count}{'+' if more else ''}"))
+        case Output(text=text, code=code, note=note):
+            tail = f"[{visible(note)}]" if note else (f"[exit code {code}]" if code else "")
+            return "\n".join(part for part in (_some(text.rstrip("\n"), whole=whole), ink.red(tail)) if part)
+        case Checklist(items=items):
+            return "\n".join(f"{MARKS[item.status]} {visible(item.content)}" for item in items)
+        case Failure(text=text):
+            return ink.red(_some(text, whole=whole))
+        case _:
+            assert_never(view)
+
+
+def draw_question(asked: PermissionAsked, ink: Ink, *, width: int = 80) -> str:
+    """Everything a person should know before the answer: what exactly would run, what it changes, and why."""
+    lines = [ink.bold(headline_words(asked, visible))]
+    room = max(width - len(LINE), NARROWEST)
+    lines += _edged(asked.view, ink, room)
+    if _told(asked.view) != exact(_told(asked.view)):
+        lines.append(ink.red(say("ask.codes")))
+    lines += [ink.red(row) for item in asked.affects for row in _indented(say("ask.affects", what=item), room)]
+    if asked.described:
+        lines += [ink.dim(row) for row in _indented(say("ask.described", text=asked.described), room)]
+    for line in network_lines(asked):
+        lines += [ink.dim(row) for row in _indented(line, room)]
+    if asked.why:
+        lines += [ink.dim(row) for row in _indented(say("ask.why", why=asked.why), room)]
+    if asked.dangerous:
+        lines.append(ink.red(say("ask.dangerous")))
+    return "\n".join(lines)
+
+
+def hanging(text: str) -> str:
+    """Words of others below their first line stay away from the margin."""
+    return visible(text).replace("\n", f"\n{INDENT}")
+
+
+def _edged(view: View, ink: Ink, width: int) -> Iterator[str]:
+    if not isinstance(view, Diffs):
+        text = view.text if isinstance(view, Plain) else draw(view, Ink(colour=False), whole=True)
+        yield from (row for line in text.split("\n") for row in _rows(line, width))
+        return
+    for file in view.files:
+        yield ink.bold(f"{LINE}{visible(file.path)} ({file.change}, +{file.added} -{file.removed})")
+        for line in _lines(file.diff):
+            paint = _paint(line, ink)
+            yield from (paint(row) for row in _rows(line, width))
+
+
+def _rows(line: str, width: int) -> Iterator[str]:
+    """One line, broken where the terminal would break it, with a mark that says so."""
+    first, *rest = _broken(exact(line).expandtabs(4), width)
+    yield LINE + first
+    yield from (WRAPPED + row for row in rest)
+
+
+def _indented(text: str, width: int) -> Iterator[str]:
+    """Our own words with others' behind them: only the first row begins at the margin."""
+    first, *rest = (row for line in visible(text).expandtabs(4).split("\n") for row in _broken(line, width))
+    yield first
+    yield from (INDENT + row for row in rest)
+
+
+def _broken(line: str, width: int) -> Iterator[str]:
+    row, cells = "", 0
+    for char in line:
+        taken = wide(char)
+        if cells + taken > width:
+            yield row
+            row, cells = "", 0
+        row, cells = row + char, cells + taken
+    yield row
+
+
+def _told(view: View) -> str:
+    """What of a view was made by others and must be shown to the letter."""
+    match view:
+        case Plain(text=text):
+            return text
+        case Diffs(files=files):
+            return "".join(line for file in files for line in (file.path, *_lines(file.diff)))
+        case _:
+            return ""
+
+
+def _diff(file: FileDiff, ink: Ink, *, whole: bool) -> str:
+    head = ink.bold(f"{visible(file.path)} ({file.change}, +{file.added} -{file.removed})")
+    lines = [_paint(line, ink)(visible(line)) for line in _lines(file.diff)]
+    return "\n".join([head, *_clipped(lines, 40, whole=whole)])
+
+
+def _paint(line: str, ink: Ink) -> Callable[[str], str]:
+    paints: dict[str, Callable[[str], str]] = {"+": ink.green, "-": ink.red, "@": ink.cyan}
+    return paints.get(line[:1], ink.dim)
+
+
+def _some(text: str, *, whole: bool) -> str:
+    return "\n".join(_clipped([visible(line) for line in _lines(text.replace("\r\n", "\n"))], SHOWN, whole=whole))
+
+
+def _lines(text: str) -> list[str]:
+    """At line feeds only: `splitlines` would swallow the separators that are to be shown."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _clipped(lines: list[str], most: int, *, whole: bool) -> list[str]:
+    if whole or len(lines) <= most:
+        return lines
+    head, tail = most * 2 // 3, most // 3
+    return [*lines[:head], say("view.more", lines=len(lines) - head - tail), *lines[-tail:]]

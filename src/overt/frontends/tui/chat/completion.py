@@ -1,0 +1,81 @@
+"""Completion between the composer and the engine: ask after a key, and show the answer if it is still wanted."""
+
+from typing import TYPE_CHECKING
+
+from overt.app.completion.choices import Completion
+from overt.frontends.tui.composer.complete import Ask, CompletionMenu, Pressed
+from overt.frontends.tui.terminal.keyboard import Key
+from overt.frontends.tui.terminal.rows import Row
+
+if TYPE_CHECKING:
+    from overt.app.completion.completer import Completer
+    from overt.app.conversation import Conversation
+    from overt.frontends.tui.chat.chat import Chat
+
+
+class CompletionRequests:
+    def __init__(self, chat: "Chat") -> None:
+        self._chat = chat
+        self._menu = CompletionMenu()
+        self._completer: Completer | None = None
+
+    def begin(self) -> None:
+        """Use the completer of the conversation that was just opened."""
+        engine_thread, old = self._chat.engine_thread, self._completer
+        if old is not None:
+            self._completer = None
+            engine_thread.start(old.close(), self._chat.tell_error)
+        engine_thread.look(_completer, self._loaded, self._chat.tell_error)
+
+    def _loaded(self, completer: "Completer") -> None:
+        self._completer = completer
+        self.changed()
+
+    def changed(self) -> None:
+        """Ask again, because the text or the cursor has changed."""
+        text, cursor = self._chat.composer.now
+        self._ask(self._menu.changed(text, cursor))
+
+    def press(self, key: Key) -> bool:
+        """Return whether a key was meant for the menu."""
+        text, cursor = self._chat.composer.now
+        return self._did(self._menu.press(key.name, text, cursor))
+
+    def close(self) -> None:
+        self._menu.close()
+
+    def sent(self, text: str) -> None:
+        if (completer := self._completer) is not None:
+            self._chat.engine_thread.soon(lambda _conversation: completer.sent(text))
+
+    def draw(self, columns: int, most: int) -> list[Row]:
+        return self._menu.draw(columns, most)
+
+    def _ask(self, ask: Ask | None) -> None:
+        if ask is not None and (completer := self._completer) is not None:
+            self._chat.engine_thread.soon(
+                lambda _conversation: completer.ask(ask.serial, ask.text, ask.cursor, ask.tab, self._answered_there)
+            )
+
+    def _answered_there(self, serial: int, completion: Completion) -> None:
+        """Pass an answer from the engine's thread to the terminal thread."""
+        self._chat.engine_thread.later(lambda answer: self._answered(*answer), (serial, completion))
+
+    def _answered(self, serial: int, completion: Completion) -> None:
+        pressed = self._menu.answered(serial, completion)
+        if pressed is not None:
+            self._did(pressed)
+
+    def _did(self, pressed: Pressed) -> bool:
+        if pressed.kind == "took":
+            self._chat.composer.put(pressed.text, pressed.cursor)
+        self._ask(pressed.ask)
+        if pressed.send:
+            self._chat.send()
+        return pressed.kind != "ignored"
+
+
+def _completer(conversation: "Conversation") -> "Completer":
+    from overt.app.completion.completer import Completer  # late: 111 ms
+
+    return Completer(conversation)

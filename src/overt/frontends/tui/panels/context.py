@@ -1,0 +1,181 @@
+"""The context inspector: what a request holds, piece by piece, where each comes from, and exactly what it says."""
+
+from overt.app.inspect.values import Contents, Fragment, RequestBody
+from overt.frontends.tui.panels.cells import Column, laid, widths
+from overt.frontends.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
+from overt.frontends.tui.panels.picker import Look, Picker
+from overt.frontends.tui.terminal.formats import count, size
+from overt.frontends.tui.terminal.keyboard import Key
+from overt.frontends.tui.terminal.rows import BLANK, Row, Span
+from overt.lib.catalogue import say, say_columns
+
+BAR = 10
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+STYLES = {"yes": "good", "part": "warn", "no": "muted", "": ""}
+COLUMNS = (
+    Column(most=28),
+    Column(most=8, right=True),
+    Column(most=BAR, least=58),
+    Column(most=8, least=70),
+    Column(most=40, least=100),
+    Column(rest=True),
+)
+NOTHING = Contents(
+    number=0,
+    sent=0,
+    turn=0,
+    step=0,
+    summary=False,
+    model="",
+    length=0,
+    used=0,
+    limit=0,
+    reported=False,
+    resets=(),
+    pieces=(),
+)
+
+
+class ContextPanel:
+    every = 0.0
+
+    def __init__(self) -> None:
+        self._contents = NOTHING
+        self._text: Pager | None = None
+        self._said = ""
+        self._loading = True
+        self._by_size = False
+        self._largest = 0.0
+        self._widths = [0] * len(COLUMNS)
+        look = Look[Fragment](lay=self._lay, find=_found, key=lambda piece: str(piece.number), head=self._head)
+        self._picker: Picker[Fragment] = Picker(look, typed=False)
+
+    def first(self) -> Wishes:
+        return [Wish("context")]
+
+    def tick(self) -> Wishes:
+        return []
+
+    def given(self, wish: Wish, value: object) -> Wishes:
+        self._loading, self._said = False, ""
+        match value:
+            case RequestBody(text=text):
+                key = "tui.context.raw" if wish.number else "tui.context.raw_next"
+                self._text = Pager(say(key, length=size(len(text))), lines_of(text))
+            case Contents():
+                self._show(value)
+            case _:
+                pass
+        return []
+
+    def _show(self, contents: Contents) -> None:
+        self._contents = contents
+        self._largest = max((piece.share for piece in contents.pieces), default=0.0)
+        heads = widths([say_columns("tui.context.heads")], COLUMNS)
+        wanted = widths(map(self._texts, contents.pieces), COLUMNS)
+        self._widths = [max(pair) if pair[1] else 0 for pair in zip(heads, wanted, strict=True)]
+        self._picker.set(self._sorted())
+
+    def _sorted(self) -> tuple[Fragment, ...]:
+        """As they are sent, or the largest first."""
+        pieces = tuple(self._contents.pieces)
+        return tuple(sorted(pieces, key=lambda piece: -piece.tokens)) if self._by_size else pieces
+
+    def failed(self, wish: Wish, words: str) -> None:
+        self._loading, self._said = False, shown(words)
+
+    def press(self, key: Key) -> Wishes:
+        self._said = ""
+        if self._text is not None:
+            if self._text.press(key) == [CLOSE]:
+                self._text = None
+            return []
+        if key.name in ("left", "right"):
+            return self._turn_over(-1 if key.name == "left" else 1)
+        did = self._picker.press(key)
+        if did == "close":
+            return [CLOSE]
+        if did == "chose" and (piece := self._picker.current):
+            note = f"{count(piece.tokens)} · {shown(piece.origin)}"
+            self._text = Pager(shown(f"{piece.key}  {piece.label}".strip()), lines_of(piece.text), note=note)
+        if not did and key == Key("text", "s"):
+            self._by_size = not self._by_size
+            self._picker.set(self._sorted())
+        if not did and key == Key("text", "r"):
+            return [Wish("request", number=self._contents.number)]
+        return []
+
+    def _turn_over(self, way: int) -> Wishes:
+        """The next request stands behind the last one that was sent."""
+        sent = self._contents.sent
+        at = (self._contents.number or sent + 1) + way
+        if not 1 <= at <= sent + 1:
+            return []
+        self._loading = True
+        return [Wish("context", number=at if at <= sent else 0)]
+
+    def draw(self, columns: int, lines: int) -> Screenful:
+        if self._text is not None:
+            return self._text.draw(columns, lines)
+        found = self._contents
+        foot = (Span(self._said, "warn"),) if self._said else say("tui.context.keys")
+        empty = say("tui.panel.loading") if self._loading else say("tui.context.none")
+        note = f"{_room(found)} · {self._which()}" if found.model else ""
+        made = self._picker.draw(
+            columns, lines, title=say("tui.context.title"), note=note, foot=foot, empty="" if self._said else empty
+        )
+        if found.resets and not self._said:
+            told = say("tui.context.reset", cause=shown("; ".join(found.resets)))
+            if lines >= 16 and made.rows[-2] == BLANK:
+                made.rows[-2] = (Span(told[: max(columns - 1, 1)], "warn"),)
+        return made
+
+    def _which(self) -> str:
+        found = self._contents
+        if not found.number:
+            return say("tui.context.next", model=shown(found.model))
+        key = "tui.context.summary" if found.summary else "tui.context.sent"
+        values = {"number": found.number, "sent": found.sent, "turn": found.turn, "model": shown(found.model)}
+        return say(key, **values) if found.summary else say(key, step=found.step, **values)
+
+    def _head(self, room: int) -> Row:
+        names = say_columns("tui.context.heads")
+        return laid([Span(name, "muted") for name in names], self._widths, COLUMNS, room)
+
+    def _lay(self, piece: Fragment, room: int) -> Row:
+        texts = self._texts(piece)
+        if room >= COLUMNS[4].least:
+            texts = (*texts[:-1], shown(piece.label))
+        styles = (
+            "tool" if piece.key.startswith("tool") else "",
+            "",
+            "accent",
+            STYLES.get(piece.cached, ""),
+            "muted",
+            "",
+        )
+        return laid([Span(text, style) for text, style in zip(texts, styles, strict=True)], self._widths, COLUMNS, room)
+
+    def _texts(self, piece: Fragment) -> tuple[str, ...]:
+        """The bar is beside the largest piece, so that it tells them apart; the figures are of the whole."""
+        cached = say(f"tui.context.cached.{piece.cached}") if piece.cached else ""
+        about = shown(piece.label) or shown(piece.origin)
+        share = piece.share / self._largest if self._largest else 0.0
+        return shown(piece.key), count(piece.tokens), bar(share), cached, shown(piece.origin), about
+
+
+def _room(found: Contents) -> str:
+    """What is used of what there is; about, where nobody has counted."""
+    about = "" if found.reported else "~"
+    share = f" / {count(found.limit)} ({100 * found.used / found.limit:.1f} %)" if found.limit else ""
+    return f"{about}{count(found.used)}{share}"
+
+
+def _found(piece: Fragment) -> str:
+    return f"{piece.key} {piece.origin} {piece.label}"
+
+
+def bar(share: float) -> str:
+    """A share, in eighths of a column; what is there at all is seen."""
+    eighths = max(round(share * BAR * 8), 1 if share > 0 else 0)
+    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).strip().ljust(BAR)

@@ -1,0 +1,85 @@
+"""The help inspector: every key and every command in a line each, in two columns where there is room."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from overt.app.command import Command
+from overt.frontends.tui.panels.pager import Pager, Screenful, Wish, Wishes
+from overt.frontends.tui.terminal.keyboard import Key
+from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, padded, wrap
+from overt.lib.catalogue import say, say_columns
+from overt.lib.display_width import width
+
+WIDE = 110
+GAP = 3
+KEYS = {
+    "keys": (
+        "send", "newline", "history", "complete", "mode", "details", "todos", "editor", "image", "stash", "redraw",
+        "suspend", "rewind", "quit",
+    ),
+    "working": ("steer", "queue", "interrupt"),
+    "asked": ("once", "session", "always", "no", "no_at_once"),
+    "signs": ("slash", "at", "shell", "question"),
+}  # fmt: skip
+
+
+class HelpPanel:
+    every = 0.0
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        self._pager = Pager(say("tui.help.title"), lambda columns: helped(columns, commands))
+
+    def first(self) -> Wishes:
+        return []
+
+    def tick(self) -> Wishes:
+        return []
+
+    def given(self, wish: Wish, value: object) -> Wishes:
+        return []
+
+    def failed(self, wish: Wish, words: str) -> None:
+        self._pager.failed(wish, words)
+
+    def press(self, key: Key) -> Wishes:
+        """`?` opens it and closes it."""
+        return self._pager.press(Key("esc") if key == Key("text", "?") else key)
+
+    def draw(self, columns: int, lines: int) -> Screenful:
+        return self._pager.draw(columns, lines)
+
+
+def helped(columns: int, commands: Sequence[Command]) -> list[Row]:
+    if columns < WIDE:
+        return [*_keys(columns), BLANK, *_commands(columns, commands)]
+    left = (columns - GAP) * 45 // 100
+    right = columns - GAP - left
+    pairs = zip_longest(_keys(left), _commands(right, commands), fillvalue=BLANK)
+    return [(*padded(cut(one, left), left + GAP), *other) if other else one for one, other in pairs]
+
+
+def _keys(columns: int) -> list[Row]:
+    rows: list[Row] = []
+    told = {name: [say_columns(f"tui.help.{key}") for key in keys] for name, keys in KEYS.items()}
+    head = min(max(width(keys) for lines in told.values() for keys, _ in lines), max(columns // 3, 8))
+    for name, lines in told.items():
+        rows += [*([BLANK] if rows else []), (Span(say(f"tui.help.{name}"), "bold"),)]
+        for keys, meaning in lines:
+            rows += _entry(Span(keys, "key"), meaning, head, columns)
+    return rows
+
+
+def _commands(columns: int, commands: Sequence[Command]) -> list[Row]:
+    head = max(len(command.name) for command in commands) + 1
+    rows: list[Row] = [(Span(say("tui.help.commands"), "bold"),)]
+    for command in commands:
+        rows += _entry(Span(f"/{command.name}", "key"), command.describe(), head, columns)
+    return rows
+
+
+def _entry(head: Span, meaning: str, room: int, columns: int) -> list[Row]:
+    """A name and what it means beside it; below it where the name is too long."""
+    margin = (Span(" " * (room + 4)),)
+    if width(head.text) > room:
+        return [cut((Span("  "), head), columns), *wrap([Span(meaning)], columns, first=margin)]
+    return wrap([Span(meaning)], columns, first=padded((Span("  "), head), room + 4), rest=margin)

@@ -1,0 +1,232 @@
+"""A list on the alternate screen: one of its items is chosen, and a preview of it stands beside, below or behind it."""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+from overt.frontends.tui.panels.pager import (
+    LEAVING,
+    PAGES,
+    ROOMY,
+    STEPS,
+    WHEEL,
+    Screenful,
+    Scroll,
+    Typing,
+    framed,
+    heading,
+    hints,
+    room_for,
+    strokes,
+)
+from overt.frontends.tui.terminal.keyboard import Key
+from overt.frontends.tui.terminal.rows import Row, Span, cut, padded
+from overt.lib.catalogue import say
+from overt.lib.display_width import width
+
+T = TypeVar("T")
+Did = Literal["", "used", "moved", "chose", "close"]
+"""What a key did; "" when it means nothing to a list. A key that moves may ask for another preview."""
+
+BESIDE = 100
+"""Columns from which on a preview stands beside the list."""
+BELOW = 20
+"""Lines from which on it stands below."""
+MARK, NO_MARK = "› ", "  "
+
+
+class Look(NamedTuple, Generic[T]):
+    """How items are drawn, found by typing, and told apart. `head` names the columns."""
+
+    lay: Callable[[T, int], Row]
+    find: Callable[[T], str]
+    key: Callable[[T], str]
+    head: Callable[[int], Row] | None = None
+
+
+class Picker(Generic[T]):
+    """With `typed`, letters filter at once; without, they are left to the panel and `/` begins the filter."""
+
+    def __init__(self, look: Look[T], *, typed: bool, preview: bool = False) -> None:
+        self.items: Sequence[T] = ()
+        self.preview: Scroll | None = Scroll() if preview else None
+        self.reading = False
+        """The preview has the keys."""
+        self._look = look
+        self._typed = typed
+        self._filter = Typing()
+        self._filtering = False
+        self._found: Sequence[T] = ()
+        self._at = 0
+        self._top = 0
+        self._page = 10
+        self._first, self._edge = 1, 0
+        """Where the items stand on the screen: from this line on, up to this column."""
+
+    @property
+    def filter(self) -> str:
+        return self._filter.text
+
+    @property
+    def current(self) -> T | None:
+        return self._found[self._at] if self._found else None
+
+    def set(self, items: Sequence[T], *, at: str = "") -> None:
+        """Other items; the cursor stays on the one it was on, or goes to the one with the key `at`."""
+        self.items = items
+        self._sift(at or self._key())
+
+    def press(self, key: Key) -> Did:
+        if key.name == "mouse":
+            return self._mouse(key.text)
+        if self.reading:
+            return self._read(key)
+        if key.name == "tab" and self.preview:
+            self.reading = True
+            return "used"
+        if self._filtering or self._typed:
+            return self._type(key)
+        did: Did = ""
+        for stroke in strokes(key):
+            did = self._stroke(stroke) or did
+            if did in ("chose", "close") or self._filtering:
+                break
+        return did
+
+    def _stroke(self, stroke: str) -> Did:
+        if stroke in LEAVING:
+            return "close"
+        if stroke == "enter":
+            return "chose" if self._found else "used"
+        if stroke == "/":
+            self._filtering = True
+            return "used"
+        if stroke in STEPS:
+            return self._go(self._at + STEPS[stroke])
+        if stroke in PAGES:
+            return self._go(self._at + round(PAGES[stroke] * max(self._page - 1, 2)))
+        if stroke in ("home", "g"):
+            return self._go(0)
+        if stroke in ("end", "G"):
+            return self._go(len(self._found) - 1)
+        return ""
+
+    def _type(self, key: Key) -> Did:
+        """`q` leaves as long as nothing was typed; a filter that was asked for ends before the list does."""
+        if key.name in ("esc", "ctrl-c"):
+            if not self._filtering:
+                return "close"
+            self._filtering = False
+            self._filter = Typing()
+            return self._sifted()
+        if key == Key("text", "q") and not self._filter.text and not self._filtering:
+            return "close"
+        if key.name == "enter" and self._filtering:
+            self._filtering = False
+            return "used"
+        if self._filter.press(key):
+            return self._sifted()
+        return self._stroke(key.name) if key.name not in ("text", "paste") else ""
+
+    def _read(self, key: Key) -> Did:
+        assert self.preview is not None
+        for stroke in strokes(key):
+            if stroke in ("tab", "esc", "q", "left", "ctrl-c"):
+                self.reading = False
+                return "used"
+            if not self.preview.press(stroke):
+                return ""
+        return "used"
+
+    def _mouse(self, text: str) -> Did:
+        if self.reading and self.preview:
+            self.preview.wheel(text)
+            return "used"
+        if text in ("scroll-up", "scroll-down"):
+            return self._go(self._at + (WHEEL if text == "scroll-down" else -WHEEL))
+        return self._click(*map(int, text.split()[1:])) if text.startswith("click ") else ""
+
+    def _click(self, line: int, column: int) -> Did:
+        """The item there; another click on it chooses it."""
+        at = self._top + line - self._first
+        if not (self._first <= line < self._first + self._page and column < self._edge and at < len(self._found)):
+            return "used"
+        return "chose" if at == self._at else self._go(at)
+
+    def _go(self, at: int) -> Did:
+        old, self._at = self._at, max(0, min(at, len(self._found) - 1))
+        return "moved" if self._at != old else "used"
+
+    def _sifted(self) -> Did:
+        self._sift(self._key())
+        return "moved"
+
+    def _sift(self, at: str) -> None:
+        words = self._filter.text.casefold().split()
+        find, name = self._look.find, self._look.key
+        if words:
+            self._found = [each for each in self.items if _holds(find(each).casefold(), words)]
+        else:
+            self._found = self.items
+        same = (number for number, each in enumerate(self._found) if name(each) == at)
+        self._at = next(same, 0) if at else 0
+
+    def _key(self) -> str:
+        return "" if self.current is None else self._look.key(self.current)
+
+    # ── drawing ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def draw(self, columns: int, lines: int, *, title: str, note: str, foot: Row | str, empty: str) -> Screenful:
+        """`foot` in words are keys; `empty` is said where there is no item at all."""
+        room = room_for(lines)
+        preview = self.preview
+        self._first, self._edge = 2 if lines >= ROOMY else 1, columns
+        if preview is not None and columns >= BESIDE:
+            self._edge = left = columns * 45 // 100
+            shown = preview.draw(columns - left - 3, room)
+            style = "accent" if self.reading else "border"
+            listed = [*self._list(left, room, empty), *[()] * room][:room]
+            shown = [*shown, *[()] * (room - len(shown))]
+            body = [
+                (*padded(cut(one, left), left), Span(" │ " if other else " │", style), *other)
+                for one, other in zip(listed, shown, strict=True)
+            ]
+        elif preview is not None and lines >= BELOW:
+            above = max(room * 45 // 100, 4)
+            body = self._list(columns, above, empty)
+            edge = Span("─" * min(columns, 24), "accent" if self.reading else "border")
+            body = [*body, *[()] * (above - len(body)), (edge,), *preview.draw(columns, room - above - 1)]
+        elif preview is not None and self.reading:
+            body = preview.draw(columns, room)
+        else:
+            body = self._list(columns, room, empty)
+        head = (*heading(title, note), *self._filtered())
+        keys = hints(foot, columns) if isinstance(foot, str) else foot
+        rows = framed(head, body, keys, columns, lines)
+        typing = self._filtering or (self._typed and self._filter.text)
+        column = sum(width(span.text) for span in head)
+        return Screenful(rows, (0, column) if typing and column < columns else None)
+
+    def _filtered(self) -> Row:
+        if not self._filter.text and not self._filtering:
+            return ()
+        return Span("  /", "muted"), *((Span(self._filter.text, "accent"),) if self._filter.text else ())
+
+    def _list(self, columns: int, height: int, empty: str) -> list[Row]:
+        if not self._found:
+            return [(Span(say("tui.picker.no_match") if self.items else empty, "muted"),)]
+        room = max(columns - len(MARK), 4)
+        head = [(Span(NO_MARK), *self._look.head(room))] if self._look.head and height > 3 else []
+        self._first += len(head)
+        self._page = height = height - len(head)
+        self._top = max(min(self._top, self._at, len(self._found) - height), self._at - height + 1, 0)
+        made: list[Row] = []
+        for number in range(self._top, min(self._top + height, len(self._found))):
+            drawn = cut(self._look.lay(self._found[number], room), room)
+            if number == self._at:
+                drawn = tuple(span._replace(style="selected") for span in drawn)
+            made.append((Span(MARK, "accent") if number == self._at else Span(NO_MARK), *drawn))
+        return [*head, *made]
+
+
+def _holds(text: str, words: Sequence[str]) -> bool:
+    return all(word in text for word in words)

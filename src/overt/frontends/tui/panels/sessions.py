@@ -1,0 +1,200 @@
+"""The sessions picker: newest first, filtered by what is typed, searched through as a whole, gone on with by Enter."""
+
+from collections.abc import Callable
+from time import localtime, strftime, time
+
+from overt.app.inspect.values import Kept, Piece, Preview
+from overt.frontends.tui.panels.cells import Column, laid, widths
+from overt.frontends.tui.panels.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
+from overt.frontends.tui.panels.picker import Look, Picker
+from overt.frontends.tui.terminal.formats import size
+from overt.frontends.tui.terminal.keyboard import Key
+from overt.frontends.tui.terminal.rows import BLANK, Row, Span
+from overt.lib.catalogue import say
+from overt.lib.display_width import width
+
+PREVIEWS = 200
+"""Previews that are kept."""
+COLUMNS = (
+    Column(most=16),
+    Column(rest=True),
+    Column(most=10, least=44, right=True),
+    Column(most=20, least=90),
+    Column(most=8, least=70, right=True),
+)
+
+
+class SessionsPanel:
+    every = 0.0
+
+    def __init__(self, clock: Callable[[], float] = time) -> None:
+        self._clock = clock
+        self._rows: list[Kept] = []
+        self._hits: list[Kept] | None = None
+        self._words = ""
+        self._typing: Typing | None = None
+        self._total = 0
+        self._busy = True
+        self._said = ""
+        self._previews: dict[str, Preview] = {}
+        self._widths = [0] * len(COLUMNS)
+        look = Look[Kept](lay=self._lay, find=lambda kept: f"{kept.title} {kept.id}", key=lambda kept: kept.id)
+        self._picker: Picker[Kept] = Picker(look, typed=True, preview=True)
+
+    def first(self) -> Wishes:
+        return [Wish("sessions")]
+
+    def tick(self) -> Wishes:
+        return []
+
+    def given(self, wish: Wish, value: object) -> Wishes:
+        match value:
+            case Preview():
+                if len(self._previews) >= PREVIEWS:
+                    self._previews.clear()
+                self._previews[wish.text] = value
+                self._show_preview()
+            case Piece() if wish.kind == "sessions":
+                return self._more(wish, value, self._rows)
+            case Piece() if wish.text == self._words and self._hits is not None:
+                return self._more(wish, value, self._hits)
+            case _:
+                pass
+        return []
+
+    def _more(self, wish: Wish, piece: Piece, rows: list[Kept]) -> Wishes:
+        """One piece of a list, and a wish for the next one."""
+        if not wish.number:
+            rows.clear()
+        rows += piece.rows
+        self._total = max(self._total, piece.total)
+        if (wish.kind == "search") == (self._hits is not None):
+            self._busy = bool(piece.following)
+            self._refill()
+        following = [wish._replace(number=piece.following)] if piece.following else []
+        return [*following, *self._look()]
+
+    def _refill(self) -> None:
+        rows = self._rows if self._hits is None else self._hits
+        self._widths = widths((self._texts(kept) for kept in rows), COLUMNS)
+        self._picker.set(rows)
+
+    def failed(self, wish: Wish, words: str) -> None:
+        if wish.kind == "preview":
+            self._previews[wish.text] = Preview("", words)
+            self._show_preview()
+            return
+        self._busy, self._said = False, shown(words)
+
+    def press(self, key: Key) -> Wishes:
+        self._said = ""
+        if self._typing is not None:
+            return self._type(key)
+        empty = not self._picker.filter and not self._picker.reading
+        if key.name == "ctrl-f" or (key == Key("text", "/") and empty):
+            self._typing = Typing()
+            return []
+        if self._hits is not None and empty and key.name == "esc":
+            self._hits = None
+            self._busy = False
+            self._refill()
+            return self._look()
+        did = self._picker.press(key)
+        if did == "close":
+            return [CLOSE]
+        if did == "chose" and (kept := self._picker.current):
+            return [CLOSE] if kept.here else [Wish("slash", f"/resume {kept.id}")]
+        return self._look() if did == "moved" else []
+
+    def _type(self, key: Key) -> Wishes:
+        assert self._typing is not None
+        if key.name in ("esc", "ctrl-c"):
+            self._typing = None
+        elif key.name == "enter":
+            self._words = " ".join(self._typing.text.split())
+            self._typing = None
+            self._hits = [] if self._words else None
+            self._busy = bool(self._words)
+            self._refill()
+            return [Wish("search", self._words)] if self._words else self._look()
+        else:
+            self._typing.press(key)
+        return []
+
+    def _look(self) -> Wishes:
+        """A preview of the one under the cursor, unless it was looked at before."""
+        kept = self._picker.current
+        self._show_preview()
+        return [Wish("preview", kept.path)] if kept and kept.path not in self._previews else []
+
+    def _show_preview(self) -> None:
+        preview, kept = self._picker.preview, self._picker.current
+        assert preview is not None
+        preview.set(self._told(kept) if kept else (), end=False)
+
+    def _told(self, kept: Kept) -> list[Row]:
+        facts = [kept.id, self._turns(kept), shown(kept.model), size(kept.size)]
+        if kept.parent:
+            facts.append(say("tui.sessions.fork_of", parent=shown(kept.parent)))
+        rows: list[Row] = [(Span(" · ".join(filter(None, facts)), "muted"),), BLANK]
+        for hit in kept.hits:
+            rows.append((Span("» ", "accent"), Span(shown(hit)[:400])))
+        if kept.hits:
+            rows.append(BLANK)
+        found = self._previews.get(kept.path)
+        if found is None:
+            return [*rows, (Span(say("tui.panel.loading"), "muted"),)]
+        if not found.prompt and not found.answer:
+            return [*rows, (Span(say("tui.sessions.empty"), "muted"),)]
+        asked = [(Span("› ", "user"), *line) for line in lines_of(found.prompt, "user")] if found.prompt else []
+        return [*rows, *asked[:12], BLANK, *lines_of(found.answer)]
+
+    def draw(self, columns: int, lines: int) -> Screenful:
+        empty = say("tui.sessions.none") if self._hits is None else say("tui.sessions.no_hits")
+        foot: Row | str = (Span(self._said, "warn"),) if self._said else say("tui.sessions.keys")
+        if self._typing is not None:
+            foot = (Span("/" + self._typing.text), Span("   " + say("tui.sessions.search_keys"), "dim"))
+        made = self._picker.draw(
+            columns,
+            lines,
+            title=say("tui.sessions.title"),
+            note=self._note(),
+            foot=foot,
+            empty=say("tui.panel.loading") if self._busy else empty,
+        )
+        if self._typing is None:
+            return made
+        return Screenful(made.rows, (len(made.rows) - 1, min(1 + width(self._typing.text), columns - 1)))
+
+    def _note(self) -> str:
+        if self._hits is not None:
+            key = "tui.sessions.searching" if self._busy else "tui.sessions.found"
+            return say(key, count=len(self._hits), words=self._words)
+        if self._busy:
+            return say("tui.sessions.reading", count=len(self._rows), total=self._total) if self._total else ""
+        return say("tui.sessions.note", count=len(self._rows)) if self._rows else ""
+
+    def _lay(self, kept: Kept, room: int) -> Row:
+        styles = ("muted", "" if kept.title else "muted", "muted", "muted", "muted")
+        return laid([Span(*pair) for pair in zip(self._texts(kept), styles, strict=True)], self._widths, COLUMNS, room)
+
+    def _texts(self, kept: Kept) -> tuple[str, ...]:
+        title = shown(kept.title) or say("tui.sessions.untitled")
+        title = f"{title}  ({say('tui.sessions.here')})" if kept.here else title
+        return self._when(kept.changed), title, self._turns(kept), shown(kept.model), size(kept.size)
+
+    def _turns(self, kept: Kept) -> str:
+        return say("tui.sessions.one_turn") if kept.turns == 1 else say("tui.sessions.turns", count=kept.turns)
+
+    def _when(self, changed: float) -> str:
+        return when(changed, self._clock())
+
+
+def when(moment: float, now: float) -> str:
+    """The time of today, the day of this year, or the date."""
+    if not moment:
+        return ""
+    then, today = localtime(moment), localtime(now)
+    if then[:3] == today[:3]:
+        return strftime("%H:%M", then)
+    return strftime("%m-%d %H:%M" if then[0] == today[0] else "%Y-%m-%d", then)

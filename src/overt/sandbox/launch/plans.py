@@ -1,0 +1,360 @@
+"""How the supervisor of each profile is started, and which sandbox that is: the best one that came up."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.core.errors import ToolError
+from overt.core.ports import BOXED, Profile, SandboxState
+from overt.sandbox.choose import can_make_namespaces, choose, find_bubblewrap
+from overt.sandbox.launch.file_identity import Mark, Pins, kept, lost, marks, narrower, weighty
+from overt.sandbox.launch.new_repositories import Births
+from overt.sandbox.private_folder import hold_private, make_private, remove_private
+from overt.sandbox.profile import Ground, Place, Walls, built, ground_for, spare_caches
+from overt.sandbox.protected_paths import guards_of
+from overt.sandbox.walls.bubblewrap import wanted, words
+
+NOWHERE = SandboxState(kind="none", why="these programs were let out of the sandbox")
+
+OFFLINE = {"npm_config_fetch_retries": "0", "PIP_RETRIES": "1"}
+"""Where there is no network, trying again for a minute only hides that; pip says why only when it tries once more."""
+NOT_UP = (
+    "the sandbox did not come up ({said}), and nothing was run; bubblewrap works here, so no weaker one takes its "
+    "place. Try again, or choose another one yourself with sandbox.mode"
+)
+REPLACED = "{name} was replaced outside, and with that no longer kept from them"
+NEW = "{name} has to be kept from them now, and was not when they started"
+MANY = "{name} holds too many submodules to look at each: commands cannot change it at all"
+BREACH = (
+    "{name} appeared although the sandbox refuses to create it: the command was ended and the file moved to "
+    "{name}.blocked. If you created it yourself, rename it back"
+)
+UNWATCHED = (
+    "{name} appeared while a command ran whose supervisor was killed: it was moved to {aside}. If you created it "
+    "yourself, rename it back"
+)
+TRIAL = 5.0
+
+
+DEVICES = ("/dev", "/proc")
+PART = "/tmp/.overt-reading"
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """`before` go before the supervisor's command line, `box` after it; `names` must not exist when it ends."""
+
+    kind: str = "none"
+    profile: Profile | None = None
+    walls: Walls | None = None
+    before: tuple[str, ...] = ()
+    box: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    temp: str = ""
+    wanted: tuple[str, ...] = ()
+    marks: dict[str, Mark] = {}
+
+
+class Open:
+    """No boxes: every supervisor is started as it is, after what `before` says."""
+
+    def __init__(self, before: Callable[[Profile], Sequence[str]]) -> None:
+        self._before = before
+
+    def launch(self, profile: Profile) -> Launch:
+        return Launch(before=tuple(self._before(profile)))
+
+    def stale(self, launch: Launch, profile: Profile) -> bool:
+        return False
+
+    def unkept(self, launch: Launch, *, patient: bool = False) -> str:
+        return ""
+
+    def state(self, profile: Profile) -> SandboxState:
+        return NOWHERE
+
+    def refusal(self, profile: Profile) -> str:
+        return ""
+
+    def look(self, *, busy: bool, deep: bool = False) -> bool:
+        return False
+
+    def take_away(self, launch: Launch) -> None:
+        pass
+
+    def tell_breach(self, path: str) -> None:
+        pass
+
+    def tell(self, finding: str) -> None:
+        pass
+
+    def findings(self) -> str:
+        return ""
+
+    def came_up(self, launch: Launch, lacking: tuple[str, ...]) -> None:
+        pass
+
+    def failed(self, launch: Launch, said: str) -> bool:
+        return False
+
+    def environment(self, launch: Launch, env: Mapping[str, str]) -> Mapping[str, str]:
+        return env
+
+    def left_to_readers(self, launch: Launch) -> tuple[tuple[str, ...], dict[str, str]]:
+        return DEVICES, {}
+
+    def private_folders(self) -> dict[str, str]:
+        return {}
+
+    def let_go(self) -> None:
+        pass
+
+    def tidy(self) -> None:
+        pass
+
+
+class Boxes:
+    """Boxes for one place. The private folder is made with the first of them and shared by all."""
+
+    def __init__(self, place: Place, mode: str) -> None:
+        self._place = place
+        self._mode = mode
+        self._failed: dict[str, str] = {}
+        self._lacking: dict[str, tuple[str, ...]] = {}
+        self._grounds: dict[Profile, Ground] = {}
+        self._program = find_bubblewrap()
+        self._temp = ""
+        self._hold = -1
+        self._found: list[str] = []
+        self._pins = Pins()
+        self._spare: dict[tuple[tuple[str, ...], str], dict[str, str]] = {}
+        self._births: Births | None = None
+        self._said: set[str] = set()
+        self._kind = ""
+        self._stood = False
+        self._twice = False
+
+    def state(self, profile: Profile) -> SandboxState:
+        """The best guess, and the truth once one has come up."""
+        if profile.outside:
+            return NOWHERE
+        found = choose(self._mode, failed=tuple(self._failed.items()), program=self._program)
+        return replace(found, missing=self._lacking.get(found.kind, found.missing))
+
+    def refusal(self, profile: Profile) -> str:
+        """Why nothing is started: a kind was demanded and does not stand."""
+        state = self.state(profile)
+        if profile.outside or state.boxed or self._mode in ("auto", "none"):
+            return ""
+        return f"the sandbox that sandbox.mode demands does not stand: {state.why}"
+
+    def launch(self, profile: Profile) -> Launch:
+        kind = self.state(profile).kind
+        if kind == "none":
+            return Launch()
+        self._kind = kind
+        if self._temp and not all(os.path.isdir(f"{self._temp}/{name}") for name in ("tmp", "var")):
+            self.let_go()  # cleaned away by somebody, as is done with old temporary files
+            self._temp = ""
+            self._grounds.clear()
+        if not self._temp:
+            self._temp = make_private(self._place.temp)
+            self._hold = hold_private(self._temp)
+        walls = self._walls(profile)
+        network = "1" if walls.network else ""
+        if kind == "bubblewrap":
+            root = can_make_namespaces()
+            stood = kept(walls)
+            self._pins.hold(stood)
+            ground = self._grounds[profile]
+            roots = (*ground.roots, *ground.loose, *ground.repositories) if walls.write else ()
+            young = tuple(path for root in roots if not os.path.lexists(path := f"{root}/.git"))
+            return Launch(
+                kind=kind,
+                profile=profile,
+                walls=walls,
+                before=words(walls, program=self._program, root=root),
+                box=("bubblewrap", network, "" if root else "1", str(len(roots)), *roots, *walls.absent),
+                names=(*(path for path in walls.absent if not os.path.lexists(path)), *young),
+                temp=self._temp,
+                wanted=wanted(walls),
+                marks=marks(stood),
+            )
+        if kind == "seatbelt":
+            from overt.sandbox.walls import seatbelt  # late: 0.2 ms
+
+            return Launch(kind=kind, walls=walls, before=seatbelt.argv(walls), temp=self._temp)
+        write = (*walls.write, self._temp)
+        return Launch(
+            kind=kind,
+            walls=walls,
+            box=("landlock", network, str(len(write)), *write, *walls.hidden, *walls.awaited),
+            temp=self._temp,
+        )
+
+    def stale(self, launch: Launch, profile: Profile) -> bool:
+        """Whether what has to be kept is no longer what the box keeps."""
+        return launch.kind == "bubblewrap" and (bool(lost(launch.marks)) or launch.walls != self._walls(profile))
+
+    def unkept(self, launch: Launch, *, patient: bool = False) -> str:
+        """Why what runs in a box has to be ended; `patient` lets it go on beside what every look looks at again."""
+        if launch.walls is None or launch.profile is None:
+            return ""
+        for path in lost(launch.marks):
+            if weighty(path):
+                return REPLACED.format(name=self._shown(path))
+        for path in narrower(launch.walls, self._walls(launch.profile)):
+            if weighty(path) and not (patient and self._births and self._births.watches(path)):
+                return NEW.format(name=self._shown(path))
+        return ""
+
+    def look(self, *, busy: bool, deep: bool = False) -> bool:
+        """What commands made that would run something outside is moved away; True if there was any."""
+        found = self._births.look(busy=busy, deep=deep) if self._births and self._kind == "bubblewrap" else []
+        self._found += found
+        return bool(found)
+
+    def take_away(self, launch: Launch) -> None:
+        """The keeper of a command was killed, so nobody watched the names that must not exist: move them away."""
+        for path in launch.names:
+            if os.path.lexists(path) and os.path.basename(path) != ".git":
+                try:
+                    from overt.sandbox.new_repository import set_aside  # late: 0.1 ms
+
+                    aside = set_aside(path)
+                except OSError as error:
+                    aside = f"nowhere ({error.strerror})"
+                self.tell(UNWATCHED.format(name=self._shown(path), aside=aside))
+
+    def tell_breach(self, path: str) -> None:
+        self.tell(BREACH.format(name=self._shown(path)))
+
+    def tell(self, finding: str) -> None:
+        if finding not in self._found:
+            self._found.append(finding)
+
+    def findings(self) -> str:
+        """What was found since it was last asked for."""
+        found, self._found = self._found, []
+        return "; ".join(found)
+
+    def came_up(self, launch: Launch, lacking: tuple[str, ...]) -> None:
+        """It stands."""
+        self._lacking[launch.kind] = lacking
+        if launch.kind != "bubblewrap" or launch.walls is None:
+            return
+        self._stood, self._twice = True, False
+        if self._births:
+            self._births.settle((*launch.walls.protected, *launch.walls.absent))
+
+    def failed(self, launch: Launch, said: str) -> bool:
+        """True when there is something to try: the same once more, or the next best kind if this one cannot work
+        here at all. What runs in a box must not be able to bring about a weaker one."""
+        if launch.kind == "bubblewrap" and (self._stood or self._trivial_works()):
+            if self._twice:
+                self._twice = False
+                raise ToolError(NOT_UP.format(said=said), code="failed")
+            self._twice = True
+            return True
+        self._failed[launch.kind] = said
+        return launch.kind != "none"
+
+    def _trivial_works(self) -> bool:
+        """Whether a box around nothing comes up."""
+        root = can_make_namespaces()
+        argv = (*words(Walls(), program=self._program, root=root), "true")
+        nothing = [(os.POSIX_SPAWN_OPEN, number, "/dev/null", os.O_RDWR, 0) for number in (0, 1, 2)]
+        pid = os.posix_spawn(argv[0], argv, {"PATH": os.defpath}, file_actions=nothing)
+        deadline = time.monotonic() + TRIAL
+        while time.monotonic() < deadline:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return status == 0
+            time.sleep(0.002)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return False
+
+    def environment(self, launch: Launch, env: Mapping[str, str]) -> Mapping[str, str]:
+        """What programs are told of their private folder."""
+        if launch.walls is None:
+            return env
+        folder = "/tmp" if launch.kind == "bubblewrap" else f"{launch.temp}/tmp"
+        kept = {name: value for name, value in env.items() if name not in ("TMP", "TEMP", "TEMPDIR")}
+        offline = {} if launch.walls.network else OFFLINE
+        key = (launch.walls.write, folder)
+        if key not in self._spare:
+            self._spare[key] = spare_caches(self._place, env, folder, launch.walls.write)
+        return offline | kept | {"TMPDIR": folder} | self._spare[key]
+
+    def left_to_readers(self, launch: Launch) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Where a command that only reads may write all the same, and what it has to be told for that.
+
+        Landlock knows no exceptions inside a place that is open, so a temporary folder that holds the workspace
+        is left to it only in part. With the network, package managers keep what they fetch while they only look.
+        """
+        roots = (self._place.workspace, *self._place.write)
+        online = launch.walls is not None and launch.walls.network
+        caches = self._place.caches if online else built(self._place.caches)
+        apart = (path for path in caches if not any(_touch(path, root) for root in roots))
+        places = (*DEVICES, *apart)
+        if launch.kind == "landlock":
+            return (*places, f"{launch.temp}/tmp"), {}
+        if launch.kind == "bubblewrap" and not any(root.startswith(("/tmp/", "/var/tmp/")) for root in roots):
+            return (*places, "/tmp", "/var/tmp"), {}
+        return (*places, PART), {"TMPDIR": PART}
+
+    def private_folders(self) -> dict[str, str]:
+        """Where the temporary folders lie that programs see in place of the real ones; "" before the first of them."""
+        if (self._kind or self.state(BOXED).kind) != "bubblewrap":
+            return {}
+        return {
+            "/tmp": self._temp and f"{self._temp}/tmp",
+            "/var/tmp": self._temp and f"{self._temp}/var",
+        }
+
+    def let_go(self) -> None:
+        """Leave the private folder to the boxes that still stand; the last one removes it."""
+        if self._hold >= 0:
+            os.close(self._hold)
+            self._hold = -1
+
+    def tidy(self) -> None:
+        self._pins.let_go()
+        if self._temp:
+            remove_private(self._temp)
+            self._temp = ""
+
+    def _walls(self, profile: Profile) -> Walls:
+        if profile not in self._grounds:
+            self._grounds[profile] = ground_for(profile, self._place, temp=self._temp)
+        ground = self._grounds[profile]
+        walls = ground.now()
+        if not walls.write or self._kind != "bubblewrap":
+            return walls
+        if self._births is None:
+            self._births = Births(self._place.workspace, ground.roots, ground.loose, ground.repositories)
+            self.look(busy=False, deep=True)
+        if below := self._births.nested():
+            more = guards_of(below, (*ground.roots, *ground.loose))
+            walls = replace(
+                walls,
+                protected=tuple(dict.fromkeys((*walls.protected, *more.protected))),
+                absent=tuple(dict.fromkeys((*walls.absent, *more.absent))),
+            )
+        for path in walls.protected:
+            if path.endswith("/.git/modules") and path not in self._said:
+                self._said.add(path)
+                self.tell(MANY.format(name=self._shown(path)))
+        return walls
+
+    def _shown(self, path: str) -> str:
+        return path.removeprefix(self._place.workspace + "/")
+
+
+def _touch(one: str, other: str) -> bool:
+    """Whether one of two places lies in the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

@@ -1,0 +1,76 @@
+"""Places inside the roots that file tools never change, whatever the rules say."""
+
+import os
+import stat
+
+from overt.core.errors import ToolError
+from overt.lib.protected import EVERYWHERE, Protection, folded, protected_name
+from overt.sandbox.protected_paths import targets_in_work_tree
+from overt.workspace._contain import Spot, Workspace, lies_below
+
+
+def require_unprotected(workspace: Workspace, spot: Spot) -> None:
+    reason = protection(workspace, spot)
+    if reason is Protection.GIT:
+        raise ToolError(
+            f"{spot.path} belongs to git's own data, which file tools never change; use git commands through bash.",
+            code="protected",
+        )
+    if reason:
+        raise ToolError(
+            f"{spot.path} is protected ({reason}): only the user changes it; tell them what to write.",
+            code="protected",
+        )
+
+
+def protection(workspace: Workspace, spot: Spot) -> Protection | None:
+    """Why a place is protected: by its real path, by a name on the way to it, or by what a protected link means.
+
+    The names above the workspace do not count, since a person opened that very folder.
+    """
+    whole = os.path.join(spot.root, *spot.parts)
+    reason = protected_name("/".join(spot.trail), home="elsewhere") or protected_name(spot.real, home="elsewhere")
+    reason = reason or _below_home(workspace, whole) or _own(workspace, whole)
+    return reason or _meant_elsewhere(workspace, whole) or _obeyed_by_git(workspace, whole)
+
+
+def _below_home(workspace: Workspace, whole: str) -> Protection | None:
+    below = lies_below(folded(whole), folded(workspace.home)) if workspace.home else None
+    return protected_name(below, home="here") if below else None
+
+
+def _own(workspace: Workspace, whole: str) -> Protection | None:
+    inside = any(lies_below(folded(whole), folded(folder)) is not None for folder in workspace.own)
+    return Protection.OWN_FILES if inside else None
+
+
+def _meant_elsewhere(workspace: Workspace, whole: str) -> Protection | None:
+    """A protected name may be a link, and `.git` a file that names a folder: then that is what programs read."""
+    for name, reason in EVERYWHERE.items():
+        place = os.path.join(workspace.root, name)
+        target = os.path.realpath(place) if os.path.islink(place) else _git_folder(place) if name == ".git" else ""
+        if target and lies_below(whole, target) is not None:
+            return reason
+    return None
+
+
+def _obeyed_by_git(workspace: Workspace, whole: str) -> Protection | None:
+    """The repository's settings can name hooks and further settings that lie in the work tree."""
+    targets = targets_in_work_tree(os.path.join(workspace.root, ".git"), (workspace.root,))
+    inside = any(lies_below(folded(whole), folded(os.path.realpath(target))) is not None for target in targets)
+    return Protection.GIT_TARGET if inside else None
+
+
+def _git_folder(place: str) -> str:
+    """What a `.git` file says; empty for a folder and for anything else."""
+    try:
+        fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        text = os.read(fd, 4096) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)
+    if not text.startswith(b"gitdir:"):
+        return ""
+    return os.path.realpath(os.path.join(os.path.dirname(place), os.fsdecode(text[7:].strip())))

@@ -1,0 +1,316 @@
+"""Searching with ripgrep: started in an open folder, stopped when enough was found, its names kept exact.
+
+ripgrep's own `--glob` would override `.gitignore`; a file type made up for one search does not, so wanted
+names go in that way and patterns with folders are matched here.
+"""
+
+import asyncio
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from heapq import heapify, heappop
+from typing import TypeVar
+
+from overt.core.capabilities import Matches, Query
+from overt.core.errors import ToolError
+from overt.lib.encoding import show_name
+from overt.workspace._contain import Spot
+from overt.workspace._globs import Pattern, compile_glob, split
+
+T = TypeVar("T")
+
+CAP = 4 * 1024 * 1024
+COLUMNS = 500
+NEWEST = 5000
+BATCH = 64
+BASE = (
+    "--no-config",
+    "--no-messages",
+    "--no-ignore-messages",
+    "--no-follow",
+    "--no-require-git",
+    "--hidden",
+    "--glob=!.git",
+    "--color=never",
+    "--crlf",
+)
+RECORD = rb"([^\0]+)\0(\d+)([:-])([^\n]*)\n"
+COUNT = rb"([^\0]+)\0(\d+)\r?\n"
+BINARY = rb"(?m)^[^\n\0]*: (?:binary file matches|WARNING: stopped searching binary)[^\n]*\n"
+NO_RG = (
+    "No ripgrep (rg) was found that Overt can trust: one that came with Overt, or on PATH, where commands of the agent "
+    "and other people cannot write. Install it, for example `apt-get install ripgrep`, or Overt outside this workspace."
+)
+OF_THE_SYSTEM = ("/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/opt/homebrew/bin")
+UNMAPPED = 65534
+"""Whom root is shown as in a namespace that does not know it."""
+
+
+def find_rg(environ_path: str, *, writable: Sequence[str] = ()) -> str:
+    """The real path of the ripgrep that came with Overt, else of one on PATH or of the system; empty when there is
+    none to trust.
+
+    It runs outside the box, so none is taken that lies below `writable`, where commands in a box may write, nor one
+    that another user could change; our own is part of what no box may change.
+    A link to a program of another name needs the name, and is passed over.
+    """
+    beside = os.path.dirname(sys.executable)
+    for folder in (beside, *environ_path.split(os.pathsep), *OF_THE_SYSTEM):
+        path = os.path.realpath(os.path.join(folder, "rg"))
+        if not folder.startswith("/") or not os.path.basename(path).startswith(("rg", "ripgrep")):
+            continue
+        if not os.path.isfile(path) or not os.access(path, os.X_OK):
+            continue
+        if folder == beside or (lies_outside(path, writable) and only_ours(path)):
+            return path
+    return ""
+
+
+def lies_outside(program: str, roots: Sequence[str]) -> bool:
+    return not any(program.startswith(f"{root.rstrip('/')}/") for root in roots)
+
+
+def only_ours(path: str) -> bool:
+    """Whether nobody but root and we can change or replace a file: all of the folders above it count."""
+    trusted = {0, UNMAPPED, os.geteuid()}
+    while True:
+        try:
+            found = os.lstat(path)
+        except OSError:
+            return False
+        open_to_all = found.st_mode & stat.S_IWOTH and not (found.st_mode & stat.S_ISVTX)
+        if found.st_uid not in trusted or open_to_all:
+            return False
+        if path == "/":
+            return True
+        path = os.path.dirname(path)
+
+
+async def in_thread(work: Callable[[], T], *, stop: Callable[[], None] | None = None) -> T:
+    """Run to the end in a thread even when cancelled, so that nothing goes on behind the back of the record."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        if stop is not None:
+            stop()
+        await asyncio.wait([running], timeout=5.0)
+        if running.done() and not running.cancelled():
+            running.exception()
+        raise
+
+
+class Rg:
+    """ripgrep run in a thread, which the loop can stop. `passed` are descriptors the program may read."""
+
+    def __init__(self, program: str, spot: Spot, *, cap: int = CAP) -> None:
+        if not program:
+            raise ToolError(NO_RG, code="missing_program")
+        self.program = program
+        self.spot = spot
+        self.passed: list[int] = []
+        self.cap = cap
+        self.child: subprocess.Popen[bytes] | None = None
+        self.stopped = False
+
+    async def run(self, *arguments: str) -> tuple[bytes, bool]:
+        """Its output up to the cap, and whether there was more."""
+        return await in_thread(lambda: self.run_here(arguments), stop=self.stop)
+
+    def run_here(self, arguments: tuple[str, ...]) -> tuple[bytes, bool]:
+        with subprocess.Popen(
+            [self.program, *BASE, *(("--one-file-system",) if self.spot.root == "/" else ()), *arguments],
+            cwd=_folder(self.spot),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={},
+            bufsize=0,
+            pass_fds=self.passed,
+        ) as child:
+            self.child = child
+            if self.stopped:
+                child.kill()
+            found, more = self._drain(child)
+            complaint = child.stderr.read().decode(errors="replace") if child.stderr else ""
+        if child.returncode == 2 and not found and complaint:
+            raise ToolError(f"The search could not run: {complaint.strip()}", code="invalid")
+        return found, more
+
+    def _drain(self, child: subprocess.Popen[bytes]) -> tuple[bytes, bool]:
+        assert child.stdout is not None
+        chunks: list[bytes] = []
+        size, fd = 0, child.stdout.fileno()
+        while chunk := os.read(fd, 256 * 1024):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > self.cap:
+                child.kill()
+                return b"".join(chunks), True
+        return b"".join(chunks), False
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self.child is not None:
+            self.child.kill()
+
+
+def _folder(spot: Spot) -> str:
+    """The open folder itself where the system has a name for it, so that a swap cannot lead the child away."""
+    own = f"/proc/self/fd/{spot.fd}"
+    return own if os.path.isdir(own) else os.path.join(spot.root, *spot.parts[: len(spot.parts) - bool(spot.name)])
+
+
+async def files_matching(program: str, spot: Spot, pattern: Pattern, *, cap: int = 8 * CAP) -> tuple[list[str], bool]:
+    """Paths below a folder that match, unsorted, each starting with `./`."""
+    chosen = (f"--type-add=overt:{pattern.name}", "--type=overt") if pattern.name else ()
+    found, more = await Rg(program, spot, cap=cap).run("--files", "--null", *chosen, "--", "./")
+    names = os.fsdecode(found).split("\0")[:-1]
+    if pattern.whole:
+        whole = compile_glob(f"./{pattern.whole}").fullmatch
+        names = [name for name in names if whole(name)]
+    return names, more
+
+
+def newest_first(spot: Spot, names: Sequence[str]) -> Iterator[str]:
+    """By time of change; so many that asking each would take long come by name instead, and only as far as wanted."""
+    if len(names) > NEWEST:
+        heap = list(names)
+        heapify(heap)
+        while heap:
+            yield heappop(heap)
+        return
+
+    def age(name: str) -> int:
+        try:
+            return -os.stat(name, dir_fd=spot.fd, follow_symlinks=False).st_mtime_ns
+        except OSError:
+            return 0
+
+    for _, name in sorted((age(name), name) for name in names):
+        yield name
+
+
+class Grep:
+    """One search in two runs: which files match, then what matches in them.
+
+    ripgrep walks by path, so a folder that becomes a link under its feet would lead it out. The first run
+    therefore only says which files to look at; the second reads descriptors that we opened ourselves.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.wanted = split(query.glob) if query.glob and not query.glob.startswith("!") else None
+        self.by_type = self.wanted is not None and bool(self.wanted.name) and not query.type
+        whole = self.wanted is not None and bool(self.wanted.folder or self.wanted.whole)
+        self.by_path = self.wanted is not None and (whole or not self.by_type)
+        self.lines: list[str] = []
+        self.shown: dict[str, list[str]] = {}
+        self.count = 0
+        self.full = False
+        self.one_file = False
+
+    async def files(self, rg: Rg, prefix: str) -> tuple[Sequence[str], bool]:
+        """The paths on disk of files that seem to match, and whether there are more."""
+        found = ["--files-with-matches", "--null"]
+        if self.query.type:
+            found.append(f"--type={self.query.type}")
+        if self.query.glob.startswith("!"):
+            found.append(f"--glob={self.query.glob}")
+        elif self.by_type and self.wanted is not None:
+            found += [f"--type-add=overt:{self.wanted.name}", "--type=overt"]
+        raw, more = await rg.run(*found, *self._pattern(), "--", "./")
+        if b": binary file matches" in raw or b": WARNING: stopped" in raw:
+            raw = re.sub(BINARY, b"", raw)
+        names = (os.fsdecode(name).removeprefix("./") for name in raw.split(b"\0")[:-1])
+        return sorted((prefix + name for name in names if self._wants(name)), key=show_name), more
+
+    def read(self, rg: Rg, paths: Sequence[str], open_file: Callable[[str], int | None]) -> None:
+        """Search files in order, a few at a time, until the limit is passed; what cannot be opened is left out."""
+        for start in range(0, len(paths), BATCH):
+            with ExitStack() as held:
+                files: dict[bytes, str] = {}
+                for path in paths[start : start + BATCH]:
+                    if (fd := open_file(path)) is not None:
+                        held.callback(os.close, fd)
+                        files[b"/dev/fd/%d" % fd] = show_name(path)
+                        rg.passed.append(fd)
+                raw, cut = rg.run_here((*self._details(), "--", *map(os.fsdecode, files))) if files else (b"", False)
+                rg.passed.clear()
+            self._collect(raw, files)
+            if self.full or cut or rg.stopped:
+                self.full = True
+                return
+
+    def matches(self, *, more: bool) -> Matches:
+        return Matches(text="\n".join(self.lines), count=self.count, more=more or self.full)
+
+    def _pattern(self) -> tuple[str, ...]:
+        flags = ("--engine=auto", *(("--ignore-case",) if self.query.ignore_case else ()))
+        across = ("--multiline", "--multiline-dotall") if self.query.multiline else ()
+        return (*flags, *across, f"--regexp={self.query.pattern}")
+
+    def _details(self) -> tuple[str, ...]:
+        query = self.query
+        if query.mode != "content":
+            how = "--files-with-matches" if query.mode == "files" else "--count"
+            return (how, "--null", "--with-filename", *self._pattern())
+        return (
+            *("--line-number", "--no-heading", "--no-context-separator", "--null", "--with-filename"),
+            *(f"--max-count={query.limit + 1}", f"--max-columns={COLUMNS}", "--max-columns-preview"),
+            *(f"--before-context={query.before}", f"--after-context={query.after}"),
+            *self._pattern(),
+        )
+
+    def _collect(self, raw: bytes, files: Mapping[bytes, str]) -> None:
+        if b": binary file matches" in raw or b": WARNING: stopped" in raw:
+            raw = re.sub(BINARY, b"", raw)
+        if self.query.mode == "content":
+            return self._content(raw, files)
+        if self.query.mode == "files":
+            found = dict.fromkeys(raw.split(b"\0")[:-1], "")
+        else:
+            found = {name: f":{int(count)}" for name, count in re.findall(COUNT, raw)}
+        for name, path in files.items():
+            if name in found and not self.full:
+                self._add(path + found[name])
+        return None
+
+    def _content(self, raw: bytes, files: Mapping[bytes, str]) -> None:
+        hits: dict[bytes, list[tuple[int, bool, bytes]]] = {}
+        for name, number, sign, text in re.findall(RECORD, raw):
+            hits.setdefault(name, []).append((int(number), sign == b":", text))
+        gaps = self.query.before or self.query.after
+        for name, path in files.items():
+            last, start = -1, "" if self.one_file else path
+            for number, hit, text in sorted(hits.get(name, ())):
+                if hit and self.count >= self.query.limit:
+                    self.full = True
+                    return
+                if gaps and self.lines and number != last + 1:
+                    self.lines.append("--")
+                sign, last, self.count = ":" if hit else "-", number, self.count + hit
+                line = text.removesuffix(b"\r").decode(errors="replace")
+                self.lines.append(f"{start}{sign if start else ''}{number}{sign}{line}")
+                self.shown.setdefault(path, []).append(line)
+
+    def _add(self, line: str) -> None:
+        if self.count >= self.query.limit:
+            self.full = True
+        else:
+            self.lines.append(line)
+            self.count += 1
+
+    def _wants(self, below: str) -> bool:
+        return self.wanted is None or not self.by_path or _wants(self.wanted, below)
+
+
+def _wants(pattern: Pattern, path: str) -> bool:
+    if pattern.folder or pattern.whole:
+        whole = "/".join(part for part in (pattern.folder, pattern.whole or f"**/{pattern.name or '*'}") if part)
+        return bool(compile_glob(whole).fullmatch(path))
+    return not pattern.name or bool(compile_glob(pattern.name).fullmatch(path.rpartition("/")[2]))

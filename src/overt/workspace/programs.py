@@ -1,0 +1,309 @@
+"""What one call may do with programs: run a command and wait for it, or look after background ones."""
+
+import asyncio
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+from msgspec import Struct
+
+from overt.core.capabilities import Blocked, JobOutput, JobState, Ran
+from overt.core.errors import ToolError
+from overt.core.interrupted import Interrupted
+from overt.core.ports import Child, Profile, Spawner
+from overt.sandbox.launch.spawner import Supervised
+from overt.sandbox.launch.started_program import PIPE, Started
+from overt.sandbox.profile import PRIVATE
+from overt.workspace._contain import Workspace, lies_below, reach
+from overt.workspace._output import STEP, Spool, plain, pour, rendered, uncut
+from overt.workspace.command_output import HINT, NOT_KEPT, KeepingSpool, OutputFiles
+from overt.workspace.jobs import Jobs
+from overt.workspace.undo.keeper import CommandWatch
+
+__all__ = ["NoPrograms", "ProgramServices", "Programs", "Supervised"]
+
+KEPT = 256 * 1024
+PLACE_OF_HINT = "\ue000" * 40
+SAVED_AT_ONCE = 2 * KEPT
+"""Bytes of output that are saved even when a command is interrupted: it takes no time that anybody notices."""
+CANCEL_GRACE = 0.05
+TIMEOUT_GRACE = 0.5
+PROGRESS = 0.1
+
+Keeping = Callable[[], AbstractAsyncContextManager[CommandWatch | None]]
+
+
+class ProgramServices(Struct, frozen=True, kw_only=True):
+    """What the commands of one session share. Commands run in `workspace`, and `workdir` must lie in it.
+
+    `outputs` keeps what the model is not shown of their output.
+    """
+
+    spawner: Spawner
+    jobs: Jobs
+    workspace: Workspace
+    env: Mapping[str, str]
+    outputs: OutputFiles | None = None
+
+
+class Programs:
+    """RunPrograms for one call of `agent`: commands in the workspace, their progress told to `report`.
+
+    `keeping` returns the context in which a command that may write runs, so that its changes can be undone.
+    """
+
+    def __init__(
+        self,
+        services: ProgramServices,
+        *,
+        profile: Profile,
+        agent: str = "main",
+        report: Callable[[str], None] | None = None,
+        keeping: Keeping | None = None,
+    ) -> None:
+        self._spawner = services.spawner
+        self._jobs = services.jobs
+        self._workspace = services.workspace
+        self._env = services.env
+        self._outputs = services.outputs
+        self._profile = profile
+        self._agent = agent
+        self._report = report
+        self._keeping = keeping
+
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
+        cwd = self._folder(workdir)
+        async with self._kept() as watch:
+            return await self._run(command, timeout_ms=timeout_ms, watch=watch, cwd=cwd)
+
+    def _folder(self, workdir: str) -> str:
+        """Where a command runs: the workspace, or a folder in it or in another one that the user opened."""
+        if not workdir:
+            return self._workspace.root
+        with reach(self._workspace, workdir) as spot:
+            if spot.stat is None:
+                raise ToolError(
+                    f"workdir {spot.path} does not exist; make it first, or look with list.", code="missing"
+                )
+            if not stat.S_ISDIR(spot.stat.st_mode):
+                raise ToolError(f"workdir {spot.path} is not a folder.", code="invalid")
+            place = os.path.join(spot.root, *spot.parts)
+        if not any(lies_below(place, root) is not None for root in (*self._workspace.roots(writing=False), *PRIVATE)):
+            raise ToolError(
+                f"workdir {spot.path} is outside the workspace {self._workspace.root}. Use a folder inside it; the "
+                f"user can allow more with --add-dir {spot.path}.",
+                code="outside",
+            )
+        return place
+
+    def _kept(self) -> AbstractAsyncContextManager[CommandWatch | None]:
+        """Around a command that may write: how the files stood before it and after."""
+        writes = self._profile.outside or (self._profile.write and not self._profile.reading)
+        return self._keeping() if self._keeping and writes else nullcontext()
+
+    async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None, cwd: str) -> Ran:
+        begun = time.monotonic()
+        child = await self._spawn(command, watch, cwd=cwd)
+        spool = self._outputs.spool(head=KEPT, tail=KEPT) if self._outputs else Spool(head=KEPT, tail=KEPT)
+        reading = Reading(child, spool, self._report)
+        code: int | None = None
+        interrupted = False
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                code = await child.wait()
+        except TimeoutError:
+            await child.kill(grace=TIMEOUT_GRACE)
+        except asyncio.CancelledError:
+            interrupted = True
+            await child.kill(grace=CANCEL_GRACE)
+        finally:
+            reading.end()
+            if watch:
+                watch.writes = await child.write_record()
+            found = self._found(child)
+            child.close()
+        if interrupted:
+            raise Interrupted(self._shown_at_once(spool))
+        text, hint = await self._shown(spool)
+        if code is not None and child.left:
+            text = f"{text}{_newline(text)}{_left(child.left)}"
+        return Ran(
+            text=text,
+            code=code if code is None or code >= 0 else 128 - code,
+            size=spool.size,
+            timed_out=code is None,
+            ms=round((time.monotonic() - begun) * 1000),
+            hint=hint,
+            blocked=self._blocked(child, command, code, text, cwd=cwd),
+            found=found,
+        )
+
+    async def _shown(self, spool: Spool) -> tuple[str, str]:
+        """Return what the model is shown of a command's output and, if that is not all, the words for the rest."""
+        text = uncut(spool)
+        if text is not None:
+            spool.close()
+            return text, ""
+        hint = await asyncio.to_thread(self._save, spool)
+        return self._cut(spool, hint), hint
+
+    def _shown_at_once(self, spool: Spool) -> str:
+        """The same for a command that was interrupted, without waiting for a large output to be saved."""
+        text = uncut(spool)
+        if text is None:
+            text = self._cut(spool, self._save(spool) if spool.size <= SAVED_AT_ONCE else NOT_KEPT)
+        spool.close()
+        return text
+
+    def _cut(self, spool: Spool, hint: str) -> str:
+        """Where the text is cut does not depend on the length of a path, so a replay cuts it in the same place."""
+        return rendered(spool, hint=PLACE_OF_HINT).replace(PLACE_OF_HINT, hint)
+
+    def _save(self, spool: Spool) -> str:
+        """Keep the whole output; return for the model where it is."""
+        if self._outputs is None or not isinstance(spool, KeepingSpool):
+            return HINT
+        try:
+            return self._outputs.save(spool)
+        finally:
+            spool.close()
+
+    def _found(self, child: Child) -> str:
+        """What the command left that its box had to put away."""
+        return (
+            self._spawner.findings(child)
+            if isinstance(self._spawner, Supervised) and isinstance(child, Started)
+            else ""
+        )
+
+    def _blocked(self, child: Child, command: str, code: int | None, text: str, *, cwd: str) -> Blocked | None:
+        """What its box refused a command that failed, or a part of a pipe that cannot tell by its exit code."""
+        walls = child.walls if isinstance(child, Started) else None
+        if walls is None or (code == 0 and ("|" not in command or self._profile.reading)):
+            return None
+        from overt.sandbox.denial import find_refusal  # late: 1.3 ms
+
+        return find_refusal(text, walls, cwd=cwd, failed=code != 0)
+
+    async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput:
+        self._jobs.check_room()
+        cwd = self._folder(workdir)
+        async with self._kept() as watch:
+            child = await self._spawn(command, watch, cwd=cwd, linger=True)
+            output = await self._jobs.adopt(child, command, wait_ms=wait_ms, agent=self._agent)
+            if watch:
+                watch.writes = await child.write_record()
+            return self._mark_given(output)
+
+    async def _spawn(self, command: str, watch: CommandWatch | None, *, cwd: str, linger: bool = False) -> Child:
+        return await self._spawner.spawn(
+            shell(command, self._env),
+            cwd=cwd,
+            env=self._env,
+            profile=self._profile,
+            linger=linger,
+            track=watch.tracking if watch else None,
+        )
+
+    async def jobs(self) -> tuple[JobState, ...]:
+        states = self._jobs.list()
+        for state in states:
+            self._jobs.mark_known(state, self._agent)
+        return states
+
+    async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
+        return self._mark_given(await self._jobs.output(id, since=since, tail=tail, filter=filter))
+
+    async def stop(self, id: str) -> JobState:
+        state = await self._jobs.stop(id)
+        self._jobs.mark_known(state, self._agent)
+        return state
+
+    async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
+        since = since or self._jobs.given_to(id, self._agent)
+        return self._mark_given(await self._jobs.wait(id, since=since, tail=tail, filter=filter, wait_ms=wait_ms))
+
+    def _mark_given(self, output: JobOutput) -> JobOutput:
+        self._jobs.mark_known(output.job, self._agent, output.next)
+        return output
+
+
+class NoPrograms:
+    """RunPrograms while a call is only being previewed."""
+
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
+        raise _refused()
+
+    async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput:
+        raise _refused()
+
+    async def jobs(self) -> tuple[JobState, ...]:
+        raise _refused()
+
+    async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput:
+        raise _refused()
+
+    async def stop(self, id: str) -> JobState:
+        raise _refused()
+
+    async def wait(self, id: str, *, since: int, tail: int, filter: str, wait_ms: int) -> JobOutput:
+        raise _refused()
+
+
+class Reading:
+    """Moves a child's output into a spool as it comes, and tells the last lines at most ten times a second."""
+
+    def __init__(self, child: Child, spool: Spool, report: Callable[[str], None] | None) -> None:
+        self._output = child.output
+        self._spool = spool
+        self._report = report
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._output, self._read)
+
+    def end(self) -> None:
+        """Take what is still in the pipe. Whoever holds it open now is not ours, and not waited for."""
+        self._loop.remove_reader(self._output)
+        pour(self._output, self._spool, steps=2 * PIPE // STEP)
+        if self._timer:
+            self._timer.cancel()
+
+    def _read(self) -> None:
+        if not pour(self._output, self._spool):
+            self._loop.remove_reader(self._output)
+        if self._report and not self._timer:
+            self._timer = self._loop.call_later(PROGRESS, self._tell)
+
+    def _tell(self) -> None:
+        self._timer = None
+        if self._report:
+            self._report("\n".join(plain(self._spool.last(2000)).rstrip().split("\n")[-5:]))
+
+
+def shell(command: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Looked for every time, first in the folder that had it the last time."""
+    path = env.get("PATH", os.defpath)
+    last = _had_bash.get(path)
+    for folder in path.split(":") if last is None else (last, *path.split(":")):
+        if os.access(f"{folder}/bash", os.X_OK):
+            _had_bash[path] = folder
+            return ("bash", "-c", command)
+    return ("sh", "-c", command)
+
+
+_had_bash: dict[str, str] = {}
+
+
+def _newline(text: str) -> str:
+    return "\n" if text and not text.endswith("\n") else ""
+
+
+def _left(count: int) -> str:
+    what = "1 process it had" if count == 1 else f"{count} processes it had"
+    return f"[ended {what} left running; use run_in_background to keep one]"
+
+
+def _refused() -> ToolError:
+    return ToolError("programs do not run in a preview", code="denied")

@@ -1,0 +1,244 @@
+"""The first snapshot of a workspace: limited in time, removed if it is abandoned, and not tried again by every run.
+
+A first snapshot that takes too long leaves a file `too_large` in its store, with how much was listed and a sample of
+the files. Later runs look only at the sample, with one git that lists nothing else: when most of it is gone or
+ignored by now, the folder has shrunk and the snapshot is tried again. `overt undo --retry` removes the file.
+
+    no store ──► first ──► complete            `first` exists while the first snapshot is being taken; a store in
+                   │                           which it is found was left by a process that was killed
+                   └─► wiped, `too_large`
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from overt.core.codec import encode
+from overt.core.errors import OvertError
+from overt.lib.catalogue import say
+from overt.lib.encoding import read_name, show_name
+from overt.lib.sizes import show_size
+from overt.workspace.undo.shadow_git import Git, NoUse
+
+FIRST_SNAPSHOT_LIMIT_S = 10.0
+SAMPLE_LARGEST = 64
+SAMPLE_SPREAD = 64
+BUSY_FILES_PER_S = 200
+BUSY_BYTES_PER_S = 1024**2
+"""A snapshot that is slower than this says nothing about the folder: the next run tries again."""
+SHRUNK_SHARE = 0.5
+"""Try again when less than this share of the sampled files or bytes is left."""
+
+
+class FirstSnapshotError(NoUse):
+    """The first snapshot was not taken: it is too large, or took too long. The store is empty."""
+
+
+class SnapshotSizeError(NoUse):
+    """One snapshot would add more files or bytes than a store may hold."""
+
+
+class TooLargeMarker(Struct, frozen=True, kw_only=True):
+    """The file that says why a workspace has no snapshots. `sample` holds paths with sizes.
+
+    It is empty if listing the files took too long.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    time: float = 0.0
+    sample: tuple[tuple[str, int], ...] = ()
+    is_busy: bool = False
+    """The folder is small, so the machine was busy: the next run tries again."""
+
+    def reason(self) -> str:
+        if self.is_busy:
+            return say("undo.too_busy", seconds=f"{self.seconds:g}")
+        if not self.files:
+            return say("undo.too_slow_to_list", seconds=f"{self.seconds:g}")
+        if self.seconds:
+            return say("undo.too_slow", files=self.files, size=show_size(self.bytes), seconds=f"{self.seconds:g}")
+        return say("undo.too_large", files=self.files, size=show_size(self.bytes))
+
+
+_too_large = Decoder(TooLargeMarker)
+
+
+class FirstSnapshot:
+    """Limits the time of the first snapshot of one store, and removes what a snapshot that failed has left."""
+
+    def __init__(self, git: Git, root: str) -> None:
+        self._git = git
+        self._root = root
+        self._active = False
+        self._listed: dict[bytes, int] = {}
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Context in which a snapshot is taken, with the store locked."""
+        folder = self._git.folder
+        if os.path.exists(f"{folder}/first"):
+            wipe(folder)
+        elif has_objects(folder):
+            yield
+            return
+        self._refuse_if_too_large()
+        self._git.write("first", b"")
+        self._active = True
+        expired = threading.Event()
+
+        def expire() -> None:
+            expired.set()
+            self._git.stop()
+
+        timer = threading.Timer(FIRST_SNAPSHOT_LIMIT_S, expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except BaseException as error:
+            timer.cancel()
+            wipe(folder)
+            if isinstance(error, SnapshotSizeError):
+                raise FirstSnapshotError(self.mark().reason()) from error
+            if expired.is_set():
+                raise FirstSnapshotError(self._mark_slow().reason()) from error
+            raise
+        finally:
+            timer.cancel()
+            self._listed = {}
+            self._active = False
+        os.unlink(f"{folder}/first")
+
+    def note(self, name: bytes, size: int, *, force: bool = False) -> None:
+        """Remember a file that the first snapshot is going to hold."""
+        if self._active or force:
+            self._listed[name] = size
+
+    def _mark_slow(self) -> TooLargeMarker:
+        """Remember that the first snapshot was too slow, unless the folder is so small that the machine was busy."""
+        files, total = len(self._listed), sum(self._listed.values())
+        limit = FIRST_SNAPSHOT_LIMIT_S
+        if 0 < files < BUSY_FILES_PER_S * limit and total < BUSY_BYTES_PER_S * limit:
+            return TooLargeMarker(files=files, bytes=total, seconds=limit, is_busy=True)
+        return self.mark(seconds=limit)
+
+    def mark(self, *, seconds: float = 0.0) -> TooLargeMarker:
+        """Remember that the workspace is too large."""
+        total = sum(self._listed.values())
+        marker = TooLargeMarker(
+            files=len(self._listed),
+            bytes=total,
+            seconds=seconds,
+            time=time.time(),
+            sample=_sample(list(self._listed.items())),
+        )
+        self._git.write("too_large", encode(marker))
+        return marker
+
+    def _refuse_if_too_large(self) -> None:
+        """Raise FirstSnapshotError if a run before found the workspace too large."""
+        marker = read_marker(self._git.folder)
+        if marker is None:
+            return
+        if marker.sample and self._has_shrunk(marker):
+            clear_marker(self._git.folder)
+            return
+        raise FirstSnapshotError(marker.reason())
+
+    def _has_shrunk(self, marker: TooLargeMarker) -> bool:
+        paths = [os.fsencode(read_name(path)) for path, _ in marker.sample]
+        words = ("ls-files", "-z", "--others", "--exclude-standard", "--", *(os.fsdecode(path) for path in paths))
+        listed = self._git.run(*words).split(b"\0")[:-1]
+        left = 0
+        for name in listed:
+            try:
+                left += os.lstat(os.path.join(self._root, os.fsdecode(name))).st_size
+            except OSError:
+                continue
+        wanted = sum(size for _, size in marker.sample)
+        return len(listed) < SHRUNK_SHARE * len(paths) or left < SHRUNK_SHARE * wanted
+
+
+def mark_indexed(git: Git, root: str) -> None:
+    """Remember that the workspace is too large, from the files that its store holds."""
+    first = FirstSnapshot(git, root)
+    for name in git.run("ls-files", "-z").split(b"\0")[:-1]:
+        try:
+            size = os.lstat(os.path.join(root, os.fsdecode(name))).st_size
+        except OSError:
+            continue
+        first.note(name, size, force=True)
+    first.mark()
+
+
+def _sample(listed: Sequence[tuple[bytes, int]]) -> tuple[tuple[str, int], ...]:
+    """The largest files, and others from all over the list."""
+    largest = sorted(listed, key=lambda each: each[1], reverse=True)[:SAMPLE_LARGEST]
+    spread = listed[:: max(1, len(listed) // SAMPLE_SPREAD)][:SAMPLE_SPREAD]
+    chosen = dict((*largest, *spread))
+    return tuple((show_name(os.fsdecode(name)), size) for name, size in chosen.items())
+
+
+def read_marker(folder: str) -> TooLargeMarker | None:
+    try:
+        with open(f"{folder}/too_large", "rb") as file:
+            return _too_large.decode(file.read())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        return TooLargeMarker()
+    except OSError as error:
+        raise OvertError(f"{error.strerror}: {folder}/too_large") from error
+
+
+def clear_marker(folder: str) -> bool:
+    """Let the next run try a first snapshot again. Return False if nothing was in the way."""
+    try:
+        os.unlink(f"{folder}/too_large")
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def has_objects(folder: str) -> bool:
+    try:
+        with os.scandir(f"{folder}/objects") as entries:
+            return any(entry.name not in ("pack", "info") for entry in entries) or _has_packs(folder)
+    except FileNotFoundError:
+        return False
+
+
+def _has_packs(folder: str) -> bool:
+    try:
+        return any(name.endswith(".pack") for name in os.listdir(f"{folder}/objects/pack"))
+    except FileNotFoundError:
+        return False
+
+
+def wipe(folder: str) -> None:
+    """Remove everything that a store holds, with the store locked; what is left of it opens as an empty store.
+
+    `state` goes first: without it nothing relies on the index, and without the index nothing on the objects.
+    """
+    for name in ("state", "index", "index.lock", "recent", "rules"):
+        unlink_if_there(f"{folder}/{name}")
+    for top, folders, files in os.walk(f"{folder}/objects", topdown=False):
+        for name in files:
+            unlink_if_there(f"{top}/{name}")
+        for name in folders:
+            os.rmdir(f"{top}/{name}")
+    unlink_if_there(f"{folder}/first")
+
+
+def unlink_if_there(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass

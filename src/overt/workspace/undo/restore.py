@@ -1,0 +1,351 @@
+"""Putting files back: every place is looked at first, then each is changed by one step that is whole or not at all.
+
+Folders are entered the way file tools do, never through a link; the last name is taken as it stands, so a link is put
+back as a link. When a step fails, those before it are taken back.
+"""
+
+import hashlib
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from overt.core.errors import OvertError, ToolError
+from overt.core.states import FileState
+from overt.lib.atomic import NEW, discard, new_name, write_all
+from overt.lib.encoding import read_name
+from overt.lib.protected import protected_name
+from overt.workspace._contain import FOLDER, Spot, Workspace, failed, reach, require_allowed
+from overt.workspace._protect import require_unprotected
+from overt.workspace._reading import OPEN
+
+LARGEST = 64 * 1024 * 1024
+
+Content = Callable[[FileState], bytes]
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One place: what stands there `now`, and what is to be there; None is nothing."""
+
+    path: str
+    now: FileState | None
+    then: FileState | None
+
+
+class Broken(OvertError):
+    """A step failed. `undone`: those before it were taken back, else `done` stand as they are."""
+
+    def __init__(self, path: str, why: str, *, done: tuple[Step, ...]) -> None:
+        super().__init__(f"{path}: {why}")
+        self.path = path
+        self.why = why
+        self.done = done
+
+
+def state_of(workspace: Workspace, path: str) -> tuple[FileState | None, bytes]:
+    """What stands at a place now, and its content; ToolError where it cannot be looked at."""
+    with _parent(workspace, path) as (spot, name):
+        if spot is None:
+            return None, b""
+        try:
+            return _look(spot.fd, name)
+        except OSError as error:
+            raise failed(error, path) from error
+
+
+def is_state(now: FileState | None, raw: bytes, wanted: FileState | None) -> bool:
+    """Whether what stands there is this state, whichever store names its content."""
+    if now is None or wanted is None:
+        return now is wanted
+    if now.mode != wanted.mode:
+        return False
+    return now.folder or now.hash == wanted.hash or name_in_git(raw) == wanted.hash
+
+
+def name_in_git(raw: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+
+
+def require_restorable(workspace: Workspace, path: str, *, cleared: bool = False) -> None:
+    """ToolError where file tools would not write either. `cleared`: what stands in the way makes room before."""
+    meant = read_name(path)
+    if reason := protected_name(meant, home="elsewhere"):
+        raise ToolError(f"protected: {reason}", code="protected")
+    if cleared:
+        place = Spot(root=workspace.root, fd=-1, parts=tuple(meant.split("/")), real=meant)
+        require_unprotected(workspace, place)
+        require_allowed(workspace, place, "write")
+        return
+    with _parent(workspace, path) as (spot, name):
+        if spot is not None:
+            require_unprotected(workspace, spot)
+            if _is_link(spot.fd, name):  # the link itself is what is put back, wherever it leads
+                rule = workspace.forbid("write", meant) if workspace.forbid else ""
+                if rule:
+                    raise ToolError(f"the rule {rule} denies it", code="denied")
+                return
+    with reach(workspace, meant, writing=True) as target:
+        require_unprotected(workspace, target)
+
+
+def _is_link(folder: int, name: str) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def restore(workspace: Workspace, steps: Sequence[Step], content: Content) -> None:
+    """Bring every place to its new state, or none; `Broken` when neither could be had."""
+    done: list[Step] = []
+    step = None
+    try:
+        for step in _ordered(steps):
+            _apply(workspace, step, content)
+            done.append(step)
+        _set_folder_modes(workspace, steps)
+    except (OSError, OvertError) as error:
+        why = error.message if isinstance(error, OvertError) else error.strerror or "input/output error"
+        left = _taken_back(workspace, steps, done, content)
+        raise Broken(step.path if step else "", why, done=left) from error
+    except KeyboardInterrupt:
+        _taken_back(workspace, steps, done, content)
+        raise
+
+
+def _taken_back(
+    workspace: Workspace, steps: Sequence[Step], done: Sequence[Step], content: Content
+) -> tuple[Step, ...]:
+    """Those that could not be."""
+    left: list[Step] = []
+    for step in _ordered([Step(path=each.path, now=each.then, then=each.now) for each in done]):
+        try:
+            _apply(workspace, step, content)
+        except (OSError, OvertError):
+            left.append(Step(path=step.path, now=step.then, then=step.now))
+    for step in steps:
+        try:
+            _set_folder_modes(workspace, [Step(path=step.path, now=step.then, then=step.now)])
+        except (OSError, OvertError):
+            pass  # it stays one that its owner may write
+    return tuple(left)
+
+
+def _ordered(steps: Sequence[Step]) -> list[Step]:
+    """What goes before what comes, deep before high where things go, high before deep where they come."""
+    deep = sorted(steps, key=lambda step: step.path.count("/"), reverse=True)
+    goes = [step for step in deep if step.now and (step.then is None or step.then.folder != step.now.folder)]
+    going = {step.path for step in goes}
+    files = [step for step in goes if step.now and not step.now.folder]
+    folders = [step for step in goes if step.now and step.now.folder]
+    comes = [step for step in reversed(deep) if step.then and step.then.folder and not (step.now and step.now.folder)]
+    rest = [step for step in reversed(deep) if step.then and not step.then.folder]
+    gone = [Step(path=step.path, now=step.now, then=None) for step in (*files, *folders)]
+    made = [
+        Step(path=each.path, now=None if each.path in going else each.now, then=each.then) for each in (*comes, *rest)
+    ]
+    return [*gone, *made]
+
+
+def _apply(workspace: Workspace, step: Step, content: Content) -> None:
+    if step.then is not None:
+        _make_parents(workspace, step.path)
+    with _parent(workspace, step.path) as (spot, name):
+        if spot is None:
+            if step.then is not None:
+                raise ToolError("its folder is gone", code="missing")
+        elif step.then is None:
+            _remove(spot.fd, name, folder=bool(step.now and step.now.folder))
+        elif step.then.folder:
+            os.mkdir(name, step.then.permissions | 0o700, dir_fd=spot.fd)
+        else:
+            _put(spot.fd, name, step, content)
+
+
+def _make_parents(workspace: Workspace, path: str) -> None:
+    """Folders above a place that somebody has removed meanwhile."""
+    names = path.split("/")
+    for count in range(1, len(names)):
+        above = "/".join(names[:count])
+        if above:
+            with _parent(workspace, above) as (spot, name):
+                if spot is not None:
+                    try:
+                        os.mkdir(name, dir_fd=spot.fd)
+                    except FileExistsError:
+                        pass
+
+
+def _remove(folder_fd: int, name: str, *, folder: bool) -> None:
+    try:
+        if folder:
+            os.rmdir(name, dir_fd=folder_fd)
+        else:
+            os.unlink(name, dir_fd=folder_fd)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        if not folder:
+            raise  # a folder in which something is stays
+
+
+def _put(folder: int, name: str, step: Step, content: Content) -> None:
+    state = step.then
+    assert state is not None
+    if (
+        step.now
+        and not step.now.link
+        and not state.link
+        and step.now.hash == state.hash
+        and _chmod(folder, name, state)
+    ):
+        return
+    staged = new_name()
+    try:
+        if state.link:
+            os.symlink(os.fsdecode(content(state)), staged, dir_fd=folder)
+        else:
+            _write(folder, staged, content(state), state.permissions)
+            _keep_owner(folder, staged, name)
+            _chmod(folder, staged, state)
+        os.rename(staged, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        discard(folder, staged)
+        raise
+
+
+def _write(folder: int, name: str, raw: bytes, mode: int) -> None:
+    fd = os.open(name, NEW, 0o600, dir_fd=folder)
+    try:
+        write_all(fd, raw)
+        os.fchmod(fd, mode)
+    finally:
+        os.close(fd)
+
+
+def _keep_owner(folder: int, staged: str, name: str) -> None:
+    try:
+        old = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        os.chown(staged, old.st_uid, old.st_gid, dir_fd=folder, follow_symlinks=False)
+    except OSError:  # nothing was there, or it is not ours to give: the content matters more
+        pass
+
+
+def _chmod(folder: int, name: str, state: FileState) -> bool:
+    """False where the file cannot even be opened; then it is written anew."""
+    try:
+        fd = os.open(name, OPEN, dir_fd=folder)
+    except OSError:
+        return False
+    try:
+        os.fchmod(fd, state.permissions)
+    finally:
+        os.close(fd)
+    return True
+
+
+def _set_folder_modes(workspace: Workspace, steps: Sequence[Step]) -> None:
+    """Last of all, deep ones first: a folder that nobody may write would have kept the others out."""
+    for step in sorted(steps, key=lambda each: each.path.count("/"), reverse=True):
+        if step.then and step.then.folder:
+            with _parent(workspace, step.path) as (spot, name):
+                if spot is not None:
+                    _set_mode(spot.fd, name, step.then.permissions)
+
+
+def _set_mode(folder: int, name: str, mode: int) -> None:
+    """Of a folder, be it one that nobody may open."""
+    fd = os.open(name, FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+    try:
+        if sys.platform == "linux":
+            os.chmod(f"/proc/self/fd/{fd}", mode)
+        else:
+            os.fchmod(fd, mode)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def unlocked(workspace: Workspace, paths: Iterable[str]) -> "Iterator[dict[str, int]]":
+    """Folders above these places that their owner cannot enter or change are opened meanwhile; gives their modes.
+
+    Whoever gives one another mode takes it out of what was given.
+    """
+    opened: dict[str, int] = {}
+    above = {"/".join(parts[:count]) for path in paths for parts in [path.split("/")] for count in range(1, len(parts))}
+    try:
+        for path in sorted(filter(None, above)):
+            if not protected_name(read_name(path), home="elsewhere"):
+                _unlock(workspace, path, opened)
+        yield opened
+    finally:
+        for path in reversed(opened):
+            try:
+                with _parent(workspace, path) as (spot, name):
+                    if spot is not None:
+                        _set_mode(spot.fd, name, opened[path])
+            except (OSError, ToolError):
+                pass  # it is gone
+
+
+def _unlock(workspace: Workspace, path: str, opened: dict[str, int]) -> None:
+    try:
+        with _parent(workspace, path) as (spot, name):
+            if spot is not None:
+                found = os.stat(name, dir_fd=spot.fd, follow_symlinks=False)
+                if stat.S_ISDIR(found.st_mode) and found.st_mode & 0o700 != 0o700:
+                    _set_mode(spot.fd, name, stat.S_IMODE(found.st_mode) | 0o700)
+                    opened[path] = stat.S_IMODE(found.st_mode)
+    except (OSError, ToolError):
+        pass  # whoever wants something in it is told
+
+
+def _look(folder: int, name: str) -> tuple[FileState | None, bytes]:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None, b""
+    if stat.S_ISDIR(found.st_mode):
+        return FileState(mode=stat.S_IFDIR | stat.S_IMODE(found.st_mode)), b""
+    if stat.S_ISLNK(found.st_mode):
+        raw = os.fsencode(os.readlink(name, dir_fd=folder))
+        return FileState(hash=hashlib.sha256(raw).hexdigest(), mode=stat.S_IFLNK), raw
+    if not stat.S_ISREG(found.st_mode):
+        raise ToolError("something else than a file stands there", code="special")
+    if found.st_size > LARGEST:
+        raise ToolError(f"a file of {found.st_size // 1024**2} MB stands there, too large to be kept", code="large")
+    fd = os.open(name, OPEN, dir_fd=folder)
+    with open(fd, "rb") as file:
+        raw = file.read()
+    return FileState(hash=hashlib.sha256(raw).hexdigest(), mode=stat.S_IMODE(found.st_mode)), raw
+
+
+@contextmanager
+def _parent(workspace: Workspace, path: str) -> "Iterator[tuple[Spot | None, str]]":
+    """The folder of a place, held, and the name in it; None when the folder is not there."""
+    above, name = os.path.split(read_name(path).rstrip("/"))
+    if name in ("", ".", ".."):
+        raise ToolError(f"{path} is not a place in the workspace", code="invalid")
+    spot = _reached(workspace, above or ".")
+    if spot is None:
+        yield None, name
+        return
+    with spot:
+        if spot.stat is None or not stat.S_ISDIR(spot.stat.st_mode):
+            yield None, name
+            return
+        if os.path.normpath(above or ".") != os.path.normpath(spot.real):
+            raise ToolError("a link stands on the way to it now", code="outside")
+        yield spot, name
+
+
+def _reached(workspace: Workspace, folder: str) -> Spot | None:
+    try:
+        return reach(workspace, folder, writing=True)
+    except ToolError as error:
+        if error.code != "invalid":
+            raise
+        return None  # a file stands where a folder was on the way

@@ -1,0 +1,400 @@
+"""The files of a workspace as they stand around a command, in a git store that is not the project's.
+
+A pass asks git which files changed since the last one and which are new, puts those into the index, and names the
+outcome. Git keeps neither permissions beyond the x bit nor empty folders: a manifest beside the tree does. What a pass
+gives is a tree of two, `files` and `manifest`, so one name stands for the whole state.
+
+Not covered: what `.gitignore` names, repositories inside of this one, large files, and names that are protected.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.json import Decoder
+from msgspec.structs import replace
+
+from overt.core.codec import encode
+from overt.core.errors import OvertError
+from overt.core.states import FileChange, FileState
+from overt.lib.encoding import read_name, show_name
+from overt.lib.protected import protected_name
+from overt.workspace._contain import lies_below
+from overt.workspace.git.process import NO_PROGRAMS
+from overt.workspace.undo.first_snapshot import FirstSnapshot, SnapshotSizeError, unlink_if_there
+from overt.workspace.undo.shadow_blobs import read_blobs
+from overt.workspace.undo.shadow_folders import Folders
+from overt.workspace.undo.shadow_git import Git, NoUse
+from overt.workspace.undo.shadow_gitlinks import check_old_index, write_tree
+from overt.workspace.undo.shadow_joined import Before
+from overt.workspace.undo.snapshots import HEX
+from overt.workspace.undo.store import append_recent, missing_states, require_states
+
+LARGEST = 10 * 1024 * 1024
+MOST_FILES = 200_000
+MOST_BYTES = 2 * 1024**3
+MOST_NAMED = 20
+AT_ONCE = {"core.bigFileThreshold": "1"}
+"""Many new files go into one pack: as many loose ones would take several times as long."""
+CLOCK_STEP_NS = 20_000_000
+"""File systems stamp files by a clock that may be this far behind."""
+MANY = 200
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """`modes` of the files that have others than git gives them, and all `folders` with theirs.
+
+    `joined` are files that were there before they were covered.
+    """
+
+    modes: dict[str, int] = {}
+    folders: dict[str, int] = {}
+    joined: tuple[str, ...] = ()
+
+
+class State(Struct, frozen=True, kw_only=True):
+    """What the last pass came to. It is removed while the index changes: then the index may know more.
+
+    `young` had been changed a moment before: git counts seconds, and would not see a change of mode right after.
+    `unfit` was there and not covered; folders have a slash behind them.
+    """
+
+    name: str = ""
+    tree: str = ""
+    manifest: str = ""
+    young: tuple[str, ...] = ()
+    unfit: tuple[str, ...] = ()
+
+
+class Taken(Struct, frozen=True, kw_only=True):
+    """A snapshot: its name, when it began (ns), paths it does not cover, with the reason, and paths it covers first."""
+
+    name: str
+    began_ns: int = 0
+    unfit: dict[str, str] = {}
+    newly_covered: frozenset[str] = frozenset()
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        return _named([f"{path} ({why})" for path, why in self.unfit.items()])
+
+
+_manifest = Decoder(Manifest)
+_state = Decoder(State)
+
+
+class Shadow:
+    """Blocking, for use in a thread. `own` are folders that are no part of the workspace although they lie in it."""
+
+    def __init__(self, git: Git, root: str, *, own: Sequence[str] = (), largest: int = LARGEST) -> None:
+        self._git = git
+        self.root = self._root = root
+        self._own = tuple(below for path in own if (below := lies_below(path, root)))
+        self._largest = largest
+        self._folders = Folders(root)
+        self._last = State()
+        self._known = Manifest()
+        self._first = FirstSnapshot(git, root)
+        self.grown = 0
+        """Bytes of the files that passes took in, before compression."""
+
+    def stop(self) -> None:
+        self._git.stop()
+
+    def begun(self) -> bool:
+        """Whether there was a pass before."""
+        return os.path.exists(f"{self._git.folder}/state")
+
+    def take(self, *, idle: bool = False) -> Taken:
+        """The state of the workspace now; `idle` lets everything else go first."""
+        try:
+            self._git.idle = idle
+            with self._git.locked(), self._first.guarded():
+                for _ in range(2):  # a file may go while it is being taken
+                    try:
+                        return self._take()
+                    except NoUse:
+                        raise
+                    except OvertError:
+                        if self._git.stopped:
+                            raise
+                        self._git.clear()
+                for name in ("state", "index"):  # a damaged index is made anew
+                    unlink_if_there(f"{self._git.folder}/{name}")
+                return self._take()
+        except OSError as error:
+            raise OvertError(f"{error.strerror}: {self._git.folder}") from error
+
+    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """What differs between two states, by path."""
+        for state in (before, after):
+            if len(state) != 40 or not HEX.issuperset(state):
+                raise OvertError(f"{state!r} names no state of the workspace; the session was changed by hand, perhaps")
+        try:
+            raw = self._git.run("diff-tree", "-r", "-z", "--no-renames", f"{before}:files", f"{after}:files")
+        except OvertError:
+            require_states(self._git, before, after)
+            raise
+        old, new = self._manifest_of(before), self._manifest_of(after)
+        found: dict[str, FileChange] = {}
+        fields = raw.split(b"\0")
+        for head, name in zip(fields[::2], fields[1::2], strict=False):
+            modes, hashes = head[1:].split(b" ")[:2], head.split(b" ")[2:4]
+            path = show_name(os.fsdecode(name))
+            found[path] = FileChange(
+                path=path,
+                before=_as_state(modes[0], hashes[0], path, old),
+                after=_as_state(modes[1], hashes[1], path, new),
+            )
+        if other := _differing(old.modes, new.modes) - found.keys():
+            found |= self._only_modes(other, after, old, new)
+        for path in _differing(old.folders, new.folders):
+            if path not in found:
+                found[path] = FileChange(path=path, before=_folder(old, path), after=_folder(new, path))
+            else:  # a file took the place of a folder, or the other way round
+                one = found[path]
+                found[path] = FileChange(
+                    path=path, before=one.before or _folder(old, path), after=one.after or _folder(new, path)
+                )
+        for path in new.joined:
+            while path:  # with the folders that it lies in
+                if path in found and found[path].before is None:
+                    del found[path]
+                path = os.path.dirname(path)
+        return tuple(found[path] for path in sorted(found))
+
+    def ignored_paths(self, paths: Sequence[str]) -> set[str]:
+        """Which of these paths the ignore rules of the workspace name."""
+        feed = b"".join(b"./" + os.fsencode(read_name(path)) + b"\0" for path in paths)
+        words = ("--no-literal-pathspecs", "check-ignore", "-z", "--stdin")  # it takes no literal ones
+        names = self._git.run(*words, feed=feed, none_is_error=False).split(b"\0")[:-1]
+        return {show_name(os.fsdecode(name.removeprefix(b"./"))) for name in names}
+
+    def list_ignored(self, below: str) -> tuple[str, ...]:
+        """What the ignore rules keep out of the snapshots below a path; a folder stands for all that is in it."""
+        if below and show_name(below) in self.ignored_paths([show_name(below)]):
+            return (show_name(below),)
+        words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        names = self._git.run(*words, *(("--", below) if below else ())).split(b"\0")[:-1]
+        return tuple(show_name(path) for name in names if not self._is_own((path := os.fsdecode(name)).rstrip("/")))
+
+    def lacks(self, names: Sequence[str]) -> bool:
+        return bool(missing_states(self._git, names))
+
+    def contents(self, hashes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """What files held, by the names of their contents."""
+        return read_blobs(self._git, hashes)
+
+    # ── a pass ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _take(self) -> Taken:
+        check_old_index(self._git)
+        self._recall()
+        began_ns = time.time_ns() - CLOCK_STEP_NS
+        begun = int(time.time()) - 1
+        changed, others = self._listed()
+        uncovered: dict[str, str] = {}
+        kept = self._covered(others, uncovered)
+        keep, drop = self._still([*changed, *self._young_changed()], uncovered)
+        tree, modes = self._last.tree, self._known.modes
+        before = Before(self._git, self._root, tree=tree, unfit=self._last.unfit)
+        newly = before.joined(kept, changed)
+        joined = {*self._known.joined, *newly} - {show_name(os.fsdecode(name)) for name in drop}
+        young = [name for path in self._last.young if self._is_young(name := os.fsencode(read_name(path)), begun)]
+        if keep or drop or kept or not tree:
+            tree, modes = self._enter([*keep, *kept], drop, uncovered)
+            young += [name for name in (*keep, *kept) if self._is_young(name, begun)]
+        if drop or not self._folders.known(self._last.tree):
+            self._folders.learn(tree, self._git.run("ls-tree", "-r", "-d", "-z", "--name-only", tree))
+        else:
+            self._folders.extend(tree, kept)
+        folders = self._folders.now()
+        for path, mode in folders.items():
+            if mode & 0o500 != 0o500 and not os.access(os.path.join(self._root, read_name(path)), os.R_OK | os.X_OK):
+                uncovered[f"{path}/"] = "not to be read"
+        shown = tuple(dict.fromkeys(show_name(os.fsdecode(name)) for name in young))
+        manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
+        self._name(tree, manifest, State(young=shown, unfit=tuple(sorted(uncovered))))
+        uncovered |= dict.fromkeys(sorted(newly), "not covered until now")
+        return Taken(name=self._last.name, began_ns=began_ns, unfit=uncovered, newly_covered=frozenset(newly))
+
+    def _young_changed(self) -> list[bytes]:
+        found: list[bytes] = []
+        for path in self._last.young:
+            raw = read_name(path)
+            looked = self._look(raw)
+            if looked and stat.S_ISREG(looked.st_mode):
+                usual = _usual(looked.st_mode)
+                if self._known.modes.get(path, usual) != stat.S_IMODE(looked.st_mode):
+                    found.append(os.fsencode(raw))
+        return found
+
+    def _is_young(self, name: bytes, begun: int) -> bool:
+        looked = self._look(os.fsdecode(name))
+        return looked is not None and int(looked.st_ctime) >= begun
+
+    def _recall(self) -> None:
+        """Another Overt may have taken a pass since."""
+        try:
+            with open(f"{self._git.folder}/state", "rb") as file:
+                found = _state.decode(file.read())
+        except (OSError, ValueError):
+            self._last, self._known = State(), Manifest()
+            return
+        if found != self._last:
+            self._last, self._known = found, _manifest.decode(self._git.run("cat-file", "blob", found.manifest))
+
+    def _listed(self) -> tuple[list[bytes], list[bytes]]:
+        """Files of the index that look different by now, and files that are not in it."""
+        differing, others = self._git.together(
+            ("diff-files", "-z", "--name-only", *NO_PROGRAMS), ("ls-files", "-z", "--others", "--exclude-standard")
+        )
+        changed = differing.split(b"\0")[:-1]
+        if not self._last.tree:  # what is known of permissions was lost: look at every file again
+            changed = self._git.run("ls-files", "-z").split(b"\0")[:-1]
+        return changed, others.split(b"\0")[:-1]
+
+    def _covered(self, others: Iterable[bytes], uncovered: dict[str, str]) -> list[bytes]:
+        found: list[bytes] = []
+        size = 0
+        for name in others:
+            path = os.fsdecode(name)
+            if self._is_own(path):
+                continue
+            if name.endswith(b"/"):
+                uncovered[show_name(path)] = "a repository of its own"
+                continue
+            looked = self._look(path)
+            if looked is None or protected_name(path, home="elsewhere"):
+                continue
+            if why := self._unfit(path, looked):
+                uncovered[show_name(path)] = why
+                continue
+            size += looked.st_size
+            self._first.note(name, looked.st_size)
+            found.append(name)
+        if len(found) > MOST_FILES or size > MOST_BYTES:
+            raise SnapshotSizeError(f"too much for a snapshot: {len(found)} new files, {size // 1024**2} MB")
+        return found
+
+    def _still(self, changed: Iterable[bytes], uncovered: dict[str, str]) -> tuple[list[bytes], list[bytes]]:
+        """Of the files that were covered: those that still are, and those that are not."""
+        keep: list[bytes] = []
+        drop: list[bytes] = []
+        for name in changed:
+            path = os.fsdecode(name)
+            looked = self._look(path)
+            why = self._unfit(path, looked) if looked else ""
+            if why:
+                uncovered[show_name(path)] = why
+            (drop if why or looked is None else keep).append(name)
+        return keep, drop
+
+    def _look(self, path: str) -> os.stat_result | None:
+        """What is there, if it is something that git keeps."""
+        try:
+            found = os.lstat(os.path.join(self._root, path))
+        except OSError:
+            return None
+        return found if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) else None
+
+    def _unfit(self, path: str, found: os.stat_result) -> str:
+        if stat.S_ISLNK(found.st_mode):
+            return "git keeps no such link" if os.path.basename(path).lower() == ".gitmodules" else ""
+        if found.st_size > self._largest:
+            return f"{found.st_size // 1024**2} MB"
+        return "" if os.access(os.path.join(self._root, path), os.R_OK) else "not to be read"
+
+    def _is_own(self, path: str) -> bool:
+        return any(path == own or path.startswith(f"{own}/") for own in self._own)
+
+    def _enter(
+        self, keep: Sequence[bytes], drop: Sequence[bytes], uncovered: dict[str, str]
+    ) -> tuple[str, dict[str, int]]:
+        """Bring the index up to what is on disk."""
+        unlink_if_there(f"{self._git.folder}/state")
+        if drop:
+            self._git.run("update-index", "--force-remove", "-z", "--stdin", feed=b"\0".join((*drop, b"")))
+        if keep:
+            feed = b"\0".join((*keep, b""))
+            many = AT_ONCE if len(keep) > MANY else {}
+            self._git.run("update-index", "--add", "--remove", "--replace", "-z", "--stdin", feed=feed, more=many)
+        modes = dict(self._known.modes)
+        for name in (*drop, *keep):
+            path = os.fsdecode(name)
+            shown = show_name(path)
+            modes.pop(shown, None)
+            looked = self._look(path)
+            self.grown += looked.st_size if looked else 0
+            if looked and stat.S_ISREG(looked.st_mode) and stat.S_IMODE(looked.st_mode) != _usual(looked.st_mode):
+                modes[shown] = stat.S_IMODE(looked.st_mode)
+        for name in drop:
+            modes.pop(show_name(os.fsdecode(name)), None)
+        return write_tree(self._git, keep, uncovered), modes
+
+    def _name(self, tree: str, manifest: Manifest, beside: State) -> None:
+        same = self._last.tree == tree and self._known == manifest
+        besides = (beside.young, beside.unfit)
+        if same and (self._last.young, self._last.unfit) == besides and os.path.exists(f"{self._git.folder}/state"):
+            return
+        kept = self._last.manifest
+        if not kept or self._known != manifest:
+            kept = self._git.put("blob", encode(manifest))
+        name = self._last.name
+        if not same or not name:
+            both = b"40000 files\0" + bytes.fromhex(tree) + b"100644 manifest\0" + bytes.fromhex(kept)
+            name = self._git.put("tree", both)
+            append_recent(self._git.folder, name)
+        self._last, self._known = replace(beside, name=name, tree=tree, manifest=kept), manifest
+        self._git.write("state", encode(self._last))
+
+    # ── reading states ───────────────────────────────────────────────────────────────────────────────────
+
+    def _manifest_of(self, name: str) -> Manifest:
+        if name == self._last.name:
+            return self._known
+        try:
+            return _manifest.decode(self._git.run("cat-file", "blob", f"{name}:manifest"))
+        except ValueError as error:
+            raise OvertError(f"the state {name} of the workspace is damaged") from error
+
+    def _only_modes(self, paths: set[str], after: str, old: Manifest, new: Manifest) -> dict[str, FileChange]:
+        """Files whose content and x bit stayed."""
+        found: dict[str, FileChange] = {}
+        for line in self._git.run("ls-tree", "-r", "-z", f"{after}:files").split(b"\0")[:-1]:
+            head, _, name = line.partition(b"\t")
+            path = show_name(os.fsdecode(name))
+            if path in paths:
+                mode, _, hash = head.split(b" ")
+                states = [_as_state(mode, hash, path, manifest) for manifest in (old, new)]
+                found[path] = FileChange(path=path, before=states[0], after=states[1])
+        return found
+
+
+def _usual(mode: int) -> int:
+    return 0o755 if mode & 0o100 else 0o644
+
+
+def _as_state(mode: bytes, hash: bytes, path: str, manifest: Manifest) -> FileState | None:
+    number = int(mode, 8)
+    if not number:
+        return None
+    if stat.S_ISLNK(number):
+        return FileState(hash=hash.decode(), mode=stat.S_IFLNK)
+    return FileState(hash=hash.decode(), mode=manifest.modes.get(path, _usual(number)))
+
+
+def _folder(manifest: Manifest, path: str) -> FileState | None:
+    mode = manifest.folders.get(path)
+    return None if mode is None else FileState(mode=stat.S_IFDIR | mode)
+
+
+def _differing(old: dict[str, int], new: dict[str, int]) -> set[str]:
+    return {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+
+
+def _named(uncovered: Sequence[str]) -> tuple[str, ...]:
+    more = len(uncovered) - MOST_NAMED
+    return (*uncovered[:MOST_NAMED], f"{more} more") if more > 0 else tuple(uncovered)

@@ -1,5 +1,0 @@
-"""A chat to sit down at, for every test of this folder."""
-
-from tests.faces.tui.chat_kit import desks
-
-__all__ = ["desks"]
