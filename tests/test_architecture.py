@@ -248,7 +248,7 @@ READS_CONFIGURATION = {
     "app/start.py": "a single run; /new and /resume, which follow a file that was changed meanwhile",
     "app/setting.py": "read_setting_or_defaults, which falls back if the configuration is broken",
     "cli/setting.py": "each subcommand, at its entry",
-    "frontends/plain/chat.py": "the plain chat, at its entry",
+    "frontends/plain/run.py": "the plain chat, at its entry",
     "frontends/tui/chat/startup.py": "the terminal chat, when the folder is trusted or not",
     "app/setup/run.py": "setup, at its entry: without the flags of a chat, which it does not write",
     "app/setup/dialog.py": "setup has just written the file",

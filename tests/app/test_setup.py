@@ -268,7 +268,7 @@ def test_a_server_of_ones_own_is_found_tried_and_written(project: Path) -> None:
     with ModelServer([READY], models=("big", "small")) as server:
         bare = server.url.removesuffix("/v1").removeprefix("http://")
         script = Script(*own(bare), ("Number or name [big]", "2"), ("Write this", ""))
-        assert set_up(script) == SetupResult(model="lab/small", written=True, done=True)
+        assert set_up(script, Options()) == SetupResult(model="lab/small", written=True, done=True)
         (post,) = server.posts
         assert post.json()["model"] == "small"
     assert script.unused == []
@@ -292,7 +292,7 @@ def test_a_wrong_key_is_asked_for_again_and_only_one_that_works_is_kept(project:
             ("keyring as LAB_API_KEY", ""),
             ("Write this", "y"),
         )
-        assert set_up(script) == SetupResult(model="lab/fake-model", written=True, done=True)
+        assert set_up(script, Options()) == SetupResult(model="lab/fake-model", written=True, done=True)
         assert [post.headers["authorization"] for post in server.posts] == [f"Bearer {KEY}-wrong", f"Bearer {KEY}"]
     assert ring.kept == {"overt/LAB_API_KEY": KEY}
     assert 'api_key_env = "LAB_API_KEY"' in config_file().read_text()
@@ -310,7 +310,7 @@ def test_without_a_keyring_the_line_for_the_shell_is_told_without_the_key(projec
             ("keyring as LAB_API_KEY", "y"),
             ("Write this", "y"),
         )
-        assert set_up(script) == SetupResult(model="lab/fake-model", written=True, done=False)
+        assert set_up(script, Options()) == SetupResult(model="lab/fake-model", written=True, done=False)
     assert "add this to ~/.zshrc, with your key:\n  export LAB_API_KEY='your key'" in script.text
     assert KEY not in script.text
     assert ring.kept == {}
@@ -327,14 +327,14 @@ def test_no_such_model_leads_back_to_the_list(project: Path) -> None:
             ("Number or name [here]", ""),
             ("Write this", ""),
         )
-        assert set_up(script) == SetupResult(model="lab/here", written=True, done=True)
+        assert set_up(script, Options()) == SetupResult(model="lab/here", written=True, done=True)
 
 
 def test_a_part_of_a_name_makes_a_long_list_short(project: Path) -> None:
     names = tuple(f"family-{number:02}" for number in range(40))
     with ModelServer([READY], models=names) as server:
         script = Script(*own(server.url), ("[family-00]", "-3"), ("[family-30]", "2"), ("Write this", ""))
-        assert set_up(script) == SetupResult(model="lab/family-31", written=True, done=True)
+        assert set_up(script, Options()) == SetupResult(model="lab/family-31", written=True, done=True)
     assert "and 28 more" in script.text
 
 
@@ -345,7 +345,7 @@ def test_a_vendor_that_is_known_needs_no_entry_and_its_key_is_taken_from_its_var
         _known(monkeypatch, server.url)
         monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
         script = Script(("Number or name [1]", ""), ("Number or name [qwen]", ""), ("Write this", ""))
-        assert set_up(script) == SetupResult(model="deepseek/qwen", written=True, done=True)
+        assert set_up(script, Options()) == SetupResult(model="deepseek/qwen", written=True, done=True)
         assert server.posts[0].headers["authorization"] == f"Bearer {KEY}"
     assert config_file().read_text() == 'default_model = "deepseek/qwen"\n'
     assert "DEEPSEEK_API_KEY was found (environment) and is used." in script.told
@@ -358,7 +358,7 @@ def test_a_server_that_runs_on_this_machine_is_offered_first(project: Path, monk
         entry = ProviderEntry(name="ollama", base_url=server.url)
         monkeypatch.setattr("overt.providers.catalog.local_servers", lambda: (entry,))
         script = Script(("Number or name [1]", ""), ("Number or name [qwen3]", "llama"), ("Write this", ""))
-        assert set_up(script) == SetupResult(model="ollama/llama", written=True, done=True)
+        assert set_up(script, Options()) == SetupResult(model="ollama/llama", written=True, done=True)
     assert config_file().read_text() == 'default_model = "ollama/llama"\n'
     assert "   1  ollama          on this machine: qwen3, llama" in script.told
 
@@ -372,7 +372,7 @@ def test_beside_another_provider_a_known_vendor_gets_an_entry_so_that_it_is_the_
         _known(monkeypatch, server.url)
         monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
         script = Script(("Number or name", "deepseek"), ("[qwen]", ""), ("Write this", ""))
-        assert set_up(script).written
+        assert set_up(script, Options()).written
     assert config_file().read_text() == (
         'default_model = "deepseek/qwen"\n\n[[providers]]\nname = "any"\nbase_url = "http://127.0.0.1:9/v1"\n\n'
         '[[providers]]\nname = "deepseek"\n'
@@ -396,7 +396,7 @@ def test_whoever_leaves_at_any_question_finds_everything_as_it_was(
     with ModelServer([READY]) as server:
         answers = [*own(server.url, key="y"), ("LAB_API_KEY", KEY), ("Number or name", ""), ("keyring", "n")]
         script = Script(*answers[:at], ("", end))
-        assert set_up(script) == SetupResult(interrupted=end == "^C")
+        assert set_up(script, Options()) == SetupResult(interrupted=end == "^C")
     assert (config_file().read_text(), ring.kept) == ("# mine\n", {})
     assert [path.name for path in config_file().parent.iterdir()] == ["config.toml"]
     assert script.told[-1] == "\nNothing was written."
@@ -404,7 +404,7 @@ def test_whoever_leaves_at_any_question_finds_everything_as_it_was(
 
 def test_a_no_at_the_end_writes_nothing(project: Path) -> None:
     with ModelServer([READY]) as server:
-        assert set_up(Script(*own(server.url), ("Number", ""), ("Write this", "n"))) == SetupResult()
+        assert set_up(Script(*own(server.url), ("Number", ""), ("Write this", "n")), Options()) == SetupResult()
     assert not config_file().exists()
 
 
@@ -412,7 +412,7 @@ def test_a_broken_file_is_an_error_that_changes_nothing(project: Path) -> None:
     config_file().parent.mkdir(parents=True)
     config_file().write_text("default_model = \n")
     with pytest.raises(ConfigError, match=r"config\.toml:1: not valid TOML"):
-        set_up(Script())
+        set_up(Script(), Options())
     assert config_file().read_text() == "default_model = \n"
 
 
@@ -422,7 +422,7 @@ def test_settings_in_json_are_not_touched_and_what_to_add_is_told(project: Path)
     other.write_text('{"language": "en"}')
     with ModelServer([READY]) as server:
         script = Script(*own(server.url), ("Number or name", ""))
-        assert set_up(script) == SetupResult(model="lab/fake-model")
+        assert set_up(script, Options()) == SetupResult(model="lab/fake-model")
     wanted = {"default_model": "lab/fake-model", "providers": [{"name": "lab", "base_url": server.url}]}
     assert json.loads(script.told[-1]) == wanted
     assert [path.name for path in config_file().parent.iterdir()] == ["config.json"]
@@ -436,12 +436,12 @@ def test_asked_again_it_tells_what_is_set_and_what_goes_before_it(project: Path)
         text = f'default_model = "lab/a"\n[[providers]]\nname = "lab"\nbase_url = "{server.url}"\n'
         config_file().write_text(text)
         script = Script(("Number or name [1]", ""), ("Number or name [a]", "a"))
-        assert set_up(script) == SetupResult(model="lab/a", done=True)
+        assert set_up(script, Options()) == SetupResult(model="lab/a", done=True)
         assert config_file().read_text() == text
         os.environ["OVERT_MODEL"] = "other/x"
         try:
             script = Script(("Number or name [1]", "lab"), ("Number or name [a]", "b"), ("Write this", ""))
-            assert set_up(script) == SetupResult(model="lab/b", written=True, done=True)
+            assert set_up(script, Options()) == SetupResult(model="lab/b", written=True, done=True)
         finally:
             del os.environ["OVERT_MODEL"]
     assert "In use now: other/x (OVERT_MODEL)" in script.told
@@ -455,9 +455,9 @@ def test_rules_of_other_agents_are_offered_once(project: Path, a_home_of_its_own
     (a_home_of_its_own / ".claude/CLAUDE.md").write_text("Be kind.")
     with ModelServer([READY, READY]) as server:
         script = Script(*own(server.url), ("Number", ""), ("Read them too", "y"), ("Write this", ""))
-        assert set_up(script).written
+        assert set_up(script, Options()).written
         again = Script(("Number or name", "lab"), ("Number or name", ""))
-        assert set_up(again) == SetupResult(model="lab/fake-model", done=True)
+        assert set_up(again, Options()) == SetupResult(model="lab/fake-model", done=True)
     assert config_file().read_text().partition("[context]\n")[2] == (
         'instructions = ["~/.claude/CLAUDE.md"]\n'
         'sources = ["system", "global", "project", "CLAUDE.md", "instructions", "memory", "skills", "environment", '
@@ -470,11 +470,11 @@ def test_answers_given_beforehand_need_nobody(project: Path, monkeypatch: pytest
     with ModelServer([READY], models=("qwen",)) as server:
         _known(monkeypatch, server.url)
         with pytest.raises(ConfigError, match="deepseek wants a key: set DEEPSEEK_API_KEY"):
-            set_up(Script(), answers=Answers(vendor="deepseek", yes=True))
+            set_up(Script(), Options(), answers=Answers(vendor="deepseek", yes=True))
         monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
         with pytest.raises(ConfigError, match=r"Nothing here is called deepsek\. There is: deepseek"):
-            set_up(Script(), answers=Answers(vendor="deepsek", yes=True))
-        assert set_up(Script(), answers=Answers(vendor="deepseek", yes=True)).written
+            set_up(Script(), Options(), answers=Answers(vendor="deepsek", yes=True))
+        assert set_up(Script(), Options(), answers=Answers(vendor="deepseek", yes=True)).written
     assert config_file().read_text() == 'default_model = "deepseek/qwen"\n'
 
 
@@ -484,7 +484,7 @@ def test_what_fails_without_anybody_to_ask_is_the_error_itself(project: Path, mo
         _known(monkeypatch, server.url)
         monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
         with pytest.raises(OvertError, match="rejected the API key") as caught:
-            set_up(Script(), answers=Answers(vendor="deepseek", model="fake-model", yes=True))
+            set_up(Script(), Options(), answers=Answers(vendor="deepseek", model="fake-model", yes=True))
     assert KEY not in caught.value.message
     assert not config_file().exists()
 

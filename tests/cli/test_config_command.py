@@ -7,6 +7,7 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import Place, place
 
+from overt.app.registries import Registries
 from overt.cli.subcommands.config import run
 from overt.config.key_table import KEYS
 
@@ -34,7 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", KEYS)
 def test_each_setting_is_explained(here: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    assert run([name]) == 0
+    assert run([name], Registries()) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == name
     assert lines[1].startswith("  value    ") and lines[1].endswith("(default)")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from overt.app.registries import Registries
 from overt.cli.flags import PROMPT, options_of
 from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.core.errors import UsageError
@@ -79,7 +80,7 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
     )
     given = parse(PROMPT, line.split())
     assert given is not None and given.words == ("do", "it")
-    options = options_of(given, interactive=False)
+    options = options_of(given, Registries(), interactive=False)
     assert {name: getattr(options, name) for name in options.__struct_fields__} == {
         "directory": "d",
         "add_dirs": ("e", "f"),
@@ -114,7 +115,7 @@ def test_words_after_a_list_of_rules_are_the_prompt() -> None:
 @pytest.mark.parametrize("argv", [["-s", "read-only"], ["--sandbox=read-only"], ["-sread-only"]])
 def test_the_walls_are_chosen_by_the_names_that_users_of_codex_know(argv: list[str]) -> None:
     given = parse(PROMPT, argv)
-    assert given is not None and options_of(given, interactive=False).sandbox == "read-only"
+    assert given is not None and options_of(given, Registries(), interactive=False).sandbox == "read-only"
 
 
 def test_walls_of_another_name_are_refused() -> None:

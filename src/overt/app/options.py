@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from overt.app.registries import Registries
+
 OutputFormat = Literal["text", "json", "stream-json"]
 
 
@@ -31,6 +33,7 @@ class Options(Struct, frozen=True, kw_only=True):
     interactive: bool = False
     verbose: bool = False
     output: OutputFormat = "text"
+    registries: Registries = Registries()
 
 
 CLAUDE_MODES = {

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from overt.app.diagnostics.recent import RECENT
 from overt.app.options import CLAUDE_MODES, Options
+from overt.app.registries import Registries
 from overt.config.load import Flag, load
 from overt.config.paths import Environment, Roots, read_environment, roots
 from overt.config.rules import split_rules
@@ -30,6 +31,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     roots: Roots
     trust: Trusted
     config: Config
+    registries: Registries = Registries()
 
 
 def read_setting(options: Options) -> Setting:
@@ -45,7 +47,7 @@ def read_setting(options: Options) -> Setting:
     set_language(language_of(config.language, environment.variables))
     logs = config.logs
     LOG.configure(environment.state_dir, level=logs.level, max_size=logs.max_size, keep=logs.keep)
-    setting = Setting(environment=environment, roots=places, trust=trust, config=config)
+    setting = Setting(environment=environment, roots=places, trust=trust, config=config, registries=options.registries)
     LOG.learn_from(lambda: _known_secrets(setting))
     RECENT.setting = setting
     return setting
@@ -59,7 +61,10 @@ def read_setting_or_defaults(options: Options) -> tuple[Setting, str]:
         environment = read_environment()
         set_language(language_of("auto", environment.variables))
         places = roots(environment, options.directory)  # raises if the folder itself is missing
-        return Setting(environment=environment, roots=places, trust=Trusted(), config=Config()), error.message
+        defaults = Setting(
+            environment=environment, roots=places, trust=Trusted(), config=Config(), registries=options.registries
+        )
+        return defaults, error.message
 
 
 def _flags(options: Options) -> list[Flag]:

@@ -104,7 +104,14 @@ async def open_conversation(
         agent,
         prefix,
         session=session,
-        services=Services(agents=agents, models=models, context=updates, workspace=workspace, mailbox=mailbox),
+        services=Services(
+            agents=agents,
+            models=models,
+            context=updates,
+            workspace=workspace,
+            mailbox=mailbox,
+            commands=setting.registries.commands,
+        ),
         resumed=resumed,
         notices=notices,
     )

@@ -1,8 +1,10 @@
 """The flags of a prompt, as users of other agents already know them."""
 
+from collections.abc import Iterable
 from textwrap import wrap
 
 from overt.app.options import CLAUDE_MODES, Options, OutputFormat
+from overt.app.registries import Registries
 from overt.cli.parse import CommandLine, Flag, Given
 from overt.core.errors import UsageError
 from overt.core.foreign import TOOLS, our_tool
@@ -18,12 +20,12 @@ ABOUT = """A coding agent for the terminal with nothing hidden.
   overt {subcommands}    (each with --help)"""
 
 
-def about() -> str:
-    """Return the text above the flags in `overt --help`."""
+def about(extra: Iterable[str] = ()) -> str:
+    """Return the text above the flags in `overt --help`, with the names of all subcommands."""
     from overt.cli import subcommands  # late: 0.0 ms
     from overt.lib.discover import module_names  # late: 0.1 ms
 
-    names = " | ".join(name for name in module_names(subcommands) if name != "setup")
+    names = " | ".join(name for name in (*module_names(subcommands), *extra) if name != "setup")
     return ABOUT.format(subcommands="\n        ".join(wrap(names, 106)))
 
 
@@ -101,13 +103,14 @@ PROMPT = CommandLine(
         ),
         Flag(names=("--no-session-persistence",), key="forget", help="write no session file"),
         Flag(names=("--plain",), key="plain", help="the chat line by line, for any terminal and for screen readers"),
+        Flag(names=("--frontend",), key="frontend", value="NAME", help="how to show the session: headless, plain, tui"),
         Flag(names=("--verbose",), key="verbose", help="print the calls of tools and their results on stderr"),
         Flag(names=("-v", "--version"), key="version", help="print the version"),
     ),
 )
 
 
-def options_of(given: Given, *, interactive: bool) -> Options:
+def options_of(given: Given, registries: Registries, *, interactive: bool) -> Options:
     _agree(given)
     text = given.text("system_prompt") if given.switch("system_prompt") else None
     origin = "--system-prompt"
@@ -136,6 +139,7 @@ def options_of(given: Given, *, interactive: bool) -> Options:
         interactive=interactive,
         verbose=given.switch("verbose"),
         output=FORMATS[given.text("output") or "text"],
+        registries=registries,
     )
 
 

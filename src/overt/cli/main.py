@@ -1,4 +1,4 @@
-"""Flags choose a face or a subcommand; only that one is loaded."""
+"""Flags choose a frontend or a subcommand; only that one is loaded."""
 
 import errno
 import os
@@ -7,10 +7,13 @@ import sys
 import threading
 from types import TracebackType
 
+from msgspec.structs import replace
+
 from overt import __version__
 from overt.app.diagnostics.recent import RECENT
-from overt.cli.flags import PROMPT, options_of
-from overt.cli.parse import parse
+from overt.app.registries import USE_PLAIN_CHAT, Frontend, Registries
+from overt.cli.flags import PROMPT, about, options_of
+from overt.cli.parse import Given, parse
 from overt.core.errors import OvertError, UsageError
 from overt.frontends.tui import first_paint
 from overt.lib.logs.log import LOG
@@ -18,19 +21,21 @@ from overt.lib.logs.log import LOG
 PIPE_PATIENCE = 3.0
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What is wrong with a place where output goes, not with the program."""
+NO_EXTRAS = Registries()
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], registries: Registries = NO_EXTRAS) -> int:
+    """Run Overt with the words of a command line. `registries` is what another package adds to it."""
     _open_what_is_closed()
     sys.excepthook = _uncaught
     sys.unraisablehook = _unraisable
     threading.excepthook = _thread_failed
-    return _flushed(_run(argv) or int(RECENT.uncaught > 0))
+    return _flushed(_run(argv, registries) or int(RECENT.uncaught > 0))
 
 
-def _run(argv: list[str]) -> int:
+def _run(argv: list[str], registries: Registries) -> int:
     try:
-        return _dispatch(argv)
+        return _dispatch(argv, registries)
     except KeyboardInterrupt:
         first_paint.undo()
         return 130
@@ -97,22 +102,24 @@ def _flushed(code: int) -> int:
     return code
 
 
-def _dispatch(argv: list[str]) -> int:
-    command = argv[0] if argv else ""
-    if command == "run":
-        return _prompt(argv[1:], headless=True)
-    if command.isidentifier():
+def _dispatch(argv: list[str], registries: Registries) -> int:
+    name = argv[0] if argv else ""
+    if name == "run":
+        return _prompt(argv[1:], registries, headless=True)
+    subcommand = registries.subcommands.get(name)
+    if not subcommand and name.isidentifier():
         from overt.lib.discover import find_module  # late: 0.1 ms
 
-        if subcommand := find_module("overt.cli.subcommands", command):
-            RECENT.subcommand = command
-            code: int = subcommand.run(argv[1:])
-            return code
-    return _prompt(argv, headless=False)
+        if module := find_module("overt.cli.subcommands", name):
+            subcommand = module.run
+    if not subcommand:
+        return _prompt(argv, registries, headless=False)
+    RECENT.subcommand = name
+    return subcommand(argv[1:], registries)
 
 
-def _prompt(argv: list[str], *, headless: bool) -> int:
-    given = parse(PROMPT, argv)
+def _prompt(argv: list[str], registries: Registries, *, headless: bool) -> int:
+    given = parse(replace(PROMPT, about=lambda: about(registries.subcommands)), argv)
     if given is None:
         return 0
     if given.switch("version"):
@@ -121,28 +128,41 @@ def _prompt(argv: list[str], *, headless: bool) -> int:
     words = given.words
     if not headless and words[:1] == ("run",) and "--" not in argv:
         headless, words = True, words[1:]  # flags may stand before the subcommand
-    terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    headless = headless or given.switch("headless") or not terminal or given.switch("output")
+    name = given.text("frontend") or _usual_frontend(given, headless=headless)
     prompt = " ".join(word for word in words if word != "-")
-    if headless:
+    if name == "headless":
         prompt = _with_stdin(prompt, demanded="-" in words)
         if not prompt.strip():
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
-    options = options_of(given, interactive=not headless)
-    if not headless and not given.switch("plain") and _is_capable():
-        from overt.frontends.tui import run as terminal_chat  # late: 20 ms
+    options = options_of(given, registries, interactive=name != "headless")
+    if name != "tui":
+        first_paint.undo()
+    code = _frontend(name, registries)(options, prompt)
+    if code == USE_PLAIN_CHAT:
+        first_paint.undo()
+        return _frontend("plain", registries)(options, prompt)
+    return code
 
-        code = terminal_chat.run(options, prompt)
-        if code != terminal_chat.USE_PLAIN_CHAT:
-            return code
-    first_paint.undo()
-    if headless:
-        from overt.frontends.headless import run as headless_run  # late: 80 ms
 
-        return headless_run.run(options, prompt)
-    from overt.frontends.plain import chat  # late: 81 ms
+def _usual_frontend(given: Given, *, headless: bool) -> str:
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if headless or given.switch("headless") or not terminal or given.switch("output"):
+        return "headless"
+    return "plain" if given.switch("plain") or not _is_capable() else "tui"
 
-    return chat.run(options, prompt)
+
+def _frontend(name: str, registries: Registries) -> Frontend:
+    """Return the frontend of that name: one of another package, or that of the folder `overt/frontends/NAME`."""
+    if frontend := registries.frontends.get(name):
+        return frontend
+    from overt.lib.discover import find_module  # late: 0.1 ms
+
+    module = find_module("overt.frontends", name) and find_module(f"overt.frontends.{name}", "run")
+    if module is None:
+        known = ", ".join(("headless", "plain", "tui", *registries.frontends))
+        raise UsageError(f"--frontend: there is no {name!r}; expected one of {known}")
+    run: Frontend = module.run
+    return run
 
 
 def _is_capable() -> bool:

@@ -8,6 +8,7 @@ from typing import TextIO
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.fetch_bar import Bar
 from overt.app.models.fetch_weights import fetch_model, plan
+from overt.app.options import Options
 from overt.app.setting import Setting
 from overt.app.setup.run import Answers, SetupResult, set_up
 from overt.core.errors import OvertError, UsageError
@@ -80,12 +81,12 @@ def _forget_typed(stream: TextIO) -> None:
         termios.tcflush(stream, termios.TCIFLUSH)
 
 
-def run_setup(directory: str = "", answers: Answers | None = None) -> SetupResult:
+def run_setup(options: Options, answers: Answers | None = None) -> SetupResult:
     """The whole walk, at the terminal where there is one."""
     there = sys.stdin.isatty() and sys.stdout.isatty()
     if not there and not (answers and answers.yes):
         raise UsageError(say("setup.no_terminal"))
-    return set_up(Lines() if there else Nobody(), directory, answers)
+    return set_up(Lines() if there else Nobody(), options, answers)
 
 
 def fetch_embedded(setting: Setting) -> bool:

@@ -81,7 +81,7 @@ def delete_session(reference: str, setting: Setting) -> tuple[str, str]:
     path = find_session(reference, setting, by_name=False)  # a name may be half remembered; this cannot be undone
     from overt.app.undo.usage import DeletedSession  # late: 37 ms
 
-    snapshots = DeletedSession(path, setting.environment.data_dir)
+    snapshots = DeletedSession(path, setting)
     delete(path)
     try:
         snapshots.release()

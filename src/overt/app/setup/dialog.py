@@ -349,7 +349,9 @@ class Dialog:
         return "done"
 
     def _tell_what_is_stronger(self) -> None:
-        config = read_setting(Options(directory=self._setting.roots.workspace)).config
+        config = read_setting(
+            Options(directory=self._setting.roots.workspace, registries=self._setting.registries)
+        ).config
         if config.base_url:
             self._tell(say("setup.stronger", origin="OVERT_BASE_URL", value=config.base_url))
         elif config.default_model != self._reference():

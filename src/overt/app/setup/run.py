@@ -33,9 +33,10 @@ def missing(setting: Setting, problem: ConfigError) -> Missing:
     return Missing(told=told, embedded=f"{what} {say('fetch.limits')}", size=size)
 
 
-def set_up(asking: Asking, directory: str = "", answers: Answers | None = None) -> SetupResult:
-    """Dialog a person through it. Whoever leaves in between finds everything as it was."""
-    dialog = Dialog(asking, read_setting(Options(directory=directory)), answers or Answers())
+def set_up(asking: Asking, options: Options, answers: Answers | None = None) -> SetupResult:
+    """Lead a person through the dialog. One who leaves it early finds everything as it was."""
+    setting = read_setting(Options(directory=options.directory, registries=options.registries))
+    dialog = Dialog(asking, setting, answers or Answers())
     try:
         return dialog.run()
     except (EOFError, KeyboardInterrupt) as end:

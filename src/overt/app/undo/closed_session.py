@@ -108,7 +108,7 @@ def _find_session(where: Where) -> tuple[str, Setting]:
     workspace = summary(path).workspace
     if workspace in ("", setting.roots.workspace):
         return path, setting
-    return path, read_setting(Options(directory=workspace, add_dirs=where.add_dirs))
+    return path, read_setting(Options(directory=workspace, add_dirs=where.add_dirs, registries=setting.registries))
 
 
 def _undoing(path: str, setting: Setting) -> tuple[Undoing, GitUndo]:

@@ -69,8 +69,9 @@ def limits_of(setting: Setting) -> UndoLimits:
 class DeletedSession:
     """What a session needs for undo. Make it before the session is deleted, and call `release` afterwards."""
 
-    def __init__(self, path: str, data_dir: str) -> None:
-        self._data_dir = data_dir
+    def __init__(self, path: str, setting: Setting) -> None:
+        self._data_dir = setting.environment.data_dir
+        self._registries = setting.registries
         self._names: set[str] = set()
         self._project = self._workspace = ""
         try:
@@ -85,7 +86,8 @@ class DeletedSession:
         """Remove what only this session needed."""
         if not self._names or not self._project:
             return PruneResult()
-        setting = read_setting(Options(directory=self._workspace if os.path.isdir(self._workspace) else ""))
+        directory = self._workspace if os.path.isdir(self._workspace) else ""
+        setting = read_setting(Options(directory=directory, registries=self._registries))
         place = undo_place(setting)
         place = UndoPlace(
             data_dir=self._data_dir,

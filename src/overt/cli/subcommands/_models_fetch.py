@@ -6,6 +6,7 @@ import time
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.fetch_bar import Bar
 from overt.app.models.fetch_weights import fetch_model, fetched, found_already, plan
+from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for
@@ -26,11 +27,11 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    setting = read_setting_for(given)
+    setting = read_setting_for(given, registries)
     if given.switch("unless") and (found := run_async(found_already(setting))):
         print(visible(say("fetch.found", model=found)), file=sys.stderr)
         return 0

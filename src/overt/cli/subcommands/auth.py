@@ -3,6 +3,7 @@
 import sys
 
 from overt.app.models.credentials import check_name, key_rows, remove_key, store_key
+from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
@@ -23,13 +24,13 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
     match given.words:
         case () | ("list",):
-            return _list(read_setting_for(given), machine=given.switch("json"))
+            return _list(read_setting_for(given, registries), machine=given.switch("json"))
         case ("set", name):
             store_key(check_name(name), _typed(name))
             print(say("auth.stored", name=name))

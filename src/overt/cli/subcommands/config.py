@@ -5,6 +5,7 @@ import sys
 from msgspec import to_builtins
 
 from overt.app.inspect.settings import explain_all, explain_setting, lines_of, schema_text, value_text
+from overt.app.registries import Registries
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
@@ -25,7 +26,7 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
@@ -35,7 +36,7 @@ def run(argv: list[str]) -> int:
             raise UsageError("--schema takes no KEY. Try: overt config --schema")
         print(schema_text(), end="")
         return 0
-    setting = read_setting_for(given)
+    setting = read_setting_for(given, registries)
     settings, warnings = explain_setting(setting, name) if name else explain_all(setting)
     if given.switch("json"):
         print(printable(to_builtins(settings)))

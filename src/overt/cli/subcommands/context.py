@@ -17,6 +17,7 @@ from overt.app.records.context_view import (
     turn_of,
     view,
 )
+from overt.app.registries import Registries
 from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
@@ -52,12 +53,12 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
     _check(given)
-    opened = open_session(given.words[0] if given.words else "", read_setting_for(given))
+    opened = open_session(given.words[0] if given.words else "", read_setting_for(given, registries))
     if given.switch("raw"):
         return _raw(opened, *_wanted(given))
     for line in opened.damage:

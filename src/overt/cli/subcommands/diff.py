@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, to_builtins
 
 from overt.app.records.statistics import Compared, MadeCall, Pair, Parting, Told, compare_sessions, dollars
+from overt.app.registries import Registries
 from overt.cli._columns import count, cut, padded
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.core.codec import printable
@@ -36,7 +37,7 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], _registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0

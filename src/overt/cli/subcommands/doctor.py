@@ -7,6 +7,7 @@ from overt.app.diagnostics.doctor import Examined, examine
 from overt.app.diagnostics.doctor_lines import lines
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.probing import Tested, try_model
+from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for, read_setting_or_defaults_for
@@ -36,7 +37,7 @@ COMMAND = CommandLine(
 MARKS = {"yes": "✓", "no": "✗", "unknown": "?"}
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
@@ -45,10 +46,10 @@ def run(argv: list[str]) -> int:
     if given.switch("model"):
         if given.switch("report"):
             raise UsageError("--report and --model cannot be used together")
-        return _try(given)
+        return _try(given, registries)
     if given.switch("no_save"):
         raise UsageError("--no-save goes with --model: there is nothing else that doctor keeps")
-    setting, mistake = read_setting_or_defaults_for(given)
+    setting, mistake = read_setting_or_defaults_for(given, registries)
     found = run_async(examine(setting, mistake))
     if given.switch("report"):
         return _report(given, found, setting)
@@ -75,11 +76,11 @@ def _report(given: Given, examined: Examined, setting: Setting) -> int:
     return 0
 
 
-def _try(given: Given) -> int:
+def _try(given: Given, registries: Registries) -> int:
     progress = _Progress()
     save = not given.switch("no_save")
     try:
-        setting = read_setting_for(given)
+        setting = read_setting_for(given, registries)
         tested = run_async(try_model(setting, given.text("model"), save=save, tell=progress.tell))
     finally:
         progress.end()

@@ -1,6 +1,7 @@
 """`overt memory`: the notes that join at the start of a session."""
 
 from overt.app.context.notes import Notebook, NoteRow, listed
+from overt.app.registries import Registries
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
@@ -29,11 +30,11 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    book = Notebook(read_setting_for(given))
+    book = Notebook(read_setting_for(given, registries))
     match given.words:
         case () | ("list",) if given.switch("json"):
             for row in book.rows():

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.model_list import Listing, ModelRow, list_models
+from overt.app.registries import Registries
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
 from overt.core.codec import printable
@@ -25,15 +26,15 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     if argv[:1] == ["fetch"]:
         from overt.cli.subcommands import _models_fetch as models_fetch  # late: 10 ms
 
-        return models_fetch.run(argv[1:])
+        return models_fetch.run(argv[1:], registries)
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    found = run_async(list_models(read_setting_for(given), given.words[0] if given.words else ""))
+    found = run_async(list_models(read_setting_for(given, registries), given.words[0] if given.words else ""))
     if given.switch("json"):
         print(printable(found.rows))
     else:

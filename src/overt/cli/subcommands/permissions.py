@@ -16,6 +16,7 @@ from overt.app.inspect.permissions import (
     explain,
     revoke,
 )
+from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_for
@@ -51,14 +52,14 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
     as_json = given.switch("json")
     if given.words == ("check",) and given.switch("stdin"):
         return _stream(_mode(given), as_json=as_json)
-    setting = read_setting_for(given)
+    setting = read_setting_for(given, registries)
     match given.words:
         case () | ("list",):
             _list(setting, as_json=as_json)

@@ -11,6 +11,7 @@ from msgspec import to_builtins
 
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.records.replaying import Again, Line, Report, Unlike, dollars, replay
+from overt.app.registries import Registries
 from overt.cli._columns import count, cut, screen_width, table
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.core.codec import printable
@@ -35,7 +36,7 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0

@@ -6,6 +6,7 @@ from time import localtime, strftime
 
 from overt.app.chat.budget_notice import describe_budget
 from overt.app.inspect.queries import delete_session, session_entries, sessions
+from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.parse import CommandLine, Flag, Given, parse
 from overt.cli.setting import read_setting_or_defaults_for
@@ -69,7 +70,7 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
@@ -86,11 +87,11 @@ def run(argv: list[str]) -> int:
         raise UsageError(f"overt sessions {action} needs {what}{lists}")
     if most is not None and len(words) > most:
         raise UsageError(f"overt sessions {action}: unexpected {words[most]!r}. Try: overt sessions --help")
-    return _act(action, words, given)
+    setting, mistake = read_setting_or_defaults_for(given, registries)  # a broken configuration hides no session
+    return _act(action, words, given, setting, mistake)
 
 
-def _act(action: str, words: list[str], given: Given) -> int:
-    setting, mistake = read_setting_or_defaults_for(given)  # a broken configuration hides no session
+def _act(action: str, words: list[str], given: Given, setting: Setting, mistake: str) -> int:
     match action:
         case "show":
             return _show(words[0], setting, as_json=given.switch("json"))

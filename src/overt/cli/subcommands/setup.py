@@ -1,5 +1,7 @@
 """`overt setup`: a model to work with, in a few questions."""
 
+from overt.app.options import Options
+from overt.app.registries import Registries
 from overt.app.setup.run import Answers, SetupResult
 from overt.cli.parse import CommandLine, Flag, parse
 
@@ -17,14 +19,14 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
     answers = Answers(vendor=given.text("vendor"), model=given.text("model"), yes=given.switch("yes"))
     from overt.frontends.asking import run_setup  # late: 0.5 ms
 
-    result: SetupResult = run_setup(given.text("directory"), answers)
+    result: SetupResult = run_setup(Options(directory=given.text("directory"), registries=registries), answers)
     if result.interrupted:
         return 130
     return 0 if result.model else 1

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 
 from overt.app.inspect.queries import colour_wanted
 from overt.app.records.statistics import By, Group, Stats, Totals, dollars, usage_stats
+from overt.app.registries import Registries
 from overt.cli._columns import bar, count, cut, padded, percent, screen_width, table
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.cli.setting import read_setting_for
@@ -37,13 +38,13 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
     by: By = next((kind for kind in KINDS if kind == given.text("by")), "day")
     days = _days(given.text("days") or "30")
-    found = usage_stats(read_setting_for(given), everywhere=given.switch("all"), by=by, days=days)
+    found = usage_stats(read_setting_for(given, registries), everywhere=given.switch("all"), by=by, days=days)
     if given.switch("json"):
         print(printable(_object(found)))
         return 0

@@ -1,6 +1,7 @@
 """`overt tools`: what the model can call, and what each call may touch."""
 
 from overt.app.inspect.queries import tool_rows
+from overt.app.registries import Registries
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.core.codec import printable
 
@@ -13,7 +14,7 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0

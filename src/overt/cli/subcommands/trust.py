@@ -1,6 +1,7 @@
 """`overt trust`: vouch for the project of a folder, take it back, or see what it is about."""
 
 from overt.app.chat.trust_question import set_trust, trust_state
+from overt.app.registries import Registries
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -17,7 +18,7 @@ COMMAND = CommandLine(
 )
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], _registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable
 
+from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.app.undo.closed_session import UndoRequest, Where, turns_of, undo_session
 from overt.cli.parse import CommandLine, Flag, Given, parse
@@ -45,11 +46,11 @@ COMMAND = CommandLine(
 STORE = ("usage", "prune", "retry")
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], registries: Registries) -> int:
     given = parse(COMMAND, argv)
     if given is None:
         return 0
-    setting = read_setting_for(given)
+    setting = read_setting_for(given, registries)
     where = Where(
         setting=setting,
         reference=given.words[0] if given.words else "",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MARK, ABOVE, UNMARK = "\r\x1b[K\n› ", "\r\x1b[A", "\r\x1b[A\x1b[J"
 """The composer as the chat shows it first, with an empty row above it; what was typed before is echoed there."""
-OTHERWISE = ("-p", "--print", "-h", "--help", "-v", "--version", "--plain", "--output-format")
+OTHERWISE = ("-p", "--print", "-h", "--help", "-v", "--version", "--plain", "--output-format", "--frontend")
 """Flags that open no chat, or the plain one."""
 SIGHUP, SIGINT, SIGTERM, SIGTSTP = 1, 2, 15, 20
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from overt.app.chat.terminal import terminal_type
 from overt.app.options import Options
+from overt.app.registries import USE_PLAIN_CHAT
 from overt.frontends.tui import first_paint
 from overt.frontends.tui.chat.chat import Chat
 from overt.frontends.tui.chat.engine_thread import Aside
@@ -16,8 +17,6 @@ from overt.frontends.tui.terminal.theme import theme
 from overt.frontends.wake import Wake
 from overt.lib.catalogue import say
 
-USE_PLAIN_CHAT = -1
-"""Returned instead of an exit code when the configuration asks for the plain chat."""
 SWITCH = 0.0005
 """Seconds that a thread may keep the interpreter: a key must not wait for the usual ten times of that."""
 
@@ -43,7 +42,7 @@ def run(options: Options, first: str) -> int:
         match chat.startup.outside:
             case "plain":
                 return USE_PLAIN_CHAT
-            case "setup" if run_setup(options.directory).done:
+            case "setup" if run_setup(options).done:
                 continue
             case "fetch" if chat.startup.setting and fetch_embedded(chat.startup.setting):
                 continue

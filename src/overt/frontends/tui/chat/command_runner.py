@@ -53,7 +53,7 @@ class CommandRunner:
     def anytime(self, text: str) -> bool:
         """Whether a command may run beside a turn."""
         conversation = self._chat.engine_thread.conversation
-        commands = conversation.commands if conversation else CommandRegistry()
+        commands = conversation.commands if conversation else CommandRegistry(self._chat.options.registries.commands)
         command = commands.get(commands.parse(text)[0])
         return command is not None and command.anytime
 

@@ -1,0 +1,30 @@
+"""What a package outside of Overt adds to it (decision 0018)."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from overt.app.command import Command
+    from overt.app.options import Options
+    from overt.core.tool import Tool
+
+Subcommand = Callable[[list[str], "Registries"], int]
+"""Runs `overt NAME` with the words after the name, and returns the exit code."""
+Frontend = Callable[["Options", str], int]
+"""Runs a session with a first prompt, which may be empty, and returns the exit code."""
+USE_PLAIN_CHAT = -1
+"""Returned by a frontend instead of an exit code when the configuration asks for the plain chat."""
+
+
+class Registries(Struct, frozen=True, kw_only=True):
+    """Extra things of each kind. One with the name of a built-in thing takes its place.
+
+    `overt.cli.main.main` takes this value and hands it down through `Options` and `Setting`.
+    """
+
+    tools: tuple["Tool", ...] = ()
+    commands: tuple["Command", ...] = ()
+    subcommands: Mapping[str, Subcommand] = {}
+    frontends: Mapping[str, Frontend] = {}
