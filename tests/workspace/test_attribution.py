@@ -61,9 +61,23 @@ def test_without_tracking_undo_asks_and_takes_everything_back_when_told_to() -> 
     assert told["lines"] == ["Put back as before turn 2: its.txt, mine.txt, mynew.txt (removed), out.txt (removed)"]
 
 
+def until_true(test: str) -> str:
+    """A shell loop that waits until a command succeeds."""
+    return f"until {test}; do sleep 0.02; done"
+
+
 def until(path: str) -> str:
     """A shell loop that waits for a file."""
-    return f"until test -e {path}; do sleep 0.02; done"
+    return until_true(f"test -e {path}")
+
+
+STOP_TRACKER = (
+    "pid=$(grep -lsaz '[:] tracked' /proc/[0-9]*/cmdline | sort -V | sed -n '1s/[^0-9]//gp');"
+    " tracker=$(sed -n 's/PPid:\\s*//p' /proc/$pid/status); kill -STOP $tracker"
+)
+"""Stop the process that tracks the command with `: tracked` in its text: the one that started its shell."""
+WAITING = "grep -qsazx '0[.]021' /proc/[0-9]*/cmdline"
+"""Whether the command has come to its `sleep 0.021`."""
 
 
 LET = f"touch up; {until('go')}"
@@ -89,6 +103,11 @@ BESIDE = {
     "a write after the command could not open the file": (
         f"{UP}; echo P >> its.txt",
         f"chmod 444 its.txt; (echo a > its.txt) || chmod 644 its.txt; chmod 644 its.txt; {LET}; echo C >> its.txt",
+    ),
+    "a write right after the command closed the file, on a machine too busy to notice": (
+        f"{until_true('! test -s its.txt')}; {STOP_TRACKER}; touch closing; {until_true(WAITING)}; echo P >> its.txt;"
+        " kill -CONT $tracker",
+        f": tracked; exec 3> its.txt; {until('closing')}; echo C >&3; exec 3>&-; until test -e go; do sleep 0.021; done",
     ),
     "a folder that was put in the place of another": (
         f"mkdir ../sn; echo P > ../sn/c; {UP}; mv sub ../so; mv ../sn sub",

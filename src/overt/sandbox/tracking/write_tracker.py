@@ -44,7 +44,7 @@ from overt.sandbox.tracking.name_guard import SET_ID, NameGuard, RefusedError, m
 from overt.sandbox.tracking.notifications import Listener, ProcessMemory
 from overt.sandbox.tracking.path_record import PathRecord, is_behind_link, read_start
 
-CLOSE_WRITE, MOVED_TO, CREATED, OVERFLOW = 0x8, 0x80, 0x100, 0x4000
+MODIFIED, CLOSE_WRITE, MOVED_TO, CREATED, OVERFLOW = 0x2, 0x8, 0x80, 0x100, 0x4000
 ONLY_DIRECTORY, ADD_TO_MASK = 0x01000000, 0x20000000
 
 AT_SYMLINK_FOLLOW = 0x400
@@ -58,7 +58,9 @@ OPEN_DELAY_S = 0.05
 MAX_PATHS = 200_000
 """A record of more paths than this is given up as incomplete."""
 NEVER_WATCHED = (b"/dev", b"/tmp", b"/var/tmp")
-WATCHED = CLOSE_WRITE | MOVED_TO | ONLY_DIRECTORY | ADD_TO_MASK
+WATCHED = MODIFIED | CLOSE_WRITE | MOVED_TO | ONLY_DIRECTORY | ADD_TO_MASK
+"""The kernel joins a report with an equal one just before it. A change between two closes keeps them apart, so that a
+person who writes right after the command is counted, however late we read."""
 IN_FLIGHT_S = 2.0
 """A protected name that appears within this time after a call went on is taken for the command's doing."""
 
@@ -349,7 +351,7 @@ class WriteTracker:
             above = os.path.dirname(above)
 
     def count_reports(self) -> None:
-        """Read what inotify has reported, soon after it happened: it joins equal reports that nobody has read."""
+        """Read what inotify has reported, and settle the files that were closed."""
         while self._new_paths:
             path = self._new_paths.pop()
             self._settle(path, self._paths[path])
