@@ -107,7 +107,8 @@ BESIDE = {
     "a write right after the command closed the file, on a machine too busy to notice": (
         f"{until_true('! test -s its.txt')}; {STOP_TRACKER}; touch closing; {until_true(WAITING)}; echo P >> its.txt;"
         " kill -CONT $tracker",
-        f": tracked; exec 3> its.txt; {until('closing')}; echo C >&3; exec 3>&-; until test -e go; do sleep 0.021; done",
+        f": tracked; exec 3> its.txt; {until('closing')}; echo C >&3; exec 3>&-;"
+        " until test -e go; do sleep 0.021; done",
     ),
     "a folder that was put in the place of another": (
         f"mkdir ../sn; echo P > ../sn/c; {UP}; mv sub ../so; mv ../sn sub",
