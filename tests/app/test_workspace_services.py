@@ -283,9 +283,9 @@ async def main():
     conversation = await open_conversation(Options(directory=sys.argv[1]))
     gauges(conversation)
     conversation.agent.runtime.hands.ended_jobs()
-    print(*sorted(name for name in sys.modules if name.startswith("overt.workspace.")))
+    print(*sorted(name for name in sys.modules if name.startswith(("overt.workspace.", "overt.sandbox"))))
     await conversation.close()
-    print(*sorted(name for name in sys.modules if name.startswith("overt.workspace.")))
+    print(*sorted(name for name in sys.modules if name.startswith(("overt.workspace.", "overt.sandbox"))))
 
 asyncio.run(main())
 """
