@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from overt.agent.loop import NUDGE as NUDGE_TEXT
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.records.rebuild import rebuild
-from overt.app.records.replay import Rerun, Unlike, rerun
+from overt.app.records.replay import ReplayDifference, ReplayedRequest, replay_entries
 from overt.app.session import follow as follow_turn
 from overt.app.start import open_conversation
 from overt.core.events import (
@@ -38,6 +39,11 @@ from overt.sessions.load import load
 Entries = tuple[Entry[Event], ...]
 Follow = Callable[[Conversation, Event], None]
 NUDGE = f"[overt] {NUDGE_TEXT}"
+
+
+class Rerun(NamedTuple):
+    checks: tuple[ReplayedRequest, ...]
+    unlike: tuple[ReplayDifference, ...]
 
 
 class Recorder:
@@ -93,7 +99,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
 
 
 def run(entries: Entries) -> Rerun:
-    return asyncio.run(rerun(entries))
+    return Rerun(*asyncio.run(replay_entries(entries)))
 
 
 def states(found: Rerun) -> list[tuple[int, int, str]]:
@@ -220,7 +226,7 @@ def test_a_message_the_loop_would_not_send_is_found_with_its_byte(record: Record
     found = run(tampered)
     honest = next(each for each in rebuild(entries) if each.seq == second.seq).made.request.body()
     (only,) = found.unlike
-    assert only == Unlike(
+    assert only == ReplayDifference(
         agent="main",
         turn=1,
         step=2,

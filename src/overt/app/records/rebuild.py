@@ -49,40 +49,40 @@ def wire_of(opening: PrefixSet) -> Wire:
 
 def rebuild(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Iterator[Rebuilt]:
     """Every request of one agent, in order; each is given once its reply is known, or that there is none."""
-    making = _Making()
+    rebuilder = Rebuilder()
     for entry in entries:
-        if entry.agent == agent and (done := making.take(entry)):
+        if entry.agent == agent and (done := rebuilder.take(entry)):
             yield done
-    if making.waiting:
-        yield making.waiting
+    if rebuilder.waiting:
+        yield rebuilder.waiting
 
 
-class _Making:
-    """The fold with an assembler beside it."""
+class Rebuilder:
+    """Folds the entries of one agent and makes each request again. `waiting` is the last one, until another follows."""
 
     def __init__(self) -> None:
         self.waiting: Rebuilt | None = None
-        self._history = History()
-        self._opening: PrefixSet | None = None
-        self._assembler: Assembler | None = None
+        self.history = History()
+        self.opening: PrefixSet | None = None
+        self.assembler: Assembler | None = None
         self._resets: tuple[str, ...] = ()
         self._number = 0
 
+    def request_at(self, entry: Entry[Event]) -> Rebuilt | None:
+        """Return the request of the entry that was taken last, or None if there was no prefix before it."""
+        return self.waiting if self.waiting and self.waiting.seq == entry.seq else None
+
     def take(self, entry: Entry[Event]) -> Rebuilt | None:
-        """The request before, once another follows it."""
+        """Read the next entry. If it is a request, return the request before it."""
         done: Rebuilt | None = None
         match entry.data:
             case PrefixSet() as opening:
-                self._opening = opening
-                self._assembler = Assembler(wire_of(opening), vendor=opening.provider)
-            case PrefixReset(cause=cause):
-                self._resets = (*self._resets, cause)
-                if self._assembler:
-                    self._assembler.forget()
-            case Compacted(cause=cause):
-                self._resets = (*self._resets, f"compaction ({cause})")
-                if self._assembler:
-                    self._assembler.forget()
+                self.opening = opening
+                self.assembler = Assembler(wire_of(opening), vendor=opening.provider)
+            case PrefixReset(cause=cause) | Compacted(cause=cause) as event:
+                self._resets = (*self._resets, f"compaction ({cause})" if isinstance(event, Compacted) else cause)
+                if self.assembler:
+                    self.assembler.forget()
             case RequestSent() as sent:
                 done, self.waiting = self.waiting, self._made(entry, sent)
             case Replied(message=message) as reply if message.origin.kind == "model":
@@ -90,15 +90,15 @@ class _Making:
                     self.waiting = replace(self.waiting, reply=reply)
             case _:
                 pass
-        self._history = fold(self._history, entry.data)
+        self.history = fold(self.history, entry.data)
         return done
 
     def _made(self, entry: Entry[Event], sent: RequestSent) -> Rebuilt | None:
-        opening, assembler = self._opening, self._assembler
+        opening, assembler = self.opening, self.assembler
         if opening is None or assembler is None:
             return None
         aside = assembler if sent.purpose == "step" else assembler.beside()
-        messages = (*self._history.messages, *sent.also)
+        messages = (*self.history.messages, *sent.also)
         made = aside.assemble(opening.prefix, messages, sent.params)
         self._number += 1
         resets = (*self._resets, made.reset) if made.reset and made.reset not in self._resets else self._resets

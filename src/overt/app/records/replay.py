@@ -1,33 +1,64 @@
-"""A recorded session run again without a network: the real loop and fold, recorded replies and outcomes.
+"""`overt replay`: a recorded session run again without a network, with what each of its requests cost.
 
-Every request is made twice. Once from the entries alone, by the same fold as a resume; once by the loop, which is
-given what the model said and what the tools brought, and has to come to the same bytes by itself: repair, storms,
-limits, nudges and the order of things included. A step that the loop cannot be driven through stands on the first
-alone, and its line says why.
+Every request is made twice. Once from the entries alone, by the same fold as a resume; once by the real loop, which is
+given the recorded replies and outcomes and has to come to the same bytes by itself: repair, storms, limits, nudges and
+the order of things included. Where the loop cannot be led to a step, only the first is done, and its line says why.
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from overt.app.records._looping import Looping
-from overt.app.records._recorded import Stretch, stretch
-from overt.app.records.rebuild import rebuild, wire_of
+from overt.app.records.loop_replay import LoopDifference, LoopReplay
+from overt.app.records.rebuild import Rebuilder
+from overt.app.records.recorded_steps import read_steps
+from overt.app.records.replay_tools import ReplayedCall, run_tools
 from overt.app.session_title import title_request
-from overt.context.assemble import Assembler
-from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, RequestSent, TitleSet, UserSpoke
+from overt.config.paths import read_environment
+from overt.core.events import Event, RequestSent, TitleSet, UserSpoke
 from overt.core.fragments import USER
-from overt.core.history import History, fold, fold_all
 from overt.core.requests import Request
+from overt.core.spending.spend import Spend, fold_spend
+from overt.core.spending.usage import Usage
 from overt.providers.wires.registry import make_wire
 from overt.sessions.entries import Entry
+from overt.sessions.index import find
+from overt.sessions.load import load
 
-State = Literal["same", "folded", "differs"]
+
+class RequestCost(Struct, frozen=True, kw_only=True):
+    """What the reply to a request cost; `possible` is what a cache could have held of the request, in tokens.
+
+    `cost` is in US dollars at the price that was recorded with the session, None if it is unknown.
+    """
+
+    usage: Usage = Usage()
+    possible: int = 0
+    cost: float | None = None
+    ms: int = 0
 
 
-class Unlike(Struct, frozen=True, kw_only=True):
-    """A difference: `seq` is the entry it was found at, `byte` the first one of the request where that is known."""
+class ReplayedRequest(Struct, frozen=True, kw_only=True):
+    """One request: where it stands, what it cost, and whether it would be the same today.
+
+    `folded`: it is the same, made from the entries; `why` says why the loop was not asked.
+    """
+
+    agent: str
+    turn: int
+    step: int
+    seq: int
+    purpose: Literal["step", "summary", "title"]
+    bytes: int
+    spent: RequestCost = RequestCost()
+    state: Literal["same", "folded", "differs"]
+    why: str = ""
+
+
+class ReplayDifference(Struct, frozen=True, kw_only=True):
+    """`seq` is the entry where it was found, `byte` the first one of the request that differs, if it is known."""
 
     agent: str
     turn: int
@@ -37,159 +68,174 @@ class Unlike(Struct, frozen=True, kw_only=True):
     byte: int | None = None
 
 
-class Check(Struct, frozen=True, kw_only=True):
-    """One request. `folded`: it is the same, made from the entries; `why` the loop was not asked."""
+class Report(Struct, frozen=True, kw_only=True):
+    """`damage` is what the file itself has lost; `tools` are the calls that were run again."""
 
-    agent: str
-    turn: int
-    step: int
-    seq: int
-    sent: RequestSent | TitleSet
-    state: State
-    why: str = ""
+    session: str
+    path: str
+    turns: int
+    lines: tuple[ReplayedRequest, ...]
+    unlike: tuple[ReplayDifference, ...]
+    damage: tuple[str, ...] = ()
+    tools: tuple[ReplayedCall, ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        return not self.unlike and not self.damage and all(call.state != "differs" for call in self.tools)
 
 
-class Rerun(Struct, frozen=True, kw_only=True):
-    checks: tuple[Check, ...]
-    unlike: tuple[Unlike, ...]
-
-
-async def rerun(entries: Sequence[Entry[Event]]) -> Rerun:
-    """Every request of every agent of a session, made again and compared with what was sent."""
-    checks: list[Check] = []
-    unlike: list[Unlike] = []
-    for agent in dict.fromkeys(entry.agent for entry in entries):
-        driving = _Driving(tuple(entry for entry in entries if entry.agent == agent), agent)
-        await driving.run()
-        checks += driving.checks
-        unlike += driving.unlike
-    return Rerun(
-        checks=tuple(sorted(checks, key=lambda check: check.seq)),
-        unlike=tuple(sorted(unlike, key=lambda found: found.seq)),
+async def replay(reference: str, *, tools: bool = False) -> Report:
+    path = find(read_environment().data_dir, reference, None)
+    loaded = load(path)
+    requests, differences = await replay_entries(loaded.entries)
+    costs = request_costs(loaded.entries)
+    return Report(
+        session=loaded.id,
+        path=path,
+        turns=len({entry.turn for entry in loaded.entries if entry.turn}),
+        lines=tuple(replace(each, spent=costs.get(each.seq, each.spent)) for each in requests),
+        unlike=differences,
+        damage=loaded.damage,
+        tools=await run_tools(loaded.entries, loaded.opened.workspace) if tools else (),
     )
 
 
-class _Driving:
-    """One agent's entries, with the loop run over every stretch of them that asked a model."""
+def request_costs(entries: Sequence[Entry[Event]]) -> dict[int, RequestCost]:
+    """Return what each answered request cost, by the number of its entry."""
+    costs: dict[int, RequestCost] = {}
+    sent: dict[str, int] = {}
+    spend = Spend()
+    for entry in entries:
+        before, spend = spend.last, fold_spend(spend, entry.data)
+        if isinstance(entry.data, RequestSent):
+            sent[entry.agent] = entry.seq
+        if (charge := spend.last) and charge is not before:
+            seq = entry.seq if isinstance(entry.data, TitleSet) else sent[entry.agent]
+            costs[seq] = RequestCost(usage=charge.usage, possible=charge.possible, cost=charge.cost, ms=charge.ms)
+    return costs
+
+
+async def replay_entries(
+    entries: Sequence[Entry[Event]],
+) -> tuple[tuple[ReplayedRequest, ...], tuple[ReplayDifference, ...]]:
+    """Make every request of every agent of a session again and compare it with what was sent."""
+    requests: list[ReplayedRequest] = []
+    differences: list[ReplayDifference] = []
+    for agent in dict.fromkeys(entry.agent for entry in entries):
+        run = _AgentReplay(tuple(entry for entry in entries if entry.agent == agent), agent)
+        await run.run()
+        requests += run.requests
+        differences += run.differences
+    return tuple(sorted(requests, key=lambda each: each.seq)), tuple(sorted(differences, key=lambda each: each.seq))
+
+
+class _AgentReplay:
+    """Walks over the entries of one agent, and runs the loop wherever a turn asked the model."""
 
     def __init__(self, entries: tuple[Entry[Event], ...], agent: str) -> None:
-        self.checks: list[Check] = []
-        self.unlike: list[Unlike] = []
+        self.requests: list[ReplayedRequest] = []
+        self.differences: list[ReplayDifference] = []
         self._entries = entries
         self._agent = agent
-        self._rebuilt = {found.seq: found.differs for found in rebuild(entries, agent=agent)}
-        self._history = History()
-        self._opening: PrefixSet | None = None
-        self._assembler: Assembler | None = None
-        self._turn_begun = 0
-        self._unled = ""
+        self._rebuilder = Rebuilder()
+        self._turn = 0
+        self._why = ""
 
     async def run(self) -> None:
         at = 0
         while at < len(self._entries):
-            entry = self._entries[at]
-            if isinstance(entry.data, RequestSent) and entry.data.purpose == "step":
-                at = await self._stretch(at)
+            if isinstance(sent := self._entries[at].data, RequestSent) and sent.purpose == "step":
+                at = await self._replay_steps(at)
             else:
-                self._absorb(entry)
+                self._read(self._entries[at])
                 at += 1
 
-    def _absorb(self, entry: Entry[Event]) -> None:
-        """What the loop has no part in is taken as it was recorded."""
-        match entry.data:
-            case PrefixSet() as opening:
-                self._opening = opening
-                self._assembler = Assembler(wire_of(opening), vendor=opening.provider)
-            case PrefixReset() | Compacted():
-                if self._assembler:
-                    self._assembler.forget()
-            case _:
-                self._beside(entry)
-        self._history = fold(self._history, entry.data)
+    async def _replay_steps(self, start: int) -> int:
+        """Run the loop as far as the record goes. Return where the next entry is; another run begins at the first step
+        that this one did not come to."""
+        recorded = read_steps(self._entries, start)
+        steps, turn = recorded.steps, self._entries[start].turn
+        why, self._why = self._why, ""
+        covered, unable, difference = 0, "", None
+        opening, assembler = self._rebuilder.opening, self._rebuilder.assembler
+        if opening and assembler:
+            is_first = self._turn != turn
+            loop = LoopReplay(recorded, self._rebuilder.history, opening, assembler.beside(), is_first=is_first)
+            await loop.run(self._agent)
+            unable, difference = loop.unable, loop.difference
+            covered = loop.passed + (difference is not None and difference.request is not None)
+        if not covered:
+            covered, why = 1, unable or "the loop did not ask for it"
+        elif covered < len(steps):
+            self._why = unable or "the loop had gone another way before it"
+        stop = steps[covered].at if covered < len(steps) else recorded.stop
+        for at in range(start, stop):
+            here = difference if difference and difference.step.at == at else None
+            self._read(self._entries[at], why if at == start else "", here)
+        self._turn = turn
+        return stop
 
-    def _beside(self, entry: Entry[Event]) -> None:
-        """Requests that the loop has no part in."""
+    def _read(self, entry: Entry[Event], why: str = "", difference: LoopDifference | None = None) -> None:
+        """Fold an entry. If it is a request, add what the entries before it and the loop came to."""
+        self._rebuilder.take(entry)
         match entry.data:
-            case RequestSent(purpose="summary" | "title" as purpose) as sent:
-                self._settle(entry, sent, f"it asked for a {purpose}")
+            case RequestSent(purpose="step") if difference and difference.request:
+                byte = self._first_byte(entry, difference.request)
+                self._add(entry, "step", difference.what, is_same=False, byte=byte)
+            case RequestSent(purpose=purpose):
+                if difference:
+                    self._differ(entry, difference.what)
+                rebuilt = self._rebuilder.request_at(entry)
+                differs = rebuilt.differs if rebuilt else "no prefix was recorded before it"
+                reason = why if purpose == "step" else f"it asked for a {purpose}"
+                self._add(entry, purpose, differs or reason, is_same=not differs)
             case TitleSet(digest=digest) as title if digest:
-                self._title(entry, title)
+                request = self._title_request(title)
+                is_same = (request.digest, request.length) == (title.digest, title.length)
+                differs = f"the request for a title was {title.length} bytes, and its prompt gives {request.length}"
+                self._add(entry, "title", "it asked for a title" if is_same else differs, is_same=is_same)
             case _:
                 pass
 
-    async def _stretch(self, start: int) -> int:
-        """Run the loop from here as far as the record goes; where the next entry stands that it did not cover."""
-        found, before = stretch(self._entries, start), self._history
-        turn = self._entries[start].turn
-        why, self._unled = self._unled, ""
-        if self._opening is None or self._assembler is None:
-            self._settle(found.steps[0].entry, found.steps[0].sent, why)
-            stop = found.steps[1].at if len(found.steps) > 1 else found.stop
-        else:
-            looping = Looping(found, before, self._opening, self._assembler, fresh=self._turn_begun != turn)
-            await looping.run(self._agent)
-            stop = self._judge(looping, found, why)
-        for entry in self._entries[start:stop]:
-            self._beside(entry)
-        self._turn_begun = turn
-        self._history = fold_all(before, (entry.data for entry in self._entries[start:stop]))
-        return stop
-
-    def _judge(self, looping: Looping, found: Stretch, why: str) -> int:
-        """Enter what the loop came to. From the first step that it did not, another run begins."""
-        seen = looping.passed
-        for number, step in enumerate(found.steps[:seen]):
-            self._settle(step.entry, step.sent, why if number == 0 else "")
-        if looping.unlike:
-            where, what, request = looping.unlike
-            self._unlike(where.entry, what, request)
-            if request is not None:
-                self._check(where.entry, where.sent, "differs", what)
-                seen += 1
-        if seen == 0:
-            first = found.steps[0]
-            self._settle(first.entry, first.sent, looping.unable or "the loop did not ask for it")
-            seen = 1
-        elif seen < len(found.steps):
-            self._unled = looping.unable or "the loop had gone another way before it"
-        return found.steps[seen].at if seen < len(found.steps) else found.stop
-
-    # ── what was found ───────────────────────────────────────────────────────────────────────────────────
-
-    def _settle(self, entry: Entry[Event], sent: RequestSent, why: str) -> None:
-        """The loop had nothing against it: the fold has to agree."""
-        differs = self._rebuilt.get(entry.seq, "no prefix was recorded before it")
-        if differs:
-            self._unlike(entry, differs, None)
-        self._check(entry, sent, "differs" if differs else "folded" if why else "same", differs or why)
-
-    def _check(self, entry: Entry[Event], sent: RequestSent | TitleSet, state: State, why: str) -> None:
-        self.checks.append(
-            Check(agent=self._agent, turn=entry.turn, step=entry.step, seq=entry.seq, sent=sent, state=state, why=why)
+    def _add(
+        self,
+        entry: Entry[Event],
+        purpose: Literal["step", "summary", "title"],
+        why: str,
+        *,
+        is_same: bool,
+        byte: int | None = None,
+    ) -> None:
+        assert isinstance(entry.data, RequestSent | TitleSet)
+        if not is_same:
+            self._differ(entry, why, byte)
+        self.requests.append(
+            ReplayedRequest(
+                agent=self._agent,
+                turn=entry.turn,
+                step=entry.step,
+                seq=entry.seq,
+                purpose=purpose,
+                bytes=entry.data.length,
+                state="differs" if not is_same else "folded" if why else "same",
+                why=why,
+            )
         )
 
-    def _unlike(self, entry: Entry[Event], what: str, request: Request | None) -> None:
-        byte = self._first_byte(entry, request)
-        self.unlike.append(
-            Unlike(agent=self._agent, turn=entry.turn, step=entry.step, seq=entry.seq, what=what, byte=byte)
+    def _differ(self, entry: Entry[Event], what: str, byte: int | None = None) -> None:
+        self.differences.append(
+            ReplayDifference(agent=self._agent, turn=entry.turn, step=entry.step, seq=entry.seq, what=what, byte=byte)
         )
 
-    def _first_byte(self, entry: Entry[Event], request: Request | None) -> int | None:
-        """Known when the entries give the body that was sent, and the loop another."""
-        if request is None or self._rebuilt.get(entry.seq, "?"):
+    def _first_byte(self, entry: Entry[Event], request: Request) -> int | None:
+        """Return the first byte that differs. It is known if the entries give the body that was sent."""
+        rebuilt = self._rebuilder.request_at(entry)
+        if rebuilt is None or rebuilt.differs:
             return None
-        for found in rebuild(self._entries, agent=self._agent):
-            if found.seq == entry.seq:
-                one, other = found.made.request.body(), request.body()
-                return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
-        return None
+        one, other = rebuilt.made.request.body(), request.body()
+        return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
 
-    def _title(self, entry: Entry[Event], title: TitleSet) -> None:
-        spoken = (each.data for each in self._entries if isinstance(each.data, UserSpoke))
-        prompt = next((event.message.text() for event in spoken if event.message.origin == USER), "")
-        made = title_request(make_wire(title.wire, title.about), title.model, prompt).request
-        same = (made.digest, made.length) == (title.digest, title.length)
-        what = f"the request for a title was {title.length} bytes, and its prompt gives {made.length}"
-        if not same:
-            self._unlike(entry, what, None)
-        self._check(entry, title, "folded" if same else "differs", "it asked for a title" if same else what)
+    def _title_request(self, title: TitleSet) -> Request:
+        spoken = (each.data.message for each in self._entries if isinstance(each.data, UserSpoke))
+        prompt = next((message.text() for message in spoken if message.origin == USER), "")
+        return title_request(make_wire(title.wire, title.about), title.model, prompt).request

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from overt.agent.attempt import attempt
 from overt.app.capabilities import Capabilities
 from overt.app.options import Options
-from overt.app.records._looping import flattened, tools_of
-from overt.app.records._recorded import Recorded, stretch
+from overt.app.records.recorded_steps import RecordedStep, flattens_arguments, read_steps, tools_of
 from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
@@ -50,7 +49,7 @@ NOT_RUN = ("invalid", "repeated")
 Likeness = Literal["same", "differs", "skipped"]
 
 
-class Again(Struct, frozen=True, kw_only=True):
+class ReplayedCall(Struct, frozen=True, kw_only=True):
     """One call run again. `why` it was skipped, or the difference, short."""
 
     turn: int
@@ -62,7 +61,7 @@ class Again(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-async def run_tools(entries: Sequence[Entry[Event]], workspace: str) -> tuple[Again, ...]:
+async def run_tools(entries: Sequence[Entry[Event]], workspace: str) -> tuple[ReplayedCall, ...]:
     """Every call of the main agent, in order."""
     if not os.path.isdir(workspace):
         raise SessionError(f"The workspace of this session, {workspace or '(unknown)'}, is not there to be copied.")
@@ -98,9 +97,9 @@ class _Running:
     async def close(self) -> None:
         await self._files.close()
 
-    async def all(self, entries: Sequence[Entry[Event]]) -> tuple[Again, ...]:
+    async def all(self, entries: Sequence[Entry[Event]]) -> tuple[ReplayedCall, ...]:
         mine = [entry for entry in entries if entry.agent == "main"]
-        found: list[Again] = []
+        found: list[ReplayedCall] = []
         opening: PrefixSet | None = None
         at = 0
         while at < len(mine):
@@ -110,17 +109,17 @@ class _Running:
             if not isinstance(event, RequestSent) or event.purpose != "step" or opening is None:
                 at += 1
                 continue
-            part = stretch(mine, at)
+            part = read_steps(mine, at)
             for step in part.steps:
                 for call in step.reply.message.calls() if step.reply else ():
                     found.append(await self._again(step, call, opening))
             at = max(part.stop, at + 1)
         return tuple(found)
 
-    async def _again(self, step: Recorded, call: Call, opening: PrefixSet) -> Again:
+    async def _again(self, step: RecordedStep, call: Call, opening: PrefixSet) -> ReplayedCall:
         started, then = step.started.get(call.id), step.outcomes.get(call.id)
         named = started.call if started else call
-        place = Again(
+        place = ReplayedCall(
             turn=step.entry.turn,
             step=step.entry.step,
             seq=step.entry.seq,
@@ -129,7 +128,7 @@ class _Running:
             state="skipped",
         )
         cut = step.reply is not None and step.reply.finish == "length"
-        mended = mend(call, tools_of(opening), cut=cut, flatten=flattened(opening))
+        mended = mend(call, tools_of(opening), cut=cut, flatten=flattens_arguments(opening))
         if why := self._left_out(step, call, then):
             return replace(place, why=why)
         assert then is not None
@@ -149,7 +148,7 @@ class _Running:
             return replace(place, why="it needs the network, which is closed here")
         return self._compared(place, then, outcome.text, opening)
 
-    def _left_out(self, step: Recorded, call: Call, then: ToolFinished | None) -> str:
+    def _left_out(self, step: RecordedStep, call: Call, then: ToolFinished | None) -> str:
         verdict = step.verdicts.get(call.id)
         if then is None or then.code == "interrupted":
             return "it was interrupted"
@@ -178,7 +177,7 @@ class _Running:
             window = opening.about.window if opening.about else 0
         return result_limit(window, limits, family=family_of(opening.model))
 
-    def _compared(self, place: Again, then: ToolFinished, text: str, opening: PrefixSet) -> Again:
+    def _compared(self, place: ReplayedCall, then: ToolFinished, text: str, opening: PrefixSet) -> ReplayedCall:
         now, before = self._clean(text).replace(self._scratch, self._workspace), then.result.text()
         if isinstance(then.view, Output) and then.view.hint:
             before = before.replace(then.view.hint, HINT)

@@ -10,12 +10,14 @@ from typing import NoReturn
 from msgspec import to_builtins
 
 from overt.app.diagnostics.event_loop import run_async
-from overt.app.records.replaying import Again, Line, Report, Unlike, dollars, replay
+from overt.app.records.replay import ReplayDifference, ReplayedRequest, Report, replay
+from overt.app.records.replay_tools import ReplayedCall
 from overt.app.registries import Registries
 from overt.cli._columns import count, cut, screen_width, table
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
+from overt.core.spending.cost import dollars
 from overt.core.spending.usage import Usage
 from overt.lib.text import visible
 
@@ -89,14 +91,14 @@ def _head(width: int) -> tuple[str, ...]:
     return ("request", "bytes", "in", "cached", "possible", "out", "cost", "")
 
 
-def _row(line: Line, width: int) -> tuple[str, ...]:
+def _row(line: ReplayedRequest, width: int) -> tuple[str, ...]:
     agent = "" if line.agent == "main" else f" {visible(line.agent)}"
     kind = "" if line.purpose == "step" else f" {line.purpose}"
     name = f"{line.turn}.{line.step}{kind}{agent}"
     return _cells(name, line.bytes, line.spent.usage, (line.spent.possible, line.spent.cost), MARKS[line.state], width)
 
 
-def _sum(lines: tuple[Line, ...], width: int) -> tuple[str, ...]:
+def _sum(lines: tuple[ReplayedRequest, ...], width: int) -> tuple[str, ...]:
     usage = sum((line.spent.usage for line in lines), Usage())
     known = [line.spent.cost for line in lines if line.spent.cost is not None]
     possible = sum(line.spent.possible for line in lines)
@@ -114,7 +116,7 @@ def _cells(
     return (*first, count(more[0]), count(usage.output), dollars(more[1]), state)
 
 
-def _tool(again: Again, width: int) -> Iterator[str]:
+def _tool(again: ReplayedCall, width: int) -> Iterator[str]:
     yield cut(f"{again.turn}.{again.step}  {again.name} {again.about}", max(10, width - 12)) + f"  {MARKS[again.state]}"
     if again.state == "skipped":
         yield cut(f"     {again.why}", width)
@@ -144,7 +146,7 @@ def _verdict(found: Report) -> Iterator[str]:
         yield f"Tools: {', '.join(told)}."
 
 
-def _place(unlike: Unlike) -> str:
+def _place(unlike: ReplayDifference) -> str:
     agent = "" if unlike.agent == "main" else f" of {visible(unlike.agent)}"
     byte = "" if unlike.byte is None else f", byte {unlike.byte}"
     return f"turn {unlike.turn}, step {unlike.step}{agent} (entry {unlike.seq}{byte})"
