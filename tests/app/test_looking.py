@@ -15,18 +15,18 @@ from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls
 
 from overt.app.conversation import Conversation
-from overt.app.inspect.sessions import PIECE, SEARCHED
+from overt.app.inspect.sessions import PAGE, SEARCHED
 from overt.app.inspect.values import (
     Changes,
     Contents,
     Decisions,
     JobListing,
-    Models,
+    ModelChoices,
     Permits,
-    Piece,
     Preview,
     RequestBody,
     Revoked,
+    SessionPage,
     Todos,
     Turns,
 )
@@ -85,17 +85,17 @@ async def refused(conversation: Conversation, kind: str, text: str = "", number:
 async def test_the_next_request_and_every_one_that_was_sent_are_shown_as_they_are(opened: Opener) -> None:
     async with opened([Turn(text="one 世界"), DONE]) as (conversation, server):
         fresh = await looked(Contents, conversation, "context")
-        assert (fresh.number, fresh.sent, fresh.reported) == (0, 0, False)
+        assert (fresh.request.number, fresh.sent, fresh.request.reported) == (0, 0, False)
         assert {"tool:bash", "tool:read", "environment"} <= {each.key for each in fresh.pieces}
         await turn(conversation, "first")
         await turn(conversation, "second")
         following = await looked(Contents, conversation, "context")
-        assert (following.number, following.sent, following.turn) == (0, 2, 3)
+        assert (following.request.number, following.sent, following.request.turn) == (0, 2, 3)
         assert [each.text for each in following.pieces[-4:]] == ["first", "one 世界", "second", "done"]
         assert round(sum(each.share for each in following.pieces), 1) == 1.0
         for number, said in ((1, ["first"]), (2, ["first", "one 世界", "second"])):
             sent = await looked(Contents, conversation, "context", number=number)
-            assert (sent.number, sent.sent, sent.turn) == (number, 2, number)
+            assert (sent.request.number, sent.sent, sent.request.turn) == (number, 2, number)
             spoken = [each.text for each in sent.pieces if each.key in ("user", "assistant", "model")]
             assert spoken[-len(said) :] == said
             shown = await looked(RequestBody, conversation, "request", number=number)
@@ -150,19 +150,19 @@ async def test_sessions_are_read_in_pieces_the_newest_first(opened: Opener) -> N
         await turn(conversation, "a question")
         path = Path(conversation.path)
         raw = path.read_bytes()
-        for number in range(PIECE + 20):
+        for number in range(PAGE + 20):
             copy = path.with_name(f"20200101T000000Z-{number:08}.jsonl")
             copy.write_bytes(raw)
             os.utime(copy, (1_000_000 + number, 1_000_000 + number))
-        first = await looked(Piece, conversation, "sessions")
-        second = await looked(Piece, conversation, "sessions", number=first.following)
-        assert (len(first.rows), first.following, first.total) == (PIECE, PIECE, PIECE + 21)
+        first = await looked(SessionPage, conversation, "sessions")
+        second = await looked(SessionPage, conversation, "sessions", number=first.following)
+        assert (len(first.rows), first.following, first.total) == (PAGE, PAGE, PAGE + 21)
         assert (len(second.rows), second.following) == (21, 0)
         rows = [*first.rows, *second.rows]
-        assert [row.here for row in rows] == [True] + [False] * (PIECE + 20)
-        assert [row.id for row in rows[1:]] == [f"{number:08}" for number in range(PIECE + 19, -1, -1)]
-        assert (rows[0].title, rows[0].turns, rows[0].model) == ("a question", 1, "fake-model")
-        assert await looked(Preview, conversation, "preview", rows[5].path) == Preview(
+        assert [row.here for row in rows] == [True] + [False] * (PAGE + 20)
+        assert [row.session.id for row in rows[1:]] == [f"{number:08}" for number in range(PAGE + 19, -1, -1)]
+        assert (rows[0].session.title, rows[0].session.turns, rows[0].session.model) == ("a question", 1, "fake-model")
+        assert await looked(Preview, conversation, "preview", rows[5].session.path) == Preview(
             "a question", "an answer\nof two lines"
         )
 
@@ -174,10 +174,12 @@ async def test_a_session_that_cannot_be_read_hides_no_other(opened: Opener) -> N
         path = Path(conversation.path)
         broken = path.with_name("20200101T000000Z-11111111.jsonl")
         broken.write_bytes(b"\xff\xfenothing\n" * 3)
-        rows = (await looked(Piece, conversation, "sessions")).rows
-        assert {row.id: row.title for row in rows} == {conversation.id: "a question", "11111111": ""}
+        rows = (await looked(SessionPage, conversation, "sessions")).rows
+        assert {row.session.id: row.session.title for row in rows} == {conversation.id: "a question", "11111111": ""}
         assert await looked(Preview, conversation, "preview", str(broken)) == Preview("", "")
-        assert [row.id for row in (await looked(Piece, conversation, "search", "question")).rows] == [conversation.id]
+        assert [row.session.id for row in (await looked(SessionPage, conversation, "search", "question")).rows] == [
+            conversation.id
+        ]
         broken.unlink()
         assert str(broken) in await refused(conversation, "preview", str(broken))
 
@@ -207,10 +209,10 @@ async def test_what_was_said_is_found_with_the_lines_that_say_it(opened: Opener)
             copy = path.with_name(f"20200101T000000Z-{number:08}.jsonl")
             copy.write_bytes(path.read_bytes().replace(b"parser", b"lexer "))
             os.utime(copy, (1_000_000 + number, 1_000_000 + number))
-        found = await looked(Piece, conversation, "search", "PARSER")
-        assert [(row.id, row.hits) for row in found.rows] == [(conversation.id, ("fix the parser",))]
+        found = await looked(SessionPage, conversation, "search", "PARSER")
+        assert [(row.session.id, row.hits) for row in found.rows] == [(conversation.id, ("fix the parser",))]
         assert (found.following, found.total) == (SEARCHED, SEARCHED + 6)
-        rest = await looked(Piece, conversation, "search", "解析器", SEARCHED)
+        rest = await looked(SessionPage, conversation, "search", "解析器", SEARCHED)
         assert ([row.hits for row in rest.rows], rest.following) == ([("the 解析器 works",)] * 6, 0)
 
 
@@ -301,6 +303,6 @@ async def test_decisions_are_told_the_newest_first(opened: Opener, work: Path) -
 @awaited
 async def test_models_are_listed_with_the_one_in_use(opened: Opener) -> None:
     async with opened([]) as (conversation, _):
-        found = await looked(Models, conversation, "models")
+        found = await looked(ModelChoices, conversation, "models")
         assert found.current == (conversation.agent.runtime.provider.name, "fake-model")
         assert found.current in [(row.provider, row.model) for row in found.listing.rows]

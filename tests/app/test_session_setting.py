@@ -11,7 +11,7 @@ from tests.frontends.tui.panel_kit import text_of
 
 from overt.app.completion.completer import Completer
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Contents, Models, Permits
+from overt.app.inspect.values import Contents, ModelChoices, Permits
 from overt.app.options import Options
 from overt.frontends.tui.panels.permissions import PermissionsPanel
 
@@ -113,7 +113,7 @@ async def test_status_context_and_models_show_what_flags_chose(opened: Opener, o
             ("Be polite.", "--append-system-prompt"),
         ]
         models = await look(conversation, "models")
-        assert isinstance(models, Models)
+        assert isinstance(models, ModelChoices)
         assert [row.model for row in models.listing.rows if row.chosen] == ["other-model"]
 
 

@@ -1,6 +1,6 @@
 """What was cached, what could have been, and why it was not."""
 
-from overt.context.cache import CacheMeter, Step, Totals
+from overt.context.cache import CacheMeter, CacheStep, CacheTotals
 from overt.core.events import Compacted, Event, PrefixReset, Replied, RequestSent
 from overt.core.fragments import MODEL, Origin
 from overt.core.messages import Message, said
@@ -38,10 +38,10 @@ def fed(*events: Event) -> CacheMeter:
 def test_the_best_possible_is_what_a_request_shares_with_the_one_before() -> None:
     meter = fed(sent(40_000, 0), replied(10_000, 0), sent(60_000, 39_996), replied(15_000, 9_984))
     assert meter.steps == [
-        Step(number=1, input=10_000),
-        Step(number=2, input=15_000, cached=9_984, possible=9_999, ideal=9_999),
+        CacheStep(number=1, input=10_000),
+        CacheStep(number=2, input=15_000, cached=9_984, possible=9_999, ideal=9_999),
     ]
-    assert meter.totals() == Totals(
+    assert meter.totals() == CacheTotals(
         requests=2,
         input=25_000,
         cached=9_984,
@@ -70,13 +70,13 @@ def test_a_request_that_got_no_answer_is_not_expected_to_be_in_the_cache() -> No
         sent(120_000, 80_000),
         *(sent(160_000, 120_000), replied(40_000, 19_968)),
     )
-    assert meter.steps[-1] == Step(number=4, input=40_000, cached=19_968, possible=20_000, ideal=20_000)
+    assert meter.steps[-1] == CacheStep(number=4, input=40_000, cached=19_968, possible=20_000, ideal=20_000)
     refused = fed(sent(40_000, 0), sent(80_000, 40_000), sent(120_000, 80_000), replied(30_000, 0))
-    assert refused.steps == [Step(number=3, input=30_000)]
+    assert refused.steps == [CacheStep(number=3, input=30_000)]
     parted = fed(
         sent(80_000, 0), replied(20_000, 0), sent(60_000, 40_000), sent(60_000, 59_000), replied(15_000, 9_984)
     )
-    assert parted.steps[-1] == Step(number=3, input=15_000, cached=9_984, possible=10_000, ideal=10_000)
+    assert parted.steps[-1] == CacheStep(number=3, input=15_000, cached=9_984, possible=10_000, ideal=10_000)
 
 
 def test_blocks_and_a_minimum_are_no_miss() -> None:
@@ -100,7 +100,7 @@ def test_a_reset_is_told_with_its_cause_and_what_it_cost() -> None:
         *(sent(44_000, 4_000), replied(11_000, 512)),
         *(sent(48_000, 44_000), replied(12_000, 11_000)),
     )
-    assert meter.steps[1] == Step(
+    assert meter.steps[1] == CacheStep(
         number=2,
         input=11_000,
         cached=512,
@@ -142,10 +142,10 @@ def test_replies_that_cost_nothing_are_no_steps() -> None:
     """A command that the person ran, and an answer that broke off before it was counted."""
     ran = said("$ ls", role="assistant", origin=Origin(kind="tool", where="!"))
     meter = fed(sent(400, 0), replied(0, 0), replied(0, 0, ran), sent(800, 400), replied(200, 100))
-    assert meter.steps == [Step(number=2, input=200, cached=100, possible=100, ideal=100)]
+    assert meter.steps == [CacheStep(number=2, input=200, cached=100, possible=100, ideal=100)]
 
 
 def test_a_session_that_goes_on_measures_its_first_request_by_itself() -> None:
     assert fed(sent(800, 600), replied(200, 128)).steps == [
-        Step(number=1, input=200, cached=128, possible=150, ideal=150)
+        CacheStep(number=1, input=200, cached=128, possible=150, ideal=150)
     ]

@@ -10,9 +10,9 @@ from overt.context.compaction import (
     FEWEST,
     MOST,
     HistoryTail,
+    MessageRange,
     Old,
     Rates,
-    Span,
     fault,
     find_tail,
     instruction,
@@ -141,7 +141,7 @@ def test_results_that_are_removed_do_not_stretch_the_end_over_the_whole_history(
     messages = [prompt("go"), *reads(60, words=4000), answer("ok")]
     tail = find_tail(messages, 5_000, size)
     assert tail.start > 100
-    assert middle(messages, tail.start) == Span(start=1, end=tail.start)
+    assert middle(messages, tail.start) == MessageRange(start=1, end=tail.start)
 
 
 def test_there_is_no_middle_in_a_short_history_nor_in_one_that_is_a_summary_already() -> None:
@@ -149,8 +149,8 @@ def test_there_is_no_middle_in_a_short_history_nor_in_one_that_is_a_summary_alre
     assert middle([], 0) is None
     assert middle([prompt("go"), *reads(4)], 1) is None
     assert middle([prompt("go"), summary, *reads(4)], 2) is None
-    assert middle([prompt("go"), summary, *reads(5)], 4) == Span(start=1, end=4)
-    assert middle([said("x", origin=FILE), prompt("go"), *reads(5)], 4) == Span(start=0, end=4)
+    assert middle([prompt("go"), summary, *reads(5)], 4) == MessageRange(start=1, end=4)
+    assert middle([said("x", origin=FILE), prompt("go"), *reads(5)], 4) == MessageRange(start=0, end=4)
 
 
 @settings(max_examples=200, deadline=None)
@@ -307,7 +307,7 @@ def test_the_summary_keeps_what_the_history_itself_tells() -> None:
     )
     history = History(messages=messages, pins=("Only ASCII in code.",), todos=todos)
     span = middle(messages, len(messages) - 8)
-    assert span == Span(start=1, end=len(messages) - 8)
+    assert span == MessageRange(start=1, end=len(messages) - 8)
     found = replacement(history, span, written="## Objective\nA parser.", turns="turns 1-2", tokens=900, window=0)
     summary, current = found
     assert current == prompt("Now the docs. Keep them short.")
@@ -455,10 +455,10 @@ def test_when_quotes_take_too_much_what_states_no_rule_is_left_out_and_counted()
 
 def test_the_person_finds_the_turns_that_left() -> None:
     messages = (prompt("a"), answer("b"), prompt("c"), answer("d"), prompt("e"), *reads(4))
-    history, span = History(messages=messages), Span(start=1, end=5)
+    history, span = History(messages=messages), MessageRange(start=1, end=5)
     marks = [Mark(turn=turn, era=0, at=at) for turn, at in ((1, 0), (3, 2), (4, 4))]
     assert turns_of(history, span, marks) == "turns 1-4"
-    assert turns_of(history, Span(start=1, end=2), marks) == "turn 1"
+    assert turns_of(history, MessageRange(start=1, end=2), marks) == "turn 1"
     assert turns_of(history, span, ()) == "turns 1-3"
     later = History(messages=messages, eras=((), ()))
     assert turns_of(later, span, [*marks, Mark(turn=9, era=2, at=7)]) == "turns 1-8"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.context.test_assemble import grown
 
 from overt.context.assemble import Assembler
-from overt.context.provenance import Span, held, key_of, measured, trace
+from overt.context.provenance import RequestSpan, held, key_of, measured, trace
 from overt.context.spoken import SpokenWire, label, told
 from overt.core.codec import encode
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
@@ -65,7 +65,7 @@ WIRES: dict[str, Callable[[], Wire]] = {
 
 def traced(
     make: Callable[[], Wire], messages: tuple[Message, ...], *, prefix: Prefix = PREFIX, params: Params = PARAMS
-) -> tuple[Request, tuple[Span, ...]]:
+) -> tuple[Request, tuple[RequestSpan, ...]]:
     request = Assembler(make(), vendor="here").assemble(prefix, messages, params).request
     return request, trace(make(), request, vendor="here")
 
@@ -74,7 +74,7 @@ def escaped(text: str) -> bytes:
     return encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))[1:-1]
 
 
-def assert_whole(request: Request, spans: tuple[Span, ...], *, spoken: bool = False) -> None:
+def assert_whole(request: Request, spans: tuple[RequestSpan, ...], *, spoken: bool = False) -> None:
     """Every byte once; each fragment, tool, message and result inside of the span that claims it, in order."""
     body = request.body()
     assert [spans[0].start, *(span.end for span in spans)][-1] == len(body) and spans[0].start == 0
@@ -93,7 +93,7 @@ def assert_whole(request: Request, spans: tuple[Span, ...], *, spoken: bool = Fa
     _assert_messages(request, spans, spoken=spoken)
 
 
-def _assert_messages(request: Request, spans: tuple[Span, ...], *, spoken: bool) -> None:
+def _assert_messages(request: Request, spans: tuple[RequestSpan, ...], *, spoken: bool) -> None:
     body = request.body()
     labels: dict[str, str] = {}
     names: dict[str, str] = {}
@@ -248,7 +248,9 @@ def test_measured_tokens_add_up_to_what_was_reported() -> None:
 
 def test_what_a_server_had_is_a_beginning() -> None:
     counts = enumerate((5, 0, 5, 5))
-    spans = tuple(Span(start=n * 10, end=n * 10 + 10, key="user", origin=USER, tokens=tokens) for n, tokens in counts)
+    spans = tuple(
+        RequestSpan(start=n * 10, end=n * 10 + 10, key="user", origin=USER, tokens=tokens) for n, tokens in counts
+    )
     assert [span.cached for span in held(spans, tokens=7)] == ["yes", "", "part", "no"]
     assert [span.cached for span in held(spans, upto=30)] == ["yes", "", "yes", "no"]
     assert [span.cached for span in held(spans, tokens=0)] == ["no", "", "no", "no"]

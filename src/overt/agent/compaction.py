@@ -16,8 +16,8 @@ from overt.agent.room import by_itself
 from overt.context.budget import Budget
 from overt.context.compaction import (
     HistoryTail,
+    MessageRange,
     Old,
-    Span,
     fault,
     find_tail,
     instruction,
@@ -167,7 +167,7 @@ class _Job:
             return None
         return self._measured(Compacted(cause=self.cause, pruned=tuple(each.call_id for each in old), text=REMOVED))
 
-    def _folded(self, span: Span, *, large: tuple[Old, ...], written: str = "") -> Compacted | None:
+    def _folded(self, span: MessageRange, *, large: tuple[Old, ...], written: str = "") -> Compacted | None:
         """The span in the words of `written`, or of the record alone, and without the large results behind it.
 
         None when that would not be shorter.
@@ -194,7 +194,7 @@ class _Job:
         )
         return made if made.after < made.before else None
 
-    def _tokens(self, span: Span) -> int:
+    def _tokens(self, span: MessageRange) -> int:
         return sum(map(self.budget.message, self.history().messages[span.start : span.end]))
 
     def _measured(self, event: Compacted) -> Compacted:
@@ -203,7 +203,7 @@ class _Job:
 
     # ── the summary ──────────────────────────────────────────────────────────────────────────────────────
 
-    async def _summarise(self, span: Span, tail: HistoryTail, ask: Message) -> None:
+    async def _summarise(self, span: MessageRange, tail: HistoryTail, ask: Message) -> None:
         messages = (*self.history().messages, ask)
         self.emit(Noticed(agent=self.agent.spec.path, text=say("compaction.started", tokens=self.count(messages))))
         try:

@@ -19,7 +19,7 @@ SLACK_SHARE = 0.02
 NOT_KEPT = "the server did not keep it"
 
 
-class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CacheStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One request that was answered. `possible`: tokens it shared with the request before; `ideal`: what it would have
     shared without the reset whose causes are `resets`. `missed` tells of tokens that need not have been read again."""
 
@@ -39,7 +39,7 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.cached / self.possible if self.possible else None
 
 
-class Totals(Struct, frozen=True, kw_only=True):
+class CacheTotals(Struct, frozen=True, kw_only=True):
     """Of a session. `kept` leaves the requests after a reset aside, `reached` counts what the resets cost as missed.
 
     `reported` is false as long as the server has never spoken of a cache: then nothing is known.
@@ -61,17 +61,17 @@ class CacheMeter:
     """Fed with what happens, live or from the file; each reply adds a step."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[CacheStep] = []
         self._estimate = CacheEstimate()
         self._resets: tuple[str, ...] = ()
-        self._number = 0
+        self.requests = 0
         self._reports = False
 
-    def feed(self, event: Event) -> Step | None:
+    def feed(self, event: Event) -> CacheStep | None:
         """The step that this event ends, if it does."""
         match event:
             case RequestSent():
-                self._number += 1
+                self.requests += 1
                 self._estimate = self._estimate.send(event)
             case PrefixReset(cause=cause) if cause not in self._resets:
                 self._resets = (*self._resets, cause)
@@ -86,10 +86,10 @@ class CacheMeter:
                 pass
         return None
 
-    def totals(self) -> Totals:
+    def totals(self) -> CacheTotals:
         return totals(self.steps)
 
-    def _answered(self, usage: Usage) -> Step | None:
+    def _answered(self, usage: Usage) -> CacheStep | None:
         estimate, self._estimate = self._estimate, self._estimate.receive(usage)
         if estimate.waiting is None or not usage.input:
             return None  # an answer that broke off, or a server that counts nothing
@@ -97,8 +97,8 @@ class CacheMeter:
         possible = estimate.possible(usage)
         main = estimate.waiting.purpose == "step"
         resets = self._resets if main else ()
-        step = Step(
-            number=self._number,
+        step = CacheStep(
+            number=self.requests,
             input=usage.input,
             cached=usage.cached,
             output=usage.output,
@@ -122,11 +122,11 @@ class CacheMeter:
         return ""
 
 
-def totals(steps: Iterable[Step]) -> Totals:
+def totals(steps: Iterable[CacheStep]) -> CacheTotals:
     steps = tuple(steps)
     kept = [step for step in steps if not step.resets]
     cached, ideal = sum(step.cached for step in steps), sum(step.ideal for step in steps)
-    return Totals(
+    return CacheTotals(
         requests=len(steps),
         input=sum(step.input for step in steps),
         cached=cached,

@@ -56,7 +56,7 @@ class Rates(Struct, frozen=True, kw_only=True):
     cached: float
 
 
-class Span(Struct, frozen=True, kw_only=True):
+class MessageRange(Struct, frozen=True, kw_only=True):
     """Messages `start` to `end`, not included, may give way to a summary."""
 
     start: int
@@ -105,7 +105,7 @@ def _opens(messages: Sequence[Message], at: int) -> bool:
     return here.role != "tool" and not together
 
 
-def middle(messages: Sequence[Message], end: int) -> Span | None:
+def middle(messages: Sequence[Message], end: int) -> MessageRange | None:
     """What a summary would replace: all between the first prompt and the end that stays. None: there is too little.
 
     Facts that were told ahead of the first prompt stay with it.
@@ -113,7 +113,7 @@ def middle(messages: Sequence[Message], end: int) -> Span | None:
     first = next((at for at, message in enumerate(messages) if message.origin.kind != "environment"), 0)
     start = first + 1 if messages and messages[first].origin == USER else 0
     fresh = [message for message in messages[start:end] if message.origin.kind != "summary"]
-    return Span(start=start, end=end) if len(fresh) > 1 else None
+    return MessageRange(start=start, end=end) if len(fresh) > 1 else None
 
 
 def prunable(messages: Sequence[Message], end: int, size: Size) -> list[Old]:
@@ -214,7 +214,7 @@ def instruction(focus: str = "") -> Message:
 
 
 def replacement(
-    history: History, span: Span, *, written: str, turns: str, tokens: int, window: int
+    history: History, span: MessageRange, *, written: str, turns: str, tokens: int, window: int
 ) -> tuple[Message, ...]:
     """The messages that stand where the span was: the first prompt, the summary, and the prompt being worked on.
 
@@ -242,7 +242,7 @@ def _label(turns: str, messages: int, tokens: int, *, modelled: bool) -> Text:
     )
 
 
-def turns_of(history: History, span: Span, marks: Sequence[Mark]) -> str:
+def turns_of(history: History, span: MessageRange, marks: Sequence[Mark]) -> str:
     """`turn 3` or `turns 1-7`: which turns the span holds at least a part of."""
     era = len(history.eras)
     here = [mark for mark in marks if mark.era == era]

@@ -35,7 +35,7 @@ SHOWN_TOKENS = 1000
 LABEL = 80
 
 
-class Span(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RequestSpan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Bytes `start` to `end` (not included) of a body. `text` is what they say, as a person would read it.
 
     `tokens` are estimated, and add up to what was reported once that is known. `cached` tells whether the server had
@@ -64,7 +64,7 @@ class _Claim(Struct, frozen=True, kw_only=True):
     shown: tuple[Image | Document, ...] = ()
 
 
-def trace(wire: Wire, request: Request, *, vendor: str = "") -> tuple[Span, ...]:
+def trace(wire: Wire, request: Request, *, vendor: str = "") -> tuple[RequestSpan, ...]:
     """The spans of a body, in order. `wire` must be one that has not been spoken yet: some remember what was said."""
     body = request.body()
     prefix, calls = request.prefix, dict[str, Call]()
@@ -86,13 +86,13 @@ def trace(wire: Wire, request: Request, *, vendor: str = "") -> tuple[Span, ...]
     return tuple(_tiled(body, claims))
 
 
-def measured(spans: Iterable[Span], total: int) -> tuple[Span, ...]:
+def measured(spans: Iterable[RequestSpan], total: int) -> tuple[RequestSpan, ...]:
     """The same spans with tokens that add up to `total`, which somebody has counted."""
     spans = tuple(spans)
     whole = sum(span.tokens for span in spans)
     if not whole or not total:
         return spans
-    found: list[Span] = []
+    found: list[RequestSpan] = []
     summed = given = 0
     for span in spans:
         summed += span.tokens
@@ -102,9 +102,9 @@ def measured(spans: Iterable[Span], total: int) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def held(spans: Iterable[Span], *, tokens: int = 0, upto: int | None = None) -> tuple[Span, ...]:
+def held(spans: Iterable[RequestSpan], *, tokens: int = 0, upto: int | None = None) -> tuple[RequestSpan, ...]:
     """The same spans marked by what a server had of them, which is always a beginning: so many tokens or bytes."""
-    found: list[Span] = []
+    found: list[RequestSpan] = []
     counted = 0
     for span in spans:
         start, end, edge = (counted, counted + span.tokens, tokens) if upto is None else (span.start, span.end, upto)
@@ -286,13 +286,13 @@ def _text(parts: Iterable[Text | Image | Document]) -> str:
 # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _tiled(body: bytes, claims: list[_Claim]) -> Iterable[Span]:
+def _tiled(body: bytes, claims: list[_Claim]) -> Iterable[RequestSpan]:
     at = 0
     for claim in sorted(claims, key=lambda claim: claim.start):
         if at < claim.start:
-            yield Span(start=at, end=claim.start, key="wire", origin=WIRE)
+            yield RequestSpan(start=at, end=claim.start, key="wire", origin=WIRE)
         at = claim.end
-        yield Span(
+        yield RequestSpan(
             start=claim.start,
             end=claim.end,
             key=claim.key,
@@ -302,7 +302,7 @@ def _tiled(body: bytes, claims: list[_Claim]) -> Iterable[Span]:
             text=claim.text,
         )
     if at < len(body):
-        yield Span(start=at, end=len(body), key="wire", origin=WIRE)
+        yield RequestSpan(start=at, end=len(body), key="wire", origin=WIRE)
 
 
 def _tokens(data: bytes, shown: tuple[Image | Document, ...]) -> int:

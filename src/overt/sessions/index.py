@@ -32,26 +32,28 @@ class Summary(Struct, frozen=True, kw_only=True):
 
     id: str
     path: str
-    project: str
-    workspace: str
-    title: str
+    project: str = ""
+    workspace: str = ""
+    title: str = ""
     created: str
-    changed: float
-    turns: int
-    model: str
-    size: int
+    changed: float = 0.0
+    turns: int = 0
+    model: str = ""
+    size: int = 0
     parent: str = ""
 
 
 def list_sessions(data_dir: str, project: str | None = None) -> tuple[Summary, ...]:
     """Every session of a project, or of all, the one written last first. None is left out, whatever its clock said."""
-    found: list[Summary] = []
-    for path in paths(data_dir, project):
-        try:
-            found.append(summary(path))
-        except (OSError, OvertError):
-            found.append(_bare(path))
-    return tuple(found)
+    return tuple(map(summary_or_name, paths(data_dir, project)))
+
+
+def summary_or_name(path: str) -> Summary:
+    """Return the summary of a session; of one that cannot be read, only what its file name says."""
+    try:
+        return summary(path)
+    except (OSError, OvertError):
+        return Summary(id=id_of(path), path=path, created=created_of(path))
 
 
 def paths(data_dir: str, project: str | None = None) -> tuple[str, ...]:
@@ -101,16 +103,9 @@ def _by_name(known: Iterable[str], wanted: str) -> list[str]:
     wanted = _plain(wanted)
     if len(wanted) < _FEWEST and wanted.isascii():
         return []
-    named = [(path, _plain(_named(path))) for path in known]
+    named = [(path, _plain(summary_or_name(path).title)) for path in known]
     exact = [path for path, name in named if name == wanted]
     return exact or [path for path, name in named if name.startswith(wanted)]
-
-
-def _named(path: str) -> str:
-    try:
-        return summary(path).title
-    except (OSError, OvertError):
-        return ""
 
 
 def _plain(name: str) -> str:
@@ -240,21 +235,6 @@ def _prompted(event: Event) -> str:
 
 def _model(event: Event) -> str:
     return event.model if isinstance(event, PrefixSet | ModelSet | Replied) else ""
-
-
-def _bare(path: str) -> Summary:
-    return Summary(
-        id=id_of(path),
-        path=path,
-        project="",
-        workspace="",
-        title="",
-        created=created_of(path),
-        changed=0.0,
-        turns=0,
-        model="",
-        size=0,
-    )
 
 
 def _folders(data_dir: str) -> list[str]:

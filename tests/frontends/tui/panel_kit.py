@@ -5,32 +5,35 @@ from typing import Any
 
 from tests.fakes.commands import BUILT_IN
 
-from overt.app.inspect.permissions import Decided
+from overt.app.inspect.permissions import RecordedDecision
 from overt.app.inspect.values import (
     Changes,
     Contents,
+    ContextPiece,
     Decisions,
-    Fragment,
     JobListing,
-    Kept,
-    Models,
+    ModelChoices,
     Permits,
-    Piece,
     Preview,
-    Ruled,
+    RuleRow,
+    SessionPage,
+    SessionRow,
     Todos,
-    Turn,
+    TurnRow,
     Turns,
 )
 from overt.app.models.model_list import Listing, ModelRow
+from overt.app.records.context_view import RequestView
 from overt.core.capabilities import JobOutput, JobState
 from overt.core.settings import Price
+from overt.core.spending.usage import Usage
 from overt.core.views import Todo
 from overt.frontends.tui.panels.inspector import Panel, open_panel
 from overt.frontends.tui.panels.pager import Screenful, Wish, Wishes
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, plain
 from overt.lib.diff import file_diff
+from overt.sessions.index import Summary
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
 """What must never reach a terminal."""
@@ -66,9 +69,9 @@ def numbered(count: int, word: str = "line") -> list[Row]:
     return [(Span(f"{word} {number}"),) for number in range(1, count + 1)]
 
 
-def fragments(*texts: str) -> tuple[Fragment, ...]:
+def fragments(*texts: str) -> tuple[ContextPiece, ...]:
     return tuple(
-        Fragment(
+        ContextPiece(
             number=number,
             key="user",
             tokens=100 * number,
@@ -82,38 +85,44 @@ def fragments(*texts: str) -> tuple[Fragment, ...]:
     )
 
 
-def contents(number: int = 0, sent: int = 3, pieces: Sequence[Fragment] = ()) -> Contents:
-    return Contents(
+def contents(number: int = 0, sent: int = 3, pieces: Sequence[ContextPiece] = ()) -> Contents:
+    request = RequestView(
+        session="s",
         number=number,
-        sent=sent,
         turn=2,
         step=1,
-        summary=False,
-        model="fake/fake-model",
+        purpose="step",
+        provider="fake",
+        model="fake-model",
+        wire="openai-chat",
         length=5000,
-        used=8720,
+        digest="",
         limit=200_000,
+        used=8720,
         reported=bool(number),
+        usage=Usage(),
         resets=(),
-        pieces=tuple(pieces) or fragments(f"hello 世界 {EVIL}", "second"),
+        spans=(),
     )
+    return Contents(request, sent, tuple(pieces) or fragments(f"hello 世界 {EVIL}", "second"))
 
 
-def kept(number: int, title: str, *, here: bool = False) -> Kept:
-    return Kept(
+def kept(number: int, title: str, *, here: bool = False) -> SessionRow:
+    session = Summary(
         id=f"id{number:06}",
         path=f"/sessions/{number}",
         title=title,
+        created="",
         changed=1_790_000_000.0 - number,
         turns=number,
         model="fake-model",
         size=1000 * number,
-        here=here,
     )
+    return SessionRow(session, here)
 
 
-def turned(number: int, text: str, *, files: int = 0, speaks: bool = True, undone: bool = False) -> Turn:
-    return Turn(turn=number, text=text, when=1_790_000_000.0, files=files, undone=undone, speaks=speaks)
+def turned(number: int, text: str, *, files: int = 0, speaks: bool = True, undone: bool = False) -> TurnRow:
+    return TurnRow(turn=number, text=text, when=1_790_000_000.0, files=files, undone=undone, speaks=speaks)
 
 
 def model(provider: str, name: str, *, wants: str = "", price: Price | None = None) -> ModelRow:
@@ -146,7 +155,7 @@ TURNS = (
     turned(1, "write a parser", undone=True),
 )
 UNDONE = Changes((file_diff(f"src/世界{EVIL}.py", "a\nb\n", f"a\n{EVIL}c\n"),), (f"image.png {EVIL}",))
-MODELS = Models(
+MODELS = ModelChoices(
     Listing(
         rows=(
             model("far", "strong", wants="FAR_KEY"),
@@ -158,10 +167,10 @@ MODELS = Models(
 )
 RULES = Permits(
     "review",
-    (Ruled("bash(npm test *)", "allow", "always", True), Ruled(f"read({EVIL})", "deny", "/p/overt.toml:12", False)),
+    (RuleRow("bash(npm test *)", "allow", "always", True), RuleRow(f"read({EVIL})", "deny", "/p/overt.toml:12", False)),
 )
 DECIDED = (
-    Decided(
+    RecordedDecision(
         when=1.0,
         session="s",
         tool="bash",
@@ -178,7 +187,7 @@ FILLED: dict[str, list[tuple[Wish, object]]] = {
     "jobs": [(Wish("jobs"), JobListing(JOBS))],
     "todos": [(Wish("todos"), Todos(TODOS))],
     "sessions": [
-        (Wish("sessions"), Piece(SESSIONS, 0, 3)),
+        (Wish("sessions"), SessionPage(SESSIONS, 0, 3)),
         (Wish("preview", "/sessions/1"), Preview(f"fix {EVIL}", "修好了。\n\nsrc/login.py:12")),
     ],
     "rewind": [(Wish("turns"), Turns(TURNS)), (Wish("undone", number=3), UNDONE)],

@@ -5,7 +5,7 @@ from time import localtime, strftime
 import pytest
 from tests.frontends.tui.panel_kit import MODELS, SESSIONS, TURNS, UNDONE, body, filled, kept, press, text_of
 
-from overt.app.inspect.values import Changes, Piece, Preview, Turns
+from overt.app.inspect.values import Changes, Preview, SessionPage, Turns
 from overt.frontends.tui.panels.models import ModelsPanel
 from overt.frontends.tui.panels.pager import CLOSE, Wish
 from overt.frontends.tui.panels.rewind import RewindPanel
@@ -16,7 +16,7 @@ NOW = 1_790_000_100.0
 
 def sessions() -> SessionsPanel:
     panel = SessionsPanel(clock=lambda: NOW)
-    panel.given(Wish("sessions"), Piece(SESSIONS, 0, 3))
+    panel.given(Wish("sessions"), SessionPage(SESSIONS, 0, 3))
     return panel
 
 
@@ -27,12 +27,12 @@ def test_sessions_come_in_pieces_and_the_cursor_stays() -> None:
     panel = SessionsPanel(clock=lambda: NOW)
     assert panel.first() == [Wish("sessions")]
     rows = [kept(number, f"session {number}") for number in range(250)]
-    wishes = panel.given(Wish("sessions"), Piece(tuple(rows[:100]), 100, 250))
+    wishes = panel.given(Wish("sessions"), SessionPage(tuple(rows[:100]), 100, 250))
     assert wishes == [Wish("sessions", number=100), Wish("preview", "/sessions/0")]
     assert text_of(panel.draw(120, 12))[0] == "Sessions  100 of 250 read …"
     press(panel, "down", "down")
-    panel.given(Wish("sessions", number=100), Piece(tuple(rows[100:200]), 200, 250))
-    assert panel.given(Wish("sessions", number=200), Piece(tuple(rows[200:]), 0, 250))[:1] == [
+    panel.given(Wish("sessions", number=100), SessionPage(tuple(rows[100:200]), 200, 250))
+    assert panel.given(Wish("sessions", number=200), SessionPage(tuple(rows[200:]), 0, 250))[:1] == [
         Wish("preview", "/sessions/2")
     ]
     shown = text_of(panel.draw(120, 12))
@@ -42,7 +42,7 @@ def test_sessions_come_in_pieces_and_the_cursor_stays() -> None:
 def test_a_thousand_sessions_are_filtered_by_what_is_typed() -> None:
     panel = SessionsPanel(clock=lambda: NOW)
     rows = tuple(kept(number, f"session {number}") for number in range(1000))
-    panel.given(Wish("sessions"), Piece(rows, 0, 1000))
+    panel.given(Wish("sessions"), SessionPage(rows, 0, 1000))
     assert press(panel, "session 777") == [Wish("preview", "/sessions/777")]
     assert press(panel, "enter") == [Wish("slash", "/resume id000777")]
 
@@ -77,11 +77,11 @@ def test_what_was_said_is_searched_for_in_pieces_and_esc_brings_the_list_back() 
     assert press(panel, "enter") == [Wish("search", "old bug")]
     assert text_of(panel.draw(80, 12))[:2] == ["Sessions  searching for: old bug … 0 found", "loading …"]
     hit = SESSIONS[2]._replace(hits=("an old bug in the parser",))
-    assert panel.given(Wish("search", "old bug"), Piece((hit,), 20, 40)) == [
+    assert panel.given(Wish("search", "old bug"), SessionPage((hit,), 20, 40)) == [
         Wish("search", "old bug", 20),
         Wish("preview", "/sessions/3"),
     ]
-    panel.given(Wish("search", "old bug", 20), Piece((), 0, 40))
+    panel.given(Wish("search", "old bug", 20), SessionPage((), 0, 40))
     shown = "\n".join(text_of(panel.draw(120, 12)))
     assert "Sessions  1 hold: old bug" in shown and "» an old bug in the parser" in shown
     assert "Fix the login page" not in shown
@@ -94,8 +94,8 @@ def test_hits_of_a_search_that_was_given_up_are_left_out() -> None:
     panel = sessions()
     press(panel, "ctrl-f", "one", "enter")
     press(panel, "ctrl-f", "two", "enter")
-    assert panel.given(Wish("search", "one"), Piece((SESSIONS[2],), 20, 40)) == []
-    panel.given(Wish("search", "two"), Piece((), 0, 40))
+    assert panel.given(Wish("search", "one"), SessionPage((SESSIONS[2],), 20, 40)) == []
+    panel.given(Wish("search", "two"), SessionPage((), 0, 40))
     assert body(panel, 80, 12)[1] == "No session of this project holds that."
 
 

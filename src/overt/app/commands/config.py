@@ -10,7 +10,7 @@ from overt.lib.catalogue import say
 if TYPE_CHECKING:
     from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
-    from overt.app.inspect.queries import Row
+    from overt.config.schema import Setting
 
 
 async def config(conversation: "Conversation", argument: str) -> Done:
@@ -27,7 +27,7 @@ async def config(conversation: "Conversation", argument: str) -> Done:
     return Done(lines=(*lines_of(settings), *warnings))
 
 
-def _line(row: "Row") -> str:
+def _line(row: "Setting") -> str:
     return f"{row.key} = {printable(row.value)}  ({row.origin})"
 
 

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 async def context(conversation: "Conversation", argument: str) -> Done:
-    from overt.app.context.next_request import upcoming  # late: 45 ms
+    from overt.app.context.request_contents import next_request  # late: 45 ms
     from overt.app.records.context_lines import table  # late: 33 ms
     from overt.app.records.context_view import columns  # late: 33 ms
 
     if argument not in ("", "all"):
         raise OvertError(f"/context takes nothing or `all`, got {argument!r}; `overt context` shows what was sent.")
-    view = await upcoming(conversation)
-    return Done(lines=(*table(view, columns(1), every=argument == "all"), *conversation.cache.told()))
+    request = await next_request(conversation)
+    return Done(lines=(*table(request, columns(1), every=argument == "all"), *conversation.cache.told()))
 
 
 async def show_contents(conversation: "Conversation", _text: str, number: int) -> Contents:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
-from overt.app.inspect.values import Models
+from overt.app.inspect.values import ModelChoices
 from overt.core.spending.cost import dollars
 from overt.lib.catalogue import say
 
@@ -56,12 +56,12 @@ async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
     return facts.models()
 
 
-async def show_models(conversation: "Conversation", _text: str, _number: int) -> Models:
+async def show_models(conversation: "Conversation", _text: str, _number: int) -> ModelChoices:
     from overt.app.models.model_list import list_models  # late: 32 ms
 
     agent = conversation.agent
     current = (agent.runtime.provider.name, agent.spec.params.model)
-    return Models(listing=await list_models(conversation.setting), current=current)
+    return ModelChoices(listing=await list_models(conversation.setting), current=current)
 
 
 MODEL = Command(name="model", run=model, usage="[MODEL]", order=110, anytime=True, panel="models", complete=offers)

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
-from overt.app.inspect.values import Decisions, Permits, Revoked
+from overt.app.inspect.values import Decisions, Permits, Revoked, RuleRow
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
     from overt.app.completion.facts import CompletionFacts
     from overt.app.conversation import Conversation
+
+MOST_DECISIONS = 50
 
 
 async def permissions(conversation: "Conversation", argument: str) -> Done:
@@ -45,21 +47,30 @@ async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
 
 
 async def show_rules(conversation: "Conversation", _text: str, _number: int) -> Permits:
-    from overt.app.inspect.rules import permissions as rules_of  # late: 24 ms
+    """Return the rules that hold in this session. Saved rules come first, as the file has them now."""
+    from overt.config.always import ORIGIN, load_always  # late: 2 ms
 
-    return await asyncio.to_thread(rules_of, conversation)
+    setting = conversation.setting
+    saved = await asyncio.to_thread(load_always, setting.environment, setting.roots.project)
+    others = (rule for rule in conversation.agent.runtime.gate.permissions.terms.rules if rule.origin != ORIGIN)
+    rows = (RuleRow(rule.shown(), rule.action, rule.origin, rule.origin == ORIGIN) for rule in (*saved.rules, *others))
+    return Permits(mode=conversation.mode, rules=tuple(rows), problem=saved.warning)
 
 
 async def show_decisions(conversation: "Conversation", _text: str, _number: int) -> Decisions:
-    from overt.app.inspect.rules import decisions  # late: 24 ms
+    """Return the last decisions in this project, the newest first."""
+    from overt.app.inspect.permissions import decisions  # late: 24 ms
 
-    return await asyncio.to_thread(decisions, conversation)
+    made = await asyncio.to_thread(decisions, conversation.setting, MOST_DECISIONS)
+    return Decisions(made[::-1])
 
 
-async def revoke_rule(conversation: "Conversation", rule: str, _number: int = 0) -> Revoked:
-    from overt.app.inspect.rules import revoke  # late: 24 ms
+async def revoke_rule(conversation: "Conversation", text: str, _number: int = 0) -> Revoked:
+    """Delete a saved rule from the file and from this session."""
+    from overt.app.inspect.permissions import revoke  # late: 24 ms
 
-    return await revoke(conversation, rule)
+    rule = await asyncio.to_thread(revoke, conversation.setting, text)
+    return Revoked(text=rule, here=conversation.agent.runtime.gate.permissions.forget(rule))
 
 
 COMMAND = Command(

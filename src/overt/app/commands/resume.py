@@ -6,7 +6,7 @@ from time import localtime, strftime
 from typing import TYPE_CHECKING
 
 from overt.app.command import Action, Command, Done, Offer
-from overt.app.inspect.values import Piece, Preview
+from overt.app.inspect.values import Preview, SessionPage
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
@@ -52,7 +52,7 @@ async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
     return [Offer(each.id, each.title, also=each.title) for each in await facts.sessions() if each.id != own]
 
 
-async def list_sessions(conversation: "Conversation", _text: str, start: int) -> Piece:
+async def list_sessions(conversation: "Conversation", _text: str, start: int) -> SessionPage:
     from overt.app.inspect.sessions import sessions  # late: 20 ms
 
     return await asyncio.to_thread(sessions, conversation, start)
@@ -64,7 +64,7 @@ async def preview_session(_conversation: "Conversation", path: str, _number: int
     return await asyncio.to_thread(preview, path)
 
 
-async def search_sessions(conversation: "Conversation", words: str, start: int) -> Piece:
+async def search_sessions(conversation: "Conversation", words: str, start: int) -> SessionPage:
     from overt.app.inspect.sessions import search  # late: 20 ms
 
     return await asyncio.to_thread(search, conversation, words, start)

@@ -36,7 +36,7 @@ TOOLS = {tool.name: tool for tool in BUILT_IN}
 RUNS: frozenset[Effect] = frozenset({"run"})
 
 
-class Used(Struct, frozen=True, kw_only=True):
+class RuleUse(Struct, frozen=True, kw_only=True):
     """A stored rule, and what of this project's past it would have matched."""
 
     rule: Rule
@@ -58,7 +58,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     hazards: tuple[Hazardous, ...]
 
 
-class Ruled(Struct, frozen=True, kw_only=True):
+class ModeVerdict(Struct, frozen=True, kw_only=True):
     """The verdict of one mode inside a sandbox; `alone` is the one without, where it differs."""
 
     mode: Mode
@@ -86,10 +86,10 @@ class Explained(Struct, frozen=True, kw_only=True):
     network: bool
     hazards: tuple[Hazardous, ...]
     commands: tuple[str, ...]
-    verdicts: tuple[Ruled, ...]
+    verdicts: tuple[ModeVerdict, ...]
 
 
-class Decided(Struct, frozen=True, kw_only=True):
+class RecordedDecision(Struct, frozen=True, kw_only=True):
     """One decision from the record: `when` is seconds since 1970."""
 
     when: float
@@ -131,14 +131,14 @@ def explain(setting: Setting, text: str, *, mode: str = "") -> Explained:
     reach = _judge_reach(setting, subject)
     worlds = (World(boxed=True, reach=reach), World())
 
-    def ruled(mode: Mode) -> Ruled:
+    def ruled(mode: Mode) -> ModeVerdict:
         boxed, alone = (
             judge(subject, effects, rules=rules, mode=mode, fallback=permissions.fallback, world=world)
             for world in worlds
         )
         if closed and boxed.action != "deny" and (boxed.action == "allow" or boxed.by == "mode"):
             boxed = replace(boxed, action="ask", rule="network", origin="sandbox", why="it needs the network")
-        return Ruled(
+        return ModeVerdict(
             mode=mode,
             verdict=boxed.action,
             alone=alone.action,
@@ -214,7 +214,7 @@ def _sight(setting: Setting) -> Sight:
 # ── stored rules ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def always_used(setting: Setting) -> tuple[Used, ...]:
+def always_used(setting: Setting) -> tuple[RuleUse, ...]:
     """Every stored rule with what past calls of this project it speaks of, the commonest first."""
     rules = _always(setting)
     past = _past_subjects(setting) if rules else []
@@ -241,9 +241,9 @@ def _always(setting: Setting) -> tuple[Rule, ...]:
     return found.rules
 
 
-def _used(rule: Rule, past: list[tuple[Subject, int]]) -> Used:
+def _used(rule: Rule, past: list[tuple[Subject, int]]) -> RuleUse:
     hits = [(subject, count) for subject, count in past if speaks_of(rule, subject)]
-    return Used(
+    return RuleUse(
         rule=rule,
         count=sum(count for _, count in hits),
         examples=tuple(_about(subject) for subject, _ in hits[:EXAMPLES]),
@@ -275,9 +275,9 @@ def _subjects(call: Call) -> tuple[str, tuple[str, ...]] | None:
 # ── decisions ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def decisions(setting: Setting, limit: int) -> tuple[Decided, ...]:
+def decisions(setting: Setting, limit: int) -> tuple[RecordedDecision, ...]:
     """The last decisions of this project's sessions, the newest last."""
-    found: list[Decided] = []
+    found: list[RecordedDecision] = []
     for path in paths(setting.environment.data_dir, setting.roots.project)[:MOST_SESSIONS]:
         found = [*_decided(path), *found]
         if len(found) >= limit:
@@ -285,9 +285,9 @@ def decisions(setting: Setting, limit: int) -> tuple[Decided, ...]:
     return tuple(found[-limit:])
 
 
-def _decided(path: str) -> list[Decided]:
+def _decided(path: str) -> list[RecordedDecision]:
     calls: dict[str, ToolStarted] = {}
-    found: list[Decided] = []
+    found: list[RecordedDecision] = []
     for entry, session in _entries(path):
         match entry.data:
             case ToolStarted() as started:
@@ -295,7 +295,7 @@ def _decided(path: str) -> list[Decided]:
             case PermissionDecided() as fact:
                 about = calls.get(fact.call_id)
                 found.append(
-                    Decided(
+                    RecordedDecision(
                         when=entry.ts,
                         session=session,
                         tool=about.call.name if about else "",

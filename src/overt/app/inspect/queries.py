@@ -7,6 +7,7 @@ from msgspec import Struct
 from overt.app.setting import Setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
+from overt.config.schema import Setting as SettingValue
 from overt.core.errors import OvertError
 from overt.core.events import Event, PrefixReset
 from overt.lib.catalogue import say
@@ -16,12 +17,6 @@ from overt.sessions.load import load
 from overt.tools.registry import BUILT_IN
 
 
-class Row(Struct, frozen=True, kw_only=True):
-    key: str
-    value: object
-    origin: str
-
-
 class ToolRow(Struct, frozen=True, kw_only=True):
     name: str
     effects: tuple[str, ...]
@@ -29,10 +24,9 @@ class ToolRow(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-def configuration(setting: Setting) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+def configuration(setting: Setting) -> tuple[tuple[SettingValue, ...], tuple[str, ...]]:
     """Return every setting with its origin, and the warnings about the files."""
-    config = setting.config
-    return tuple(Row(key=each.key, value=each.value, origin=each.origin) for each in explain(config)), config.warnings
+    return explain(setting.config), setting.config.warnings
 
 
 def tool_rows() -> tuple[ToolRow, ...]:

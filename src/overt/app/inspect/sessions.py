@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from itertools import islice
 
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Kept, Piece, Preview
+from overt.app.inspect.values import Preview, SessionPage, SessionRow
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, Replied, UserSpoke
 from overt.sessions.entries import decode_line
-from overt.sessions.index import Summary, paths, summary
+from overt.sessions.index import paths, summary_or_name
 from overt.sessions.load import open_regular
-from overt.sessions.names import id_of
 from overt.sessions.search import search as search_in
 
-PIECE = 100
+PAGE = 100
 """Sessions that are read at once."""
 SEARCHED = 20
 HITS = 3
@@ -22,25 +21,25 @@ TAILS = (64 * 1024, 1024 * 1024, 8 * 1024 * 1024)
 LONGEST = 4000
 
 
-def sessions(conversation: Conversation, start: int) -> Piece:
+def sessions(conversation: Conversation, start: int) -> SessionPage:
     """The one written last first."""
     known = _known(conversation)
-    part = known[start : start + PIECE]
-    return Piece(tuple(_kept(path, conversation) for path in part), _following(start + PIECE, known), len(known))
+    part = known[start : start + PAGE]
+    return SessionPage(tuple(_row(path, conversation) for path in part), _following(start + PAGE, known), len(known))
 
 
-def search(conversation: Conversation, words: str, start: int) -> Piece:
+def search(conversation: Conversation, words: str, start: int) -> SessionPage:
     """Those that hold all of the words in one text, with the first lines in which they do."""
     known = _known(conversation)
-    found: list[Kept] = []
+    rows: list[SessionRow] = []
     for path in known[start : start + SEARCHED]:
         try:
             hits = tuple(hit.line.strip() for hit in islice(search_in(path, words.split()), HITS))
         except OvertError:
             continue  # a session that cannot be read hides none of the others
         if hits:
-            found.append(_kept(path, conversation)._replace(hits=hits))
-    return Piece(tuple(found), _following(start + SEARCHED, known), len(known))
+            rows.append(_row(path, conversation)._replace(hits=hits))
+    return SessionPage(tuple(rows), _following(start + SEARCHED, known), len(known))
 
 
 def preview(path: str) -> Preview:
@@ -80,23 +79,9 @@ def _events(lines: list[bytes]) -> Iterator[Event]:
             yield entry.data
 
 
-def _kept(path: str, conversation: Conversation) -> Kept:
+def _row(path: str, conversation: Conversation) -> SessionRow:
     here = bool(conversation.path) and os.path.basename(path) == os.path.basename(conversation.path)
-    try:
-        found: Summary = summary(path)
-    except (OSError, OvertError):
-        return Kept(id=id_of(path), path=path, title="", changed=0.0, turns=0, model="", size=0, here=here)
-    return Kept(
-        id=found.id,
-        path=path,
-        title=found.title,
-        changed=found.changed,
-        turns=found.turns,
-        model=found.model,
-        size=found.size,
-        parent=found.parent,
-        here=here,
-    )
+    return SessionRow(summary_or_name(path), here)
 
 
 def _known(conversation: Conversation) -> tuple[str, ...]:

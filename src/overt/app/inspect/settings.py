@@ -2,10 +2,11 @@
 
 from msgspec import Struct, json
 
-from overt.app.inspect.queries import Row, configuration
+from overt.app.inspect.queries import configuration
 from overt.app.setting import Setting
 from overt.config.json_schema import build_schema
 from overt.config.key_table import ENTRY, KEYS, SettingKey, find_key, keys_below, nearest_key, show_value
+from overt.config.schema import Setting as SettingValue
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 
@@ -36,7 +37,9 @@ def explain_setting(setting: Setting, name: str) -> tuple[tuple[SettingRow, ...]
     set_rows = [row for row in rows if row.key == name or row.key.startswith(f"{name}.")]
     keys_set = {row.key for row in set_rows}
     unset = [
-        Row(key=each, value=key.default, origin="default") for each, key in _unset(name, rows) if each not in keys_set
+        SettingValue(key=each, value=key.default, origin="default")
+        for each, key in _unset(name, rows)
+        if each not in keys_set
     ]
     if not set_rows and not unset:
         own = dict.fromkeys(".".join(row.key.split(".")[:2]) for row in rows if row.key.startswith("providers."))
@@ -47,7 +50,7 @@ def explain_setting(setting: Setting, name: str) -> tuple[tuple[SettingRow, ...]
     return tuple(_setting_row(row) for row in (*set_rows, *unset)), warnings
 
 
-def _unset(name: str, rows: tuple[Row, ...]) -> list[tuple[str, SettingKey]]:
+def _unset(name: str, rows: tuple[SettingValue, ...]) -> list[tuple[str, SettingKey]]:
     """Return the settings of providers that are not set, with their full names: they are not among the rows."""
     head, _, rest = name.partition(".")
     if head != "providers":
@@ -63,7 +66,7 @@ def _unset(name: str, rows: tuple[Row, ...]) -> list[tuple[str, SettingKey]]:
     return [(own + key.key.removeprefix(ENTRY), key) for key in keys if provider == "NAME" or "MODEL" not in key.key]
 
 
-def _setting_row(row: Row) -> SettingRow:
+def _setting_row(row: SettingValue) -> SettingRow:
     key = find_key(row.key)
     return SettingRow(
         key=row.key,

@@ -7,8 +7,10 @@ from overt.core.settings import Mode
 from overt.core.views import FileDiff, Todo
 
 if TYPE_CHECKING:
-    from overt.app.inspect.permissions import Decided
+    from overt.app.inspect.permissions import RecordedDecision
     from overt.app.models.model_list import Listing
+    from overt.app.records.context_view import RequestView
+    from overt.sessions.index import Summary
 
 
 class JobListing(NamedTuple):
@@ -21,7 +23,7 @@ class Todos(NamedTuple):
     items: tuple[Todo, ...]
 
 
-class Models(NamedTuple):
+class ModelChoices(NamedTuple):
     """`current` is what the conversation uses now: a provider and a model."""
 
     listing: "Listing"
@@ -34,7 +36,7 @@ class RequestBody(NamedTuple):
     text: str
 
 
-class Fragment(NamedTuple):
+class ContextPiece(NamedTuple):
     """A fragment, a tool or a message. `share` is of the whole request, from 0 to 1; `text` is exactly what it says."""
 
     number: int
@@ -48,44 +50,25 @@ class Fragment(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """One request. `number` counts those that were sent from 1, and is 0 for the next one; `sent` is how many were.
+    """One request, whose number is 0 if it is the next one. `sent` is how many were sent so far."""
 
-    `used` of `limit` tokens were `reported` by the server, or are estimated.
-    """
-
-    number: int
+    request: "RequestView"
     sent: int
-    turn: int
-    step: int
-    summary: bool
-    model: str
-    length: int
-    used: int
-    limit: int
-    reported: bool
-    resets: tuple[str, ...]
-    pieces: tuple[Fragment, ...]
+    pieces: tuple[ContextPiece, ...]
 
 
-class Kept(NamedTuple):
-    """A session that can be gone on with; `here` is the one that is open."""
+class SessionRow(NamedTuple):
+    """A session that can be resumed. `here` is set for the one that is open; `hits` are lines that a search found."""
 
-    id: str
-    path: str
-    title: str
-    changed: float
-    turns: int
-    model: str
-    size: int
-    parent: str = ""
+    session: "Summary"
     here: bool = False
     hits: tuple[str, ...] = ()
 
 
-class Piece(NamedTuple):
-    """`following` is where the next piece begins, 0 after the last one; `total` are the sessions there are."""
+class SessionPage(NamedTuple):
+    """A part of the list. `following` is where the next page begins, 0 after the last one; `total` counts sessions."""
 
-    rows: tuple[Kept, ...]
+    rows: tuple[SessionRow, ...]
     following: int
     total: int
 
@@ -97,7 +80,7 @@ class Preview(NamedTuple):
     answer: str
 
 
-class Turn(NamedTuple):
+class TurnRow(NamedTuple):
     """`files` is how many it changed; `undone`: they were put back. `speaks`: the conversation can go back to it."""
 
     turn: int
@@ -111,7 +94,7 @@ class Turn(NamedTuple):
 class Turns(NamedTuple):
     """The turns of a session, the newest first."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[TurnRow, ...]
 
 
 class Changes(NamedTuple):
@@ -121,7 +104,7 @@ class Changes(NamedTuple):
     others: tuple[str, ...]
 
 
-class Ruled(NamedTuple):
+class RuleRow(NamedTuple):
     """`stored`: somebody answered `always`, and it can be taken back."""
 
     text: str
@@ -134,14 +117,14 @@ class Permits(NamedTuple):
     """`problem` says why stored rules do not hold."""
 
     mode: Mode
-    rules: tuple[Ruled, ...]
+    rules: tuple[RuleRow, ...]
     problem: str = ""
 
 
 class Decisions(NamedTuple):
     """Decisions of the project, the newest first."""
 
-    decisions: "tuple[Decided, ...]"
+    decisions: "tuple[RecordedDecision, ...]"
 
 
 class Revoked(NamedTuple):

@@ -6,20 +6,23 @@ from hashlib import sha256
 from msgspec import Struct
 
 from overt.app.records.rebuild import Rebuilt, wire_of
-from overt.context.provenance import Span, trace
+from overt.context.provenance import RequestSpan, trace
 
 AROUND = 60
+"""Bytes that are shown before and after the first difference."""
 MARK = b',"cache_control":{"type":"ephemeral"}'
+
+Spans = tuple[RequestSpan, ...]
 
 
 class Moved(Struct, frozen=True, kw_only=True):
     """Something that is only in one of the two, or that is another there."""
 
     way: str
-    span: Span
+    span: RequestSpan
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class RequestComparison(Struct, frozen=True, kw_only=True):
     """`at` is the first byte that differs, `extends`: the later one only goes on where the earlier one ended.
 
     `causes` are the resets that were recorded between them, each with the number of the request it was before.
@@ -29,13 +32,13 @@ class Compared(Struct, frozen=True, kw_only=True):
     extends: bool
     before: bytes
     after: bytes
-    old: Span
-    new: Span
+    old: RequestSpan
+    new: RequestSpan
     causes: tuple[tuple[int, str], ...] = ()
     moved: tuple[Moved, ...] = ()
 
 
-def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> Compared | None:
+def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> RequestComparison | None:
     """None when the two are the same, byte for byte. `between` are the requests after `one` up to `other`."""
     before, after = one.made.request.body(), other.made.request.body()
     if before == after:
@@ -43,7 +46,7 @@ def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> Compare
     at = _common(before, after)
     old, new = _spans(one), _spans(other)
     causes = tuple((made.number, cause) for made in between for cause in made.resets)
-    return Compared(
+    return RequestComparison(
         at=at,
         extends=_goes_on([_print(span, before) for span in old[:-1]], [_print(span, after) for span in new]),
         before=before[max(0, at - AROUND) : at + AROUND],
@@ -55,15 +58,17 @@ def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> Compare
     )
 
 
-def _spans(made: Rebuilt) -> tuple[Span, ...]:
+def _spans(made: Rebuilt) -> Spans:
     return trace(wire_of(made.opening), made.made.request, vendor=made.opening.provider)
 
 
-def _span_at(spans: tuple[Span, ...], at: int) -> Span:
+def _span_at(spans: Spans, at: int) -> RequestSpan:
     return next((span for span in spans if at < span.end), spans[-1])
 
 
-def _moved(old: tuple[Span, ...], before: bytes, new: tuple[Span, ...], after: bytes) -> tuple[Moved, ...]:
+def _moved(
+    old: tuple[RequestSpan, ...], before: bytes, new: tuple[RequestSpan, ...], after: bytes
+) -> tuple[Moved, ...]:
     """What left and what came, in order; the wire's own bytes aside."""
     one = [(span, _print(span, before)) for span in old if span.key != "wire"]
     other = [(span, _print(span, after)) for span in new if span.key != "wire"]
@@ -83,7 +88,7 @@ def _goes_on(old: list[bytes], new: list[bytes]) -> bool:
     return new[: len(old)] == old
 
 
-def _print(span: Span, body: bytes) -> bytes:
+def _print(span: RequestSpan, body: bytes) -> bytes:
     """The same for the same bytes from the same place, the comma before a message and marks for a cache aside."""
     data = body[span.start : span.end].removeprefix(b",").replace(MARK, b"")
     return sha256(span.key.encode() + b"\0" + data).digest()

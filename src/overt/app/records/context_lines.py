@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from overt.app.records.context_diff import Compared
-from overt.app.records.context_view import Listed, View
-from overt.context.cache import Totals
-from overt.context.provenance import Span
+from overt.app.records.context_diff import RequestComparison
+from overt.app.records.context_view import RequestRow, RequestView
+from overt.context.cache import CacheTotals
+from overt.context.provenance import RequestSpan
 from overt.core.fragments import Origin
 from overt.lib.catalogue import say, say_columns
 from overt.lib.text import visible, wide
@@ -18,7 +18,7 @@ NARROWEST = 64
 """Below this the shares and what was cached are left out too."""
 
 
-def table(view: View, width: int, *, every: bool = True) -> list[str]:
+def table(view: RequestView, width: int, *, every: bool = True) -> list[str]:
     """One row for each fragment, tool and message; without `every`, older messages are told together."""
     rows, heads = _rows(view, every=every), say_columns("context.heads")
     if width < NARROWEST:
@@ -38,7 +38,7 @@ def used(tokens: int, limit: int, *, reported: bool) -> str:
     return say("context.used", used=tokens, limit=limit, percent=percent, estimated=estimated)
 
 
-def full(view: View) -> list[str]:
+def full(view: RequestView) -> list[str]:
     """What every fragment says, in full."""
     lines = _heading(view)
     for number, span in enumerate(_spoken(view.spans), 1):
@@ -47,7 +47,7 @@ def full(view: View) -> list[str]:
     return lines
 
 
-def requests(rows: Sequence[Listed], found: Totals, width: int) -> list[str]:
+def requests(rows: Sequence[RequestRow], found: CacheTotals, width: int) -> list[str]:
     cells = [_request(row) for row in rows]
     heads = say_columns("context.list_heads")
     if width < NARROWEST:
@@ -71,7 +71,7 @@ def requests(rows: Sequence[Listed], found: Totals, width: int) -> list[str]:
     return lines
 
 
-def difference(one: int, other: int, found: Compared | None) -> list[str]:
+def difference(one: int, other: int, found: RequestComparison | None) -> list[str]:
     if found is None:
         return [say("context.same", one=one, other=other)]
     key = "context.extends" if found.extends else "context.first"
@@ -121,7 +121,7 @@ def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, 
     return lines
 
 
-def _heading(view: View) -> list[str]:
+def _heading(view: RequestView) -> list[str]:
     if view.number or view.purpose != "step":
         purpose = _purpose(view.purpose)
         first = say(
@@ -139,7 +139,7 @@ def _heading(view: View) -> list[str]:
     return [first, *(say("context.reset", cause=cause) for cause in view.resets)]
 
 
-def _rows(view: View, *, every: bool) -> list[list[str]]:
+def _rows(view: RequestView, *, every: bool) -> list[list[str]]:
     whole = sum(span.tokens for span in view.spans) or 1
     spans = list(enumerate(_spoken(view.spans), 1))
     rows = []
@@ -156,17 +156,17 @@ def _rows(view: View, *, every: bool) -> list[list[str]]:
     return [*rows, ["", "wire", "", "", "", "overt", f"{say('context.wire')} ({wire} B)"]]
 
 
-def _row(number: int, span: Span, whole: int) -> list[str]:
+def _row(number: int, span: RequestSpan, whole: int) -> list[str]:
     cached = say(f"context.cached.{span.cached}") if span.cached else ""
     share = f"{100 * span.tokens / whole:.1f}"
     return [str(number), span.key, str(span.tokens), share, cached, origin_text(span.origin), span.label]
 
 
-def _spoken(spans: Iterable[Span]) -> list[Span]:
+def _spoken(spans: Iterable[RequestSpan]) -> list[RequestSpan]:
     return [span for span in spans if span.key != "wire"]
 
 
-def _request(row: Listed) -> list[str]:
+def _request(row: RequestRow) -> list[str]:
     step = row.step
     told = [purpose.strip("，, ")] if (purpose := _purpose(row.purpose)) else []
     told += row.resets

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from overt.app.records.rebuild import Rebuilt, rebuild, wire_of
 from overt.app.setting import Setting
-from overt.context.cache import CacheMeter, Step, Totals, totals
-from overt.context.provenance import Span, held, measured, trace
+from overt.context.cache import CacheMeter, CacheStep, CacheTotals, totals
+from overt.context.provenance import RequestSpan, held, measured, trace
 from overt.core.errors import SessionError, UsageError
 from overt.core.events import Event, RequestSent
 from overt.core.spending.usage import Usage
@@ -34,7 +34,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     limit: int = 0
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class RequestRow(Struct, frozen=True, kw_only=True):
     """One request in the list of all. `step` is None as long as no reply has told what it took.
 
     `number` is 0 for a request beside the conversation: it has the name of its purpose instead.
@@ -48,11 +48,11 @@ class Listed(Struct, frozen=True, kw_only=True):
     model: str
     shared: int
     resets: tuple[str, ...] = ()
-    step: Step | None = None
+    step: CacheStep | None = None
     differs: str = ""
 
 
-class View(Struct, frozen=True, kw_only=True):
+class RequestView(Struct, frozen=True, kw_only=True):
     """One request with the origin of each of its bytes. `used` is reported by the server, or else estimated."""
 
     session: str
@@ -70,7 +70,7 @@ class View(Struct, frozen=True, kw_only=True):
     reported: bool
     usage: Usage
     resets: tuple[str, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[RequestSpan, ...]
 
 
 def open_session(reference: str, setting: Setting) -> Opened:
@@ -180,7 +180,7 @@ def _number(text: str) -> int | None:
     return found or None
 
 
-def view(opened: Opened, made: Rebuilt) -> View:
+def view(opened: Opened, made: Rebuilt) -> RequestView:
     steps = {step.number: step for step in metered(opened.entries).steps} if made.number else {}
     usage = made.reply.usage if made.reply else Usage()
     step = steps.get(made.number)
@@ -191,7 +191,7 @@ def view(opened: Opened, made: Rebuilt) -> View:
     if step and any(each.cached for each in steps.values()):
         spans = held(spans, tokens=step.cached, upto=made.sent.shared if _all_there_was(step, made.sent) else None)
     about = made.opening.about
-    return View(
+    return RequestView(
         session=opened.id,
         number=made.number,
         turn=made.turn,
@@ -211,7 +211,7 @@ def view(opened: Opened, made: Rebuilt) -> View:
     )
 
 
-def _all_there_was(step: Step, sent: RequestSent) -> bool:
+def _all_there_was(step: CacheStep, sent: RequestSent) -> bool:
     """The server had what it could have: then the cache ends where the common beginning does, to the byte.
 
     It may have had more, from another session: then only its tokens tell where that ends.
@@ -221,16 +221,16 @@ def _all_there_was(step: Step, sent: RequestSent) -> bool:
     return abs(step.possible - step.cached) <= max(1, step.possible // 200)
 
 
-def listing(opened: Opened) -> tuple[tuple[Listed, ...], Totals]:
+def listing(opened: Opened) -> tuple[tuple[RequestRow, ...], CacheTotals]:
     """Every request in the order in which they were sent, those beside the conversation included, and their sums."""
-    rows: list[tuple[int, Listed]] = []
-    steps: list[Step] = []
+    rows: list[tuple[int, RequestRow]] = []
+    steps: list[CacheStep] = []
     for agent in dict.fromkeys(("main", *_aside(opened.entries))):
         meter = metered(opened.entries, agent=agent)
         answered = {step.number: step for step in meter.steps}
         steps += meter.steps
         for made in rebuild(opened.entries, agent=agent):
-            row = Listed(
+            row = RequestRow(
                 number=made.number if agent == "main" else 0,
                 turn=made.turn,
                 at=made.step,

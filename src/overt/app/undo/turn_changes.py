@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Changes, Turn, Turns
+from overt.app.inspect.values import Changes, TurnRow, Turns
 from overt.app.undo.session_changes import SessionChanges
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, UserSpoke
@@ -46,7 +46,7 @@ async def turns(conversation: Conversation) -> Turns:
     spoken = {mark.turn for mark in conversation.marks if mark.text}
     times = _times(entries)
     found = tuple(
-        Turn(
+        TurnRow(
             turn=each.turn,
             text=first_line(each.text),
             when=times.get(each.turn, 0.0),

@@ -9,7 +9,7 @@ from overt.app.inspect.permissions import (
     MODES,
     Explained,
     Judged,
-    Ruled,
+    ModeVerdict,
     always_used,
     classify,
     decisions,
@@ -136,7 +136,7 @@ def _check(found: Explained, *, as_json: bool) -> None:
         print(visible(f"  {ruled.mode:7} {_verdict(ruled)}  [{ruled.rule}, {ruled.origin}] {ruled.why}".rstrip()))
 
 
-def _verdict(ruled: Ruled) -> str:
+def _verdict(ruled: ModeVerdict) -> str:
     if ruled.alone == ruled.verdict:
         return ruled.verdict
     return f"{ruled.verdict} in a sandbox, else {ruled.alone}"

@@ -1,6 +1,8 @@
 """The context inspector: what a request holds, piece by piece, where each comes from, and exactly what it says."""
 
-from overt.app.inspect.values import Contents, Fragment, RequestBody
+from typing import TYPE_CHECKING
+
+from overt.app.inspect.values import Contents, ContextPiece, RequestBody
 from overt.frontends.tui.panels.cells import Column, laid, widths
 from overt.frontends.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
 from overt.frontends.tui.panels.picker import Look, Picker
@@ -8,6 +10,9 @@ from overt.frontends.tui.terminal.formats import count, size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span
 from overt.lib.catalogue import say, say_columns
+
+if TYPE_CHECKING:
+    from overt.app.records.context_view import RequestView
 
 BAR = 10
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -20,35 +25,21 @@ COLUMNS = (
     Column(most=40, least=100),
     Column(rest=True),
 )
-NOTHING = Contents(
-    number=0,
-    sent=0,
-    turn=0,
-    step=0,
-    summary=False,
-    model="",
-    length=0,
-    used=0,
-    limit=0,
-    reported=False,
-    resets=(),
-    pieces=(),
-)
 
 
 class ContextPanel:
     every = 0.0
 
     def __init__(self) -> None:
-        self._contents = NOTHING
+        self._contents: Contents | None = None
         self._text: Pager | None = None
         self._said = ""
         self._loading = True
         self._by_size = False
         self._largest = 0.0
         self._widths = [0] * len(COLUMNS)
-        look = Look[Fragment](lay=self._lay, find=_found, key=lambda piece: str(piece.number), head=self._head)
-        self._picker: Picker[Fragment] = Picker(look, typed=False)
+        look = Look[ContextPiece](lay=self._lay, find=_found, key=lambda piece: str(piece.number), head=self._head)
+        self._picker: Picker[ContextPiece] = Picker(look, typed=False)
 
     def first(self) -> Wishes:
         return [Wish("context")]
@@ -76,9 +67,9 @@ class ContextPanel:
         self._widths = [max(pair) if pair[1] else 0 for pair in zip(heads, wanted, strict=True)]
         self._picker.set(self._sorted())
 
-    def _sorted(self) -> tuple[Fragment, ...]:
+    def _sorted(self) -> tuple[ContextPiece, ...]:
         """As they are sent, or the largest first."""
-        pieces = tuple(self._contents.pieces)
+        pieces = self._contents.pieces if self._contents else ()
         return tuple(sorted(pieces, key=lambda piece: -piece.tokens)) if self._by_size else pieces
 
     def failed(self, wish: Wish, words: str) -> None:
@@ -102,13 +93,13 @@ class ContextPanel:
             self._by_size = not self._by_size
             self._picker.set(self._sorted())
         if not did and key == Key("text", "r"):
-            return [Wish("request", number=self._contents.number)]
+            return [Wish("request", number=self._contents.request.number if self._contents else 0)]
         return []
 
     def _turn_over(self, way: int) -> Wishes:
         """The next request stands behind the last one that was sent."""
-        sent = self._contents.sent
-        at = (self._contents.number or sent + 1) + way
+        number, sent = (self._contents.request.number, self._contents.sent) if self._contents else (0, 0)
+        at = (number or sent + 1) + way
         if not 1 <= at <= sent + 1:
             return []
         self._loading = True
@@ -117,32 +108,24 @@ class ContextPanel:
     def draw(self, columns: int, lines: int) -> Screenful:
         if self._text is not None:
             return self._text.draw(columns, lines)
-        found = self._contents
+        contents = self._contents
         foot = (Span(self._said, "warn"),) if self._said else say("tui.context.keys")
         empty = say("tui.panel.loading") if self._loading else say("tui.context.none")
-        note = f"{_room(found)} · {self._which()}" if found.model else ""
+        note = f"{_room(contents.request)} · {_which(contents)}" if contents else ""
         made = self._picker.draw(
             columns, lines, title=say("tui.context.title"), note=note, foot=foot, empty="" if self._said else empty
         )
-        if found.resets and not self._said:
-            told = say("tui.context.reset", cause=shown("; ".join(found.resets)))
+        if contents and contents.request.resets and not self._said:
+            told = say("tui.context.reset", cause=shown("; ".join(contents.request.resets)))
             if lines >= 16 and made.rows[-2] == BLANK:
                 made.rows[-2] = (Span(told[: max(columns - 1, 1)], "warn"),)
         return made
-
-    def _which(self) -> str:
-        found = self._contents
-        if not found.number:
-            return say("tui.context.next", model=shown(found.model))
-        key = "tui.context.summary" if found.summary else "tui.context.sent"
-        values = {"number": found.number, "sent": found.sent, "turn": found.turn, "model": shown(found.model)}
-        return say(key, **values) if found.summary else say(key, step=found.step, **values)
 
     def _head(self, room: int) -> Row:
         names = say_columns("tui.context.heads")
         return laid([Span(name, "muted") for name in names], self._widths, COLUMNS, room)
 
-    def _lay(self, piece: Fragment, room: int) -> Row:
+    def _lay(self, piece: ContextPiece, room: int) -> Row:
         texts = self._texts(piece)
         if room >= COLUMNS[4].least:
             texts = (*texts[:-1], shown(piece.label))
@@ -156,7 +139,7 @@ class ContextPanel:
         )
         return laid([Span(text, style) for text, style in zip(texts, styles, strict=True)], self._widths, COLUMNS, room)
 
-    def _texts(self, piece: Fragment) -> tuple[str, ...]:
+    def _texts(self, piece: ContextPiece) -> tuple[str, ...]:
         """The bar is beside the largest piece, so that it tells them apart; the figures are of the whole."""
         cached = say(f"tui.context.cached.{piece.cached}") if piece.cached else ""
         about = shown(piece.label) or shown(piece.origin)
@@ -164,14 +147,26 @@ class ContextPanel:
         return shown(piece.key), count(piece.tokens), bar(share), cached, shown(piece.origin), about
 
 
-def _room(found: Contents) -> str:
+def _which(contents: Contents) -> str:
+    """Return which request it is, and the model it goes to."""
+    request = contents.request
+    model = shown(f"{request.provider}/{request.model}")
+    if not request.number:
+        return say("tui.context.next", model=model)
+    values = {"number": request.number, "sent": contents.sent, "turn": request.turn, "model": model}
+    if request.purpose == "summary":
+        return say("tui.context.summary", **values)
+    return say("tui.context.sent", step=request.step, **values)
+
+
+def _room(found: "RequestView") -> str:
     """What is used of what there is; about, where nobody has counted."""
     about = "" if found.reported else "~"
     share = f" / {count(found.limit)} ({100 * found.used / found.limit:.1f} %)" if found.limit else ""
     return f"{about}{count(found.used)}{share}"
 
 
-def _found(piece: Fragment) -> str:
+def _found(piece: ContextPiece) -> str:
     return f"{piece.key} {piece.origin} {piece.label}"
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.inspect.values import Models
+from overt.app.inspect.values import ModelChoices
 from overt.core.settings import Price
 from overt.frontends.tui.panels.cells import Column, laid, widths
 from overt.frontends.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
@@ -42,7 +42,7 @@ class ModelsPanel:
         return []
 
     def given(self, wish: Wish, value: object) -> Wishes:
-        if not isinstance(value, Models):
+        if not isinstance(value, ModelChoices):
             return []
         self._loading, self._current = False, value.current
         rows = sorted(value.listing.rows, key=lambda row: (not self._used(row), bool(row.wants)))

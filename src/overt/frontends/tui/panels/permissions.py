@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.inspect.values import Decisions, Permits, Revoked, Ruled
+from overt.app.inspect.values import Decisions, Permits, Revoked, RuleRow
 from overt.frontends.tui.panels.cells import Column, laid, widths
 from overt.frontends.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.frontends.tui.panels.picker import Look, Picker
@@ -11,7 +11,7 @@ from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.inspect.permissions import Decided
+    from overt.app.inspect.permissions import RecordedDecision
 
 MODES = ("review", "auto", "plan", "yolo")
 ACTIONS = {"allow": "good", "deny": "error", "ask": "warn"}
@@ -25,11 +25,11 @@ class PermissionsPanel:
         self._loading = True
         self._said = ""
         self._mode = ""
-        self._asking: Ruled | None = None
-        self._decided: tuple[Decided, ...] | None = None
+        self._asking: RuleRow | None = None
+        self._decided: tuple[RecordedDecision, ...] | None = None
         self._widths = [0] * len(COLUMNS)
-        look = Look[Ruled](lay=self._lay, find=lambda rule: f"{rule.text} {rule.origin}", key=_key)
-        self._picker: Picker[Ruled] = Picker(look, typed=False, preview=True)
+        look = Look[RuleRow](lay=self._lay, find=lambda rule: f"{rule.text} {rule.origin}", key=_key)
+        self._picker: Picker[RuleRow] = Picker(look, typed=False, preview=True)
         self._tell()
 
     def first(self) -> Wishes:
@@ -112,15 +112,15 @@ class PermissionsPanel:
             empty=say("tui.panel.loading") if self._loading else say("tui.permissions.none"),
         )
 
-    def _lay(self, rule: Ruled, room: int) -> Row:
+    def _lay(self, rule: RuleRow, room: int) -> Row:
         styles = (ACTIONS.get(rule.action, ""), "", "accent" if rule.stored else "muted")
         return laid([Span(*pair) for pair in zip(_texts(rule), styles, strict=True)], self._widths, COLUMNS, room)
 
 
-def _key(rule: Ruled) -> str:
+def _key(rule: RuleRow) -> str:
     return f"{rule.action} {rule.text} {rule.origin}"
 
 
-def _texts(rule: Ruled) -> tuple[str, ...]:
+def _texts(rule: RuleRow) -> tuple[str, ...]:
     word = "tui.permissions.ask" if rule.action == "ask" else f"tui.permissions.rule_{rule.action}"
     return say(word), shown(rule.text), say("tui.permissions.stored") if rule.stored else shown(rule.origin)

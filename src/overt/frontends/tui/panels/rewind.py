@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import time
 
-from overt.app.inspect.values import Changes, Turn, Turns
+from overt.app.inspect.values import Changes, TurnRow, Turns
 from overt.frontends.tui.panels.cells import Column, laid, widths
 from overt.frontends.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
 from overt.frontends.tui.panels.picker import Look, Picker
@@ -29,11 +29,13 @@ class RewindPanel:
         self._clock = clock
         self._loading = True
         self._said = ""
-        self._asking: Turn | None = None
+        self._asking: TurnRow | None = None
         self._changes: dict[int, Changes | str] = {}
         self._widths = [0] * len(COLUMNS)
-        look = Look[Turn](lay=self._lay, find=lambda turn: f"{turn.turn} {turn.text}", key=lambda turn: str(turn.turn))
-        self._picker: Picker[Turn] = Picker(look, typed=True, preview=True)
+        look = Look[TurnRow](
+            lay=self._lay, find=lambda turn: f"{turn.turn} {turn.text}", key=lambda turn: str(turn.turn)
+        )
+        self._picker: Picker[TurnRow] = Picker(look, typed=True, preview=True)
 
     def first(self) -> Wishes:
         return [Wish("turns")]
@@ -111,16 +113,16 @@ class RewindPanel:
             empty="" if self._said else say("tui.panel.loading" if self._loading else "tui.rewind.none"),
         )
 
-    def _lay(self, turn: Turn, room: int) -> Row:
+    def _lay(self, turn: TurnRow, room: int) -> Row:
         styles = ("muted", "muted", "muted" if turn.undone or not turn.text else "", "accent")
         return laid([Span(*pair) for pair in zip(self._texts(turn), styles, strict=True)], self._widths, COLUMNS, room)
 
-    def _texts(self, turn: Turn) -> tuple[str, ...]:
+    def _texts(self, turn: TurnRow) -> tuple[str, ...]:
         text = shown(turn.text) or say("tui.rewind.silent")
         return str(turn.turn), when(turn.when, self._clock()), text, _files(turn)
 
 
-def _files(turn: Turn) -> str:
+def _files(turn: TurnRow) -> str:
     if turn.undone:
         return say("tui.rewind.undone")
     if turn.files == 1:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import localtime, strftime, time
 
-from overt.app.inspect.values import Kept, Piece, Preview
+from overt.app.inspect.values import Preview, SessionPage, SessionRow
 from overt.frontends.tui.panels.cells import Column, laid, widths
 from overt.frontends.tui.panels.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
 from overt.frontends.tui.panels.picker import Look, Picker
@@ -29,8 +29,8 @@ class SessionsPanel:
 
     def __init__(self, clock: Callable[[], float] = time) -> None:
         self._clock = clock
-        self._rows: list[Kept] = []
-        self._hits: list[Kept] | None = None
+        self._rows: list[SessionRow] = []
+        self._hits: list[SessionRow] | None = None
         self._words = ""
         self._typing: Typing | None = None
         self._total = 0
@@ -38,8 +38,8 @@ class SessionsPanel:
         self._said = ""
         self._previews: dict[str, Preview] = {}
         self._widths = [0] * len(COLUMNS)
-        look = Look[Kept](lay=self._lay, find=lambda kept: f"{kept.title} {kept.id}", key=lambda kept: kept.id)
-        self._picker: Picker[Kept] = Picker(look, typed=True, preview=True)
+        look = Look[SessionRow](lay=self._lay, find=_find, key=lambda row: row.session.id)
+        self._picker: Picker[SessionRow] = Picker(look, typed=True, preview=True)
 
     def first(self) -> Wishes:
         return [Wish("sessions")]
@@ -54,29 +54,29 @@ class SessionsPanel:
                     self._previews.clear()
                 self._previews[wish.text] = value
                 self._show_preview()
-            case Piece() if wish.kind == "sessions":
+            case SessionPage() if wish.kind == "sessions":
                 return self._more(wish, value, self._rows)
-            case Piece() if wish.text == self._words and self._hits is not None:
+            case SessionPage() if wish.text == self._words and self._hits is not None:
                 return self._more(wish, value, self._hits)
             case _:
                 pass
         return []
 
-    def _more(self, wish: Wish, piece: Piece, rows: list[Kept]) -> Wishes:
+    def _more(self, wish: Wish, page: SessionPage, rows: list[SessionRow]) -> Wishes:
         """One piece of a list, and a wish for the next one."""
         if not wish.number:
             rows.clear()
-        rows += piece.rows
-        self._total = max(self._total, piece.total)
+        rows += page.rows
+        self._total = max(self._total, page.total)
         if (wish.kind == "search") == (self._hits is not None):
-            self._busy = bool(piece.following)
+            self._busy = bool(page.following)
             self._refill()
-        following = [wish._replace(number=piece.following)] if piece.following else []
+        following = [wish._replace(number=page.following)] if page.following else []
         return [*following, *self._look()]
 
     def _refill(self) -> None:
         rows = self._rows if self._hits is None else self._hits
-        self._widths = widths((self._texts(kept) for kept in rows), COLUMNS)
+        self._widths = widths((self._texts(row) for row in rows), COLUMNS)
         self._picker.set(rows)
 
     def failed(self, wish: Wish, words: str) -> None:
@@ -102,8 +102,8 @@ class SessionsPanel:
         did = self._picker.press(key)
         if did == "close":
             return [CLOSE]
-        if did == "chose" and (kept := self._picker.current):
-            return [CLOSE] if kept.here else [Wish("slash", f"/resume {kept.id}")]
+        if did == "chose" and (row := self._picker.current):
+            return [CLOSE] if row.here else [Wish("slash", f"/resume {row.session.id}")]
         return self._look() if did == "moved" else []
 
     def _type(self, key: Key) -> Wishes:
@@ -123,25 +123,26 @@ class SessionsPanel:
 
     def _look(self) -> Wishes:
         """A preview of the one under the cursor, unless it was looked at before."""
-        kept = self._picker.current
+        row = self._picker.current
         self._show_preview()
-        return [Wish("preview", kept.path)] if kept and kept.path not in self._previews else []
+        return [Wish("preview", row.session.path)] if row and row.session.path not in self._previews else []
 
     def _show_preview(self) -> None:
-        preview, kept = self._picker.preview, self._picker.current
+        preview, row = self._picker.preview, self._picker.current
         assert preview is not None
-        preview.set(self._told(kept) if kept else (), end=False)
+        preview.set(self._told(row) if row else (), end=False)
 
-    def _told(self, kept: Kept) -> list[Row]:
-        facts = [kept.id, self._turns(kept), shown(kept.model), size(kept.size)]
-        if kept.parent:
-            facts.append(say("tui.sessions.fork_of", parent=shown(kept.parent)))
+    def _told(self, row: SessionRow) -> list[Row]:
+        session = row.session
+        facts = [session.id, self._turns(row), shown(session.model), size(session.size)]
+        if session.parent:
+            facts.append(say("tui.sessions.fork_of", parent=shown(session.parent)))
         rows: list[Row] = [(Span(" · ".join(filter(None, facts)), "muted"),), BLANK]
-        for hit in kept.hits:
+        for hit in row.hits:
             rows.append((Span("» ", "accent"), Span(shown(hit)[:400])))
-        if kept.hits:
+        if row.hits:
             rows.append(BLANK)
-        found = self._previews.get(kept.path)
+        found = self._previews.get(session.path)
         if found is None:
             return [*rows, (Span(say("tui.panel.loading"), "muted"),)]
         if not found.prompt and not found.answer:
@@ -174,20 +175,26 @@ class SessionsPanel:
             return say("tui.sessions.reading", count=len(self._rows), total=self._total) if self._total else ""
         return say("tui.sessions.note", count=len(self._rows)) if self._rows else ""
 
-    def _lay(self, kept: Kept, room: int) -> Row:
-        styles = ("muted", "" if kept.title else "muted", "muted", "muted", "muted")
-        return laid([Span(*pair) for pair in zip(self._texts(kept), styles, strict=True)], self._widths, COLUMNS, room)
+    def _lay(self, row: SessionRow, room: int) -> Row:
+        styles = ("muted", "" if row.session.title else "muted", "muted", "muted", "muted")
+        return laid([Span(*pair) for pair in zip(self._texts(row), styles, strict=True)], self._widths, COLUMNS, room)
 
-    def _texts(self, kept: Kept) -> tuple[str, ...]:
-        title = shown(kept.title) or say("tui.sessions.untitled")
-        title = f"{title}  ({say('tui.sessions.here')})" if kept.here else title
-        return self._when(kept.changed), title, self._turns(kept), shown(kept.model), size(kept.size)
+    def _texts(self, row: SessionRow) -> tuple[str, ...]:
+        session = row.session
+        title = shown(session.title) or say("tui.sessions.untitled")
+        title = f"{title}  ({say('tui.sessions.here')})" if row.here else title
+        return self._when(session.changed), title, self._turns(row), shown(session.model), size(session.size)
 
-    def _turns(self, kept: Kept) -> str:
-        return say("tui.sessions.one_turn") if kept.turns == 1 else say("tui.sessions.turns", count=kept.turns)
+    def _turns(self, row: SessionRow) -> str:
+        turns = row.session.turns
+        return say("tui.sessions.one_turn") if turns == 1 else say("tui.sessions.turns", count=turns)
 
     def _when(self, changed: float) -> str:
         return when(changed, self._clock())
+
+
+def _find(row: SessionRow) -> str:
+    return f"{row.session.title} {row.session.id}"
 
 
 def when(moment: float, now: float) -> str:
