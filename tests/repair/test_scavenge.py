@@ -16,7 +16,9 @@ from overt.tools.registry import BUILT_IN
 
 DATA = Path(__file__).parent.parent / "data"
 TOOLS = {tool.name: tool for tool in BUILT_IN}
-LEAKED: list[dict[str, Any]] = json.decode((DATA / "leaked_calls.json").read_bytes())
+LABELLED: list[dict[str, Any]] = json.decode((DATA / "leaked_calls.json").read_bytes())
+LEAKED = [sample for sample in LABELLED if "missed" not in sample]
+MISSED = [sample for sample in LABELLED if "missed" in sample]
 ORDINARY: list[dict[str, str]] = json.decode((DATA / "ordinary_texts.json").read_bytes())
 CHANGING = {tool.name for tool in BUILT_IN if not tool.effects <= {"read"}}
 
@@ -65,6 +67,12 @@ def test_a_text_that_only_mentions_calls_stays_as_it_is(sample: dict[str, str]) 
     parts = (*thought, Text(text=sample["text"]))
     assert scavenge(parts, TOOLS) == Scavenged(parts=parts)
     assert scavenge(parts, TOOLS, calls="text") == Scavenged(parts=parts)
+
+
+@pytest.mark.parametrize("sample", MISSED, ids=lambda sample: sample["name"])
+def test_a_call_under_words_that_could_introduce_a_quotation_stays_text(sample: dict[str, Any]) -> None:
+    parts = (Text(text=sample["text"]),)
+    assert scavenge(parts, TOOLS) == Scavenged(parts=parts)
 
 
 def test_the_tables_are_as_long_as_promised() -> None:

@@ -94,15 +94,17 @@ def _item(text: str, at: int, tools: Hunt, depth: int) -> Marked | None:
     return tag(text, at, tools) or _python(text, at, tools)
 
 
-def values(text: str, at: int, tools: Hunt) -> Marked | None:
-    """One JSON value that is a call or a list of calls."""
+def values(text: str, at: int, tools: Hunt, ending: re.Pattern[str] = ENDS) -> Marked | None:
+    """One JSON value that is a call or a list of calls, whatever state it is in."""
+    if text[at : at + 1] not in ("{", "["):
+        return None
     try:
         value, end = value_at(text, at, tools)
     except Broken:
-        stop = _before_end(text, at, tools)
-        found = from_broken(text[at:stop], tools)
-        return Marked(stop, found) if found else None
-    found = from_value(value, tools, "marked")
+        end = before_end(text, at, tools, ending)
+        found = from_broken(text[at:end], tools)
+    else:
+        found = from_value(value, tools, "marked")
     return Marked(end, found) if found else None
 
 
@@ -125,7 +127,8 @@ def element(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
         elif found := HOLDER.match(text, at):
             at = found.end()
         elif text.startswith("{", at) and not given:
-            return _object(text, at, name, tools)
+            inner = arguments(text, at, name, tools, ENDS)
+            return inner and Marked(closed(text, inner.end), inner.calls)
         elif whole := bool(at < len(text) and (ENDS.match(text, at) or ELEMENT.match(text, at))):
             at = at if ELEMENT.match(text, at) else closed(text, at)
             break
@@ -154,17 +157,19 @@ def _early(text: str, at: int, tools: Hunt) -> bool:
     return found is not None and PARAMETER_END.match(found[0]) is not None
 
 
-def _object(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
-    """Arguments as a JSON object inside an element."""
+def arguments(text: str, at: int, name: str, tools: Hunt, ending: re.Pattern[str]) -> Marked | None:
+    """The JSON object of arguments that begins here, whatever state it is in."""
+    if tool_name(name, tools) not in tools or not text.startswith("{", at):
+        return None
     try:
         value, end = value_at(text, at, tools)
     except Broken:
-        end = _before_end(text, at, tools)
-        return Marked(closed(text, end), [Asked(tool_name(name, tools), text[at:end].strip())])
-    if inner := from_value(value, tools, "block"):
-        return Marked(closed(text, end), inner)
+        end = before_end(text, at, tools, ending)
+        return Marked(end, [Asked(tool_name(name, tools), text[at:end].strip())])
+    if ending is ENDS and (inner := from_value(value, tools, "block")):
+        return Marked(end, inner)
     call = asked(name, value, tools) if isinstance(value, dict) else None
-    return Marked(closed(text, end), [call]) if call else None
+    return Marked(end, [call]) if call else None
 
 
 def tag(text: str, at: int, tools: Hunt) -> Marked | None:
@@ -270,17 +275,16 @@ def _value(
 
 
 def _python(text: str, at: int, tools: Hunt) -> Marked | None:
-    stop = _before_end(text, at, tools)
+    stop = before_end(text, at, tools, ENDS)
     found = from_python(text[at:stop], tools, "marked")
     return Marked(stop, found) if found else None
 
 
-def _before_end(text: str, at: int, tools: Hunt) -> int:
-    end = ENDS.search(text, at)
-    stop = end.start() if end else len(text)
-    turn = TURN.search(text, at, stop)
-    tools.spend(stop - at)
-    return turn.start() if turn else stop
+def before_end(text: str, at: int, tools: Hunt, ending: re.Pattern[str]) -> int:
+    """Where a call that cannot be read ends: before the tag that closes it or the end of the turn."""
+    tools.spend(len(text) - at)
+    ends = [found.start() for found in (ending.search(text, at + 1), TURN.search(text, at)) if found]
+    return min(ends, default=len(text))
 
 
 def _skip(text: str, at: int) -> int:

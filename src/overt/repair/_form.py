@@ -1,7 +1,6 @@
 """A reply that is one JSON object by agreement: a call, or the final words."""
 
 from overt.core.messages import Call, Part, Text
-from overt.core.requests import Finish
 from overt.repair._asked import Asked, asked, from_broken, from_value, value_at
 from overt.repair._hunt import Hunt
 from overt.repair._lenient import Broken, Cut
@@ -9,11 +8,11 @@ from overt.repair._lenient import Broken, Cut
 FINAL = "final"
 SPOKEN = ("text", "answer", "message", "content", "response", "final")
 
-Formed = tuple[tuple[Part, ...], str, str]
+Formed = tuple[tuple[Part, ...], str]
 
 
-def formed(parts: tuple[Part, ...], tools: Hunt, finish: Finish) -> Formed | None:
-    """The parts with the object read, what was done and what stood there; None when there is no such object."""
+def formed(parts: tuple[Part, ...], tools: Hunt) -> Formed | None:
+    """The parts with the object read, and the call that stood there; None when there is no such object."""
     text = "".join(part.text for part in parts if isinstance(part, Text))
     others = tuple(part for part in parts if not isinstance(part, Text))
     start = text.find("{")
@@ -27,7 +26,7 @@ def formed(parts: tuple[Part, ...], tools: Hunt, finish: Finish) -> Formed | Non
     if not isinstance(value, dict):
         return None
     if (said := final(value)) is not None:
-        return (*others, Text(text=said)), "", ""
+        return (*others, Text(text=said)), ""
     found = from_value(value, tools, "marked") or _flat(value, tools)
     return _called(others, found, text) if found else None
 
@@ -58,4 +57,4 @@ def _flat(value: dict[str, object], tools: Hunt) -> list[Asked] | None:
 
 def _called(others: tuple[Part, ...], found: list[Asked], text: str) -> Formed:
     made = tuple(Call(id=f"leaked_{n}", name=call.name, arguments=call.arguments) for n, call in enumerate(found, 1))
-    return (*others, *made), "", text
+    return (*others, *made), text

@@ -6,7 +6,6 @@ what merely mentions one is written down in `scavenge`.
 
 import re
 from collections import deque
-from itertools import pairwise
 from typing import NamedTuple
 
 from overt.core.foreign import TOOLS
@@ -16,21 +15,7 @@ from overt.repair._asked import Asked, Trust, from_broken, from_python, from_val
 from overt.repair._elements import Marked
 from overt.repair._hunt import Hunt, Spent
 from overt.repair._lenient import Broken, Cut
-from overt.repair._prose import (
-    FENCE,
-    announced,
-    comment_end,
-    commented,
-    explained,
-    fence_end,
-    given_as_example,
-    intended,
-    led_up_to,
-    meant,
-    quoted,
-    ticked_end,
-    told,
-)
+from overt.repair._prose import FENCE, comment_end, fence_end, is_quoted, leads_to_call, ticked_end
 from overt.repair.names import tool_name
 
 SCAN = re.compile(
@@ -70,7 +55,7 @@ TAG = re.compile(rf"<(?:{'|'.join(TOOLS)}|[A-Za-z]+(?:_[a-z]+)+|[a-zA-Z]+[A-Z][A
 LAST_TURN = re.compile(rf"(?:{elements.TURN.pattern})\s*+\Z")
 LINE = re.compile(r"^[^\S\n]*+(?=[\[{])", re.MULTILINE)
 BLANK = re.compile(r"\s*+")
-NOTHING = re.compile(rf"(?:[\s,;]|{elements.TURN.pattern}|{elements.ENDS.pattern})*+")
+NOTHING = re.compile(rf"(?:[\s,;]|</?(?:think|thinking|seed:think)>|{elements.TURN.pattern}|{elements.ENDS.pattern})*+")
 TOKEN = re.compile(r"<\|/?\w+\|?>|<\w+\|>")
 """Behind a token of a model's own, a line begins as well."""
 GLANCE = 50
@@ -78,82 +63,57 @@ GLANCE = 50
 
 
 class Leak(NamedTuple):
-    """`inline`: it begins in the middle of a line."""
-
     start: int
     end: int
     calls: list[Asked]
-    inline: bool = False
 
 
 def leaks(text: str, tools: Hunt) -> tuple[list[Leak], int]:
-    """The calls in a text, in order, and where the text stops being the model's to tell: at an invented result."""
-    found: list[Leak] = []
+    """The calls that a text ends with, in order, and where the model's own text ends: at a result it invented."""
     try:
-        _marked(text, tools, found)
-        found = found or _bare(text, tools)
+        found = _marked(text, tools)
+        invented = INVENTED.search(text, found[0].end) if found else None
+        limit = invented.start() if invented else len(text)
+        found = [leak for leak in found if leak.end <= limit]
+        if not found:
+            return _bare(text, tools), len(text)
     except Spent:
-        pass
-    if not found:
         return [], len(text)
-    invented = INVENTED.search(text, found[0].end)
-    limit = invented.start() if invented else len(text)
-    kept = [leak for leak in found if leak.end <= limit]
-    after = text[kept[-1].end : limit] if kept else ""
-    if told(after) and not announced(text[: kept[0].start], after):
-        return [], len(text)
-    return (kept, limit) if kept and _certain(text, kept, limit, tools) else ([], len(text))
+    ends = [*(leak.start for leak in found[1:]), limit]
+    is_tail = all(NOTHING.fullmatch(text, leak.end, end) for leak, end in zip(found, ends, strict=True))
+    lead = text[: found[0].start]
+    # A result that was invented behind a quotation belongs to the quotation.
+    is_own = limit == len(text) or not lead.strip() or THOUGHT.match(lead)
+    return (found, limit) if is_tail and is_own and leads_to_call(lead, explicit=True) else ([], len(text))
 
 
-def _certain(text: str, kept: list[Leak], limit: int, tools: Hunt) -> bool:
-    """What changes something, or begins in the middle of a line, is the last thing a reply does.
-
-    A missed call costs a step; one that was only quoted and is run costs the trust.
-    """
-    changing = [any(not tools[call.name].effects <= {"read"} for call in leak.calls) for leak in kept]
-    first = next((n for n, leak in enumerate(kept) if changing[n] or leak.inline), None)
-    if first is None:
-        return True
-    between = [text[one.end : other.start] for one, other in pairwise(kept)]
-    if not all(NOTHING.fullmatch(piece) for piece in (*between[first:], text[kept[-1].end : limit])):
-        return False
-    if not any(changing):
-        return True
-    lead = text[: kept[0].start]
-    invented = limit < len(text)
-    if invented and THOUGHT.sub("", lead).strip() and not THOUGHT.match(lead.lstrip()):
-        return False
-    return meant("\n\n".join((lead, *between[:first])))
-
-
-def _marked(text: str, tools: Hunt, found: list[Leak]) -> None:
+def _marked(text: str, tools: Hunt) -> list[Leak]:
     """Calls in a model's own markup, outside code and comments."""
+    found: list[Leak] = []
     at, missed = 0, 0
     while missed < MOST and len(found) < CALLS and (match := SCAN.search(text, at)):
         if match["fence"]:
             opening = FENCE.match(text, match.start())
             at = fence_end(text, opening)[1] if opening else match.end()
             continue
-        if match["tick"]:
-            at = ticked_end(text, match.start())
-            tools.spend(GLANCE)
-            continue
         if match["comment"]:
             at = comment_end(text, match.start())
             continue
-        marked, start = _mark(text, match.start(), tools)
         tools.spend(GLANCE)
+        if match["tick"]:
+            at = ticked_end(text, match.start())
+            continue
+        marked, start = _mark(text, match.start(), tools)
         before = found[-1].end if found else 0
         if marked is None or start < before:
             missed += start >= 0
             at = match.start() + 1
             continue
-        head = TOKEN.split(text[max(before, text.rfind("\n", before, start) + 1, start - 1000) : start])[-1]
+        head = TOKEN.split(text[max(before, text.rfind("\n", before, start) + 1, start - 1000) : start])[-1].strip()
         at = max(marked.end, match.start() + 1)
-        if quoted(text, start, marked.end) or explained(text[max(before, start - 1000) : start]):
-            continue
-        if not head.strip() or led_up_to(head):
-            found.append(Leak(start, marked.end, marked.calls, inline=bool(head.strip())))
+        if not is_quoted(text, start) and (not head or head[-1] in ".!:…。！："):
+            found.append(Leak(start, marked.end, marked.calls))
+    return found
 
 
 def _mark(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
@@ -203,13 +163,12 @@ def _bare(text: str, tools: Hunt) -> list[Leak]:
     lead = text[: found[0].start]
     if REACT.match(text, found[0].start) and (thoughts := list(THOUGHT.finditer(lead))):
         # The thought belongs to the call; what stands before it says whether it is one.
-        thought = thoughts[0] if INVENTED.search(text, found[0].start) else thoughts[-1]
-        if given_as_example(lead) or (INVENTED.search(text, found[0].start) and lead[: thought.start()].strip()):
-            return []
-        lead = lead[: thought.start()]
-    if commented(lead) or not intended(lead) or _calls_before(lead, tools):
-        return []
-    return found
+        lead = lead[: thoughts[0 if INVENTED.search(text, found[0].start) else -1].start()]
+    opened = max(lead.rfind("<!--"), lead.rfind("/*"))
+    is_comment = opened >= 0 and comment_end(lead, opened) >= len(lead)
+    # Calls between the words make a plan or a lesson of them; running the last alone would be wrong.
+    is_lesson = FENCE.search(lead) or LINE.search(lead)
+    return [] if is_comment or is_lesson or not leads_to_call(lead, explicit=False) else found
 
 
 def _unended(text: str, end: int) -> int:
@@ -336,24 +295,6 @@ def _python(text: str, end: int, tools: Hunt) -> Leak | None:
         if calls:
             return Leak(at, end, calls)
     return None
-
-
-def _calls_before(lead: str, tools: Hunt) -> bool:
-    """Calls between the words make a plan or a lesson of them; running the last alone would be wrong."""
-    at = 0
-    while opening := FENCE.search(lead, at):
-        inner, at = fence_end(lead, opening)
-        if _body(lead[opening.end() : inner].strip(), tools, trust="whole", python=True):
-            return True
-    for start in _openings(lead):
-        if lead.startswith("{", start):
-            try:
-                value, _ = value_at(lead, start, tools)
-            except Broken:
-                continue
-            if not isinstance(value, Cut) and from_value(value, tools, "block"):
-                return True
-    return False
 
 
 def _openings(text: str) -> deque[int]:

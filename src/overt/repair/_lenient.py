@@ -210,3 +210,8 @@ def _number(text: str) -> int | float:
 def _whole(text: str) -> str:
     """Pairs of half characters joined; single halves, which no file can hold, replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def unescape(text: str) -> str:
+    """The text that the inside of a JSON string stands for."""
+    return _whole(ESCAPE.sub(_Reader("").escaped, text))

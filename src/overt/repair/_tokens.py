@@ -2,10 +2,10 @@
 
 import re
 
-from overt.repair._asked import Asked, asked, from_broken, from_python, from_value, value_at
-from overt.repair._elements import ELEMENT, TURN, Marked, element
+from overt.repair._asked import Asked, asked, from_python
+from overt.repair._elements import ELEMENT, Marked, arguments, before_end, element, values
 from overt.repair._hunt import Hunt
-from overt.repair._lenient import Broken, Cut
+from overt.repair._lenient import Cut
 from overt.repair.names import tool_name
 
 BAR = r"[｜|]"
@@ -26,7 +26,7 @@ HARMONY = re.compile(
     r"\bto=([\w.:-]++)\s*+(?:<\|channel\|>\s*+\w*+\s*+|(?:commentary|analysis)\s++)?(?:<\|constrain\|>\s*+)?(?:json|code)?\s*+(?:<\|message\|>\s*+)?(?=\{)"
 )
 HARMONY_HEAD = re.compile(r"(?:<\|start\|>\s*)?(?:assistant\s*)?(?:<\|channel\|>\s*)?(?:analysis|commentary)?\s*$")
-HARMONY_END = re.compile(r"\s*(?:<\|(?:call|end|return)\|>)?")
+HARMONY_END = re.compile(r"\s*<\|(?:call|end|return)\|>")
 K3 = re.compile(
     r'(?:<\|open\|>\s*tools\s*(?:<\|sep\|>)?\s*)?(?:<\|open\|>)?\s*call\s+tool="([^"<>\n]{1,100}+)"[^<]{0,200}+<\|sep\|>'
 )
@@ -77,7 +77,7 @@ def _sectioned(text: str, at: int, tools: Hunt) -> Marked | None:
         name, at = head[1], head.end()
     if found := FENCE.match(text, at):
         at = found.end()
-    inner = _arguments(text, _blank(text, at), name, tools, CALL_END)
+    inner = arguments(text, _blank(text, at), name, tools, CALL_END)
     if inner and (found := FENCE.match(text, inner.end)):
         return Marked(found.end(), inner.calls)
     return inner
@@ -92,7 +92,7 @@ def payload(text: str, at: int, tools: Hunt) -> Marked | None:
             tools.spend(found.end() - at)
             at = found.end()
             continue
-        inner = _json(text, at, tools) or _mistral(text, at, tools)
+        inner = values(text, at, tools, PAYLOAD_END) or _mistral(text, at, tools)
         if inner is None and not calls:
             inner = _python(text, at, tools)
         if inner is None:
@@ -108,26 +108,13 @@ def payload(text: str, at: int, tools: Hunt) -> Marked | None:
     return Marked(at, calls) if calls else None
 
 
-def _json(text: str, at: int, tools: Hunt) -> Marked | None:
-    if text[at : at + 1] not in ("{", "["):
-        return None
-    try:
-        value, end = value_at(text, at, tools)
-    except Broken:
-        stop = _stop(text, at, tools)
-        found = from_broken(text[at:stop], tools)
-        return Marked(stop, found) if found else None
-    found = from_value(value, tools, "marked")
-    return Marked(end, found) if found else None
-
-
 def _mistral(text: str, at: int, tools: Hunt) -> Marked | None:
     found = MISTRAL.match(text, at)
-    return _arguments(text, found.end(), found[1], tools, PAYLOAD_END) if found else None
+    return arguments(text, found.end(), found[1], tools, PAYLOAD_END) if found else None
 
 
 def _python(text: str, at: int, tools: Hunt) -> Marked | None:
-    stop = _stop(text, at, tools)
+    stop = before_end(text, at, tools, PAYLOAD_END)
     line = text.find("\n\n", at, stop)
     for end in (stop, line, text.find("\n", at, stop)):
         source = text[at:end].rstrip() if end >= 0 else ""
@@ -139,7 +126,7 @@ def _python(text: str, at: int, tools: Hunt) -> Marked | None:
 
 
 def harmony(text: str, found: re.Match[str], tools: Hunt) -> Marked | None:
-    inner = _arguments(text, found.end(), found[1], tools, HARMONY_END)
+    inner = arguments(text, found.end(), found[1], tools, HARMONY_END)
     if inner is None:
         return None
     end = HARMONY_END.match(text, inner.end)
@@ -188,33 +175,12 @@ def gemma(text: str, found: re.Match[str], tools: Hunt) -> Marked | None:
             return Marked(end.end() if end else len(text), calls)
         whole = joined.rstrip().endswith(")")
         joined = "{" + (joined.rstrip()[1:-1] + "}" if whole else joined[1:])
-    inner = _arguments(joined, 0, name, tools, GEMMA_END)
+    inner = arguments(joined, 0, name, tools, GEMMA_END)
     return Marked(end.end() if end else len(text), inner.calls) if inner else None
 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _arguments(text: str, at: int, name: str, tools: Hunt, ending: re.Pattern[str]) -> Marked | None:
-    """The JSON object of arguments that begins here, whatever state it is in."""
-    if tool_name(name, tools) not in tools or not text.startswith("{", at):
-        return None
-    try:
-        value, end = value_at(text, at, tools)
-    except Broken:
-        stop = ending.search(text, at + 1)
-        end = stop.start() if stop and stop.end() > stop.start() else _stop(text, at, tools)
-        tools.spend(end - at)
-        return Marked(end, [Asked(tool_name(name, tools), text[at:end].strip())])
-    call = asked(name, value, tools) if isinstance(value, dict) else None
-    return Marked(end, [call]) if call else None
-
-
-def _stop(text: str, at: int, tools: Hunt) -> int:
-    tools.spend(len(text) - at)
-    ends = [found.start() for found in (PAYLOAD_END.search(text, at + 1), TURN.search(text, at)) if found]
-    return min(ends, default=len(text))
 
 
 def _blank(text: str, at: int) -> int:

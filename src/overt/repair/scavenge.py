@@ -1,17 +1,13 @@
 """Calls that a model wrote into its text or its reasoning, taken out of it and made real.
 
-What counts, decided by place and completeness:
+Only calls that end the reply are run: a call with words behind it stays text.
 
 - Markup of a model family (`<tool_call>`, `<function=…>`, `<invoke …>`, `[TOOL_CALLS]`, special tokens, a tag
-  named like a tool) counts at the beginning of a line, when a call is all it holds; in the middle of one only
-  behind words that announce it, as the rest of the reply. Not inside a fence, backticks or a comment, in quotation
-  marks, in a quotation, a list or a diff, not in the middle of a sentence, and not after words that give it as an
-  example.
-- What does more than read counts only when nothing but calls follows to the end of the reply, and the words before
-  it are one short paragraph or announce it, and present nothing: a file that is quoted may hold calls as well.
+  named like a tool) counts at the beginning of a line or behind a whole sentence. Not inside a fence, backticks or a
+  comment, not in quotation marks, in a quotation, a list or a diff.
 - A call without markup (a JSON object, a fence with one, `read(path="a.py")`, `Action:`) counts only as the
-  whole reply, or as its last blocks under words that announce an act and explain nothing; never when other calls
-  stand between the words before it.
+  whole reply, or as its last blocks under words that announce an act.
+- Words that show something, or say that it is not to be done, stop every call behind them: see `leads_to_call`.
 - A definition of a tool, an example with blanks, and a name no tool answers to are text.
 - In reasoning a call counts only when the reply has no call and no words outside it: else it was a thought.
 - After a call, a result the model invented ends the text: what follows was made up on top of it.
@@ -56,16 +52,21 @@ def scavenge(
     """`calls` is how this model calls tools; `finish` why its reply ended."""
     native = any(isinstance(part, Call) for part in parts)
     hunt = Hunt(tools)
-    if calls == "schema" and not native and (found := _formed(parts, hunt, finish)) is not None:
-        whole, note, before = found
-        return Scavenged(parts=whole, note=note, before=before)
-    ids = {part.id for part in parts if isinstance(part, Call)}
-    taken = _Taken(hunt, ids, cut=finish in ("length", "interrupted"))
-    out = [taken.text(part) if isinstance(part, Text) else part for part in parts]
-    spoken = native or taken.calls or any(isinstance(part, Text) and part.text.strip() for part in out)
-    if not spoken:
+    if calls == "schema" and not native:
+        from overt.repair._form import formed  # late: 8 ms
+
+        try:
+            if found := formed(parts, hunt):
+                return Scavenged(parts=found[0], before=found[1])
+        except Spent:
+            pass
+    taken = _Taken(hunt, cut=finish in ("length", "interrupted"))
+    where = "text"
+    out = [Text(text=taken.text(part.text)) if isinstance(part, Text) else part for part in parts]
+    if not native and not any(isinstance(part, Text) and part.text.strip() for part in out) and not taken.calls:
+        where = "reasoning"
         out = [taken.reasoning(part) if isinstance(part, Reasoning) else part for part in out]
-    if not taken.before:
+    if not taken.calls:
         return Scavenged(parts=parts)
     kept = tuple(part for part in out if not (isinstance(part, Text) and not part.text.strip()))
     before = "\n".join(taken.before)
@@ -73,43 +74,28 @@ def scavenge(
     if native:
         return Scavenged(parts=kept, note="removed markup of calls from the text", before=before)
     names = ", ".join(call.name for call in taken.calls)
-    return Scavenged(
-        parts=kept + tuple(taken.calls), note=f"found a call written as {taken.where}: {names}", before=before
-    )
-
-
-def _formed(parts: tuple[Part, ...], hunt: Hunt, finish: Finish) -> tuple[tuple[Part, ...], str, str] | None:
-    try:
-        from overt.repair._form import formed  # late: 8 ms
-
-        found: tuple[tuple[Part, ...], str, str] | None = formed(parts, hunt, finish)
-    except Spent:
-        return None
-    return found
+    return Scavenged(parts=kept + tuple(taken.calls), note=f"found a call written as {where}: {names}", before=before)
 
 
 class _Taken:
-    def __init__(self, tools: Hunt, ids: set[str], *, cut: bool) -> None:
+    """The calls that were taken out of texts, and the markup they stood in."""
+
+    def __init__(self, tools: Hunt, *, cut: bool) -> None:
         self._tools = tools
-        self._ids = ids
         self._cut = cut
         self.calls: list[Call] = []
         self.before: list[str] = []
-        self.where = "text"
 
-    def text(self, part: Text) -> Text:
-        head, tail = _thought(part.text)
-        rest = self._take(tail)
-        if head and not rest.strip() and not self.before:
-            return Text(text=self._take(head))
-        return Text(text=head + rest) if self.before else part
+    def text(self, text: str) -> str:
+        """The text without its calls; a call in thinking that was written into it counts if no words follow."""
+        at = max((found + len(end) for end in THINK_ENDS if (found := text.rfind(end)) >= 0), default=0)
+        if at and not text[at:].strip():
+            return self._take(text[:at])
+        return text[:at] + self._take(text[at:])
 
     def reasoning(self, part: Reasoning) -> Reasoning:
         rest = self._take(part.text)
-        if rest != part.text:
-            self.where = "reasoning"
-        signed = part.signature or part.opaque
-        return part if signed else replace(part, text=rest)
+        return part if part.signature or part.opaque else replace(part, text=rest)
 
     def _take(self, text: str) -> str:
         if not _may_hold(text):
@@ -119,31 +105,14 @@ class _Taken:
         found, limit = leaks(text, self._tools)
         if not found:
             return text
-        pieces: list[str] = []
-        at = 0
-        for leak in found:
-            pieces.append(text[at : leak.start].strip("\n") if at else text[: leak.start].rstrip())
-            self.before.append(text[leak.start : leak.end].strip())
-            self.calls += [self._call(name, arguments) for name, arguments in leak.calls]
-            at = leak.end
-        if self._cut and at >= len(text.rstrip()):
+        self.before.append("\n".join(text[leak.start : leak.end].strip() for leak in found))
+        for name, arguments in (call for leak in found for call in leak.calls):
+            self.calls.append(Call(id=f"leaked_{len(self.calls) + 1}", name=name, arguments=arguments))
+        if self._cut and found[-1].end >= len(text.rstrip()):
             # What looks like the end of the call may be a line of the file it was writing.
             self.calls[-1] = replace(self.calls[-1], arguments=self.calls[-1].arguments.rstrip().removesuffix("}"))
-        pieces.append(text[at:limit].strip())
-        return "\n\n".join(piece for piece in pieces if piece.strip())
-
-    def _call(self, name: str, arguments: str) -> Call:
-        number = len(self.calls) + 1
-        while f"leaked_{number}" in self._ids:
-            number += 1
-        self._ids.add(f"leaked_{number}")
-        return Call(id=f"leaked_{number}", name=name, arguments=arguments)
-
-
-def _thought(text: str) -> tuple[str, str]:
-    """Thinking that was written into the text, and the text behind it."""
-    at = max((found + len(end) for end in THINK_ENDS if (found := text.rfind(end)) >= 0), default=0)
-    return text[:at], text[at:]
+        pieces = (text[: found[0].start].rstrip(), text[found[-1].end : limit].strip())
+        return "\n\n".join(piece for piece in pieces if piece)
 
 
 def _may_hold(text: str) -> bool:

@@ -9,6 +9,7 @@ Where the reply is one JSON object by agreement, only the words of a final objec
 """
 
 import re
+from collections.abc import Callable
 
 from msgspec import DecodeError
 
@@ -33,22 +34,29 @@ LONGEST = max(map(len, MARKS))
 MARK = re.compile(
     f"(?={'|'.join(sorted({re.escape(mark[:2]) for mark in MARKS}))})(?:{'|'.join(re.escape(mark) for mark in MARKS)})"
 )
-PREFIXES = frozenset(mark[:size] for mark in MARKS for size in range(1, len(mark)))
 MAY_BEGIN = re.compile(r"[<\[]")
 BLANK = re.compile(r"(?:[ \t]*\n)++")
 INDENT = re.compile(r"[ \t]*+")
-STOPS = re.compile(r'["\\]')
+BEHIND = re.compile(r"[^>\]]*[>\]]\s*(?P<call>[{\[<`])?(?P<name>[\w.:-]*)(?P<next>[\s\S]{0,9})")
+"""What stands behind a marker: a call that has begun, or a name and what follows it."""
+OBJECT = re.compile(
+    r"""[\[\s]*\{[\[{\s]*(?:["'](?P<key>\w{0,40})(?:["']\s*(?P<colon>:)?\s*(?:(?P<inner>\{)"""
+    r"""|["'](?P<value>[\w.:-]{0,40})(?P<end>["'])?)?)?)?"""
+)
+"""The first key of an object and its value, as far as they have come."""
 NAME_KEYS = ("name", "tool", "tool_name", "function_name", "action", "function", "recipient_name", "type", "id")
 LIST_KEYS = ("tool_calls", "function_call", "tool_uses", "function_calls")
 KNOWN = frozenset(OURS) | frozenset(TOOLS) | {"function", "tool_use", "tool_call"}
 CALL_FENCES = ("tool_call", "tool_code", "tool_calls", "function_call", "tool_use")
-JSON_FENCES = ("json", "")
-TAG_FENCES = ("xml", "")
 UNDECIDED = 80
 WINDOW = 400
 """Characters behind a beginning that decide what it is."""
 HEAD = 2000
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
+FINAL = re.compile(r'"tool"[\s:]*"([^"]*)"(?:.*?"text"[\s:]*")?', re.DOTALL)
+WORDS = re.compile(
+    r'(?:[^"\\]|\\u[dD][89abAB]\w\w(?:\\u\w{4}|(?=[^\\]))|\\u(?![dD][89abAB])\w{4}|\\[^u]|\\u(?=.{10}))*+', re.DOTALL
+)
+"""Whole characters of a JSON string: neither an escape nor a pair of half characters is cut."""
 
 
 class Veil:
@@ -60,7 +68,7 @@ class Veil:
         self._kept: list[str] = []
         self._holding = False
         self._line_start = True
-        self._fence = ""
+        self._in_fence = False
         self._last = ""
 
     def feed(self, text: str) -> str:
@@ -74,10 +82,15 @@ class Veil:
             self._kept.append(text)
             return ""
         if not self._held and not self._line_start and not ("<" in text or "\n" in text or "`" in text or "[" in text):
-            if text:
-                self._last = text[-1]
+            self._last = text[-1:] or self._last
             return text
-        return self._examine(self._held + text)
+        text = self._held + text
+        at, stop = 0, False
+        while at < len(text) and not stop:
+            at, stop = self._next(text, at)
+        shown, self._held = text[:at], text[at:]
+        self._last = shown[-1:] or self._last
+        return shown
 
     def rest(self, kept: bool) -> str:
         """What was held back, when it turned out to be text (`kept`); nothing when calls were made of it."""
@@ -87,148 +100,106 @@ class Veil:
         self._held, self._kept, self._holding = "", [], False
         return held if kept else ""
 
-    def _examine(self, text: str) -> str:
-        """Pass what is prose; keep what may begin a call."""
-        at = 0
-        while at < len(text):
-            at, stop = self._next(text, at)
-            if stop:
-                break
-        shown, self._held = text[:at], text[at:]
-        if shown:
-            self._last = shown[-1]
-        return shown
-
     def _next(self, text: str, at: int) -> tuple[int, bool]:
         """How far the text passes, and whether it stops there."""
-        if self._line_start and (blank := BLANK.match(text, at)):
-            return blank.end(), False
         if self._line_start:
-            verdict = self._opening(text, at)
-            if verdict is None:
-                return at, True
-            if verdict == "hold":
-                self._holding = True
+            if blank := BLANK.match(text, at):
+                return blank.end(), False
+            begins = self._opening(text, at)
+            if begins is not False:
+                self._holding = bool(begins)
                 return at, True
         line = text.find("\n", at)
         end = line + 1 if line >= 0 else len(text)
-        if not self._fence:
-            found, hold = self._mark(text, at, end)
-            if found >= 0:
-                self._line_start = False
-                self._holding = hold
-                return found, True
+        if not self._in_fence:
+            starts = [found.start() for found in MARK.finditer(text, at, end)]
+            if end == len(text):
+                starts += [found.start() for found in MAY_BEGIN.finditer(text, max(at, end - LONGEST))]
+            for start in starts:
+                begins = self._marker(text, start)
+                if begins is not False:
+                    self._line_start, self._holding = False, bool(begins)
+                    return start, True
         self._line_start = line >= 0
         return end, False
 
-    def _mark(self, text: str, at: int, end: int) -> tuple[int, bool]:
-        """Where a marker begins in this line, and whether it is certain; -1 when there is none."""
-        for found in MARK.finditer(text, at, end):
-            hold = self._begun(text, found.start())
-            if hold is not False:
-                return found.start(), bool(hold)
-        if end == len(text):
-            for begun in MAY_BEGIN.finditer(text, max(at, end - LONGEST)):
-                if text[begun.start() :] in PREFIXES and self._begun(text, begun.start()) is not False:
-                    return begun.start(), False
-        return -1, False
+    def _marker(self, text: str, start: int) -> bool | None:
+        """Does a call begin with the marker here? None: not known yet."""
+        before = text[start - 1] if start else self._last
+        return (
+            False
+            if before and before in "`\"'“‘"
+            else _in_time(_begins, text[start : start + WINDOW], min(len(text) - start, WINDOW))
+        )
 
-    def _begun(self, text: str, place: int) -> bool | None:
-        before = text[place - 1] if place else self._last
-        if before and before in "`\"'“‘":
-            return False
-        run = text[place : place + WINDOW]
-        verdict = _begins(run)
-        return False if verdict is None and len(run) == WINDOW else verdict
-
-    def _opening(self, text: str, at: int) -> str | None:
-        """What the line that begins here opens: `hold` a call, `pass` anything else, None not known yet."""
+    def _opening(self, text: str, at: int) -> bool | None:
+        """Does a call begin with this line? None: not known yet."""
         found = INDENT.match(text, at)
-        start = found.end() if found else at
-        if start >= len(text):
-            return None if len(text) - at < UNDECIDED else "pass"
-        run = text[start : start + WINDOW]
-        if run[0] == "`" or (self._fence and run[0] != "\n"):
-            return self._fenced(run)
-        if run[0] in "{[":
-            return _object(run) or ("pass" if len(run) == WINDOW else None)
-        return "pass"
+        run = text[found.end() if found else at :][:WINDOW]
+        if not run:
+            return None if len(text) - at < UNDECIDED else False
+        if self._in_fence:
+            self._in_fence = not (run.startswith("```") and not run.strip("`").partition("\n")[0].strip())
+            return None if "```".startswith(run) and run != "```" else False
+        if run[0] == "`":
+            begins = _fenced(run)
+            self._in_fence = begins is False and run.startswith("```")
+            return begins
+        return _in_time(_object, run, len(run)) if run[0] in "{[" else False
 
-    def _fenced(self, run: str) -> str | None:
-        if not run.startswith("```"):
-            return None if "```".startswith(run) else "pass"
-        line = run.find("\n")
-        if self._fence:
-            self._fence = "" if not run.strip("`").split("\n", 1)[0].strip() else self._fence
-            return "pass"
-        if line < 0 and len(run) < UNDECIDED and " " not in run.strip():
-            return None
-        if line < 0:
-            self._fence = "```"
-            return "pass"
-        info = run[3:line].strip().lower()
-        if info in CALL_FENCES:
-            return "hold"
-        body = run[line + 1 :].lstrip()
-        verdict = _object(body) if info in JSON_FENCES else "pass"
-        if info in TAG_FENCES and (body.startswith("<") or not body):
-            begins = _begins(body) if body else None
-            verdict = None if begins is None else "hold" if begins else "pass"
-        if verdict is None and len(run) == WINDOW:
-            verdict = "pass"
-        if verdict == "pass":
-            self._fence = "```"
-        return verdict
+
+def _in_time(begins: Callable[[str], bool | None], text: str, size: int) -> bool | None:
+    """What is still not known of a full window is no call."""
+    verdict = begins(text)
+    return False if verdict is None and size == WINDOW else verdict
+
+
+def _fenced(run: str) -> bool | None:
+    """Does a call begin with the fence that opens here?"""
+    if not run.startswith("```"):
+        return None if "```".startswith(run) else False
+    first, line, rest = run[3:].partition("\n")
+    info, body = first.strip().lower(), rest.lstrip()
+    if not line:
+        return None if len(run) < UNDECIDED and " " not in run.strip() else False
+    if info in CALL_FENCES:
+        return True
+    if info in ("xml", "") and (body.startswith("<") or not body):
+        return _in_time(_begins, body, len(run)) if body else _in_time(_object, body, len(run))
+    return _in_time(_object, body, len(run)) if info in ("json", "") else False
 
 
 def _begins(text: str) -> bool | None:
-    """Does a call begin here? None: not known yet."""
+    """Does a call begin with the marker that begins here? None: not known yet."""
     if text.startswith(CERTAIN):
         return True
     if not text.startswith(OPENINGS):
         return None if len(text) < LONGEST and any(mark.startswith(text) for mark in MARKS) else False
-    end = text.find("]" if text[0] == "[" else ">")
-    behind = text[end + 1 :].lstrip() if end >= 0 else ""
-    if not behind:
+    found = BEHIND.match(text)
+    if not found or found.end() == len(text) == found.start("next"):
         return None if len(text) < UNDECIDED else False
-    if behind[0] in "{[<`":
+    if found["call"]:
         return True
-    size = next((n for n, char in enumerate(behind) if not (char.isalnum() or char in "_.:-")), len(behind))
-    if size == len(behind):
-        return None if size < 40 else False
-    words = behind[:size].replace(":", ".").split(".")
-    if "</arg_key".startswith(mark := behind[size : size + 9]):
-        return True if len(mark) == 9 else None
-    return behind[size] in "\n({<[" and any(word in KNOWN for word in words)
+    if "</arg_key".startswith(found["next"]):
+        return True if len(found["next"]) == 9 else None
+    words = found["name"].replace(":", ".").split(".")
+    return found["next"][0] in "\n({<[" and not KNOWN.isdisjoint(words)
 
 
-def _object(text: str) -> str | None:
-    """`hold` when a JSON value begins like a call, `pass` when it does not, None when it is not known yet."""
-    body = text.lstrip("[{ \n\t")
-    if not body:
-        return None if len(text) < UNDECIDED else "pass"
-    if "{" not in text[: len(text) - len(body)] or body[0] not in "\"'":
-        return "pass"
-    key, closed, behind = body[1:].partition(body[0])
-    if not closed:
-        return None if len(key) < 40 else "pass"
-    if key in LIST_KEYS:
-        return "hold"
-    if key not in NAME_KEYS and key not in KNOWN:
-        return "pass"
-    value = behind.lstrip(" \n\t:")
-    if key == "id" and value.startswith('"call'):
-        return "hold"
-    if not value:
-        return None if len(behind) < UNDECIDED else "pass"
-    if value[0] == "{":
-        return "hold" if key in KNOWN or key in ("function", "tool", "action") else "pass"
-    if value[0] not in "\"'":
-        return "pass"
-    name, closed, _ = value[1:].partition(value[0])
-    if not closed:
-        return None if len(name) < 40 else "pass"
-    return "hold" if name.rpartition(".")[2] in KNOWN else "pass"
+def _object(text: str) -> bool | None:
+    """Does a JSON value begin like a call? None: not known yet."""
+    found = OBJECT.match(text)
+    key, value = (found["key"] or "", found["value"] or "") if found else ("", "")
+    is_open = found is None and not text.strip("[{ \n\t")
+    if found and found.end() == len(text) and not found["inner"] and not found["end"]:
+        is_open = not found["colon"] or key in (*NAME_KEYS, *LIST_KEYS, *KNOWN)
+    if found is None or is_open:
+        return None if is_open and len(text) < UNDECIDED else False
+    if key in LIST_KEYS or (key == "id" and value.startswith("call")):
+        return True
+    if found["inner"]:
+        return key in KNOWN or key in ("function", "tool", "action")
+    return key in (*NAME_KEYS, *KNOWN) and bool(found["end"]) and value.rpartition(".")[2] in KNOWN
 
 
 class _Final:
@@ -237,24 +208,26 @@ class _Final:
     def __init__(self) -> None:
         self.plain = False
         self._came: list[str] = []
-        self._head = ""
         self._state = "open"
         self._waiting = ""
 
     def feed(self, text: str) -> str:
-        if self._state == "words" and not self._waiting and '"' not in text and "\\" not in text:
-            return text
         if self._state == "words":
-            return self._string(self._waiting + text)
+            return self._string(text)
         self._came.append(text)
         if self._state != "open":
             return ""
-        self._head += text
-        first = self._head.lstrip()[:1]
-        if first and first not in "{`":
-            self.plain = True
-            return self._head
-        return self._look()
+        head = "".join(self._came)
+        self.plain = head.lstrip()[:1] not in ("{", "`", "")
+        if self.plain:
+            return head
+        found = FINAL.search(head)
+        if found and found[1] == "final" and not found[0].endswith('"final"'):
+            self._state = "words"
+            return self._string(head[found.end() :])
+        if (found and found[1] != "final") or len(head) >= HEAD:
+            self._state = "call"
+        return ""
 
     def rest(self, kept: bool) -> str:
         if self._state in ("words", "done"):
@@ -269,68 +242,17 @@ class _Final:
             return text
         return raw if kept else ""
 
-    def _look(self) -> str:
-        """The tool is named first: once it is, either words follow or nothing is to be shown."""
-        _, key, behind = self._head.partition('"tool"')
-        name, closed, after = behind.lstrip(" \t\n:")[1:].partition('"')
-        if not key or not closed:
-            self._state = "open" if len(self._head) < HEAD else "call"
-            return ""
-        if name != "final":
-            self._state = "call"
-            return ""
-        value = after.partition('"text"')[2].lstrip(" \t\n:")
-        if not value:
-            self._state = "open" if len(self._head) < HEAD else "call"
-            return ""
-        self._state = "words"
-        return self._string(value[1:])
-
-    def _string(self, raw: str) -> str:
+    def _string(self, text: str) -> str:
         """What of the string has come, unescaped; a broken-off escape waits."""
-        out: list[str] = []
-        at = 0
-        while at < len(raw):
-            found = STOPS.search(raw, at)
-            stop = found.start() if found else len(raw)
-            out.append(raw[at:stop])
-            at = stop
-            if at < len(raw) and raw[at] == '"':
-                self._state = "done"
-                at = len(raw)
-            elif at < len(raw):
-                piece, behind = _escape(raw, at)
-                if behind == at:
-                    break
-                out.append(piece)
-                at = behind
-        self._waiting = raw[at:]
-        return "".join(out)
+        raw = self._waiting + text
+        found = WORDS.match(raw)
+        end = found.end() if found else 0
+        self._waiting = raw[end:]
+        if self._waiting.startswith('"'):
+            self._state = "done"
+        if "\\" not in raw[:end]:
+            return raw[:end]
+        from overt.repair._lenient import unescape  # late: 2 ms
 
-
-def _escape(raw: str, at: int) -> tuple[str, int]:
-    """The character an escape stands for and the place behind it; nothing while it is incomplete."""
-    char = raw[at + 1 : at + 2]
-    if not char:
-        return "", at
-    if char != "u":
-        return ESCAPES.get(char, char), at + 2
-    digits = raw[at + 2 : at + 6]
-    if len(digits) < 4:
-        return "", at
-    try:
-        code = int(digits, 16)
-    except ValueError:
-        return "�", at + 6
-    if not 0xD800 <= code < 0xDC00:
-        return (chr(code) if not 0xDC00 <= code < 0xE000 else "�"), at + 6
-    follow = raw[at + 6 : at + 12]
-    if len(follow) < 6 and "\\u".startswith(follow[:2]):
-        return "", at
-    try:
-        low = int(follow[2:], 16) if follow.startswith("\\u") else 0
-    except ValueError:
-        low = 0
-    if not 0xDC00 <= low < 0xE000:
-        return "�", at + 6
-    return chr(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)), at + 12
+        words: str = unescape(raw[:end])
+        return words
