@@ -4,8 +4,7 @@ from itertools import groupby
 from pathlib import Path
 
 from overt.app.inspect.settings import schema_text
-from overt.config.descriptions import SECTIONS
-from overt.config.key_table import ENTRY, KEYS, SettingKey, show_value
+from overt.config.key_table import ENTRY, KEYS, TABLES, SettingKey, show_value
 from overt.config.load import VARIABLES
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -47,7 +46,7 @@ file (Taplo, Even Better TOML), or `"$schema": "PATH"` into a JSON file.
 
 
 def page() -> str:
-    keys = sorted(KEYS.values(), key=lambda key: list(SECTIONS).index(_section(key)))
+    keys = sorted(KEYS.values(), key=lambda key: list(TABLES).index(_section(key)))
     return HEAD + "".join(_table(section, list(group)) for section, group in groupby(keys, _section))
 
 
@@ -58,7 +57,7 @@ def _section(key: SettingKey) -> str:
 def _table(section: str, keys: list[SettingKey]) -> str:
     title = f"`[{section}]`" if section else "Top level"
     rows = "".join(_row(key) for key in keys)
-    return f"\n## {title}\n\n{SECTIONS[section]}\n\n{COLUMNS}{rows}"
+    return f"\n## {title}\n\n{TABLES[section]}\n\n{COLUMNS}{rows}"
 
 
 def _row(key: SettingKey) -> str:

@@ -29,7 +29,7 @@ ROOMS = {
 
 
 ANY_WHERE_JSON_ENTERS = {
-    "config/reading/models.py": "models and prices as a configuration file has them",
+    "config/reading/files.py": "a configuration file as it was parsed",
     "config/json_schema.py": "the JSON schema of the configuration",
     "config/load.py": "settings of files, variables and flags before they become a Config",
     "context/forms.py": "the JSON schema that a reply must fit",

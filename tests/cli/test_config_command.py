@@ -114,6 +114,6 @@ def test_a_request_is_sent_without_loading_the_descriptions(place: Place) -> Non
     with ModelServer([Turn(text="ok")]) as server:
         done = place.run("-p", "hello", server=server, env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "overt.config.reading.keys" in done.err, "import times are on standard error"
-    for module in ("descriptions", "key_table", "json_schema"):
+    for module in ("key_table", "json_schema"):
         assert f"overt.config.{module}" not in done.err
     assert "overt.lib.redaction.allow" not in done.err

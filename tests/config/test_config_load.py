@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from overt.config.load import Flag, load
-from overt.config.origin import DEFAULTS, explain
+from overt.config.origin import explain
 from overt.config.paths import Environment
+from overt.config.reading.keys import SETTINGS
 from overt.config.schema import Config, Permissions, Setting, ToolSettings
 from overt.core.errors import ConfigError
 from overt.core.settings import Limits, ProviderEntry, Rule, Timeouts
@@ -262,7 +263,7 @@ def test_jsonc_in_the_manner_of_other_agents_loads_with_exact_lines(tmp_path: Pa
 
 def test_explain_lists_every_key_with_its_origin_and_hides_what_headers_carry(tmp_path: Path) -> None:
     rows = explain(loaded(tmp_path, FULL_TOML))
-    assert {row.key for row in rows} >= set(DEFAULTS)
+    assert {row.key for row in rows} >= set(SETTINGS)
     assert Setting(key="permissions.ask", value="edit", origin="overt.toml:15") in rows
     assert Setting(key="limits.max_parallel", value=10, origin="default") in rows
     assert Setting(key="providers.one.headers.X-Team", value="[hidden]", origin="overt.toml:25") in rows

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.config.rules import parse_rule, split_rules, stranger
+from overt.config.rules import parse_rule, read_rule, split_rules
 from overt.core.errors import ConfigError
 from overt.core.settings import Rule
 
@@ -46,9 +46,15 @@ def test_a_flag_of_rules_is_split_outside_brackets_only(text: str, expected: tup
     assert split_rules(text) == expected
 
 
-def test_a_tool_nobody_knows_is_a_stranger_with_a_suggestion() -> None:
-    assert stranger("bash") is None
-    assert stranger("mcp__a__b") is None
-    assert stranger("external_directory") is None
-    assert stranger("bsh") == ("bsh", "bash")
-    assert stranger("frobnicate") == ("frobnicate", "")
+@pytest.mark.parametrize(
+    ("tool", "warning"),
+    [
+        ("bash", ""),
+        ("mcp__a__b", ""),
+        ("external_directory", ""),
+        ("bsh", "x:1: no tool of this version is called `bsh`; did you mean `bash`?"),
+        ("frobnicate", "x:1: no tool of this version is called `frobnicate`"),
+    ],
+)
+def test_a_rule_for_an_unknown_tool_has_a_warning_with_a_suggestion(tool: str, warning: str) -> None:
+    assert read_rule(tool, "allow", "x:1") == (Rule(action="allow", tool=tool, origin="x:1"), warning)

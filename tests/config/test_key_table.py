@@ -6,21 +6,19 @@ import pytest
 from bench.settings_page import PAGE, SCHEMA, page
 
 from overt.app.inspect.settings import schema_text
-from overt.config.descriptions import DESCRIPTIONS, SECTIONS
-from overt.config.key_table import KEYS, find_key, nearest_key, show_value
-from overt.config.origin import DEFAULTS
-from overt.config.reading.keys import CHECKS, FACTS, PROVIDER
+from overt.config.key_table import DESCRIPTIONS, KEYS, TABLES, find_key, nearest_key, show_value
+from overt.config.reading.keys import FACTS, PROVIDER, SETTINGS
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def test_settings_and_sentences_are_the_same_set() -> None:
-    assert sorted(set(KEYS) - set(DESCRIPTIONS)) == [], "add a sentence to config/descriptions.py"
+    assert sorted(set(KEYS) - set(DESCRIPTIONS)) == [], "add a sentence to config/descriptions.toml"
     assert sorted(set(DESCRIPTIONS) - set(KEYS)) == [], "these settings do not exist"
 
 
 def test_every_key_that_a_file_may_hold_is_in_the_table() -> None:
-    assert set(CHECKS) <= set(DEFAULTS), "add a default to config/origin.py"
+    assert set(SETTINGS) <= set(KEYS)
     assert {f"providers.NAME.{name}" for name in PROVIDER} <= set(KEYS)
     assert {f"providers.NAME.models.MODEL.{name}" for name in FACTS} <= set(KEYS)
 
@@ -31,7 +29,7 @@ def test_each_setting_has_a_type_and_one_sentence(name: str) -> None:
     assert key.type
     assert key.description.endswith(".") and ". " not in key.description
     assert 10 < len(key.description) < 180
-    assert key.section in SECTIONS or key.section == "providers.NAME"
+    assert key.section in TABLES or key.section == "providers.NAME"
 
 
 def test_the_reference_and_the_schema_in_docs_are_up_to_date() -> None:

@@ -5,10 +5,10 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 
-from overt.config.reading.regular import read_regular
 from overt.core.codec import decode, encode
 from overt.core.errors import ConfigError
 from overt.lib.atomic import replace
+from overt.lib.read_file import read_regular
 
 LARGEST = 4 * 1024 * 1024
 

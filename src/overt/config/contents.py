@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from overt.config.material import CONFIGURATION
 from overt.config.origin import rows
 from overt.config.reading.files import read_settings
-from overt.config.reading.regular import read_regular
 from overt.config.trust import assignments
 from overt.core.errors import ConfigError
 from overt.lib import jsonc
+from overt.lib.read_file import read_regular
 from overt.lib.redaction.redact import Redactor
 
 LARGEST = 256 * 1024

@@ -1,41 +1,17 @@
 """The JSON schema of a configuration file, built from the table of settings: `overt config --schema`."""
 
-from collections.abc import Callable
 from typing import Any
 
-from overt.config.descriptions import SECTIONS
-from overt.config.key_table import ENTRY, MODEL, SettingKey, keys_below, show_value
+from overt.config.key_table import ENTRY, MODEL, TABLES, SettingKey, keys_below, show_value
 from overt.config.key_table import KEYS as TABLE
-from overt.config.reading import keys as _keys
-from overt.config.reading.amounts import read_age, read_age_or_never, read_file_size, read_log_size, read_store_size
-from overt.config.reading.files import ALIASES, KEYS, LATER, PROVIDER_SAME, SAME
-from overt.config.reading.models import LIMIT, SAME_PRICE
-from overt.config.reading.models import SAME as MODEL_SAME
-
-Schema = dict[str, Any]
+from overt.config.reading.files import ALIASES, KEYS, LATER, MODEL_SAME, PRICE_SAME, PROVIDER_SAME, SAME
+from overt.config.reading.key_types import STRING, Schema
+from overt.config.reading.keys import IN_FILES
+from overt.config.rules import ACTIONS
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-STRING: Schema = {"type": "string"}
-STRINGS: Schema = {"type": "array", "items": {"type": "string", "minLength": 1}}
-OBJECT: Schema = {"type": "object"}
-SECONDS: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": _keys.LARGEST}
-WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": _keys.LARGEST}
-AMOUNT = r"^\s*\d+(\.\d+)?\s*{units}\s*$"
-SIZE: Schema = {
-    "anyOf": [
-        {"type": "integer", "minimum": 0},
-        {"type": "string", "pattern": AMOUNT.format(units="([KMGTkmgt][Ii]?[Bb]|[Bb])?")},
-    ]
-}
-AGE: Schema = {
-    "anyOf": [
-        {"type": "number", "minimum": 0},
-        {"type": "string", "pattern": AMOUNT.format(units="(([Hh][Oo][Uu][Rr]|[Dd][Aa][Yy]|[Ww][Ee][Ee][Kk])[Ss]?)?")},
-    ]
-}
 KEY_NAME = "The variable that holds the key, as `{env:NAME}`; never the key itself."
-VARIABLE = r"^[A-Z_][A-Z0-9_]*$"
-ACTION: Schema = {"enum": [*_keys.ACTIONS]}
+ACTION: Schema = {"enum": [*ACTIONS]}
 RULES: Schema = {
     "type": "array",
     "items": {"type": "string", "description": "A tool, or a tool with a pattern: `edit`, `bash(git *)`."},
@@ -48,42 +24,6 @@ NETWORK_RULE: Schema = {
     "description": "A rule about bash that may open the network to the commands it allows.",
 }
 
-SHAPES: dict[Callable[[Any], Any], Schema] = {
-    _keys._text: STRING,
-    _keys._line: STRING,
-    _keys._flag: {"type": "boolean"},
-    _keys._whole: WHOLE,
-    _keys._log_files: {"type": "integer", "minimum": 1, "maximum": 100},
-    _keys._whole_or_zero: {"type": "integer", "minimum": 0, "maximum": _keys.LARGEST},
-    _keys._share: {"anyOf": [{"const": 0}, {"type": "number", "minimum": 0.1, "maximum": 0.95}]},
-    _keys._seconds: SECONDS,
-    _keys._dollars: {"type": "number", "minimum": 0, "maximum": _keys.LARGEST},
-    _keys._variable: {"type": "string", "pattern": VARIABLE},
-    _keys._address: {"type": "string", "pattern": r"^\s*([Hh][Tt][Tt][Pp][Ss]?://[^@/]+(/|$)|file:)"},
-    _keys._proxy: {"type": "string", "minLength": 1},
-    _keys._below: {"type": "string", "pattern": r"^\s*/"},
-    _keys._fields: OBJECT,
-    _keys._headers: {"type": "object", "additionalProperties": STRING},
-    read_age: AGE,
-    read_age_or_never: AGE,
-    read_file_size: SIZE,
-    read_log_size: SIZE,
-    read_store_size: SIZE,
-    **dict.fromkeys(
-        (
-            _keys._texts,
-            _keys._tools,
-            _keys._programs,
-            _keys._variables,
-            _keys._sources,
-            _keys._patterns,
-            _keys._allowed,
-        ),
-        STRINGS,
-    ),
-}
-"""What the readers of values accept. For other readers the type of the default decides."""
-
 
 def build_schema() -> Schema:
     """The schema of a whole file. Unknown keys do not fit: Overt itself only warns about most of them."""
@@ -91,7 +31,7 @@ def build_schema() -> Schema:
     for key in TABLE.values():
         if key.section != "" and not key.key.startswith(("providers.", "permissions.", "agent.permissions.")):
             _put(properties, key.key, key)
-        elif key.section == "" and key.key in _keys.CHECKS:
+        elif key.section == "" and key.key in IN_FILES:
             properties[key.key] = value_schema(key)
     properties["permissions"] = _permissions(own=False)
     properties["agent"]["properties"]["permissions"] = _permissions(own=True)
@@ -118,29 +58,16 @@ def build_schema() -> Schema:
 
 def value_schema(key: SettingKey) -> Schema:
     """The schema of one value, with its sentence and its default."""
-    check = key.check
-    if check.choices:
-        shape: Schema = {"enum": [*check.choices]}
-    else:
-        shape = SHAPES.get(check.read) or _shape_of(key.default)
-    schema = {"description": key.description, **shape}
-    if shape in (AGE, SIZE) and key.default:
+    schema = {"description": key.description, **key.key_type.schema}
+    if key.key_type.unit and key.default:
         schema["default"] = show_value(key.default, key).strip('"')
     elif key.default is not None and key.default != "":
         schema["default"] = list(key.default) if isinstance(key.default, tuple) else key.default
     return schema
 
 
-def _shape_of(default: Any) -> Schema:
-    if isinstance(default, bool):
-        return {"type": "boolean"}
-    if isinstance(default, int | float):
-        return {"type": ["number", "string"]}
-    return STRING if isinstance(default, str) else {}
-
-
 def _table(section: str, properties: dict[str, Any]) -> Schema:
-    about = {"description": SECTIONS[section]} if section else {}
+    about = {"description": TABLES[section]} if section else {}
     return {**about, "type": "object", "properties": properties, "additionalProperties": False}
 
 
@@ -162,24 +89,24 @@ def _same_as(name: str) -> Schema:
 def _permissions(*, own: bool) -> Schema:
     """Rules in lists, or a tool with an action, or a tool with patterns; or one action for everything."""
     properties: dict[str, Any] = {}
-    for action in _keys.ACTIONS:
+    for action in ACTIONS:
         sentence = TABLE[f"{'agent.' if own else ''}permissions.{action}"].description
         rules = {**RULES, "items": {"anyOf": [RULES["items"], NETWORK_RULE]}} if action == "allow" else RULES
         properties[action] = {**rules, "description": sentence}
     if not own:
         for key in keys_below("permissions"):
-            if key.key in _keys.CHECKS:
+            if key.key in IN_FILES:
                 properties[key.key.rpartition(".")[2]] = value_schema(key)
         properties["defaultMode"] = properties["mode"]
     tool = {"anyOf": [ACTION, {"type": "object", "additionalProperties": ACTION}]}
     table = {"type": "object", "properties": properties, "additionalProperties": tool}
-    return {"description": SECTIONS["agent.permissions" if own else "permissions"], "anyOf": [ACTION, table]}
+    return {"description": TABLES["agent.permissions" if own else "permissions"], "anyOf": [ACTION, table]}
 
 
 def _providers() -> Schema:
     entry = {"$ref": "#/$defs/provider"}
     return {
-        "description": SECTIONS["providers"],
+        "description": TABLES["providers"],
         "anyOf": [
             {"type": "array", "items": {**entry, "required": ["name"]}},
             {"type": "object", "additionalProperties": entry},
@@ -221,8 +148,8 @@ def _model() -> Schema:
         _put(properties, key.key.removeprefix(f"{MODEL}."), key, MODEL)
     properties["quirks"] = {"$ref": "#/$defs/quirks"}
     prices = properties["price"]["properties"]
-    prices |= {written: prices[meant] for written, meant in SAME_PRICE.items()}
+    prices |= {written: prices[meant] for written, meant in PRICE_SAME.items()}
     properties |= {written: properties[meant] for written, meant in MODEL_SAME.items()}
-    properties["limit"] = _table("", {written: properties[meant] for written, meant in LIMIT.items()})
+    properties["limit"] = _table("", {"context": properties["window"], "output": properties["output"]})
     properties |= {"name": STRING, "id": STRING}
     return _table(MODEL, properties)

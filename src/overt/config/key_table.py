@@ -1,84 +1,85 @@
 """Every setting with its type, default and description: what `overt config`, the reference and the schema are made of.
 
-Types come from the checks in `_keys.py`, defaults from `origin.py` and the structs in `core/settings.py`, sentences
-from `descriptions.py`. Nothing on the way to the first request imports this.
+Types come from `reading/keys.py`, defaults from `schema.py` and the structs in `core/settings.py`, sentences from
+`descriptions.toml`. Nothing on the way to the first request imports this.
 """
 
-from collections.abc import Iterator
+import tomllib
 
 from msgspec import Struct
 
-from overt.config.descriptions import DESCRIPTIONS
-from overt.config.origin import DEFAULTS
-from overt.config.reading.keys import ACTIONS, CHECKS, DOLLARS, FACTS, OUTSIDE, PROVIDER, Check
+from overt.config.reading.key_types import OBJECT, KeyType
+from overt.config.reading.keys import FACTS, PRICES, PROVIDER, SETTINGS
 from overt.config.rules import nearest
-from overt.core.settings import ModelFacts, Price, ProviderEntry
+from overt.config.schema import default_of
+from overt.core.settings import ModelFacts, ProviderEntry
+from overt.lib.data import read_text
 
 ENTRY, MODEL = "providers.NAME", "providers.NAME.models.MODEL"
-RULES = Check("a list of rules such as 'bash(git *)'", lambda value: value)
-QUIRKS_TABLE = Check("a table", lambda value: value, secret=True)
-MODELS = Check("a list of names or tables, or a table for each name", PROVIDER["models"].read)
+QUIRKS_TABLE = KeyType("a table", dict, OBJECT, secret=True)
+MODELS = KeyType("a list of names or tables, or a table for each name", PROVIDER["models"].read)
 SHOWN_IN_PARTS = ("headers", "quirks.extra", "known", "models")
 """Provider settings of which `overt config` shows each item under a key of its own."""
 
+_TEXTS = tomllib.loads(read_text("overt.config", "descriptions.toml"))
+TABLES: dict[str, str] = _TEXTS["tables"]
+DESCRIPTIONS: dict[str, str] = _TEXTS["settings"]
+
 
 class SettingKey(Struct, frozen=True, kw_only=True):
-    """One setting. `type` completes “must be”; a default of None means that it is not set."""
+    """One setting. A default of None means that it is not set."""
 
     key: str
-    type: str
+    key_type: KeyType
     default: object
     description: str
-    check: Check
+
+    @property
+    def type(self) -> str:
+        """What the value must be, in words."""
+        return self.key_type.expected
 
     @property
     def section(self) -> str:
         return self.key.rpartition(".")[0]
 
 
-def _checks() -> Iterator[tuple[str, Check, object]]:
-    """The dotted name, the check and the default of every setting."""
-    for key, default in DEFAULTS.items():
-        is_rule = key.rpartition(".")[0].endswith("permissions") and key.rpartition(".")[2] in ACTIONS
-        yield key, RULES if is_rule else OUTSIDE.get(key) or CHECKS[key], default
-    for field, check in PROVIDER.items():
-        yield f"{ENTRY}.{field}", MODELS if field == "models" else check, _field_default(field)
-    for field, check in FACTS.items():
-        yield f"{MODEL}.{field}", check, getattr(ModelFacts(name=""), field) or None
-    yield f"{MODEL}.quirks", QUIRKS_TABLE, None
-    for field in Price.__struct_fields__:
-        yield f"{MODEL}.price.{field}", DOLLARS, None
-
-
-def _field_default(field: str) -> object:
+def _provider_default(field: str) -> object:
     value: object = ProviderEntry(name="")
     for name in field.split("."):
         value = getattr(value, name)
     return None if field == "context_window" else value
 
 
+_TYPES = {
+    **SETTINGS,
+    **{f"{ENTRY}.{field}": key_type for field, key_type in (PROVIDER | {"models": MODELS}).items()},
+    **{f"{MODEL}.{field}": key_type for field, key_type in FACTS.items()},
+    f"{MODEL}.quirks": QUIRKS_TABLE,
+    **{f"{MODEL}.price.{field}": key_type for field, key_type in PRICES.items()},
+}
+_DEFAULTS = {
+    **{key: default_of(key) for key in SETTINGS},
+    **{f"{ENTRY}.{field}": _provider_default(field) for field in PROVIDER},
+    **{f"{MODEL}.{field}": getattr(ModelFacts(name=""), field) or None for field in FACTS},
+}
 KEYS: dict[str, SettingKey] = {
-    key: SettingKey(key=key, type=check.expected, default=default, description=DESCRIPTIONS.get(key, ""), check=check)
-    for key, check, default in _checks()
+    key: SettingKey(key=key, key_type=each, default=_DEFAULTS.get(key), description=DESCRIPTIONS.get(key, ""))
+    for key, each in _TYPES.items()
 }
 """All settings in the order in which `overt config` shows them."""
 
 
 def find_key(name: str) -> SettingKey | None:
     """The setting behind a dotted name; `providers.deepseek.kind` is `providers.NAME.kind`."""
-    return KEYS.get(name) or KEYS.get(_general(name))
-
-
-def _general(name: str) -> str:
-    """The name with `NAME` in place of a provider's own name, and without the item of a table."""
     head, _, rest = name.partition(".")
-    if head != "providers":
-        return name
     field = rest.partition(".")[2]
+    if name in KEYS or head != "providers":
+        return KEYS.get(name)
     for table in SHOWN_IN_PARTS:
         if field.startswith(f"{table}."):
             field = table
-    return f"{ENTRY}.{'models' if field == 'known' else field}"
+    return KEYS.get(f"{ENTRY}.{'models' if field == 'known' else field}")
 
 
 def keys_below(prefix: str) -> tuple[SettingKey, ...]:
@@ -102,7 +103,7 @@ def show_value(value: object, key: SettingKey | None = None) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return _show_number(value, key.check.unit if key else "")
+        return _show_number(value, key.key_type.unit if key else "")
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} = {show_value(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list | tuple):

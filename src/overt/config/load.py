@@ -9,26 +9,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.config.paths import Environment
-from overt.config.reading.regular import hollow
-from overt.config.schema import AgentSettings, Config, Permissions, Setting, ToolSettings
+from overt.config.paths import Environment, is_placeholder
+from overt.config.rules import ACTIONS, read_rule, split_rules
+from overt.config.schema import FIELDS, Config, Setting, default_of
 from overt.core.errors import ConfigError
-from overt.core.settings import (
-    CAPS,
-    SOURCES,
-    CacheSettings,
-    Compaction,
-    Interface,
-    Limits,
-    Logs,
-    ProviderEntry,
-    Quirks,
-    Recipe,
-    Rule,
-    Sandbox,
-    Timeouts,
-    UndoSettings,
-)
+from overt.core.settings import CAPS, Action, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings
 from overt.lib.paths import literal, shown
 
 USER_FILES = ("config.json", "config.jsonc", "config.toml")
@@ -69,17 +54,7 @@ STRICTNESS = {
     "context.strict": (True, False),
     "context.foreign": (False, True),
 }
-"""The strictest first."""
-
-UNSET = {
-    "permissions.fallback": "ask",
-    "permissions.dangerous_policy": "reach",
-    "offline": False,
-    "sandbox.network": False,
-    "sandbox.write": True,
-    "context.strict": False,
-    "context.foreign": True,
-}
+"""The strictest value first."""
 
 ALWAYS_LOOSE = frozenset(
     {
@@ -156,7 +131,7 @@ def _exists(path: str) -> bool:
         return False
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    return not (stat.S_ISDIR(found.st_mode) and hollow(path))
+    return not (stat.S_ISDIR(found.st_mode) and is_placeholder(path))
 
 
 def _named_file(environment: Environment) -> str:
@@ -216,11 +191,30 @@ class _Merged:
             self.outside(_resolved(Setting(key=flag.key, value=flag.value, origin=flag.flag), base, home))
 
     def outside(self, setting: Setting) -> None:
-        from overt.config.reading.outside import outside_value  # late: 2 ms
+        """Put a value from a flag or a variable, held to the same checks as one from a file."""
+        from overt.config.reading.key_types import read_value  # late: 2 ms
+        from overt.config.reading.keys import SETTINGS  # late: 2 ms
 
-        value, warnings = outside_value(setting.key, setting.value, setting.origin)
-        self.warnings.extend(warnings)
-        self.put(Setting(key=setting.key, value=value, origin=setting.origin))
+        key, value, place = setting.key, setting.value, setting.origin
+        family, _, name = key.rpartition(".")
+        if family == "permissions" and name in ACTIONS:
+            action: Action = name
+            rules = [
+                read_rule(text, action, place) for text in (split_rules(value) if isinstance(value, str) else value)
+            ]
+            self.warnings.extend(warning for _, warning in rules if warning)
+            value = tuple(rule for rule, _ in rules)
+        else:
+            key_type = SETTINGS[key]
+            if (
+                key_type.schema.get("type") == "integer"
+                and isinstance(value, str)
+                and value.isascii()
+                and value.isdigit()
+            ):
+                value = int(value[:20])
+            value = read_value(key_type, value, name=name, place=place)
+        self.put(Setting(key=key, value=value, origin=place))
 
     def put(self, setting: Setting) -> None:
         self.dont_ask |= setting.key == "permissions.mode" and setting.value == "dontAsk"
@@ -228,21 +222,24 @@ class _Merged:
         self.settings[setting.key] = [*before, setting] if setting.key in JOINED else [setting]
 
     def value(self, key: str, default: Any = None) -> Any:
-        found = self.settings.get(key)
-        if not found:
+        layers = self.settings.get(key)
+        if not layers:
             return default
-        return tuple(item for each in found for item in each.value) if key in JOINED else found[-1].value
+        return (
+            tuple(dict.fromkeys(item for each in layers for item in each.value)) if key in JOINED else layers[-1].value
+        )
 
     def loosens(self, setting: Setting) -> bool:
-        """Whether a value from a folder nobody vouched for would allow more than stands already."""
+        """True if a value of an untrusted folder would allow more than what is set already."""
         key, value = setting.key, setting.value
         if key in ALWAYS_LOOSE or key.startswith("providers."):
             return True
         if order := STRICTNESS.get(key):
-            return order.index(value) > order.index(self.value(key, UNSET[key]))
+            before = self.value(key, default_of(key))
+            return order.index(value) > order.index("ask" if before is None else before)
         if key in LOWER_ONLY:
-            before: float = self.value(key, getattr(Limits(), key.partition(".")[2]))
-            return (value or inf) > (before or WINDOW_DECIDES.get(key, inf))  # 0 is no bound at all
+            limit: float = self.value(key, default_of(key))
+            return (value or inf) > (limit or WINDOW_DECIDES.get(key, inf))  # 0 is no bound at all
         return False
 
 
@@ -277,63 +274,25 @@ def _absolute(path: str, base: str, home: str) -> str:
 
 
 def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
-    get = merged.value
-    mode = get("permissions.mode", "review")
-    timeouts = {name: get(f"timeouts.{name}", getattr(Timeouts(), name)) for name in Timeouts.__struct_fields__}
-    limits = {name: get(f"limits.{name}", getattr(Limits(), name)) for name in Limits.__struct_fields__}
-    limits["max_steps"] = get("agent.max_steps", Limits().max_steps)
-    warnings = merged.warnings
+    """Put each value into its field of Config; what is not set keeps its default."""
+    usual = Config()
+    tables: dict[str, dict[str, Any]] = {"permissions": {}, "timeouts": {}}
+    for key in merged.settings:
+        table, _, name = FIELDS.get(key, key).rpartition(".")
+        if not key.startswith("providers.") and (name not in ACTIONS or "permissions" not in table):
+            tables.setdefault(table, {})[name] = merged.value(key)
+    if caps := tables.pop("recipe.caps", None):
+        tables.setdefault("recipe", {})["caps"] = caps
+    permissions = tables["permissions"]
+    if permissions.get("mode") == "dontAsk":
+        permissions["mode"] = "review"
+    permissions |= {"rules": _rules(merged), "dont_ask": merged.dont_ask}
     return Config(
-        default_model=get("default_model", ""),
-        small_model=get("small_model", ""),
-        language=get("language", "auto"),
-        offline=get("offline", False),
-        base_url=get("base_url", ""),
-        kind=get("kind", ""),
-        agent=AgentSettings(
-            system_prompt=get("agent.system_prompt"),
-            append_system_prompt=get("agent.append_system_prompt", ""),
-        ),
-        providers=_providers(merged, timeouts),
-        permissions=Permissions(
-            rules=_rules(merged),
-            fallback=get("permissions.fallback"),
-            mode="review" if mode == "dontAsk" else mode,
-            dont_ask=merged.dont_ask,
-            dangerous=tuple(dict.fromkeys(get("permissions.dangerous", ()))),
-            dangerous_policy=get("permissions.dangerous_policy", "reach"),
-        ),
-        sandbox=Sandbox(
-            **{name: get(f"sandbox.{name}", getattr(Sandbox(), name)) for name in Sandbox.__struct_fields__}
-        ),
-        tools=ToolSettings(enabled=get("tools.enabled"), disabled=get("tools.disabled", ())),
-        limits=Limits(**limits),
-        compaction=Compaction(
-            **{name: get(f"compaction.{name}", getattr(Compaction(), name)) for name in Compaction.__struct_fields__}
-        ),
-        timeouts=Timeouts(**timeouts),
-        context_window=get("context.context_window", 0),
-        recipe=Recipe(
-            sources=get("context.sources", SOURCES),
-            instructions=tuple(dict.fromkeys(get("context.instructions", ()))),
-            strict=get("context.strict", False),
-            foreign=get("context.foreign", True),
-            caps={name: cap for name in CAPS if (cap := get(f"context.caps.{name}"))},
-        ),
-        env_pass=get("env.pass", ()),
-        allow_read=get("workspace.allow_read", ()),
-        allow_write=get("workspace.allow_write", ()),
-        redact_allow=get("redact.allow", ()),
-        ui=Interface(**{name: get(f"ui.{name}", getattr(Interface(), name)) for name in Interface.__struct_fields__}),
-        cache=CacheSettings(
-            **{name: get(f"cache.{name}", getattr(CacheSettings(), name)) for name in CacheSettings.__struct_fields__}
-        ),
-        undo=UndoSettings(
-            **{name: get(f"undo.{name}", getattr(UndoSettings(), name)) for name in UndoSettings.__struct_fields__}
-        ),
-        logs=Logs(**{name: get(f"logs.{name}", getattr(Logs(), name)) for name in Logs.__struct_fields__}),
-        warnings=tuple(warnings),
-        settings=tuple(each for found in merged.settings.values() for each in found),
+        **tables.pop("", {}),
+        **{table: replace(getattr(usual, table), **fields) for table, fields in tables.items()},
+        providers=_providers(merged, tables["timeouts"]),
+        warnings=tuple(merged.warnings),
+        settings=tuple(each for layers in merged.settings.values() for each in layers),
         files=files,
     )
 

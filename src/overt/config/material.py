@@ -12,7 +12,8 @@ from hashlib import sha256
 from msgspec import Struct
 
 from overt.config._store import plain
-from overt.config.reading.regular import hollow, read_regular
+from overt.config.paths import is_present
+from overt.lib.read_file import read_regular
 
 CONFIGURATION = (
     *(f".overt/config.{ending}" for ending in ("json", "jsonc", "toml")),
@@ -52,8 +53,7 @@ def material(project: str) -> Material:
 def names(project: str) -> Iterator[str]:
     """Everything that counts, as far as it exists; what cannot be listed whole is an error of this module."""
     for name in FILES:
-        path = os.path.join(project, name)
-        if os.path.lexists(path) and not hollow(path):
+        if is_present(os.path.join(project, name)):
             yield name
     for count, name in enumerate(_below(project, FOLDER, DEEPEST), 1):
         if count > MOST_FILES:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from overt.config.reading.regular import hollow
 from overt.core.errors import ConfigError
 
 MARKERS = ("overt.toml", ".overt", ".git", "overt.json", "overt.jsonc")
@@ -79,8 +78,21 @@ def _own(variables: dict[str, str], name: str, cwd: str) -> str:
     return os.path.join(cwd, os.path.expanduser(given)) if given else ""
 
 
-def _stands(path: str) -> bool:
-    return os.path.lexists(path) and not hollow(path)
+def is_placeholder(path: str, depth: int = 4) -> bool:
+    """True for a folder without a single file: a sandbox holds the places of absent files with such folders."""
+    if depth == 0 or os.path.islink(path):
+        return False
+    try:
+        with os.scandir(path) as entries:
+            return all(
+                entry.is_dir(follow_symlinks=False) and is_placeholder(entry.path, depth - 1) for entry in entries
+            )
+    except OSError:
+        return False  # a file, or a folder that cannot be read
+
+
+def is_present(path: str) -> bool:
+    return os.path.lexists(path) and not is_placeholder(path)
 
 
 def roots(environment: Environment, directory: str = "") -> Roots:
@@ -91,7 +103,7 @@ def roots(environment: Environment, directory: str = "") -> Roots:
     home = os.path.realpath(environment.home)
     folder = workspace
     while folder not in (home, "/"):
-        if any(_stands(os.path.join(folder, marker)) for marker in MARKERS):
+        if any(is_present(os.path.join(folder, marker)) for marker in MARKERS):
             return Roots(workspace=workspace, project=folder)
         folder = os.path.dirname(folder)
     return Roots(workspace=workspace, project=workspace)

@@ -1,8 +1,12 @@
 """Permission rules as people write them: `tool` or `tool(pattern)`, whoever's name for the tool it is."""
 
+from msgspec.structs import replace
+
 from overt.core.errors import ConfigError
 from overt.core.foreign import OURS, TOOLS
 from overt.core.settings import Action, Rule
+
+ACTIONS: tuple[Action, ...] = ("allow", "ask", "deny")
 
 ELSEWHERE = ("*", "external_directory", "skill", "task", "mcp", "webfetch", "websearch")
 """Names a rule may have although no tool of this version answers to them."""
@@ -13,9 +17,6 @@ _NAMES = (
     | {name: name for name in (*TOOLS, *ELSEWHERE)}
 )
 
-Strange = tuple[str, str]
-"""A tool name nobody knows, and the nearest known one or nothing."""
-
 
 def parse_rule(text: str, action: Action, place: str) -> Rule:
     """One rule; `place` is the file and line, or the flag, and begins the message when the text is no rule."""
@@ -25,6 +26,32 @@ def parse_rule(text: str, action: Action, place: str) -> Rule:
     if not whole or not name.strip() or not _is_name(name.strip()) or not pattern.isprintable():
         raise ConfigError(f"{place}: {printable(text)!r} is not a rule; write `tool` or `tool(pattern)`")
     return Rule(action=action, tool=tool_name(name.strip()), pattern=pattern, origin=place)
+
+
+def read_rule(entry: object, action: Action, place: str) -> tuple[Rule, str]:
+    """Return a rule from a file or a flag, and a warning or "". A slip that would undo a restriction is an error."""
+    network: object = False
+    if isinstance(entry, dict):
+        if action != "allow" or not {"rule"} <= entry.keys() <= {"rule", "network"}:
+            raise ConfigError(
+                f"{place}: a rule must be a text like 'bash(git *)', or in `allow` a table like "
+                '{ rule = "bash(npm *)", network = true }'
+            )
+        network, entry = entry.get("network", False), entry["rule"]
+    if not isinstance(entry, str):
+        raise ConfigError(f"{place}: a rule must be a text like 'bash(git *)', got {described(entry)}")
+    if not isinstance(network, bool):
+        raise ConfigError(f"{place}: `network` must be true or false, got {described(network)}")
+    rule = parse_rule(entry, action, place)
+    if network and rule.tool != "bash":
+        raise ConfigError(f"{place}: `network` is for rules about bash, not {printable(rule.tool)!r}")
+    rule = replace(rule, network=network)
+    if is_known_tool(rule.tool):
+        return rule, ""
+    near = nearest(rule.tool, tuple(_NAMES), 0.7)
+    if near and action != "allow":
+        raise ConfigError(f"{place}: the rule {printable(entry)!r} names no known tool; did you mean `{near}`?")
+    return rule, f"{place}: no tool of this version is called `{printable(rule.tool)}`" + did_you_mean(near)
 
 
 def split_rules(text: str) -> tuple[str, ...]:
@@ -45,11 +72,8 @@ def tool_name(name: str) -> str:
     return _NAMES.get(name.lower(), name)
 
 
-def stranger(tool: str) -> Strange | None:
-    """None for a tool that rules may name; else the name and a suggestion."""
-    if tool.lower() in _NAMES or tool.startswith("mcp__"):
-        return None
-    return tool, nearest(tool, tuple(_NAMES), 0.7)
+def is_known_tool(name: str) -> bool:
+    return name.lower() in _NAMES or name.startswith("mcp__")
 
 
 def nearest(word: str, known: tuple[str, ...], alike: float = 0.6) -> str:
@@ -57,6 +81,31 @@ def nearest(word: str, known: tuple[str, ...], alike: float = 0.6) -> str:
 
     close = difflib.get_close_matches(word[:40], known, 1, alike)
     return close[0] if close else ""
+
+
+def did_you_mean(near: str) -> str:
+    return f"; did you mean `{near}`?" if near else ""
+
+
+def described(value: object) -> str:
+    """A value from a file, short and on one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "null"
+        case str():
+            return repr(printable(value))
+        case int():
+            return str(value) if value.bit_length() < 100 else "a huge number"
+        case float():
+            return str(value)
+        case dict():
+            return "a table"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "a date or time"
 
 
 def printable(text: str) -> str:

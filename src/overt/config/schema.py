@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from overt.core.settings import (
+    CAPS,
     Action,
     CacheSettings,
     Compaction,
@@ -92,3 +93,32 @@ class Config(Struct, frozen=True, kw_only=True):
     def origin(self, key: str) -> str:
         """Who set the value of a dotted key last."""
         return next((each.origin for each in reversed(self.settings) if each.key == key), "default")
+
+
+FIELDS = {
+    "agent.max_steps": "limits.max_steps",
+    "context.context_window": "context_window",
+    "context.sources": "recipe.sources",
+    "context.instructions": "recipe.instructions",
+    "context.strict": "recipe.strict",
+    "context.foreign": "recipe.foreign",
+    **{f"context.caps.{name}": f"recipe.caps.{name}" for name in CAPS},
+    "env.pass": "env_pass",
+    "workspace.allow_read": "allow_read",
+    "workspace.allow_write": "allow_write",
+    "redact.allow": "redact_allow",
+}
+"""Where a key is in Config, if not under its own name."""
+
+
+def default_of(key: str) -> Any:
+    """Return the default of a key outside of `providers`, or None if it is not set by default."""
+    field = FIELDS.get(key, key)
+    if key.startswith("context.caps."):
+        return CAPS[key.rpartition(".")[2]]
+    if key.rpartition(".")[2] in ("allow", "ask", "deny"):
+        return ()
+    value: Any = Config()
+    for name in field.split("."):
+        value = getattr(value, name)
+    return None if key == "context.context_window" else value

@@ -13,8 +13,8 @@ from msgspec import Struct, ValidationError, convert
 from overt.config._store import plain, read, update
 from overt.config.material import CONFIGURATION, Material, material, present
 from overt.config.paths import KEY_VARIABLES, Environment
-from overt.config.reading.regular import read_regular
 from overt.core.errors import ConfigError
+from overt.lib.read_file import read_regular
 
 LARGEST_DOTENV = 256 * 1024
 MOST_NAMES = 5

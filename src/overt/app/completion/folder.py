@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from overt.app.completion.frecency import Used
 from overt.app.completion.ignored import Ignored
 from overt.app.completion.ranking import LOOSE, rank
-from overt.config.reading.regular import hollow
+from overt.config.paths import is_placeholder
 from overt.lib.protected import protected_name
 from overt.lib.text import visible
 
@@ -151,7 +151,7 @@ class Levels:
 
 def _held(entry: os.DirEntry[str]) -> bool:
     """Whether it is only where the sandbox keeps an absent file of the configuration from being made."""
-    return bool(protected_name(entry.name)) and entry.is_dir() and hollow(entry.path)
+    return bool(protected_name(entry.name)) and entry.is_dir() and is_placeholder(entry.path)
 
 
 def _scan(place: str) -> list[os.DirEntry[str]]:

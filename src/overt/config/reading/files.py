@@ -1,24 +1,17 @@
 """One configuration file: read whole, parsed with its lines, checked key by key; loaded only when a file exists."""
 
-from overt.config.reading.keys import (
-    ACTIONS,
-    CHECKS,
-    PROVIDER,
-    QUIRKS,
-    TIMEOUTS,
-    read_value,
-)
-from overt.config.reading.models import Models
-from overt.config.reading.outside import read_rule
-from overt.config.reading.regular import read_regular
+from typing import Any
+
+from overt.config.reading.key_types import KeyType, read_value
+from overt.config.reading.keys import FACTS, IN_FILES, PRICES, PROVIDER, QUIRKS
 from overt.config.reading.toml_lines import parse as parse_toml
-from overt.config.reading.values import described, did_you_mean
-from overt.config.rules import nearest, printable, stranger
+from overt.config.rules import ACTIONS, described, did_you_mean, is_known_tool, nearest, printable, read_rule
 from overt.config.schema import Setting
 from overt.core.errors import ConfigError
-from overt.core.settings import Action, Rule
+from overt.core.settings import Action, ModelFacts, Price, Quirks, Rule, Timeouts
 from overt.lib import jsonc
 from overt.lib.jsonc import Located, Malformed, Path
+from overt.lib.read_file import read_regular
 
 LARGEST_FILE = 1024 * 1024
 MOST_WARNINGS = 20
@@ -31,10 +24,15 @@ BASELINE, OWN = "permissions", "agent.permissions"
 SAME = {"limits.max_steps": "agent.max_steps", "permissions.defaultMode": "permissions.mode"}
 PROVIDER_SAME = {"baseURL": "base_url", "baseUrl": "base_url", "apiKeyEnv": "api_key_env"}
 KEYS = frozenset({"api_key", "apiKey", "apikey", "key", "token", "secret", "password"})
-SECTIONS = tuple(dict.fromkeys(key.partition(".")[0] for key in CHECKS if "." in key))
-TOP = (*(key for key in CHECKS if "." not in key), *SECTIONS, "providers", *ALIASES, *sorted(LATER))
-NESTED: dict[str, tuple[str, ...]] = {"timeouts": TIMEOUTS, "quirks": tuple(QUIRKS)}
+SECTIONS = tuple(dict.fromkeys(key.partition(".")[0] for key in IN_FILES if "." in key))
+TOP = (*(key for key in IN_FILES if "." not in key), *SECTIONS, "providers", *ALIASES, *sorted(LATER))
+NESTED: dict[str, tuple[str, ...]] = {"timeouts": Timeouts.__struct_fields__, "quirks": tuple(QUIRKS)}
 PERMISSION_KEYS = (*ACTIONS, "mode", "fallback", "dangerous")
+MODEL_SAME = {"reasoning": "reasons", "attachment": "images", "cost": "price"}
+PRICE_SAME = {"cache_read": "cached"}
+LIMIT_SAME = {"context": "window"}
+"""How opencode words the facts about a model, its price and its `limit`."""
+MODEL_NAMES = frozenset({"name", "id"})
 RULE_WORDS = frozenset({*ACTIONS, "permission", "permissions"})
 
 
@@ -103,8 +101,8 @@ class _Walk:
                 self.providers((key,), value)
             elif name in SECTIONS:
                 self.section((key,), value)
-            elif name in CHECKS:
-                self.put(name, (key,), read_value(CHECKS[name], value, name=key, place=self.place((key,))))
+            elif name in IN_FILES:
+                self.put(name, (key,), self.read(IN_FILES[name], (key,), value))
             elif name in LATER:
                 self.warnings.append(f"{self.place((key,))}: `{key}` is not used by this version")
             else:
@@ -117,12 +115,12 @@ class _Walk:
             key = SAME.get(f"{section}.{inner}", f"{section}.{inner}")
             if section == "agent" and ALIASES.get(inner, inner) == "permissions":
                 self.permissions(here, item, into=OWN)
-            elif key in CHECKS:
-                self.put(key, here, read_value(CHECKS[key], item, name=inner, place=self.place(here)))
+            elif key in IN_FILES:
+                self.put(key, here, self.read(IN_FILES[key], here, item))
             elif key == "context.caps":
                 self.section(here, item)
             else:
-                every = (*CHECKS, *SAME, OWN)
+                every = (*IN_FILES, *SAME, OWN)
                 inside = (each[len(section) + 1 :] for each in every if each.startswith(f"{section}."))
                 known = tuple(each.partition(".")[0] for each in inside)
                 self.unknown(here, item, known, strict=section in ("tools", "sandbox"))
@@ -131,6 +129,9 @@ class _Walk:
         if isinstance(value, dict):
             return value
         raise ConfigError(f"{self.place(path)}: `{path[-1]}` must be a table, got {described(value)}")
+
+    def read(self, key_type: KeyType, path: Path, value: object) -> Any:
+        return read_value(key_type, value, name=str(path[-1]), place=self.place(path))
 
     def put(self, key: str, path: Path, value: object) -> None:
         place = self.place(path)
@@ -158,10 +159,10 @@ class _Walk:
         for key, item in self.table(path, value).items():
             here = (*path, key)
             name = SAME.get(f"permissions.{key}", f"permissions.{key}")
-            if name in CHECKS and into != BASELINE:
+            if name in IN_FILES and into != BASELINE:
                 raise ConfigError(f"{self.place(here)}: `{printable(key)}` belongs under [permissions]")
-            if name in CHECKS:
-                self.put(name, here, read_value(CHECKS[name], item, name=key, place=self.place(here)))
+            if name in IN_FILES:
+                self.put(name, here, self.read(IN_FILES[name], here, item))
             elif key in ACTIONS:
                 self.rules(here, key, item, into=into)
             elif isinstance(item, str) and not _slip(key):
@@ -197,8 +198,8 @@ class _Walk:
             self.warnings.append(warning)
         key = f"{into}.{action}"
         before = self.settings.get(key)
-        found: tuple[Rule, ...] = (*before.value, rule) if before else (rule,)
-        self.settings[key] = Setting(key=key, value=found, origin=before.origin if before else rule.origin)
+        rules: tuple[Rule, ...] = (*before.value, rule) if before else (rule,)
+        self.settings[key] = Setting(key=key, value=rules, origin=before.origin if before else rule.origin)
 
     # ── providers ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -229,15 +230,9 @@ class _Walk:
                 if value != name:
                     self.warnings.append(f"{self.place(here)}: `name` is not used here; the key `{name}` is the name")
             elif key == "models":
-                names, facts = Models(self.place, self.unknown).read(here, value)
-                self.put(f"providers.{name}.models", here, names)
-                if facts:
-                    self.put(f"providers.{name}.known", here, facts)
-            elif key == "quirks":
+                self.models(name, here, value)
+            elif key == "quirks" or (key in ("timeouts", "options") and isinstance(value, dict)):
                 for inner, item in self.table(here, value).items():
-                    self.provider_value(name, (*here, inner), item, nested=key)
-            elif key in ("timeouts", "options") and isinstance(value, dict):
-                for inner, item in value.items():
                     self.provider_value(name, (*here, inner), item, nested=key)
             else:
                 self.provider_value(name, here, value)
@@ -250,11 +245,51 @@ class _Walk:
         if nested in NESTED:
             key = f"{nested}.{written}"
         if key in PROVIDER:
-            found = read_value(PROVIDER[key], value, name=written, place=self.place(path))
-            self.put(f"providers.{name}.{key}", path, found)
+            self.put(f"providers.{name}.{key}", path, self.read(PROVIDER[key], path, value))
         else:
             names = NESTED.get(nested, ("name", *PROVIDER))
             self.unknown(path, value, names)
+
+    def models(self, provider: str, path: Path, value: object) -> None:
+        """A list of names and tables, or a map from name to table."""
+        items: list[tuple[Path, Any, dict[str, object]]] = []
+        if isinstance(value, dict):
+            items = [((*path, name), name, self.table((*path, name), table)) for name, table in value.items()]
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                here = (*path, index)
+                items.append((here, item.get("name"), item) if isinstance(item, dict) else (here, item, {}))
+        names = [name for _, name, _ in items] if items else value
+        self.put(f"providers.{provider}.models", path, self.read(PROVIDER["models"], path, names or []))
+        facts = [self.facts(here, name, table) for here, name, table in items if not MODEL_NAMES.issuperset(table)]
+        if facts:
+            self.put(f"providers.{provider}.known", path, tuple(facts))
+
+    def facts(self, path: Path, model: str, table: dict[str, object]) -> ModelFacts:
+        facts: dict[str, Any] = {}
+        for key, value in table.items():
+            here, name = (*path, key), MODEL_SAME.get(key, key)
+            if name in FACTS:
+                facts[name] = self.read(FACTS[name], here, value)
+            elif name == "price":
+                facts["price"] = Price(**self.fields(here, value, PRICES, PRICE_SAME))
+            elif name == "quirks":
+                facts["quirks"] = Quirks(**self.fields(here, value, QUIRKS, {}))
+            elif name == "limit":
+                facts |= self.fields(here, value, {name: FACTS[name] for name in ("window", "output")}, LIMIT_SAME)
+            elif name not in MODEL_NAMES:
+                self.unknown(here, value, (*FACTS, "price", "quirks"))
+        return ModelFacts(name=model, **facts)
+
+    def fields(self, path: Path, value: object, keys: dict[str, KeyType], same: dict[str, str]) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for key, item in self.table(path, value).items():
+            here, name = (*path, key), same.get(key, key)
+            if name in keys:
+                fields[name] = self.read(keys[name], here, item)
+            else:
+                self.unknown(here, item, tuple(keys))
+        return fields
 
     def variable(self, path: Path, value: object) -> str:
         """`{env:NAME}` is opencode's way to name a variable; a key itself is refused without showing it."""
@@ -268,7 +303,7 @@ class _Walk:
 
 def _slip(key: str) -> bool:
     """Whether a key of [permissions] is meant as one of its own and not as the name of a tool."""
-    return stranger(key) is not None and bool(nearest(key, PERMISSION_KEYS, 0.7))
+    return not is_known_tool(key) and bool(nearest(key, PERMISSION_KEYS, 0.7))
 
 
 def _letters(name: str) -> str:
