@@ -17,15 +17,15 @@ from overt.core.fragments import USER
 from overt.core.messages import said
 from overt.core.requests import Prefix
 from overt.core.settings import Compaction, ModelFacts, ProviderEntry, Quirks
-from overt.providers.discover import Found
+from overt.providers.discover import ChosenModel
 
 LONG = said("word " * 2 * MATTERS, origin=USER)
 SHORT = said("word", origin=USER)
 
 
-def found(base_url: str = "", *, model: str = "fake-model", kind: str = "openai", **about: Any) -> Found:
+def found(base_url: str = "", *, model: str = "fake-model", kind: str = "openai", **about: Any) -> ChosenModel:
     entry = ProviderEntry(name="mine", kind=kind, base_url=base_url)
-    return Found(entry=entry, model=model, key=None, about=ModelFacts(name=model, **about))
+    return ChosenModel(entry=entry, model=model, key=None, about=ModelFacts(name=model, **about))
 
 
 def config(window: int | None = None, threshold: float = 0.8) -> Config:
@@ -68,7 +68,9 @@ def counted(message: Any = LONG, **settings: Any) -> Budget:
         (found(window=1000, output=300, kind="anthropic"), config(), (1000, 700, 700)),
     ],
 )
-def test_what_is_set_wins_over_what_is_known(chosen: Found, set_to: Config, expected: tuple[int, int, int]) -> None:
+def test_what_is_set_wins_over_what_is_known(
+    chosen: ChosenModel, set_to: Config, expected: tuple[int, int, int]
+) -> None:
     budget = budget_of(chosen, set_to)
 
     assert (budget.window, budget.cap, budget.due_above) == expected

@@ -10,7 +10,7 @@ from tests.providers.provider_kit import run
 from overt.core.errors import ConfigError
 from overt.core.settings import ModelFacts, Price, ProviderEntry, Quirks
 from overt.providers.catalog import inherited, read_vendors, vendors
-from overt.providers.discover import ONLY_HERE, Found, Surroundings, discover
+from overt.providers.discover import ONLY_HERE, ChosenModel, Surroundings, discover
 
 WEIGHTS = ProviderEntry(
     name="local",
@@ -27,7 +27,7 @@ def shipped(name: str) -> ProviderEntry:
     return next(entry for entry in vendors() if entry.name == name)
 
 
-def find(reference: str = "", **around: Any) -> Found:
+def find(reference: str = "", **around: Any) -> ChosenModel:
     return run(discover(Surroundings(**{"environ": {}, "servers": (), **around}), reference))
 
 

@@ -16,7 +16,16 @@ from overt.core.settings import ProviderEntry
 from overt.lib.data import read_text
 from overt.providers.catalog import local_servers, vendors
 from overt.providers.credentials import VENDOR_KEYS, find_key
-from overt.providers.discover import ALIKE, ONLY_HERE, Found, Surroundings, asked, discover, is_local, kept_here
+from overt.providers.discover import (
+    ALIKE,
+    ONLY_HERE,
+    ChosenModel,
+    Surroundings,
+    asked,
+    discover,
+    is_local,
+    kept_here,
+)
 from overt.providers.registry import make
 from overt.providers.transport.address import host_of
 
@@ -25,7 +34,9 @@ OTHER = ProviderEntry(name="other", base_url="http://127.0.0.1:9/v1", api_key_en
 BASE = {"OVERT_BASE_URL": "http://env.test/v1"}
 
 
-def find(environ: Mapping[str, str], entries: Sequence[ProviderEntry] = (), reference: str = "", **more: Any) -> Found:
+def find(
+    environ: Mapping[str, str], entries: Sequence[ProviderEntry] = (), reference: str = "", **more: Any
+) -> ChosenModel:
     around = Surroundings(environ=environ, entries=entries, **{"servers": (), **more})
     return run(discover(around, reference))
 

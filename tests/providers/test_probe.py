@@ -8,41 +8,41 @@ from tests.fakes.odd_server import LEAKED, Odd, OddServer
 
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.lib.catalogue import set_language
-from overt.providers.probing.probe import NAMES, Probed, decide, probe, side_of
+from overt.providers.probing.probe import NAMES, ProbeRow, decide, probe
 from overt.providers.registry import make
 
 KEY = "sk-probe-0123456789abcdef"
 EVERYTHING = dict.fromkeys(NAMES, "yes") | {"reasoning": "no", "window": "unknown"}
 
 
-def probed(server: OddServer, *, told: list[str] | None = None, key: str = KEY, **settings: Any) -> tuple[Probed, ...]:
+def probed(
+    server: OddServer, *, told: list[str] | None = None, key: str = KEY, **settings: Any
+) -> tuple[ProbeRow, ...]:
     entry = ProviderEntry(name="odd", base_url=server.url, attempts=1, **settings)
     tell: Any = [].append if told is None else told.append
 
-    async def main() -> tuple[Probed, ...]:
+    async def main() -> tuple[ProbeRow, ...]:
         async with asyncio.timeout(60):
             provider = make(entry, key, "odd-model")
             try:
-                return await probe(
-                    provider, "odd-model", entry=entry, side=side_of(provider, entry, key, {}), tell=tell
-                )
+                return await probe(provider, "odd-model", entry=entry, tell=tell)
             finally:
                 provider.close()
 
     return asyncio.run(main())
 
 
-def states(rows: tuple[Probed, ...]) -> dict[str, str]:
+def states(rows: tuple[ProbeRow, ...]) -> dict[str, str]:
     assert [row.name for row in rows] == list(NAMES)
     assert KEY not in repr(rows)
     return {row.name: row.state for row in rows}
 
 
-def row(rows: tuple[Probed, ...], name: str) -> Probed:
+def row(rows: tuple[ProbeRow, ...], name: str) -> ProbeRow:
     return next(each for each in rows if each.name == name)
 
 
-def with_odd(odd: Odd, **settings: Any) -> tuple[Probed, ...]:
+def with_odd(odd: Odd, **settings: Any) -> tuple[ProbeRow, ...]:
     with OddServer(odd) as server:
         return probed(server, **settings)
 
@@ -85,7 +85,9 @@ def test_calls_that_leak_as_text_are_not_native_and_the_schema_is_preferred() ->
 def test_a_server_that_refuses_tools_and_forms_is_left_with_text() -> None:
     rows = with_odd(Odd(tools="refused", form="refused"))
     assert decide(rows) == "text"
-    assert row(rows, "auto") == Probed(name="auto", state="no", words="this model does not support tools.", value=False)
+    assert row(rows, "auto") == ProbeRow(
+        name="auto", state="no", words="this model does not support tools.", value=False
+    )
     assert row(rows, "form").words == "response_format is not available."
 
 
@@ -135,7 +137,7 @@ def test_a_server_that_does_not_stream_and_counts_nothing_still_serves() -> None
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 def test_the_field_of_the_reasoning_is_named(field: str) -> None:
     found = row(with_odd(Odd(reasoning=field)), "reasoning")
-    assert found == Probed(name="reasoning", state="yes", words=f"in `{field}`", value=field)
+    assert found == ProbeRow(name="reasoning", state="yes", words=f"in `{field}`", value=field)
 
 
 def test_a_model_that_thinks_gets_room_to_think() -> None:
@@ -166,7 +168,7 @@ def test_roles_that_are_ignored_or_refused_are_told_apart() -> None:
 )
 def test_a_model_without_eyes_is_found_out_and_nothing_is_broken(images: Any, words: str) -> None:
     found = row(with_odd(Odd(images=images)), "images")
-    assert found == Probed(name="images", state="no", words=words, value=False)
+    assert found == ProbeRow(name="images", state="no", words=words, value=False)
 
 
 def test_an_image_is_tried_even_where_it_was_known_to_be_of_no_use() -> None:
@@ -193,7 +195,7 @@ WINDOWS: dict[str, tuple[dict[str, Any], int, str]] = {
 def test_the_context_length_is_read_where_each_server_says_it(case: str) -> None:
     answers, size, where = WINDOWS[case]
     found = row(with_odd(Odd(window=answers)), "window")
-    assert found == Probed(name="window", state="yes", words=f"{size} tokens ({where})", value=size)
+    assert found == ProbeRow(name="window", state="yes", words=f"{size} tokens ({where})", value=size)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,7 @@ def test_a_form_that_was_cut_is_asked_for_again_and_not_judged() -> None:
         rows = probed(server)
         assert sum("response_format" in body for body in server.bodies) == 2
     words = 'the reply was cut at its token limit: {"tool":"read","path":"aaaaaaaa'
-    assert row(rows, "form") == Probed(name="form", state="unknown", words=words)
+    assert row(rows, "form") == ProbeRow(name="form", state="unknown", words=words)
     assert decide(rows) is None
 
 

@@ -8,14 +8,14 @@ from tests.fakes.model_server import ModelServer
 from tests.providers.provider_kit import run
 
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.providers.context_window import told_window
-from overt.providers.discover import Found
+from overt.providers.discover import ChosenModel
+from overt.providers.probing.server_window import ask_window
 from overt.providers.server_models import read_models
 
 
-def found(base_url: str, model: str = "fake-model", kind: str = "openai") -> Found:
+def found(base_url: str, model: str = "fake-model", kind: str = "openai") -> ChosenModel:
     entry = ProviderEntry(name="mine", kind=kind, base_url=base_url)
-    return Found(entry=entry, model=model, key=None, about=ModelFacts(name=model))
+    return ChosenModel(entry=entry, model=model, key=None, about=ModelFacts(name=model))
 
 
 @pytest.mark.parametrize(
@@ -38,19 +38,19 @@ def found(base_url: str, model: str = "fake-model", kind: str = "openai") -> Fou
 )
 def test_each_server_is_understood(listing: list[Any], answers: Mapping[str, Any], window: int) -> None:
     with ModelServer(listing=listing, answers=answers) as server:
-        assert run(told_window(found(server.url), {})) == window
+        assert run(ask_window(found(server.url), {})) == window
 
 
 def test_nothing_is_posted_to_a_server_that_does_not_look_like_ollama() -> None:
     with ModelServer() as server:
-        told = run(told_window(found(server.url), {}))
+        told = run(ask_window(found(server.url), {}))
 
     assert (told, {request.method for request in server.requests}) == (0, {"GET"})
 
 
 def test_nobody_who_is_no_server_is_asked_and_one_that_is_gone_says_nothing() -> None:
-    assert run(told_window(found("", kind="scripted"), {})) == 0
-    assert run(told_window(found("http://127.0.0.1:9/v1"), {})) == 0
+    assert run(ask_window(found("", kind="scripted"), {})) == 0
+    assert run(ask_window(found("http://127.0.0.1:9/v1"), {})) == 0
 
 
 def test_a_list_tells_the_window_of_each_model() -> None:

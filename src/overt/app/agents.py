@@ -26,7 +26,7 @@ from overt.core.settings import Rule
 from overt.core.tool import Tool
 from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
-from overt.providers.discover import Found, is_local
+from overt.providers.discover import ChosenModel, is_local
 from overt.sessions.resume import Resumed
 from overt.tools.registry import tools_for
 
@@ -61,7 +61,7 @@ class Agents(Struct, frozen=True, kw_only=True):
         agent, opening = self.make(found, protocol)
         return Fallback(agent=agent, opening=opening, notice=say(f"calls.{protocol.calls}", reason=error.message))
 
-    def make(self, found: Found, protocol: Manner, resumed: Resumed | None = None) -> tuple[Agent, PrefixSet]:
+    def make(self, found: ChosenModel, protocol: Manner, resumed: Resumed | None = None) -> tuple[Agent, PrefixSet]:
         provider = self.models.provider(found)
         self.models.use(found, protocol)
         config, fragments, entry = self.setting.config, self.fragments, found.entry

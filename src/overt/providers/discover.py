@@ -39,7 +39,7 @@ REMEDIES = """Ways to go on:
   5. `overt models fetch` gets a small model that runs inside Overt, without a key and without a server"""
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class ChosenModel(Struct, frozen=True, kw_only=True):
     """`tried` is what was looked at before, in words, for whoever asks why this one.
 
     `offline` says why nothing may leave this machine; empty: it may.
@@ -95,7 +95,7 @@ def is_local(entry: ProviderEntry) -> bool:
     return entry.kind in ("scripted", EMBEDDED) or parse_address(entry.base_url).loopback
 
 
-async def discover(around: Surroundings, reference: str = "") -> Found:
+async def discover(around: Surroundings, reference: str = "") -> ChosenModel:
     """The endpoint to use, or a ConfigError that lists what was looked for and what to do.
 
     Offline, nothing beyond this machine is asked or chosen.
@@ -124,7 +124,7 @@ async def discover(around: Surroundings, reference: str = "") -> Found:
     raise ConfigError(f"No model found. Looked for:\n{looked}\n{REMEDIES}", code="no_model", details=tuple(tried))
 
 
-async def _by_reference(reference: str, around: Surroundings) -> Found:
+async def _by_reference(reference: str, around: Surroundings) -> ChosenModel:
     found = _match(reference, around.entries)
     if found is not None:
         return await _complete(*found, around, [])
@@ -213,7 +213,7 @@ def _unknown(reference: str, entries: Sequence[ProviderEntry], tried: Sequence[s
     )
 
 
-async def _complete(entry: ProviderEntry, model: str, around: Surroundings, tried: Sequence[str]) -> Found:
+async def _complete(entry: ProviderEntry, model: str, around: Surroundings, tried: Sequence[str]) -> ChosenModel:
     """Fill in what is known of the vendor, the key, and the model: the server is asked only when nobody named one."""
     entry = informed(entry, around)
     if around.offline and not is_local(entry):
@@ -233,9 +233,11 @@ async def _complete(entry: ProviderEntry, model: str, around: Surroundings, trie
     return _found(entry, model, key, around=around, tried=tried)
 
 
-def _found(entry: ProviderEntry, model: str, key: str | None, *, around: Surroundings, tried: Sequence[str]) -> Found:
+def _found(
+    entry: ProviderEntry, model: str, key: str | None, *, around: Surroundings, tried: Sequence[str]
+) -> ChosenModel:
     offline = kept_here(around, entry)
-    return Found(entry=entry, model=model, key=key, tried=tuple(tried), about=entry.facts(model), offline=offline)
+    return ChosenModel(entry=entry, model=model, key=key, tried=tuple(tried), about=entry.facts(model), offline=offline)
 
 
 def kept_here(around: Surroundings, chosen: ProviderEntry | None) -> str:
@@ -343,7 +345,7 @@ def with_models(entry: ProviderEntry, listed: Sequence[ModelFacts]) -> ProviderE
     return replace(entry, models=tuple(facts.name for facts in listed), known=(*entry.known, *told))
 
 
-async def _on_this_machine(around: Surroundings, *, wanted: str, tried: list[str]) -> Found | None:
+async def _on_this_machine(around: Surroundings, *, wanted: str, tried: list[str]) -> ChosenModel | None:
     """The first well-known local server that answers (and has the wanted model), all asked at once."""
     for entry in await answering(around):
         model = wanted if wanted in entry.models else "" if wanted else next(iter(entry.models), "")

@@ -5,7 +5,7 @@ whatever breaks it is reported after what has already been shown.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from os import urandom
 
@@ -30,7 +30,7 @@ MAX_LIST = 8 * 1024 * 1024
 
 
 class HttpProvider:
-    """A Provider over HTTP. `key` goes out as the wire wants it and is never shown."""
+    """A Provider over HTTP. `key` goes out as the wire wants it and is never shown; `watch` is given every event."""
 
     def __init__(
         self,
@@ -44,10 +44,11 @@ class HttpProvider:
     ) -> None:
         self.name = entry.name
         self.wire: HttpWire = wire
+        self.watch: Callable[[bytes], None] | None = None
         self._entry = entry
         self._key = key.strip() if key else None
-        self._address = parse_address(entry.base_url, place=f"provider {entry.name}: base_url")
-        self._transport: Transport = transport or transport_for(entry, self._address, environ or {})
+        self.address = parse_address(entry.base_url, place=f"provider {entry.name}: base_url")
+        self._transport: Transport = transport or transport_for(entry, self.address, environ or {})
         self._patience = patience or Patience()
         self._headers = _headers(entry, self._key, wire)
         self._secrets = (*((self._key,) if self._key else ()), *secrets_in(entry.headers))
@@ -57,7 +58,7 @@ class HttpProvider:
         model = request.params.model
         until = loop.time() + self._entry.timeouts.total
         outgoing = Outgoing(
-            method="POST", target=self._address.target(self.wire.path), headers=self._headers, body=request.pieces()
+            method="POST", target=self.address.target(self.wire.path), headers=self._headers, body=request.pieces()
         )
         history = History()
         while True:
@@ -85,7 +86,7 @@ class HttpProvider:
 
     def _log_request(self, request: Request, outcome: str) -> None:
         if LOG.enabled("debug"):
-            target = self._address.target(self.wire.path)
+            target = self.address.target(self.wire.path)
             LOG.debug("provider", f"POST {target} {request.params.model}, {request.length} bytes: {outcome}")
 
     async def models(self) -> tuple[str, ...]:
@@ -101,7 +102,7 @@ class HttpProvider:
     async def listed(self, *, within: float) -> tuple[ModelFacts, ...]:
         """The models the server offers and what it tells of them, or the error that stands in the way."""
         try:
-            exchange, body = await self._get("/models", within=within)
+            exchange, body = await self.fetch(self.address.target("/models"), within=within)
             place = self._place("", "/models")
             if exchange.status != 200:
                 raise from_status(exchange.status, exchange.headers, body, place=place)
@@ -120,7 +121,7 @@ class HttpProvider:
         if not path:
             return ""
         try:
-            exchange, body = await self._get(path, within=5.0)
+            exchange, body = await self.fetch(self.address.target(path), within=5.0)
         except OvertError:
             return ""
         if exchange.status != 200:
@@ -129,18 +130,19 @@ class HttpProvider:
 
         return read_balance(body, currency)
 
-    async def _get(self, below: str, *, within: float) -> tuple[Exchange, bytes]:
-        """The answer to a question about the account or the server, whatever its status."""
+    async def fetch(self, target: str, *, within: float, body: bytes = b"") -> tuple[Exchange, bytes]:
+        """Return the answer to a question about the account or the server, whatever its status."""
         until = asyncio.get_running_loop().time() + within
-        outgoing = Outgoing(method="GET", target=self._address.target(below), headers=self._headers)
+        pieces = (body,) if body else ()
+        outgoing = Outgoing(method="POST" if body else "GET", target=target, headers=self._headers, body=pieces)
         exchange = await self._transport.send(outgoing, connect_within=within, answer_within=within)
         try:
-            body = await read_all(exchange, until, limit=MAX_LIST)
+            content = await read_all(exchange, until, limit=MAX_LIST)
         except BaseException:
             exchange.close()
             raise
         exchange.finish()
-        return exchange, body
+        return exchange, content
 
     def warm(self, head: bytes = b"") -> None:
         """A server elsewhere is ready."""
@@ -152,22 +154,22 @@ class HttpProvider:
     def _attempt(self, outgoing: Outgoing, *, model: str, until: float) -> Attempt:
         server = Server(
             transport=self._transport,
-            address=self._address,
+            address=self.address,
             place=self._place(model, self.wire.path),
             max_event=self._entry.max_event,
         )
-        limits = limits_of(self._entry.timeouts, self._patience, loopback=self._address.loopback, until=until)
-        return Attempt(server, outgoing, wire=self.wire, limits=limits)
+        limits = limits_of(self._entry.timeouts, self._patience, loopback=self.address.loopback, until=until)
+        return Attempt(server, outgoing, wire=self.wire, limits=limits, watch=self.watch)
 
     def _wait(self, problem: ProviderError, history: History) -> float | None:
         chance = urandom(1)[0] / 255
         return next_wait(problem, history, attempts=self._entry.attempts, chance=chance, patience=self._patience)
 
     def _place(self, model: str, below: str) -> Place:
-        scheme = "https" if self._address.secure else "http"
+        scheme = "https" if self.address.secure else "http"
         return Place(
             provider=self.name,
-            url=f"{scheme}://{self._address.authority}{self._address.path}{below}",
+            url=f"{scheme}://{self.address.authority}{self.address.path}{below}",
             model=model,
             key_env=self._entry.api_key_env,
             has_key=self._key is not None,

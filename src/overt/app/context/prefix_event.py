@@ -6,18 +6,18 @@ from overt.agent.agent import Agent
 from overt.context.assemble import fingerprint
 from overt.core.events import PrefixSet
 from overt.core.settings import ModelFacts, Price
-from overt.providers.discover import Found, is_local
+from overt.providers.discover import ChosenModel, is_local
 
 FREE = Price(input=0.0, output=0.0)
 
 
-def known_facts(found: Found) -> ModelFacts:
+def known_facts(found: ChosenModel) -> ModelFacts:
     """What is recorded of a model, its price of that day included: what works on this machine costs nothing."""
     about = found.entry.facts(found.model)
     return replace(about, price=FREE) if about.price is None and is_local(found.entry) else about
 
 
-def prefix_event(agent: Agent, found: Found) -> PrefixSet:
+def prefix_event(agent: Agent, found: ChosenModel) -> PrefixSet:
     return PrefixSet(
         prefix=agent.spec.prefix,
         provider=agent.runtime.provider.name,

@@ -9,7 +9,7 @@ from overt.core.events import Noticed
 from overt.lib.catalogue import say
 from overt.lib.logs.background import log_failure
 from overt.lib.tokens import family_of
-from overt.providers.discover import Found
+from overt.providers.discover import ChosenModel
 
 SAFE = 32_768
 """Taken for the window of a model that nobody knows: small enough for most servers, large enough to work in."""
@@ -18,12 +18,12 @@ MATTERS = SAFE // 4
 """Below this many tokens the window of an unknown model makes no difference, and nobody is asked for it."""
 
 
-def window_of(found: Found, config: Config) -> int:
+def window_of(found: ChosenModel, config: Config) -> int:
     """As set for every model, for this one, or known of it; 0: nobody says, or somebody said 0."""
     return found.about.window if config.origin("context.context_window") == "default" else config.context_window
 
 
-def budget_of(found: Found, config: Config) -> Budget:
+def budget_of(found: ChosenModel, config: Config) -> Budget:
     """Someone who sets `context_window` to 0 leaves it to the server: room is made when that finds a request too long.
 
     What a request asks for as the most of its reply has to fit as well; one wire always asks.
@@ -55,7 +55,7 @@ class WindowSeeker:
         self._task: asyncio.Task[None] | None = None
         self._asked: Budget | None = None
 
-    def seek(self, found: Found, budget: Budget | None) -> None:
+    def seek(self, found: ChosenModel, budget: Budget | None) -> None:
         """Called when a reply is there; nothing happens where the window is known or does not matter yet."""
         if budget is None or budget is self._asked or not budget.unknown or not budget.threshold:
             return
@@ -70,10 +70,10 @@ class WindowSeeker:
     def pending(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    async def _seek(self, found: Found, budget: Budget) -> None:
-        from overt.providers.context_window import told_window  # late: 0.6 ms
+    async def _seek(self, found: ChosenModel, budget: Budget) -> None:
+        from overt.providers.probing.server_window import ask_window  # late: 0.6 ms
 
-        size: int = await told_window(found, self._environ)
+        size: int = await ask_window(found, self._environ)
         budget.resize(size or SAFE)
         if not size:
             self._notify(Noticed(text=say("window.assumed", model=found.model, window=SAFE)))

@@ -12,7 +12,16 @@ from overt.app.setting import Setting
 from overt.core.errors import OvertError, UsageError
 from overt.core.settings import Price, ProviderEntry
 from overt.providers.credentials import GENERAL, find_key
-from overt.providers.discover import ONLY_HERE, Found, Surroundings, answering, asked, informed, is_local, kept_here
+from overt.providers.discover import (
+    ONLY_HERE,
+    ChosenModel,
+    Surroundings,
+    answering,
+    asked,
+    informed,
+    is_local,
+    kept_here,
+)
 from overt.providers.suggest import nearest
 
 Source = Literal["configured", "here", "embedded", "known"]
@@ -58,7 +67,7 @@ class _Shelf(Struct, frozen=True, kw_only=True):
 async def list_models(setting: Setting, only: str = "") -> Listing:
     """Every model, or those of one provider. Servers of this machine, the chosen one and the named one are asked."""
     around = surroundings(setting)
-    chosen: Found | None = None
+    chosen: ChosenModel | None = None
     problem = ""
     try:
         chosen = await choose_model(setting, "")
@@ -84,7 +93,7 @@ def _not_asked(provider: str, stated: str) -> str:
     return f"{provider} was not asked: {why}; this is what is known of it. `offline = false` lets it be asked."
 
 
-async def _shelves(around: Surroundings, chosen: Found | None, weights: ProviderEntry | None) -> list[_Shelf]:
+async def _shelves(around: Surroundings, chosen: ChosenModel | None, weights: ProviderEntry | None) -> list[_Shelf]:
     """One for each provider; what a person configured stands before what was found and what is merely known."""
     configured = [entry for entry in (_usable(each, around) for each in around.entries) if entry is not None]
     from overt.providers import catalog  # late: 0.2 ms
@@ -135,7 +144,7 @@ def _apart(shelves: Sequence[_Shelf]) -> list[_Shelf]:
     return [shelf for shelf in shelves if shelf.source != "known" or first[shelf.entry.base_url] is shelf]
 
 
-async def _filled(shelf: _Shelf, around: Surroundings, *, chosen: Found | None, curious: set[str]) -> _Shelf:
+async def _filled(shelf: _Shelf, around: Surroundings, *, chosen: ChosenModel | None, curious: set[str]) -> _Shelf:
     """With what its server lists, for a provider one is curious about and may ask."""
     entry = shelf.entry
     if entry.name not in curious or _wants(entry, around, chosen):
@@ -147,7 +156,7 @@ async def _filled(shelf: _Shelf, around: Surroundings, *, chosen: Found | None, 
     return _Shelf(entry=entry, source=shelf.source, balance=left)
 
 
-def _rows(shelf: _Shelf, around: Surroundings, chosen: Found | None) -> Iterator[ModelRow]:
+def _rows(shelf: _Shelf, around: Surroundings, chosen: ChosenModel | None) -> Iterator[ModelRow]:
     entry = shelf.entry
     used = chosen.model if chosen and chosen.entry.name == entry.name else ""
     listed = entry.models or tuple(filter(None, (entry.model, entry.default)))
@@ -170,7 +179,7 @@ def _rows(shelf: _Shelf, around: Surroundings, chosen: Found | None) -> Iterator
         )
 
 
-def _wants(entry: ProviderEntry, around: Surroundings, chosen: Found | None) -> str:
+def _wants(entry: ProviderEntry, around: Surroundings, chosen: ChosenModel | None) -> str:
     """The variable of a key that is missing. A key for whatever is in use is not one for every vendor there is."""
     if is_local(entry):
         return ""

@@ -12,14 +12,14 @@ from overt.core.settings import ProviderEntry, Timeouts
 from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
 from overt.providers.credentials import VENDOR_KEYS, secrets_in
-from overt.providers.discover import Found, Surroundings, discover
+from overt.providers.discover import ChosenModel, Surroundings, discover
 from overt.sessions.resume import Resumed
 
 STRONGER = ("--model", "OVERT_MODEL")
 """Who may name a model of the server in OVERT_BASE_URL; what a file names belongs to another one."""
 
 
-async def choose_model(setting: Setting, reference: str) -> Found:
+async def choose_model(setting: Setting, reference: str) -> ChosenModel:
     """The endpoint, model and key for a reference; the configured one for an empty reference."""
     config = setting.config
     if not reference and not (config.base_url and config.origin("default_model") not in STRONGER):
@@ -31,7 +31,7 @@ async def choose_model(setting: Setting, reference: str) -> Found:
     return _as_tried(found, load_profile(setting.environment.data_dir, found.entry.base_url, found.model))
 
 
-async def as_before(setting: Setting, found: Found, resumed: Resumed, tell: Callable[[str], None]) -> Found:
+async def as_before(setting: Setting, found: ChosenModel, resumed: Resumed, tell: Callable[[str], None]) -> ChosenModel:
     """The model that a session was led by last, unless a flag or a variable names one; `found` is the usual one."""
     config, provider, model = setting.config, resumed.provider, resumed.model
     if not model or (found.entry.name, found.model) == (provider, model) or config.origin("default_model") in STRONGER:
@@ -48,7 +48,7 @@ async def as_before(setting: Setting, found: Found, resumed: Resumed, tell: Call
         return found
 
 
-def _as_tried(found: Found, profile: ModelProfile | None) -> Found:
+def _as_tried(found: ChosenModel, profile: ModelProfile | None) -> ChosenModel:
     """With what trying the server has shown, where nobody has said otherwise."""
     if profile is None:
         return found

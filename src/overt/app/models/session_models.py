@@ -16,7 +16,7 @@ from overt.core.errors import OvertError, ProviderError
 from overt.core.events import Emit, Event, Noticed, Replied
 from overt.core.ports import Provider
 from overt.lib.redaction.redact import Redactor
-from overt.providers.discover import Found, is_local
+from overt.providers.discover import ChosenModel, is_local
 from overt.providers.registry import make
 from overt.sessions.resume import Resumed
 
@@ -27,7 +27,7 @@ class SessionModels:
     def __init__(
         self, options: Options, setting: Setting, redactor: Redactor, notify: Callable[[Noticed], None]
     ) -> None:
-        self.current: Found | None = None
+        self.current: ChosenModel | None = None
         self._options = options
         self._setting = setting
         self._redactor = redactor
@@ -35,26 +35,26 @@ class SessionModels:
         self._protocols: dict[tuple[str, str], Manner] = {}
         self._providers: list[Provider] = []
         self._provided: tuple[object, ...] = ()
-        self._window: tuple[Found, Budget] | None = None
+        self._window: tuple[ChosenModel, Budget] | None = None
         self._seeker = WindowSeeker(setting.environment.variables, notify)
 
     @property
     def offline(self) -> str:
         return self.current.offline if self.current else ""
 
-    async def find(self, reference: str) -> Found:
+    async def find(self, reference: str) -> ChosenModel:
         """Find a model by its name; without one, the model that the configuration names or that is here."""
         found = await choose_model(self._setting, reference)
         self._redactor.learn(found.key or "")
         return found
 
-    async def find_as_before(self, resumed: Resumed, notices: Callable[[str], None]) -> Found:
+    async def find_as_before(self, resumed: Resumed, notices: Callable[[str], None]) -> ChosenModel:
         """Find the model for a session that goes on: the one that it used last, unless another is asked for."""
         found = await as_before(self._setting, await self.find(""), resumed, notices)
         self._redactor.learn(found.key or "")
         return found
 
-    def provider(self, found: Found) -> Provider:
+    def provider(self, found: ChosenModel) -> Provider:
         """Return the provider of a model. The one in use is kept: a server may be behind it, and remember."""
         wanted = (found.entry, found.key, found.model)
         if self._provided != wanted:
@@ -62,14 +62,14 @@ class SessionModels:
             self._provided = wanted
         return self._providers[-1]
 
-    def protocol(self, found: Found, resumed: Resumed | None = None) -> Manner:
+    def protocol(self, found: ChosenModel, resumed: Resumed | None = None) -> Manner:
         """Return how a model calls tools: as its server took it before, in this process or an earlier one."""
         protocol, before = manner_of(found.about), resumed.prefix if resumed else None
         if before and not found.about.calls and (before.provider, before.model) == (found.entry.name, found.model):
             protocol = replace(protocol, calls=before.calls)
         return self._protocols.get((found.entry.name, found.model), protocol)
 
-    def use(self, found: Found, protocol: Manner) -> None:
+    def use(self, found: ChosenModel, protocol: Manner) -> None:
         self.current = found
         self._protocols[found.entry.name, found.model] = protocol
 
@@ -77,7 +77,7 @@ class SessionModels:
         """Return another way to call tools if the server refused the one in use, or None if there is none."""
         return self.protocol(self.current).after(error) if self.current else None
 
-    def window(self, found: Found) -> Budget:
+    def window(self, found: ChosenModel) -> Budget:
         """Return what fits into the window of a model; what was learnt of it stays with it."""
         before = self._window
         if before is None or (before[0].entry.name, before[0].model) != (found.entry.name, found.model):

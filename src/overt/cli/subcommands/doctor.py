@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from overt.app.diagnostics.doctor import Examined, examine
 from overt.app.diagnostics.doctor_lines import lines
 from overt.app.diagnostics.event_loop import run_async
-from overt.app.models.probing import Tested, try_model
+from overt.app.models.probing import ModelTest, try_model
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.parse import CommandLine, Flag, Given, parse
@@ -111,7 +111,7 @@ class _Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _table(tested: Tested, *, save: bool) -> Iterator[str]:
+def _table(tested: ModelTest, *, save: bool) -> Iterator[str]:
     place = tested.base_url if tested.base_url.startswith("http") else say("probe.embedded")
     yield say("probe.head", provider=tested.provider, model=tested.model, place=place, wire=tested.wire)
     titles = [say(f"probe.{row.name}") for row in tested.rows]

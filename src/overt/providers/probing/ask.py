@@ -1,4 +1,4 @@
-"""One small request to a server that is being found out about, and everything that could be heard of the answer."""
+"""One small request to a server that is being probed, and what can be told from the reply."""
 
 import asyncio
 from contextlib import aclosing
@@ -24,16 +24,15 @@ from overt.core.requests import (
 )
 from overt.core.spending.usage import Usage
 from overt.lib.catalogue import say
-from overt.providers.transport.attempt import HttpWire, StreamDecoder
 
-EACH = 120.0
+REPLY_WITHIN = 120.0
 """Seconds for one request: a server on a CPU reads slowly."""
 REASONING_FIELDS = ("reasoning_content", "reasoning_details", "reasoning", "thinking")
-LOOKED_AT = 4096
-"""Payloads are parsed again for what the decoder does not tell; this many are plenty."""
+MOST_EVENTS = 4096
+"""Events are parsed a second time to find the field of the reasoning; this many are plenty."""
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class ProbeQuestion(Struct, frozen=True, kw_only=True):
     user: str
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
@@ -43,135 +42,90 @@ class Question(Struct, frozen=True, kw_only=True):
     most: int | None = None
 
 
-class Heard:
-    """What came back. `first` is the seconds to the first event that said something, `last` to the end."""
+class ProbeReply(Struct, kw_only=True):
+    """What came back. `first` is the seconds to the first event that said something, `last` to the end.
 
-    def __init__(self) -> None:
-        self.reply: Reply | None = None
-        self.error: ProviderError | None = None
-        self.pieces = 0
-        self.call_pieces = 0
-        self.first = 0.0
-        self.last = 0.0
+    `pieces` and `call_pieces` count the deltas of text and of calls, `events` the events that carried them.
+    """
+
+    error: ProviderError | None = None
+    parts: tuple[Part, ...] = ()
+    usage: Usage = Usage()
+    truncated: bool = False
+    pieces: int = 0
+    call_pieces: int = 0
+    events: int = 0
+    first: float = 0.0
+    last: float = 0.0
 
     @property
     def text(self) -> str:
-        return "".join(part.text for part in self._parts() if isinstance(part, Text))
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
     def thoughts(self) -> str:
-        return "".join(part.text for part in self._parts() if isinstance(part, Reasoning))
+        return "".join(part.text for part in self.parts if isinstance(part, Reasoning))
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        return tuple(part for part in self._parts() if isinstance(part, Call))
+        return tuple(part for part in self.parts if isinstance(part, Call))
 
     @property
-    def usage(self) -> Usage:
-        return self.reply.usage if self.reply else Usage()
-
-    @property
-    def cut(self) -> bool:
-        """Whether it ran out of tokens before it said anything, as a model does that thinks first."""
-        return bool(self.reply and self.reply.finish == "length" and not self.text.strip() and not self.calls)
-
-    def _parts(self) -> tuple[Part, ...]:
-        return self.reply.parts if self.reply else ()
+    def out_of_tokens(self) -> bool:
+        """True if it ran out of tokens before it said anything, as a model does that thinks first."""
+        return self.truncated and not self.text.strip() and not self.calls
 
 
-class Watch:
-    """What the raw events of all replies held: the field of reasoning, and tokens kept, which few decoders tell."""
+class EventWatch:
+    """Looks at the raw events of all replies, for what no decoder tells: how many, and the field of reasoning."""
 
     def __init__(self) -> None:
         self.events = 0
         self.reasoning = ""
-        self.kept: int | None = None
 
-    def restart(self) -> None:
-        self.events, self.kept = 0, None
-
-    def see(self, payload: bytes) -> None:
+    def __call__(self, payload: bytes) -> None:
         self.events += 1
-        if self.events > LOOKED_AT:
+        if self.reasoning or self.events > MOST_EVENTS:
             return
         try:
             event = decode(payload)
         except (ValueError, RecursionError):
             return
         if isinstance(event, dict):
-            self.reasoning = self.reasoning or _reasoning_field(event)
-            kept = _kept(event)
-            self.kept = kept if kept is not None else self.kept
+            self.reasoning = _reasoning_field(event)
 
 
-class WatchedDecoder:
-    """A decoder that lets somebody look at what it is fed."""
-
-    def __init__(self, decoder: StreamDecoder, watch: Watch) -> None:
-        self._decoder = decoder
-        self._watch = watch
-        self.take = decoder.take
-        self.end = decoder.end
-
-    @property
-    def finished(self) -> bool:
-        return self._decoder.finished
-
-    @property
-    def done(self) -> bool:
-        return self._decoder.done
-
-    def feed(self, payload: bytes) -> None:
-        self._watch.see(payload)
-        self._decoder.feed(payload)
-
-
-class WatchedWire:
-    """The wire of a provider, watched; it encodes and decodes as before."""
-
-    def __init__(self, wire: HttpWire, watch: Watch) -> None:
-        self.name, self.version, self.marks, self.path = wire.name, wire.version, wire.marks, wire.path
-        self._wire = wire
-        self._watch = watch
-        self.headers, self.whole = wire.headers, wire.whole
-        self.head, self.message, self.marked, self.tail = wire.head, wire.message, wire.marked, wire.tail
-
-    def decoder(self) -> WatchedDecoder:
-        return WatchedDecoder(self._wire.decoder(), self._watch)
-
-
-async def ask(provider: Provider, wire: Wire, question: Question, model: str) -> Heard:
+async def ask(provider: Provider, wire: Wire, question: ProbeQuestion, model: str) -> ProbeReply:
     """Ask, and report whatever happened; `wire` encodes, and may do so otherwise than the provider's own."""
-    heard = Heard()
+    answer = ProbeReply()
+    reply: Reply | None = None
     began = monotonic()
     try:
-        async with asyncio.timeout(EACH), aclosing(provider.stream(request_of(wire, question, model))) as deltas:
+        request = _request(wire, question, model)
+        async with asyncio.timeout(REPLY_WITHIN), aclosing(provider.stream(request)) as deltas:
             async for delta in deltas:
-                said = isinstance(delta, TextDelta | ReasoningDelta | CallDelta)
-                if not heard.first and (said or isinstance(delta, Reply)):
-                    heard.first = monotonic() - began
-                heard.pieces += isinstance(delta, TextDelta | ReasoningDelta)
-                heard.call_pieces += isinstance(delta, CallDelta)
-                if isinstance(delta, Reply):
-                    heard.reply = delta
+                if not answer.first and isinstance(delta, TextDelta | ReasoningDelta | CallDelta | Reply):
+                    answer.first = monotonic() - began
+                answer.pieces += isinstance(delta, TextDelta | ReasoningDelta)
+                answer.call_pieces += isinstance(delta, CallDelta)
+                reply = delta if isinstance(delta, Reply) else reply
+        if reply is None:
+            raise ProviderError(say("probe.silent"), kind="cut")
+        answer.parts, answer.usage, answer.truncated = reply.parts, reply.usage, reply.finish == "length"
     except ProviderError as error:
-        heard.error = error
+        answer.error = error
     except TimeoutError:
-        heard.error = ProviderError(say("probe.late", seconds=int(EACH)), kind="stalled")
-    if heard.reply is None and heard.error is None:
-        heard.error = ProviderError(say("probe.silent"), kind="cut")
-    heard.last = monotonic() - began
-    return heard
+        answer.error = ProviderError(say("probe.late", seconds=int(REPLY_WITHIN)), kind="stalled")
+    answer.last = monotonic() - began
+    return answer
 
 
-def request_of(wire: Wire, question: Question, model: str) -> Request:
+def _request(wire: Wire, question: ProbeQuestion, model: str) -> Request:
     system = (Fragment(key="system", text=question.system, origin=HARNESS),) if question.system else ()
     prefix = Prefix(system=system, tools=question.tools)
     params = Params(model=model, max_tokens=question.most, tool_choice=question.choice, form=question.form)
-    parts: tuple[Part, ...] = (Text(text=question.user),)
-    if question.image:
-        parts = (Image(media="image/png", data=question.image), *parts)
-    message = Message(role="user", parts=parts, origin=USER)
+    image = (Image(media="image/png", data=question.image),) if question.image else ()
+    message = Message(role="user", parts=(*image, Text(text=question.user)), origin=USER)
     head = wire.head(prefix, params)
     body = wire.marked(message) if wire.marks else wire.message(message)
     stable, closing = head + (b"" if head.endswith(b"[") else b",") + body, wire.tail(params)
@@ -188,37 +142,14 @@ def request_of(wire: Wire, question: Question, model: str) -> Request:
 
 def _reasoning_field(event: dict[str, object]) -> str:
     """The field that carries reasoning, where this event has one; the event's type on wires that name theirs."""
-    kind = event.get("type")
-    if isinstance(kind, str) and "reasoning" in kind:
+    if "reasoning" in str(event.get("type")):
         return "reasoning"
     choices = event.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    holders = (
-        (choice.get("delta"), choice.get("message"))
-        if isinstance(choice, dict)
-        else (event.get("delta"), event.get("content_block"))
-    )
-    for holder in holders:
+    inner = choice if isinstance(choice, dict) else event
+    for holder in (inner.get("delta"), inner.get("message"), inner.get("content_block")):
         if isinstance(holder, dict):
             for field in REASONING_FIELDS:
                 if holder.get(field):
                     return field
     return ""
-
-
-def _kept(event: dict[str, object]) -> int | None:
-    """Tokens of the prompt that the server had kept, in any of the places where servers say so."""
-    inner = event.get("message") if isinstance(event.get("message"), dict) else event.get("response")
-    for holder in (event, inner):
-        if not isinstance(holder, dict):
-            continue
-        usage, timings = holder.get("usage"), holder.get("timings")
-        places = []
-        if isinstance(usage, dict):
-            places = [usage, usage.get("prompt_tokens_details"), usage.get("input_tokens_details")]
-        for place in (timings, *places):
-            if isinstance(place, dict):
-                for field in ("cached_tokens", "cache_n", "prompt_cache_hit_tokens", "cache_read_input_tokens"):
-                    if isinstance(place.get(field), int):
-                        return int(place[field])
-    return None

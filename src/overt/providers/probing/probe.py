@@ -1,55 +1,47 @@
-"""What a server and a model can really do, found out by asking them: nothing is taken on trust.
+"""Find out what a server and a model can do by asking them: nothing is taken on trust.
 
 About ten small requests through the provider's own wire, one after the other, because a server on a CPU would make
 two at once wait for each other. Whatever happens becomes a row; only a server that does not answer at all ends the
-matter early.
+probe early.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from os import urandom
 
 from msgspec.structs import replace
 
 from overt.core.ports import Provider, Wire
-from overt.core.settings import Calls, ModelFacts, ProviderEntry, Quirks
+from overt.core.settings import Calls, ProviderEntry, Quirks
 from overt.lib.catalogue import say
 from overt.providers.http_provider import HttpProvider
 from overt.providers.probing import trials
-from overt.providers.probing.ask import Heard, Question, Watch, WatchedWire, ask
-from overt.providers.probing.server_window import Side
-from overt.providers.probing.trials import NAMES, Probed, no, unknown, yes
+from overt.providers.probing.ask import EventWatch, ProbeQuestion, ProbeReply, ask
+from overt.providers.probing.server_window import find_window
+from overt.providers.probing.trials import NAMES, ProbeRow, no, unknown, yes
 from overt.providers.transport.address import host_of, is_loopback
 from overt.providers.transport.errors import clean
 from overt.providers.wires.registry import make_wire
 
-MODEST, THOUGHTFUL = 256, 2048
+USUAL_TOKENS, THINKING_TOKENS = 256, 2048
 """Most tokens of a reply: of a model that answers, and of one that thinks first."""
-ENOUGH = 2
+MOST_FAILURES = 2
 """Requests in a row that failed for reasons of their own, after which the server is left in peace."""
 NEAR_LINES, FAR_LINES = 12, 120
 """Length of the beginning that is sent twice. A CPU reads slowly; a vendor keeps nothing below about 1000 tokens."""
 
-__all__ = ["NAMES", "Probed", "decide", "probe", "side_of"]
+Judge = Callable[[str, ProbeReply], ProbeRow]
+
+__all__ = ["NAMES", "ProbeRow", "decide", "probe"]
 
 
 async def probe(
-    provider: Provider, model: str, *, entry: ProviderEntry, side: Side | None = None, tell: Callable[[str], None]
-) -> tuple[Probed, ...]:
-    """One row for each of NAMES, in that order; `tell` is given the name of each trial as it begins.
-
-    `side` is where the server is asked for what no reply of a model tells.
-    """
-    return await _Probing(provider, model, entry=entry, tell=tell).run(side)
+    provider: Provider, model: str, *, entry: ProviderEntry, tell: Callable[[str], None]
+) -> tuple[ProbeRow, ...]:
+    """Return one row for each of NAMES, in that order; `tell` is given the name of each trial as it begins."""
+    return await _Probe(provider, model, entry=entry, tell=tell).run()
 
 
-def side_of(provider: Provider, entry: ProviderEntry, key: str | None, environ: Mapping[str, str]) -> Side | None:
-    """None for a provider that is no server of its own."""
-    if not isinstance(provider, HttpProvider) or not entry.base_url.startswith("http"):
-        return None
-    return Side(entry, provider.wire, key=key, environ=environ)
-
-
-def decide(rows: tuple[Probed, ...]) -> Calls | None:
+def decide(rows: tuple[ProbeRow, ...]) -> Calls | None:
     """How tools will be called; None when that could not be found out, for a profile is believed for long."""
     state = {row.name: row.state for row in rows}
     if state["reachable"] != "yes" or state["auto"] == "unknown":
@@ -61,116 +53,122 @@ def decide(rows: tuple[Probed, ...]) -> Calls | None:
     return "text" if state["form"] == "no" else None
 
 
-class _Probing:
+class _Probe:
     def __init__(self, provider: Provider, model: str, *, entry: ProviderEntry, tell: Callable[[str], None]) -> None:
         self._provider = provider
         self._model = model
         self._entry = entry
         self._facts = entry.facts(model)
         self._tell = tell
-        self._watch = Watch()
-        self._most = MODEST
+        self._watch = EventWatch()
+        self._most = USUAL_TOKENS
         self._thinks = False
-        self._lost = 0
-        self._rows: dict[str, Probed] = {}
-        self._plain = provider.wire
+        self._failures = 0
+        self._rows: dict[str, ProbeRow] = {}
         if isinstance(provider, HttpProvider):
-            provider.wire = WatchedWire(provider.wire, self._watch)
+            provider.watch = self._watch
 
-    async def run(self, side: Side | None) -> tuple[Probed, ...]:
+    async def run(self) -> tuple[ProbeRow, ...]:
         if await self._reach():
             await self._models()
             for trial in (self._calls, self._form, self._roles, self._cache, self._images):
-                if self._lost < ENOUGH:
+                if self._failures < MOST_FAILURES:
                     await trial()
-            await self._window(side)
+            await self._window()
             self._reasoning()
-        missing = say("probe.untried")
-        return tuple(self._rows.get(name, unknown(name, missing)) for name in NAMES)
+        return tuple(self._rows.get(name, unknown(name, say("probe.untried"))) for name in NAMES)
 
-    async def _ask(self, name: str, question: Question, wire: Wire | None = None) -> Heard:
+    async def _ask(self, name: str, question: ProbeQuestion, wire: Wire | None = None) -> ProbeReply:
         self._tell(say(f"probe.{name}"))
-        self._watch.restart()
+        self._watch.events = 0
         question = replace(question, most=question.most or self._most)
-        heard = await ask(self._provider, wire or self._plain, question, self._model)
-        self._lost = self._lost + 1 if trials.tells_nothing(heard.error) else 0
-        if heard.thoughts or heard.usage.reasoning:
-            self._thinks = True
-        if self._thinks or heard.cut:
-            self._most = THOUGHTFUL
-        return heard
+        reply = await ask(self._provider, wire or self._provider.wire, question, self._model)
+        reply.events = self._watch.events
+        self._failures = self._failures + 1 if trials.tells_nothing(reply.error) else 0
+        self._thinks |= bool(reply.thoughts or reply.usage.reasoning)
+        if self._thinks or reply.out_of_tokens:
+            self._most = THINKING_TOKENS
+        return reply
 
-    def _put(self, row: Probed) -> Probed:
+    def _put(self, row: ProbeRow) -> ProbeRow:
         self._rows[row.name] = row
         return row
 
+    async def _try(
+        self, name: str, question: ProbeQuestion, judge: Judge, wire: Wire | None = None
+    ) -> tuple[ProbeRow, ProbeReply]:
+        reply = await self._ask(name, question, wire)
+        return self._put(trials.failed(name, reply) or judge(name, reply)), reply
+
     async def _reach(self) -> bool:
-        heard = await self._ask("reachable", trials.COUNT)
-        if heard.error is not None:
-            self._put(no("reachable", clean(heard.error.message, limit=300)))
+        reply = await self._ask("reachable", trials.COUNT)
+        if reply.error is not None:
+            self._put(no("reachable", clean(reply.error.message, limit=300)))
             return False
-        self._put(yes("reachable", say("probe.answered", first=f"{heard.first:.2f}", last=f"{heard.last:.2f}")))
-        self._put(trials.streaming(heard, self._watch.events))
-        self._put(trials.used(heard))
+        self._put(yes("reachable", say("probe.answered", first=f"{reply.first:.2f}", last=f"{reply.last:.2f}")))
+        self._put(trials.streaming(reply))
+        self._put(trials.used(reply))
         return True
 
     async def _models(self) -> None:
         self._tell(say("probe.models"))
         offered = await self._provider.models()
-        if not offered:
-            self._put(unknown("models", say("probe.no_list")))
-            return
         listed = "probe.listed" if self._model in offered else "probe.unlisted"
-        self._put(yes("models", say(listed, count=len(offered)), len(offered)))
+        words = say(listed, count=len(offered)) if offered else say("probe.no_list")
+        self._put(yes("models", words, len(offered)) if offered else unknown("models", words))
 
     async def _calls(self) -> None:
         """Native calls as the model likes, as it must, two at once, and whether their arguments stream."""
-        best: tuple[Heard, int] | None = None
+        good: list[ProbeReply] = []
         for question in trials.AUTO:
-            heard = await self._ask("auto", question)
-            row = self._put(trials.called("auto", heard))
-            best = (heard, self._watch.events) if row.state == "yes" else None
-            if row.state == "yes" or row.broke or (row.state == "no" and heard.error is not None):
+            row, reply = await self._try("auto", question, trials.called)
+            good += [reply] if row.state == "yes" else []
+            if row.state == "yes" or row.broke or (row.state == "no" and reply.error is not None):
                 break
-        heard = await self._ask("required", trials.REQUIRED)
-        row = self._put(trials.called("required", heard))
-        best = best or ((heard, self._watch.events) if row.state == "yes" else None)
+        row, reply = await self._try("required", trials.REQUIRED, trials.called)
+        good += [reply] if row.state == "yes" else []
         if self._rows["auto"].state == "yes":
-            self._put(trials.parallel(await self._ask("parallel", trials.PARALLEL)))
-        if best:
-            self._put(trials.streamed(*best))
+            await self._try("parallel", trials.PARALLEL, trials.parallel)
+        if good:
+            self._put(trials.streamed(good[0]))
 
     async def _form(self) -> None:
-        row = trials.shaped(await self._ask("form", trials.SHAPED))
+        row, _ = await self._try("form", trials.SHAPED, trials.shaped)
         if row.state == "unknown":
-            row = trials.shaped(await self._ask("form", trials.SHAPED))
-        self._put(row)
+            await self._try("form", trials.SHAPED, trials.shaped)
 
     async def _roles(self) -> None:
-        quirks = self._facts.quirks or Quirks()
         for name in ("system", "developer"):
-            if name == "developer" and self._plain.name == "anthropic":
+            if name == "developer" and self._provider.wire.name == "anthropic":
                 self._put(unknown(name, say("probe.no_role")))
                 continue
-            wire = self._wire(replace(quirks, system=name))
-            word = f"{_word()}-{_word()}"
-            heard = await self._ask(name, trials.spelled(word), wire)
-            self._put(trials.obeyed(name, heard, word))
+            facts = replace(self._facts, quirks=replace(self._facts.quirks or Quirks(), system=name))
+            password = f"{_word()}-{_word()}"
+            wire = make_wire(self._provider.wire.name, facts)
+            reply = await self._ask(name, trials.ask_password(password), wire)
+            self._put(trials.failed(name, reply) or trials.obeyed(name, reply, password))
 
     async def _cache(self) -> None:
         near = self._entry.kind == "local" or is_loopback(host_of(self._entry.base_url))
-        question = trials.lengthy(_word(), NEAR_LINES if near else FAR_LINES)
+        question = trials.long_beginning(_word(), NEAR_LINES if near else FAR_LINES)
         first = await self._ask("cache", question)
         second = await self._ask("cache", question)
-        self._put(trials.kept(first, second, self._watch.kept))
+        error = next((reply for reply in (first, second) if reply.error is not None), None)
+        if error and (row := trials.failed("cache", error)):
+            self._put(row)
+        else:
+            seconds = (round(first.first, 2), round(second.first, 2))
+            self._put(replace(trials.cached(first, second), seconds=seconds))
 
     async def _images(self) -> None:
-        heard = await self._ask("images", trials.picture(), self._wire(self._facts.quirks, images=True))
-        self._put(trials.saw(heard))
+        wire = make_wire(self._provider.wire.name, replace(self._facts, images=True))
+        await self._try("images", trials.PICTURE, trials.saw, wire)
 
-    async def _window(self, side: Side | None) -> None:
+    async def _window(self) -> None:
         self._tell(say("probe.window"))
-        size, where = await side.window(self._model) if side else (0, "")
+        size, where = 0, ""
+        if isinstance(self._provider, HttpProvider) and self._entry.base_url.startswith("http"):
+            size, where = await find_window(self._provider, self._model, post=True)
         if size:
             self._put(yes("window", say("probe.size", size=size, where=where), size))
         elif self._facts.window:
@@ -185,13 +183,6 @@ class _Probing:
             self._put(yes("reasoning", words, field or "hidden"))
         else:
             self._put(no("reasoning", say("probe.no_reasoning")))
-
-    def _wire(self, quirks: Quirks | None, *, images: bool | None = None) -> Wire:
-        """A wire of the same kind that speaks otherwise, for one question."""
-        facts: ModelFacts = replace(self._facts, quirks=quirks)
-        if images:
-            facts = replace(facts, images=True)
-        return make_wire(self._plain.name, facts)
 
 
 def _word() -> str:

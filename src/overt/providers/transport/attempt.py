@@ -5,7 +5,7 @@ Any byte is a sign of life; but bytes that complete no event (comments, mostly) 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from typing import Protocol
 
@@ -97,15 +97,24 @@ def limits_of(timeouts: Timeouts, patience: Patience, *, loopback: bool, until: 
 
 
 class Attempt:
-    """`heard` is set by the first event: from then on there is no other attempt."""
+    """`heard` is set by the first event: from then on there is no other attempt. `watch` is given every event."""
 
-    def __init__(self, server: Server, outgoing: Outgoing, *, wire: HttpWire, limits: Limits) -> None:
+    def __init__(
+        self,
+        server: Server,
+        outgoing: Outgoing,
+        *,
+        wire: HttpWire,
+        limits: Limits,
+        watch: Callable[[bytes], None] | None = None,
+    ) -> None:
         self.heard = False
         self._server = server
         self._outgoing = outgoing
         self._wire = wire
         self._decoder = wire.decoder()
         self._limits = limits
+        self._watch = watch
         self._events = EventStream(max_event=server.max_event)
         self._content_type = ""
         self._form = ""
@@ -233,6 +242,8 @@ class Attempt:
 
     def _feed(self, payload: bytes) -> None:
         self.heard = True
+        if self._watch is not None:
+            self._watch(payload)
         try:
             self._decoder.feed(payload)
             self._malformed = 0
@@ -306,6 +317,8 @@ class Attempt:
             raise self._foreign(status)
         if body.get("error"):
             raise from_event(body["error"])
+        if self._watch is not None:
+            self._watch(bytes(self._json))
         self._decoder.feed(bytes(self._json))
 
     def _foreign(self, status: int) -> ProviderError:
