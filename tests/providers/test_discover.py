@@ -21,7 +21,7 @@ from overt.providers.discover import (
     ONLY_HERE,
     ChosenModel,
     Surroundings,
-    asked,
+    ask_server,
     discover,
     is_local,
     kept_here,
@@ -252,7 +252,7 @@ def answered(entry: ProviderEntry, **more: Any) -> tuple[tuple[str, ...], list[s
     """The models an entry has after it was asked through a proxy, and what the proxy saw."""
     with ModelServer(models=("new",)) as server, FakeProxy(server.port) as proxy:
         entry = replace(entry, proxy=f"http://127.0.0.1:{proxy.port}")
-        found, _ = run(asked(entry, Surroundings(environ={}, **more)))
+        found, _ = run(ask_server(entry, Surroundings(environ={}, **more)))
         return found.models, proxy.asked
 
 
@@ -261,7 +261,7 @@ def test_offline_a_server_elsewhere_is_not_even_asked_for_its_models() -> None:
     assert answered(far) == (("new",), ["GET http://far.test/v1/models"])
     assert answered(far, offline="OVERT_OFFLINE") == (("old",), [])
     with ModelServer(models=("new",)) as server:
-        near, _ = run(asked(server_at(server.port), Surroundings(environ={}, offline="OVERT_OFFLINE")))
+        near, _ = run(ask_server(server_at(server.port), Surroundings(environ={}, offline="OVERT_OFFLINE")))
     assert near.models == ("new",)
 
 

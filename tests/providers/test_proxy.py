@@ -24,7 +24,7 @@ from overt.core.messages import Text, said
 from overt.core.requests import Delta, Reply, TextDelta
 from overt.core.settings import ProviderEntry, Quirks, Timeouts
 from overt.providers import discover as discovering
-from overt.providers.discover import Surroundings, asked
+from overt.providers.discover import Surroundings, ask_server
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport import tls as _tls
 from overt.providers.transport.address import parse_address
@@ -367,7 +367,7 @@ def test_a_list_that_takes_its_time_and_the_balance_come_one_after_the_other() -
         entry = ProviderEntry(
             name="far", base_url=f"http://{HOST}/v1", proxy=url, quirks=Quirks(balance="/user/balance")
         )
-        entry, left = await asked(entry, Surroundings(environ={}))
+        entry, left = await ask_server(entry, Surroundings(environ={}))
         for _ in range(20):
             await asyncio.sleep(0.01)
         return entry.models, left, len(asyncio.all_tasks()) - 1
@@ -391,7 +391,7 @@ def test_a_list_that_came_stays_when_the_balance_does_not(monkeypatch: pytest.Mo
             name="near", base_url=f"http://127.0.0.1:{port}/v1", quirks=Quirks(balance="/user/balance")
         )
         try:
-            entry, left = await asked(entry, Surroundings(environ={}))
+            entry, left = await ask_server(entry, Surroundings(environ={}))
         finally:
             over.set()
         return entry.models, left

@@ -14,6 +14,7 @@ endpoint is one of theirs: whoever names a server of their own does not wait for
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +22,7 @@ from msgspec.structs import replace
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_variables
-from overt.providers.http_provider import HttpProvider, make
+from overt.providers.http_provider import make
 from overt.providers.suggest import nearest, nearest_pair
 from overt.providers.transport.address import parse_address
 
@@ -40,7 +41,7 @@ REMEDIES = """Ways to go on:
 
 
 class ChosenModel(Struct, frozen=True, kw_only=True):
-    """`tried` is what was looked at before, in words, for whoever asks why this one.
+    """The endpoint, model and key to use. `tried` is what was looked at before, in words.
 
     `offline` says why nothing may leave this machine; empty: it may.
     """
@@ -127,11 +128,11 @@ async def discover(around: Surroundings, reference: str = "") -> ChosenModel:
 async def _by_reference(reference: str, around: Surroundings) -> ChosenModel:
     found = _match(reference, around.entries)
     if found is not None:
-        return await _complete(*found, around, [])
+        return await _complete(*found, around)
     if reference == EMBEDDED or reference.startswith(f"{EMBEDDED}/"):
-        return await _complete(_need_weights(around), reference.partition("/")[2], around, [])
+        return await _complete(_need_weights(around), reference.partition("/")[2], around)
     if around.get("OVERT_BASE_URL"):
-        return await _complete(_from_environment(around), reference, around, [])
+        return await _complete(_from_environment(around), reference, around)
     from overt.providers import catalog  # late: 1.2 ms
 
     vendors = catalog.vendors()
@@ -140,13 +141,13 @@ async def _by_reference(reference: str, around: Surroundings) -> ChosenModel:
     here = weights if weights is not None and reference in weights.models else None
     spare = await _takes_any_model(around)
     if spare and (reference in spare.models if spare.models else not (found or here)):
-        return await _complete(spare, reference, around, [])
+        return await _complete(spare, reference, around)
     if found is not None:
-        return await _complete(*_with_its_key(reference, found, vendors, around), around, [])
+        return await _complete(*_with_its_key(reference, found, vendors, around), around)
     if here is not None:
-        return await _complete(here, reference, around, [])
+        return await _complete(here, reference, around)
     if not around.entries and (entry := _with_key(around)) and not _resembles(reference, vendors):
-        return await _complete(entry, reference, around, [])
+        return await _complete(entry, reference, around)
     tried: list[str] = []
     local = None if around.entries else await _on_this_machine(around, wanted=reference, tried=tried)
     if local is not None:
@@ -189,7 +190,7 @@ async def _takes_any_model(around: Surroundings) -> ProviderEntry | None:
     for entry in around.entries:
         if not entry.models and entry.kind not in ("scripted", EMBEDDED):
             entry = informed(entry, around)
-            return (await asked(entry, around, balance=False))[0]
+            return (await ask_server(entry, around, balance=False))[0]
     return None
 
 
@@ -213,7 +214,7 @@ def _unknown(reference: str, entries: Sequence[ProviderEntry], tried: Sequence[s
     )
 
 
-async def _complete(entry: ProviderEntry, model: str, around: Surroundings, tried: Sequence[str]) -> ChosenModel:
+async def _complete(entry: ProviderEntry, model: str, around: Surroundings, tried: Sequence[str] = ()) -> ChosenModel:
     """Fill in what is known of the vendor, the key, and the model: the server is asked only when nobody named one."""
     entry = informed(entry, around)
     if around.offline and not is_local(entry):
@@ -228,12 +229,18 @@ async def _complete(entry: ProviderEntry, model: str, around: Surroundings, trie
     if not model and entry.kind == "scripted":
         model = "scripted"
     if not model:
-        entry = await _asked(entry, key, around)
+        try:
+            entry = with_models(entry, await list_models(entry, key, around.environ, within=10.0))
+        except ProviderError as error:
+            words = f"{error.message} No model was named either: set OVERT_MODEL or --model."
+            raise error.reworded(words, server_text=error.server_text) from None
+        if not entry.models:
+            raise ConfigError(f"{entry.base_url} lists no models: set OVERT_MODEL or --model.")
         model = entry.models[0]
-    return _found(entry, model, key, around=around, tried=tried)
+    return _chosen(entry, model, key, around=around, tried=tried)
 
 
-def _found(
+def _chosen(
     entry: ProviderEntry, model: str, key: str | None, *, around: Surroundings, tried: Sequence[str]
 ) -> ChosenModel:
     offline = kept_here(around, entry)
@@ -298,48 +305,39 @@ def _need_weights(around: Surroundings) -> ProviderEntry:
     raise ConfigError("the embedded model is not here yet: `overt models fetch` gets it (it asks first)")
 
 
-async def _asked(entry: ProviderEntry, key: str | None, around: Surroundings) -> ProviderEntry:
-    """The entry with the models its server lists."""
-    provider = make(entry, key, environ=around.environ)
+async def list_models(
+    entry: ProviderEntry, key: str | None, environ: Mapping[str, str], *, within: float
+) -> tuple[ModelFacts, ...]:
+    """Ask a server which models it has. Raise what stands in the way."""
+    provider = make(entry, key, environ=environ)
     try:
-        listed = await provider.listed(within=10.0)
-    except ProviderError as error:
-        words = f"{error.message} No model was named either: set OVERT_MODEL or --model."
-        raise ProviderError(words, kind=error.kind, status=error.status, server_text=error.server_text) from None
+        return await provider.listed(within=within)
     finally:
         provider.close()
-    if not listed:
-        raise ConfigError(f"{entry.base_url} lists no models: set OVERT_MODEL or --model.")
-    return with_models(entry, listed)
 
 
-async def asked(entry: ProviderEntry, around: Surroundings, *, balance: bool = True) -> tuple[ProviderEntry, str]:
-    """The entry with the models its server lists, and what is left on the account; as it was when nobody answers."""
+async def ask_server(entry: ProviderEntry, around: Surroundings, *, balance: bool = True) -> tuple[ProviderEntry, str]:
+    """Return the entry with the models its server lists, and the balance; as it was if the server does not answer."""
     if entry.kind in (EMBEDDED, "scripted") or (around.offline and not is_local(entry)):
         return entry, ""
     provider = make(entry, around.key(entry), environ=around.environ)
-    listed: tuple[ModelFacts, ...] = ()
     left = ""
     try:
         async with asyncio.timeout(ASKED_WITHIN):
-            listed = await _listed(provider)  # one after the other: a transport is for one reply at a time
-            left = await provider.balance() if balance else ""
+            with suppress(OvertError):
+                entry = with_models(entry, await provider.listed(within=ASKED_WITHIN))
+            left = await provider.balance() if balance else ""  # after the list: a transport is for one reply at a time
     except TimeoutError:
         pass
     finally:
         provider.close()
-    return (with_models(entry, listed) if listed else entry), left
-
-
-async def _listed(provider: HttpProvider) -> tuple[ModelFacts, ...]:
-    try:
-        return await provider.listed(within=ASKED_WITHIN)
-    except OvertError:
-        return ()
+    return entry, left
 
 
 def with_models(entry: ProviderEntry, listed: Sequence[ModelFacts]) -> ProviderEntry:
-    """The entry with the models its server listed, and what it told of them where nothing else is known."""
+    """Add the models a server listed, and what it told of them where nothing else is known. An empty list adds none."""
+    if not listed:
+        return entry
     own = {facts.name for facts in entry.known}
     told = tuple(facts for facts in listed if facts.name not in own)
     return replace(entry, models=tuple(facts.name for facts in listed), known=(*entry.known, *told))
@@ -350,7 +348,7 @@ async def _on_this_machine(around: Surroundings, *, wanted: str, tried: list[str
     for entry in await answering(around):
         model = wanted if wanted in entry.models else "" if wanted else next(iter(entry.models), "")
         if model:
-            return _found(entry, model, None, around=around, tried=tried)
+            return _chosen(entry, model, None, around=around, tried=tried)
         state = f"has {', '.join(entry.models[:6])}" if entry.models else "no answer"
         tried.append(f"{entry.name} at {entry.base_url}: {state}")
     return None
@@ -363,17 +361,15 @@ async def answering(around: Surroundings) -> tuple[ProviderEntry, ...]:
         from overt.providers import catalog  # late: 1.2 ms
 
         servers = catalog.local_servers()
-    return tuple(await asyncio.gather(*(_offering(entry) for entry in servers)))
+    return tuple(await asyncio.gather(*(_with_local_models(entry) for entry in servers)))
 
 
-async def _offering(entry: ProviderEntry) -> ProviderEntry:
-    provider = make(entry, None)
-    try:
-        return with_models(entry, await asyncio.wait_for(provider.listed(within=LOCAL_LIMIT), LOCAL_LIMIT))
-    except (OvertError, TimeoutError):
-        return replace(entry, models=())
-    finally:
-        provider.close()
+async def _with_local_models(entry: ProviderEntry) -> ProviderEntry:
+    entry = replace(entry, models=())
+    with suppress(OvertError, TimeoutError):
+        async with asyncio.timeout(LOCAL_LIMIT):
+            return with_models(entry, await list_models(entry, None, {}, within=LOCAL_LIMIT))
+    return entry
 
 
 def _from_environment(around: Surroundings) -> ProviderEntry:

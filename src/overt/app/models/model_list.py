@@ -17,7 +17,7 @@ from overt.providers.discover import (
     ChosenModel,
     Surroundings,
     answering,
-    asked,
+    ask_server,
     informed,
     is_local,
     kept_here,
@@ -150,7 +150,7 @@ async def _filled(shelf: _Shelf, around: Surroundings, *, chosen: ChosenModel | 
     if entry.name not in curious or _wants(entry, around, chosen):
         return shelf
     try:
-        entry, left = await asked(entry, around)
+        entry, left = await ask_server(entry, around)
     except OvertError:
         return shelf
     return _Shelf(entry=entry, source=shelf.source, balance=left)

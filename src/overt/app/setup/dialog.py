@@ -27,7 +27,7 @@ from overt.app.setup.answers import (
 from overt.app.setup.config_file import Change, foreign_format, planned, write
 from overt.app.setup.foreign_rules import rules_found, with_rules
 from overt.app.setup.provider_options import ProviderOption, check_provider_name, key_at, list_options, variable_for
-from overt.app.setup.trial import listed, reached, trial
+from overt.app.setup.trial import add_models, find_address, trial
 from overt.config.load import load
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ProviderEntry
@@ -146,7 +146,7 @@ class Dialog:
                 self._tell(error.message)
         kind = self._one_of(say("setup.wire"), WIRES)
         entry = ProviderEntry(name="mine", kind=kind, base_url=address)
-        entry, wants = run_async(reached(entry, self._around.environ))
+        entry, wants = run_async(find_address(entry, self._around.environ))
         if entry.base_url != address:
             self._tell(say("setup.found_at", address=entry.base_url))
         taken = [each.name for each in self._setting.config.providers]
@@ -210,7 +210,7 @@ class Dialog:
     def _choose_model(self) -> Step:
         entry = self._option.entry
         try:
-            entry = run_async(listed(entry, self._key, self._around.environ))
+            entry = run_async(add_models(entry, self._key, self._around.environ))
         except OvertError as error:
             return self._now_what(error)
         self._option = replace(self._option, entry=entry)

@@ -15,15 +15,12 @@ from overt.core.messages import Reasoning, Text, said
 from overt.core.requests import Params, Prefix, Reply
 from overt.core.settings import ProviderEntry
 from overt.lib.catalogue import say
-from overt.providers.discover import EMBEDDED, with_models
-from overt.providers.http_provider import make as make_http
+from overt.providers.discover import EMBEDDED, list_models, with_models
 from overt.providers.registry import make
 
 WITHIN, LISTED_WITHIN = 120.0, 10.0
 """Seconds: a server on a CPU reads slowly, and loads its model with the first request."""
 MOST_TOKENS = 400
-ATTEMPTS = 1
-"""The person decides whether it is tried again."""
 SYSTEM = "You are being tried out. Answer with one short sentence."
 PROMPT = "Say that you are ready, and what you are called."
 
@@ -38,25 +35,19 @@ class TrialResult(Struct, frozen=True, kw_only=True):
     output: int
 
 
-async def listed(entry: ProviderEntry, key: str | None, environ: Mapping[str, str]) -> ProviderEntry:
+async def add_models(entry: ProviderEntry, key: str | None, environ: Mapping[str, str]) -> ProviderEntry:
     """The entry with the models its server lists; as it is where servers list none. A refused key is an error."""
     if entry.kind in (EMBEDDED, "scripted"):
         return entry
-    provider = make_http(replace(entry, attempts=ATTEMPTS), key, environ=environ)
     try:
-        found = await provider.listed(within=LISTED_WITHIN)
-    except ProviderError as error:
-        if error.kind in ("key", "down", "tls", "proxy"):
+        return with_models(entry, await list_models(_once(entry), key, environ, within=LISTED_WITHIN))
+    except OvertError as error:
+        if isinstance(error, ProviderError) and error.kind in ("key", "down", "tls", "proxy"):
             raise
         return entry
-    except OvertError:
-        return entry
-    finally:
-        provider.close()
-    return with_models(entry, found) if found else entry
 
 
-async def reached(entry: ProviderEntry, environ: Mapping[str, str]) -> tuple[ProviderEntry, bool]:
+async def find_address(entry: ProviderEntry, environ: Mapping[str, str]) -> tuple[ProviderEntry, bool]:
     """The entry with the address at which a server lists its models, with `/v1` where a person left it out.
 
     Also whether the server wants a key. An address where nobody lists anything stays as it was given.
@@ -64,22 +55,24 @@ async def reached(entry: ProviderEntry, environ: Mapping[str, str]) -> tuple[Pro
     bare = entry.base_url.rstrip("/")
     beneath = "/" in bare.partition("://")[2]
     for address in (bare,) if beneath else (f"{bare}/v1", bare):
-        there = replace(entry, base_url=address, attempts=ATTEMPTS)
-        provider = make_http(there, None, environ=environ)
+        there = replace(entry, base_url=address)
         try:
-            if await provider.listed(within=LISTED_WITHIN):
-                return replace(entry, base_url=address), False
+            if await list_models(_once(there), None, environ, within=LISTED_WITHIN):
+                return there, False
         except ProviderError as error:
             if error.kind == "key":
-                return replace(entry, base_url=address), True
-        finally:
-            provider.close()
+                return there, True
     return entry, False
+
+
+def _once(entry: ProviderEntry) -> ProviderEntry:
+    """One attempt: the person decides whether it is tried again."""
+    return replace(entry, attempts=1)
 
 
 async def trial(entry: ProviderEntry, key: str | None, model: str, environ: Mapping[str, str]) -> TrialResult:
     """One request as every prompt makes them, without tools; an OvertError says what stands in the way."""
-    provider = make(replace(entry, attempts=ATTEMPTS), key, model, environ)
+    provider = make(_once(entry), key, model, environ)
     system = Fragment(key="system", text=SYSTEM, origin=HARNESS)
     asked = said(PROMPT, origin=USER)
     params = Params(model=model, max_tokens=MOST_TOKENS)
