@@ -4,7 +4,7 @@ import pytest
 
 from overt.app.registries import Registries
 from overt.cli.flags import PROMPT, options_of
-from overt.cli.parse import CommandLine, Flag, Given, parse
+from overt.cli.parse import Arguments, CommandLine, Flag, HelpShown, parse
 from overt.core.errors import UsageError
 
 COMMAND = CommandLine(
@@ -13,10 +13,10 @@ COMMAND = CommandLine(
     words="[word]",
     most=2,
     flags=(
-        Flag(names=("-q", "--quiet"), key="quiet", help="say less"),
-        Flag(names=("-o", "--out"), key="out", value="FILE", help="where to"),
-        Flag(names=("--kind",), key="kind", value="KIND", choices=("a", "b"), help="a or b"),
-        Flag(names=("--many",), key="many", value="X", many=True, more=str.isdigit, help="some"),
+        Flag("-q, --quiet", "say less"),
+        Flag("-o, --out FILE", "where to"),
+        Flag("--kind KIND", "a or b", choices=("a", "b")),
+        Flag("--many X", "some", is_list=True, more=str.isdigit),
     ),
 )
 
@@ -42,7 +42,7 @@ COMMAND = CommandLine(
     ],
 )
 def test_a_line_is_read_as(argv: str, values: dict[str, list[str]], words: tuple[str, ...]) -> None:
-    assert parse(COMMAND, argv.split()) == Given(values=values, words=words)
+    assert parse(COMMAND, argv.split(), Registries()) == Arguments(values=values, words=words)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,13 @@ def test_a_line_is_read_as(argv: str, values: dict[str, list[str]], words: tuple
 )
 def test_a_wrong_line_is_explained(argv: str, told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse(COMMAND, argv.split())
+        parse(COMMAND, argv.split(), Registries())
     assert caught.value.message.startswith(told)
 
 
 def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parse(COMMAND, ["one", "--help"]) is None
+    with pytest.raises(HelpShown):
+        parse(COMMAND, ["one", "--help"], Registries())
     shown = capsys.readouterr().out
     assert shown.startswith("usage: try [flags] [word]\n\nIt tries.\n")
     assert all(name in shown for flag in COMMAND.flags for name in flag.names)
@@ -78,9 +79,9 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "--append-system-prompt more --max-turns 9 --no-session-persistence --verbose --system-prompt less "
         "--fork-session -n tidy --session-id a-1"
     )
-    given = parse(PROMPT, line.split())
-    assert given is not None and given.words == ("do", "it")
-    options = options_of(given, Registries(), interactive=False)
+    args = parse(PROMPT, line.split(), Registries())
+    assert args.words == ("do", "it")
+    options = options_of(args, interactive=False)
     assert {name: getattr(options, name) for name in options.__struct_fields__} == {
         "directory": "d",
         "add_dirs": ("e", "f"),
@@ -103,21 +104,21 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "interactive": False,
         "verbose": True,
         "output": "json",
+        "registries": Registries(),
     }
 
 
 def test_words_after_a_list_of_rules_are_the_prompt() -> None:
-    given = parse(PROMPT, ["--allowedTools", "Edit", "Bash(git *)", "mcp__files__read", "fix the test"])
-    assert given is not None
-    assert (given.texts("allowed"), given.words) == (("Edit", "Bash(git *)", "mcp__files__read"), ("fix the test",))
+    args = parse(PROMPT, ["--allowedTools", "Edit", "Bash(git *)", "mcp__files__read", "fix the test"], Registries())
+    assert args.texts("allowedTools") == ("Edit", "Bash(git *)", "mcp__files__read")
+    assert args.words == ("fix the test",)
 
 
 @pytest.mark.parametrize("argv", [["-s", "read-only"], ["--sandbox=read-only"], ["-sread-only"]])
 def test_the_walls_are_chosen_by_the_names_that_users_of_codex_know(argv: list[str]) -> None:
-    given = parse(PROMPT, argv)
-    assert given is not None and options_of(given, Registries(), interactive=False).sandbox == "read-only"
+    assert options_of(parse(PROMPT, argv, Registries()), interactive=False).sandbox == "read-only"
 
 
 def test_walls_of_another_name_are_refused() -> None:
     with pytest.raises(UsageError, match="must be one of read-only, workspace-write, danger-full-access, got 'none'"):
-        parse(PROMPT, ["--sandbox", "none"])
+        parse(PROMPT, ["--sandbox", "none"], Registries())

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.options import Options
-from overt.app.setting import SANDBOX_FLAG, read_setting
+from overt.app.options import SANDBOX_FLAG, Options
+from overt.app.setting import read_setting
 from overt.config.load import Flag, load
 from overt.config.paths import Environment
 from overt.config.schema import Config, Permissions

@@ -10,7 +10,7 @@ OutputFormat = Literal["text", "json", "stream-json"]
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """None and empty mean: not said, so configuration or the default decides."""
+    """The flags of a prompt. None and empty mean that a flag was not given: configuration or the default decides."""
 
     directory: str = ""
     add_dirs: tuple[str, ...] = ()
@@ -50,3 +50,10 @@ CLAUDE_MODES = {
 """Every name of a mode that is accepted → ours. `dontAsk` also denies what would be asked."""
 
 TO_CLAUDE = {"review": "default", "auto": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}
+
+SANDBOX_FLAG: dict[str, dict[str, str | bool]] = {
+    "read-only": {"sandbox.mode": "auto", "sandbox.write": False},
+    "workspace-write": {"sandbox.mode": "auto", "sandbox.write": True},
+    "danger-full-access": {"sandbox.mode": "none", "sandbox.write": True},
+}
+"""What `--sandbox` takes, as users of codex know it → the settings it stands for."""

@@ -5,7 +5,7 @@ import os
 from msgspec import Struct
 
 from overt.app.diagnostics.recent import RECENT
-from overt.app.options import CLAUDE_MODES, Options
+from overt.app.options import CLAUDE_MODES, SANDBOX_FLAG, Options
 from overt.app.registries import Registries
 from overt.config.load import Flag, load
 from overt.config.paths import Environment, Roots, read_environment, roots
@@ -15,13 +15,6 @@ from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
 from overt.lib.logs.log import LOG
-
-SANDBOX_FLAG: dict[str, dict[str, str | bool]] = {
-    "read-only": {"sandbox.mode": "auto", "sandbox.write": False},
-    "workspace-write": {"sandbox.mode": "auto", "sandbox.write": True},
-    "danger-full-access": {"sandbox.mode": "none", "sandbox.write": True},
-}
-"""What the flag takes, as users of codex know it → the settings it stands for."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):

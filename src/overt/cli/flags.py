@@ -3,13 +3,11 @@
 from collections.abc import Iterable
 from textwrap import wrap
 
-from overt.app.options import CLAUDE_MODES, Options, OutputFormat
-from overt.app.registries import Registries
-from overt.cli.parse import CommandLine, Flag, Given
+from overt.app.options import CLAUDE_MODES, SANDBOX_FLAG, Options, OutputFormat
+from overt.cli.parse import Arguments, CommandLine, Flag
 from overt.core.errors import UsageError
 from overt.core.foreign import TOOLS, our_tool
 
-SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 FORMATS: dict[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
 
 ABOUT = """A coding agent for the terminal with nothing hidden.
@@ -30,7 +28,7 @@ def about(extra: Iterable[str] = ()) -> str:
 
 
 def _is_rule(word: str) -> bool:
-    """Whether a word after a list of rules is one more of them, not the prompt."""
+    """True if a word after a list of rules is one more rule and not the prompt."""
     name = word.partition("(")[0]
     return our_tool(name) in TOOLS or name.startswith("mcp__")
 
@@ -40,126 +38,91 @@ PROMPT = CommandLine(
     about=about,
     words="[task …]",
     flags=(
-        Flag(names=("-p", "--print"), key="headless", help="run one task, print the result and exit"),
-        Flag(names=("-m", "--model"), key="model", value="REF", help="provider, model, or provider/model"),
-        Flag(names=("-c", "--continue"), key="continue", help="continue the newest session of this project"),
-        Flag(names=("-r", "--resume"), key="resume", value="ID", help="continue a session by its id or name"),
-        Flag(names=("--fork-session",), key="fork", help="with -c or -r: continue in a copy and keep the original"),
-        Flag(names=("-n", "--name"), key="name", value="NAME", help="name of the session"),
-        Flag(names=("--session-id",), key="session_id", value="ID", help="the id of a new session: letters, digits, -"),
-        Flag(names=("-C", "--cd", "--dir"), key="directory", value="DIR", help="work in this folder"),
-        Flag(names=("--add-dir",), key="add_dirs", value="DIR", many=True, help="a further folder to read and write"),
-        Flag(names=("--output-format",), key="output", value="FORMAT", choices=tuple(FORMATS), help=", ".join(FORMATS)),
+        Flag("-p, --print", "run one task, print the result and exit"),
+        Flag("-m, --model REF", "provider, model, or provider/model"),
+        Flag("-c, --continue", "continue the newest session of this project"),
+        Flag("-r, --resume ID", "continue a session by its id or name"),
+        Flag("--fork-session", "with -c or -r: continue in a copy and keep the original"),
+        Flag("-n, --name NAME", "name of the session"),
+        Flag("--session-id ID", "the id of a new session: letters, digits, -"),
+        Flag("-C, --cd, --dir DIR", "work in this folder"),
+        Flag("--add-dir DIR", "a further folder to read and write", is_list=True),
+        Flag("--output-format FORMAT", ", ".join(FORMATS), tuple(FORMATS)),
+        Flag("--permission-mode MODE", ", ".join(CLAUDE_MODES), tuple(CLAUDE_MODES)),
+        Flag("-s, --sandbox WALLS", "what commands may reach: " + ", ".join(SANDBOX_FLAG), tuple(SANDBOX_FLAG)),
+        Flag("--network", "open the network to every command of this run or chat"),
         Flag(
-            names=("--permission-mode",),
-            key="mode",
-            value="MODE",
-            choices=tuple(CLAUDE_MODES),
-            help=", ".join(CLAUDE_MODES),
+            "--dangerously-skip-permissions, --yolo",
+            "the mode yolo: ask only about the network and what cannot be undone",
         ),
         Flag(
-            names=("-s", "--sandbox"),
-            key="sandbox",
-            value="WALLS",
-            choices=SANDBOXES,
-            help="what commands may reach: " + ", ".join(SANDBOXES),
-        ),
-        Flag(
-            names=("--network",),
-            key="network",
-            help="open the network to every command of this run or chat",
-        ),
-        Flag(
-            names=("--dangerously-skip-permissions", "--yolo"),
-            key="yolo",
-            help="the mode yolo: ask only about the network and what cannot be undone",
-        ),
-        Flag(
-            names=("--allowedTools", "--allowed-tools"),
-            key="allowed",
-            value="RULE",
-            many=True,
+            "--allowedTools, --allowed-tools RULE",
+            "allow calls by rules: 'bash(git *)', edit, 'read(src/**)'",
+            is_list=True,
             more=_is_rule,
-            help="allow calls by rules: 'bash(git *)', edit, 'read(src/**)'",
         ),
         Flag(
-            names=("--disallowedTools", "--disallowed-tools"),
-            key="disallowed",
-            value="RULE",
-            many=True,
+            "--disallowedTools, --disallowed-tools RULE",
+            "deny calls by rules; the bare name of a tool removes it",
+            is_list=True,
             more=_is_rule,
-            help="deny calls by rules; the bare name of a tool removes it",
         ),
-        Flag(names=("--system-prompt",), key="system_prompt", value="TEXT", help="replace the system prompt"),
-        Flag(
-            names=("--system-prompt-file",), key="system_prompt_file", value="FILE", help="replace it by a file's text"
-        ),
-        Flag(names=("--append-system-prompt",), key="append", value="TEXT", help="add to the system prompt"),
-        Flag(
-            names=("--max-turns",),
-            key="max_steps",
-            value="N",
-            help="at most N requests for a prompt (default: no limit)",
-        ),
-        Flag(names=("--no-session-persistence",), key="forget", help="write no session file"),
-        Flag(names=("--plain",), key="plain", help="the chat line by line, for any terminal and for screen readers"),
-        Flag(names=("--frontend",), key="frontend", value="NAME", help="how to show the session: headless, plain, tui"),
-        Flag(names=("--verbose",), key="verbose", help="print the calls of tools and their results on stderr"),
-        Flag(names=("-v", "--version"), key="version", help="print the version"),
+        Flag("--system-prompt TEXT", "replace the system prompt"),
+        Flag("--system-prompt-file FILE", "replace it by a file's text"),
+        Flag("--append-system-prompt TEXT", "add to the system prompt"),
+        Flag("--max-turns N", "at most N requests for a prompt (default: no limit)"),
+        Flag("--no-session-persistence", "write no session file"),
+        Flag("--plain", "the chat line by line, for any terminal and for screen readers"),
+        Flag("--frontend NAME", "how to show the session: headless, plain, tui"),
+        Flag("--verbose", "print the calls of tools and their results on stderr"),
+        Flag("-v, --version", "print the version"),
     ),
 )
 
 
-def options_of(given: Given, registries: Registries, *, interactive: bool) -> Options:
-    _agree(given)
-    text = given.text("system_prompt") if given.switch("system_prompt") else None
+def options_of(args: Arguments, *, interactive: bool) -> Options:
+    _check_session_flags(args)
+    text = args.text("system-prompt") if args.switch("system-prompt") else None
     origin = "--system-prompt"
-    if given.switch("system_prompt_file"):
-        origin = given.text("system_prompt_file")
+    if args.switch("system-prompt-file"):
+        origin = args.text("system-prompt-file")
         text = _file_text(origin)
     return Options(
-        directory=given.text("directory"),
-        add_dirs=given.texts("add_dirs"),
-        model=given.text("model"),
-        mode="yolo" if given.switch("yolo") else given.text("mode"),
-        sandbox=given.text("sandbox"),
-        network=given.switch("network"),
-        allowed=given.texts("allowed"),
-        disallowed=given.texts("disallowed"),
+        directory=args.text("cd"),
+        add_dirs=args.texts("add-dir"),
+        model=args.text("model"),
+        mode="yolo" if args.switch("dangerously-skip-permissions") else args.text("permission-mode"),
+        sandbox=args.text("sandbox"),
+        network=args.switch("network"),
+        allowed=args.texts("allowedTools"),
+        disallowed=args.texts("disallowedTools"),
         system_prompt=text,
         system_prompt_origin=origin,
-        append_system_prompt=given.text("append"),
-        max_steps=_above_zero(given.text("max_steps")) if given.switch("max_steps") else None,
-        resume=given.text("resume"),
-        continue_last=given.switch("continue"),
-        fork=given.switch("fork"),
-        name=given.text("name"),
-        session_id=given.text("session_id"),
-        persist=not given.switch("forget"),
+        append_system_prompt=args.text("append-system-prompt"),
+        max_steps=args.number("max-turns"),
+        resume=args.text("resume"),
+        continue_last=args.switch("continue"),
+        fork=args.switch("fork-session"),
+        name=args.text("name"),
+        session_id=args.text("session-id"),
+        persist=not args.switch("no-session-persistence"),
         interactive=interactive,
-        verbose=given.switch("verbose"),
-        output=FORMATS[given.text("output") or "text"],
-        registries=registries,
+        verbose=args.switch("verbose"),
+        output=FORMATS[args.text("output-format") or "text"],
+        registries=args.registries,
     )
 
 
-def _agree(given: Given) -> None:
-    """What is said about the session must fit together."""
-    goes_on = given.switch("continue") or given.switch("resume")
-    if given.switch("fork") and not goes_on:
+def _check_session_flags(args: Arguments) -> None:
+    """Raise an error if the flags about the session contradict each other or are empty."""
+    continues = args.switch("continue") or args.switch("resume")
+    if args.switch("fork-session") and not continues:
         raise UsageError("--fork-session needs a session to copy: -c for the newest, or -r ID")
-    if given.switch("session_id") and goes_on and not given.switch("fork"):
+    if args.switch("session-id") and continues and not args.switch("fork-session"):
         raise UsageError("--session-id is for a new session; with -c or -r add --fork-session")
-    for key, flag in (("name", "--name"), ("session_id", "--session-id"), ("resume", "--resume")):
-        if given.switch(key) and not given.text(key).strip():
-            raise UsageError(f"{flag} needs a value that is not empty")
-
-
-def _above_zero(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-    if number < 1:
-        raise UsageError(f"--max-turns must be a whole number above 0, got {text!r}")
-    return number
+    for key in ("name", "session-id", "resume"):
+        if args.switch(key) and not args.text(key).strip():
+            raise UsageError(f"--{key} needs a value that is not empty")
 
 
 def _file_text(path: str) -> str:

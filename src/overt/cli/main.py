@@ -13,7 +13,7 @@ from overt import __version__
 from overt.app.diagnostics.recent import RECENT
 from overt.app.registries import USE_PLAIN_CHAT, Frontend, Registries
 from overt.cli.flags import PROMPT, about, options_of
-from overt.cli.parse import Given, parse
+from overt.cli.parse import Arguments, HelpShown, parse
 from overt.core.errors import OvertError, UsageError
 from overt.frontends.tui import first_paint
 from overt.lib.logs.log import LOG
@@ -36,6 +36,8 @@ def main(argv: list[str], registries: Registries = NO_EXTRAS) -> int:
 def _run(argv: list[str], registries: Registries) -> int:
     try:
         return _dispatch(argv, registries)
+    except HelpShown:
+        return 0
     except KeyboardInterrupt:
         first_paint.undo()
         return 130
@@ -119,22 +121,20 @@ def _dispatch(argv: list[str], registries: Registries) -> int:
 
 
 def _prompt(argv: list[str], registries: Registries, *, headless: bool) -> int:
-    given = parse(replace(PROMPT, about=lambda: about(registries.subcommands)), argv)
-    if given is None:
-        return 0
-    if given.switch("version"):
+    args = parse(replace(PROMPT, about=lambda: about(registries.subcommands)), argv, registries)
+    if args.switch("version"):
         print(f"overt {__version__}")
         return 0
-    words = given.words
+    words = args.words
     if not headless and words[:1] == ("run",) and "--" not in argv:
         headless, words = True, words[1:]  # flags may stand before the subcommand
-    name = given.text("frontend") or _usual_frontend(given, headless=headless)
+    name = args.text("frontend") or _usual_frontend(args, headless=headless)
     prompt = " ".join(word for word in words if word != "-")
     if name == "headless":
         prompt = _with_stdin(prompt, demanded="-" in words)
         if not prompt.strip():
             raise UsageError('there is nothing to do: give a task, as in: overt run "fix the test"')
-    options = options_of(given, registries, interactive=name != "headless")
+    options = options_of(args, interactive=name != "headless")
     if name != "tui":
         first_paint.undo()
     code = _frontend(name, registries)(options, prompt)
@@ -144,11 +144,11 @@ def _prompt(argv: list[str], registries: Registries, *, headless: bool) -> int:
     return code
 
 
-def _usual_frontend(given: Given, *, headless: bool) -> str:
+def _usual_frontend(args: Arguments, *, headless: bool) -> str:
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if headless or given.switch("headless") or not terminal or given.switch("output"):
+    if headless or args.switch("print") or not terminal or args.switch("output-format"):
         return "headless"
-    return "plain" if given.switch("plain") or not _is_capable() else "tui"
+    return "plain" if args.switch("plain") or not _is_capable() else "tui"
 
 
 def _frontend(name: str, registries: Registries) -> Frontend:

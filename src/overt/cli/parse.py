@@ -5,20 +5,43 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from overt.app.registries import Registries
 from overt.core.errors import UsageError
 from overt.lib.logs.log import LOG
 
+LARGEST_NUMBER = 999_999_999
 
-class Flag(Struct, frozen=True, kw_only=True):
-    """A switch, unless `value` names what it takes. `more` says which further words a list flag takes."""
 
-    names: tuple[str, ...]
-    key: str
+class Flag(Struct, frozen=True):
+    """One flag, written as the help shows it: `-C, --cd DIR`. Without a word for its value it is a switch.
+
+    A flag that may stand several times is a list; `more` says which words behind its value belong to the list too.
+    """
+
+    spelling: str
     help: str
-    value: str = ""
     choices: tuple[str, ...] = ()
-    many: bool = False
+    is_list: bool = False
     more: Callable[[str], bool] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [word.rstrip(",") for word in self.spelling.split() if word.startswith("-")]
+
+    @property
+    def value(self) -> str:
+        return " ".join(word for word in self.spelling.split() if not word.startswith("-"))
+
+    @property
+    def key(self) -> str:
+        """The first long name, without its dashes: what `Arguments` are asked for."""
+        return next(name for name in self.names if name.startswith("--"))[2:]
+
+
+HELP = Flag("-h, --help", "show this help")
+DEBUG = Flag("--debug", "write a detailed log, as OVERT_LOG=debug does")
+FOLDER = Flag("-C, --cd DIR", "of the project of this folder")
+JSON = Flag("--json", "machine-readable")
 
 
 class CommandLine(Struct, frozen=True, kw_only=True):
@@ -31,11 +54,12 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     most: int | None = None
 
 
-class Given(Struct, frozen=True, kw_only=True):
+class Arguments(Struct, frozen=True, kw_only=True):
     """Flags by their key, each with its values: none for a switch, one, or those of a list; and the other words."""
 
     values: dict[str, list[str]]
     words: tuple[str, ...]
+    registries: Registries = Registries()
 
     def text(self, key: str) -> str:
         return (self.values.get(key) or [""])[0]
@@ -46,13 +70,28 @@ class Given(Struct, frozen=True, kw_only=True):
     def texts(self, key: str) -> tuple[str, ...]:
         return tuple(self.values.get(key, ()))
 
+    def number(self, key: str, most: int = LARGEST_NUMBER) -> int | None:
+        """Return a whole number above 0, or None if the flag was not given."""
+        if key not in self.values:
+            return None
+        text = self.text(key)
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        if not 0 < number <= most:
+            allowed = "above 0" if most == LARGEST_NUMBER else f"from 1 to {most}"
+            raise UsageError(f"--{key} must be a whole number {allowed}, got {text!r}")
+        return number
 
-HELP = Flag(names=("-h", "--help"), key="help", help="show this help")
-DEBUG = Flag(names=("--debug",), key="debug", help="write a detailed log, as OVERT_LOG=debug does")
+    def word(self) -> str:
+        """Return the first word that is no flag, or an empty string."""
+        return self.words[0] if self.words else ""
 
 
-def parse(command: CommandLine, argv: list[str]) -> Given | None:
-    """What was given; None when help was asked for and has been shown."""
+class HelpShown(Exception):
+    """The help was asked for and printed: there is nothing else to do."""
+
+
+def parse(command: CommandLine, argv: list[str], registries: Registries) -> Arguments:
+    """Read the words of a command line. Print the help and raise HelpShown if it is asked for."""
     flags = {name: flag for flag in (*command.flags, DEBUG, HELP) for name in flag.names}
     values: dict[str, list[str]] = {}
     words: list[str] = []
@@ -71,17 +110,17 @@ def parse(command: CommandLine, argv: list[str]) -> Given | None:
             raise _unknown(command, word, flags)
         if flag is HELP:
             sys.stdout.write(_help(command))
-            return None
+            raise HelpShown
         if flag is DEBUG:
             LOG.force_level("debug")
         _take(flag, name, attached, rest=rest, values=values)
     if command.most is not None and len(words) > command.most:
         raise UsageError(f"{command.name}: unexpected {words[command.most]!r}. Try: {command.name} --help")
-    return Given(values=values, words=tuple(words))
+    return Arguments(values=values, words=tuple(words), registries=registries)
 
 
 def _split(word: str, flags: dict[str, Flag]) -> tuple[str, str | None]:
-    """`--flag=value` and `-Cvalue` carry their value with them."""
+    """Separate the value that `--flag=value` and `-Cvalue` carry with them."""
     if word.startswith("--"):
         name, equals, value = word.partition("=")
         return name, value if equals else None
@@ -100,13 +139,10 @@ def _take(flag: Flag, name: str, attached: str | None, *, rest: list[str], value
     value = rest.pop(0) if attached is None else attached
     if flag.choices and value not in flag.choices:
         raise UsageError(f"{name} must be one of {', '.join(flag.choices)}, got {value!r}")
-    if not flag.many:
-        values[flag.key] = [value]
-        return
-    taken = values.setdefault(flag.key, [])
-    taken.append(value)
+    items = values.setdefault(flag.key, [])
+    items[:] = [*items, value] if flag.is_list else [value]
     while flag.more and rest and flag.more(rest[0]):
-        taken.append(rest.pop(0))
+        items.append(rest.pop(0))
 
 
 def _unknown(command: CommandLine, word: str, flags: dict[str, Flag]) -> UsageError:
@@ -118,9 +154,9 @@ def _unknown(command: CommandLine, word: str, flags: dict[str, Flag]) -> UsageEr
 
 
 def _help(command: CommandLine) -> str:
-    rows = [(f"{', '.join(flag.names)} {flag.value}".strip(), flag.help) for flag in (*command.flags, DEBUG, HELP)]
     about = command.about if isinstance(command.about, str) else command.about()
     lines = [f"usage: {command.name} [flags] {command.words}".rstrip(), "", about, ""]
-    for left, right in rows:
+    for flag in (*command.flags, DEBUG, HELP):
+        left, right = flag.spelling, flag.help
         lines += [f"  {left:32} {right}"] if len(left) <= 32 else [f"  {left}", f"  {'':32} {right}"]
     return "\n".join(lines) + "\n"

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from overt.app.chat.trust_question import Paper, Question
+from overt.app.chat.trust_question import ProjectFile, TrustQuestion
 from overt.frontends.tui.chat.welcome import NoModelPanel, TrustPanel
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, columns, plain
 from overt.frontends.tui.terminal.theme import theme
 from overt.lib.catalogue import set_language
 
-QUESTION = Question(
+QUESTION = TrustQuestion(
     project="/home/ada/shop",
-    papers=(
-        Paper(name="overt.toml", says=("allows bash(make *)", "sends requests to https://models.test/v1")),
-        Paper(name=".env", says=()),
+    described_files=(
+        ProjectFile(name="overt.toml", effects=("allows bash(make *)", "sends requests to https://models.test/v1")),
+        ProjectFile(name=".env", effects=()),
     ),
     before="yes",
     changed=("overt.toml",),
@@ -74,7 +74,7 @@ def test_only_one_key_that_was_meant_answers_for_trust(key: Key, expected: str) 
 
 
 def test_a_folder_with_a_problem_cannot_be_trusted() -> None:
-    panel = TrustPanel(Question(project="/x", problem="overt.toml is a link"))
+    panel = TrustPanel(TrustQuestion(project="/x", problem="overt.toml is a link"))
     assert "It cannot be trusted: overt.toml is a link." in lines(panel.opening(100))
     assert lines(panel.draw(100, 10)[0]) == ["  n  no, work here without obeying these files", "  q  leave"]
     assert (panel.press(Key("text", "y")), panel.press(Key("text", "n"))) == ("", "no")
@@ -83,13 +83,18 @@ def test_a_folder_with_a_problem_cannot_be_trusted() -> None:
 def test_words_of_the_folder_cannot_drive_the_terminal() -> None:
     evil = "a\x1b]0;x\x07\x9b2J\u202eb\r\nc\td"
     panel = TrustPanel(
-        Question(
-            project=evil, papers=(Paper(name=evil, says=(evil,)),), changed=(evil,), warning=evil, problem=evil, more=1
+        TrustQuestion(
+            project=evil,
+            described_files=(ProjectFile(name=evil, effects=(evil,)),),
+            changed=(evil,),
+            warning=evil,
+            problem=evil,
+            more=1,
         )
     )
     text = "".join(lines([*panel.opening(60), *panel.draw(60, 9)[0]]))
     assert [char for char in text if not char.isprintable()] == []
-    forged = TrustPanel(Question(project="/x\nIt is harmless.", papers=(Paper(name="a\n  b"),)))
+    forged = TrustPanel(TrustQuestion(project="/x\nIt is harmless.", described_files=(ProjectFile(name="a\n  b"),)))
     assert lines(forged.opening(100)) == [
         "Do you trust this folder? /x\\nIt is harmless.",
         "If you do, these files may set permissions, endpoints, programs to run and keys:",
@@ -98,8 +103,10 @@ def test_words_of_the_folder_cannot_drive_the_terminal() -> None:
 
 
 def test_whatever_the_width_no_row_is_wider_or_ends_in_a_space() -> None:
-    long = Question(
-        project="/home/ada/" + "项目/" * 40, papers=(Paper(name="x" * 300, says=("说明 " * 60,)),), broad="home"
+    long = TrustQuestion(
+        project="/home/ada/" + "项目/" * 40,
+        described_files=(ProjectFile(name="x" * 300, effects=("说明 " * 60,)),),
+        broad="home",
     )
     for wide in (20, 40, 79, 200):
         for panel in (
@@ -118,7 +125,7 @@ def test_on_a_screen_with_too_few_rows_the_keys_stay() -> None:
 
 
 def test_every_style_is_one_of_the_theme() -> None:
-    panels = (TrustPanel(QUESTION), TrustPanel(Question(project="/", broad="root", problem="p", warning="w")))
+    panels = (TrustPanel(QUESTION), TrustPanel(TrustQuestion(project="/", broad="root", problem="p", warning="w")))
     drawn = [row for panel in panels for row in (*panel.opening(80), *panel.draw(80, 9)[0])]
     other = NoModelPanel("looked", embedded="what", size="1 GB")
     dark = theme("dark", depth=256)

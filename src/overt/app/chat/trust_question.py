@@ -12,19 +12,19 @@ from overt.config.trust import Answer, Standing, decide, standing, trust, untrus
 from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
 
-MOST_PAPERS = 40
-TOLD = frozenset(f".overt/{name}" for name in ("config.json", "config.jsonc", "config.toml", "hooks.json"))
+MOST_DESCRIBED = 40
+DESCRIBED_FILES = frozenset(f".overt/{name}" for name in ("config.json", "config.jsonc", "config.toml", "hooks.json"))
 Before = Literal["", "yes", "no", "unrecorded"]
 
 
-class Paper(Struct, frozen=True, kw_only=True):
+class ProjectFile(Struct, frozen=True, kw_only=True):
     """A file of the project and what it would bring about, line by line."""
 
     name: str
-    says: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class TrustQuestion(Struct, frozen=True, kw_only=True):
     """`before` is the last answer (`unrecorded`: yes, without a list of files), `changed` what is not as it was then.
 
     `broad`: the folder is everything one has.
@@ -34,7 +34,7 @@ class Question(Struct, frozen=True, kw_only=True):
     """
 
     project: str
-    papers: tuple[Paper, ...] = ()
+    described_files: tuple[ProjectFile, ...] = ()
     before: Before = ""
     changed: tuple[str, ...] = ()
     broad: Literal["", "home", "root"] = ""
@@ -44,25 +44,25 @@ class Question(Struct, frozen=True, kw_only=True):
     files: dict[str, str] = {}
 
 
-def trust_question(options: Options) -> Question | None:
+def trust_question(options: Options) -> TrustQuestion | None:
     """None when the last answer still stands. Sets the language by what the user, not the folder, says."""
     environment = read_environment()
     project = roots(environment, options.directory).project
     config = load(environment, project="", trusted=False)
     set_language(language_of(config.language, environment.variables))
     found = standing(environment, project)
-    return None if found.stands else _question(environment, found)
+    return None if found.stands else _make_question(environment, found)
 
 
-def trust_state(directory: str) -> tuple[Question, bool]:
+def trust_state(directory: str) -> tuple[TrustQuestion, bool]:
     """What would be asked, and whether the folder is trusted as it is."""
     environment = read_environment()
     found = standing(environment, roots(environment, directory).project)
     said = found.answer is not None and found.answer.trusted
-    return _question(environment, found), found.stands and said
+    return _make_question(environment, found), found.stands and said
 
 
-def answer(question: Question, yes: bool) -> None:
+def answer(question: TrustQuestion, yes: bool) -> None:
     """Keep an answer for exactly the files that the question was about."""
     if yes and question.problem:
         raise ConfigError(f"{question.project} cannot be trusted: {question.problem}")
@@ -76,26 +76,27 @@ def set_trust(directory: str, *, trusting: bool) -> str:
     return project
 
 
-def _question(environment: Environment, found: Standing) -> Question:
-    from overt.config import contents  # late: 4 ms
+def _make_question(environment: Environment, found: Standing) -> TrustQuestion:
+    from overt.config.contents import contents  # late: 4 ms
 
     names = sorted(found.now.files, key=lambda name: _rank(name, found.changed))
-    return Question(
+    described = (ProjectFile(name=name, effects=contents(found.project, name)) for name in names[:MOST_DESCRIBED])
+    return TrustQuestion(
         project=found.project,
-        papers=tuple(Paper(name=name, says=contents.contents(found.project, name)) for name in names[:MOST_PAPERS]),
+        described_files=tuple(described),
         before=_before(found.answer),
         changed=found.changed,
         broad=_broad(environment, found.project),
         problem=found.now.problem,
         warning=found.warning,
-        more=max(0, len(names) - MOST_PAPERS),
+        more=max(0, len(names) - MOST_DESCRIBED),
         files=found.now.files,
     )
 
 
 def _rank(name: str, changed: tuple[str, ...]) -> int:
     """What is new first, then what can be told in words: the rest is text for the model."""
-    return 0 if name in changed else 1 if not name.startswith(".overt/") or name in TOLD else 2
+    return 0 if name in changed else 1 if not name.startswith(".overt/") or name in DESCRIBED_FILES else 2
 
 
 def _before(answer: Answer | None) -> Before:

@@ -8,8 +8,8 @@ from overt.app.models.fetch_bar import Bar
 from overt.app.models.fetch_weights import fetch_model, fetched, found_already, plan
 from overt.app.registries import Registries
 from overt.app.setting import Setting
-from overt.cli.parse import CommandLine, Flag, Given, parse
-from overt.cli.setting import read_setting_for
+from overt.cli.output import setting_of
+from overt.cli.parse import Arguments, CommandLine, Flag, parse
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -20,33 +20,31 @@ COMMAND = CommandLine(
     words="[model]",
     most=1,
     flags=(
-        Flag(names=("-y", "--yes"), key="yes", help="do not ask"),
-        Flag(names=("--from",), key="file", value="FILE", help="take the weights from this file; needs no network"),
-        Flag(names=("--unless-found",), key="unless", help="do nothing when a model is there already"),
+        Flag("-y, --yes", "do not ask"),
+        Flag("--from FILE", "take the weights from this file; needs no network"),
+        Flag("--unless-found", "do nothing when a model is there already"),
     ),
 )
 
 
 def run(argv: list[str], registries: Registries) -> int:
-    given = parse(COMMAND, argv)
-    if given is None:
-        return 0
-    setting = read_setting_for(given, registries)
-    if given.switch("unless") and (found := run_async(found_already(setting))):
+    args = parse(COMMAND, argv, registries)
+    setting = setting_of(args)
+    if args.switch("unless-found") and (found := run_async(found_already(setting))):
         print(visible(say("fetch.found", model=found)), file=sys.stderr)
         return 0
-    about = plan(setting, given.words[0] if given.words else "", given.text("file"))
+    about = plan(setting, args.word(), args.text("from"))
     if run_async(fetched(setting, about.name, Bar(_write, terminal=sys.stderr.isatty()))):
         print(say("fetch.here", name=about.name, path=visible(about.place)), file=sys.stderr)
         return 0
     print(about.told, file=sys.stderr)
-    if not given.switch("yes") and not _agreed(about.name, given):
+    if not args.switch("yes") and not _agreed(about.name, args):
         return 1
-    return _fetch(setting, about.name, given)
+    return _fetch(setting, about.name, args)
 
 
-def _agreed(name: str, given: Given) -> bool:
-    if given.switch("file"):
+def _agreed(name: str, args: Arguments) -> bool:
+    if args.switch("from"):
         return True  # naming the file was the answer, and nothing leaves the machine
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(say("fetch.no_terminal", name=name))
@@ -55,11 +53,11 @@ def _agreed(name: str, given: Given) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _fetch(setting: Setting, name: str, given: Given) -> int:
+def _fetch(setting: Setting, name: str, args: Arguments) -> int:
     bar = Bar(_write, terminal=sys.stderr.isatty())
     began = time.monotonic()
     try:
-        path = run_async(fetch_model(setting, name, bar, given=given.text("file")))
+        path = run_async(fetch_model(setting, name, bar, given=args.text("from")))
     except KeyboardInterrupt:
         print(say("fetch.interrupted", name=name), file=sys.stderr)
         return 130

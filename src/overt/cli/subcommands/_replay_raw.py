@@ -2,23 +2,17 @@
 
 from collections.abc import Iterator
 
-from msgspec import to_builtins
-
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.diagnostics.raw_replay import DecodedReply, replay_reply
-from overt.core.codec import printable
+from overt.cli.output import plural, print_result
+from overt.cli.parse import Arguments
 from overt.core.requests import Delta
-from overt.lib.text import visible
 
 
-def replay_raw(path: str, *, as_json: bool) -> int:
+def replay_raw(args: Arguments) -> int:
     """Return 0 if the reply can be decoded now, 1 if it still fails."""
-    decoded = run_async(replay_reply(path))
-    if as_json:
-        print(printable(to_builtins(decoded)))
-    else:
-        for line in _lines(decoded):
-            print(visible(line))
+    decoded = run_async(replay_reply(args.text("raw")))
+    print_result(args, decoded, _lines(decoded))
     return 1 if decoded.error else 0
 
 
@@ -32,8 +26,7 @@ def _lines(decoded: DecodedReply) -> Iterator[str]:
         yield f"event {event:4}  byte {byte:7}  {_delta(delta)}"
     yield ""
     if not decoded.error:
-        events = f"{decoded.event} {'event' if decoded.event == 1 else 'events'}"
-        yield f"Decoded without an error: {events}, {decoded.byte} bytes."
+        yield f"Decoded without an error: {plural(decoded.event, 'event')}, {decoded.byte} bytes."
         return
     yield f"Error in event {decoded.event}, which ends at byte {decoded.byte}: {decoded.error}"
     yield from (f"  {line}" for line in decoded.traceback if not line.startswith("Traceback ("))

@@ -1,12 +1,12 @@
 """`overt sessions search` and `overt sessions check`."""
 
-import sys
 from shutil import get_terminal_size
 from time import localtime, strftime
 
 from overt.app.records.archive import Found, check_sessions, search_sessions, stray_files
 from overt.app.setting import Setting
-from overt.cli.parse import Given
+from overt.cli.output import plural, print_result, warn
+from overt.cli.parse import Arguments
 from overt.core.codec import printable
 from overt.core.errors import SessionError
 from overt.lib.text import visible
@@ -25,45 +25,37 @@ WHO = {
 UNFINISHED = "Overt was killed, or the disk was full."
 
 
-def search(setting: Setting, words: list[str], given: Given) -> int:
+def search(setting: Setting, words: list[str], args: Arguments) -> int:
     """Ends with 1 when nothing was found, as grep does."""
     any_hit = False
-    for found in search_sessions(setting, words, everywhere=given.switch("all")):
+    for found in search_sessions(setting, words, everywhere=args.switch("all")):
         try:
-            any_hit = (_all_as_json(found) if given.switch("json") else _some(found)) or any_hit
+            any_hit = (_all_as_json(found) if args.switch("json") else _some(found)) or any_hit
         except SessionError as error:
-            print(f"overt: {visible(error.message)}", file=sys.stderr)
+            warn(error.message)
     if not any_hit:
-        where = "" if given.switch("all") else " of this project (--all looks at every one)"
-        print(f"overt: no session{where} has a line with all of: {visible(' '.join(words))}", file=sys.stderr)
+        where = "" if args.switch("all") else " of this project (--all looks at every one)"
+        warn(f"no session{where} has a line with all of: {' '.join(words)}")
     return 0 if any_hit else 1
 
 
-def check(setting: Setting, words: list[str], given: Given) -> int:
+def check(setting: Setting, words: list[str], args: Arguments) -> int:
     """Return 1 if a session has a damaged line or a turn without an end, or cannot be read."""
-    reference, everywhere = words[0] if words else "", given.switch("all")
+    reference, everywhere = words[0] if words else "", args.switch("all")
     bad = 0
-    for found in check_sessions(setting, reference, everywhere=everywhere):
-        bad += found.state != "sound"
-        if given.switch("json"):
-            print(printable(found))
-            continue
-        writer = "" if found.writer is None else f", being written by process {found.writer or '?'}"
-        entries = f"{found.entries} {'entry' if found.entries == 1 else 'entries'}"
-        turns = f"{found.turns} {'turn' if found.turns == 1 else 'turns'}"
-        print(visible(f"{found.id}  {found.state}: {entries}, {turns}{writer}"))
-        if found.told:
-            print(f"  {visible(found.told)}")
-        for fault in found.findings:
-            where = f"line {fault.line}: " if fault.line else ""
-            print(f"  {visible(where + fault.what)}\n    lost: {visible(fault.lost)}")
-        for turn in found.unfinished:
-            print(f"  turn {turn.turn} has no end: its last entry is `{turn.last}`. {UNFINISHED}")
-        for line in found.beside:
-            print(f"  beside it: {visible(line)}")
-    strays = () if reference else stray_files(setting, everywhere=everywhere)
-    for path in strays:
-        print(f"overt: {visible(path)} belongs to no session", file=sys.stderr)
+    for session in check_sessions(setting, reference, everywhere=everywhere):
+        bad += session.state != "sound"
+        writer = "" if session.writer is None else f", being written by process {session.writer or '?'}"
+        entries, turns = plural(session.entries, "entry", "entries"), plural(session.turns, "turn")
+        lines = [f"{session.id}  {session.state}: {entries}, {turns}{writer}"]
+        lines += [f"  {session.told}"] if session.told else []
+        for fault in session.findings:
+            lines += [f"  {f'line {fault.line}: ' if fault.line else ''}{fault.what}", f"    lost: {fault.lost}"]
+        for turn in session.unfinished:
+            lines.append(f"  turn {turn.turn} has no end: its last entry is `{turn.last}`. {UNFINISHED}")
+        print_result(args, session, [*lines, *(f"  beside it: {line}" for line in session.beside)])
+    for path in () if reference else stray_files(setting, everywhere=everywhere):
+        warn(f"{path} belongs to no session")
     return 1 if bad else 0
 
 

@@ -1,15 +1,14 @@
 """`overt diff`: two sessions side by side, as Markdown that a terminal shows well too."""
 
-import sys
+import re
 from collections.abc import Iterator, Sequence
-
-from msgspec import Struct, to_builtins
+from itertools import zip_longest
+from typing import NamedTuple
 
 from overt.app.records.statistics import Compared, MadeCall, Pair, Parting, Told, compare_sessions, dollars
 from overt.app.registries import Registries
-from overt.cli._columns import count, cut, padded
-from overt.cli.parse import CommandLine, Flag, parse
-from overt.core.codec import printable
+from overt.cli.output import count, cut, padded, print_result, warn
+from overt.cli.parse import JSON, CommandLine, Flag, parse
 from overt.core.errors import UsageError
 from overt.core.spending.usage import Usage
 from overt.lib.text import visible, wide
@@ -31,31 +30,25 @@ COMMAND = CommandLine(
     words="A B",
     most=2,
     flags=(
-        Flag(names=("--markdown",), key="markdown", help="for a file: nothing is cut to fit a screen"),
-        Flag(names=("--json",), key="json", help="machine-readable"),
+        Flag("--markdown", "for a file: nothing is cut to fit a screen"),
+        JSON,
     ),
 )
 
 
-def run(argv: list[str], _registries: Registries) -> int:
-    given = parse(COMMAND, argv)
-    if given is None:
-        return 0
-    if len(given.words) != 2:
+def run(argv: list[str], registries: Registries) -> int:
+    args = parse(COMMAND, argv, registries)
+    if len(args.words) != 2:
         raise UsageError("overt diff needs the ids of two sessions; `overt sessions` lists them")
-    found = compare_sessions(*given.words)
-    if given.switch("json"):
-        print(printable(to_builtins(found)))
-    else:
-        for line in _lines(found, _Cuts() if not given.switch("markdown") else UNCUT):
-            print(line)
-    for damage in found.damage:
-        print(f"overt: {visible(damage)}", file=sys.stderr)
+    comparison = compare_sessions(*args.words)
+    print_result(args, comparison, _lines(comparison, UNCUT if args.switch("markdown") else _Cuts()))
+    for damage in comparison.damage:
+        warn(damage)
     return 0
 
 
-class _Cuts(Struct, frozen=True, kw_only=True):
-    """How much of a prompt, a call and a text is shown."""
+class _Cuts(NamedTuple):
+    """How many characters of a prompt, a call and a text are shown."""
 
     prompt: int = 30
     call: int = 44
@@ -65,26 +58,31 @@ class _Cuts(Struct, frozen=True, kw_only=True):
 UNCUT = _Cuts(prompt=1 << 30, call=1 << 30, text=1 << 30)
 
 
-def _lines(found: Compared, cuts: _Cuts) -> Iterator[str]:
-    difference = found.difference
-    yield f"# {found.left} and {found.right}"
+def _lines(comparison: Compared, cuts: _Cuts) -> Iterator[str]:
+    difference = comparison.difference
+    yield f"# {comparison.left} and {comparison.right}"
     yield ""
     if difference.first is None:
         yield "No difference."
     else:
         yield f"First difference: {_where(difference.first)}."
-        if found.prefixes:
-            yield f"What every request begins with is not the same: {_inline(found.prefixes)}."
+        if comparison.prefixes:
+            prefixes = comparison.prefixes.replace("\n", " ")
+            yield f"What every request begins with is not the same: {prefixes}."
         behaviour = difference.behaviour
         if behaviour is None:
             yield "The model said, called and was told the same all the way."
         elif behaviour != difference.first:
             yield f"First difference in what was said or done: {_where(behaviour)}."
-        yield from _both(found, behaviour or difference.first, cuts)
+        parting = behaviour or difference.first
+        for name, text in ((comparison.left, parting.left), (comparison.right, parting.right)):
+            yield ""
+            yield f"{name}:"
+            yield from _fenced(text if len(text) <= cuts.text else text[: cuts.text] + "…")
     yield ""
-    yield from _table(found, cuts)
+    yield from _markdown(_totals_table(comparison, cuts))
     for pair in difference.pairs:
-        yield from _turn(pair, cuts)
+        yield from _calls(pair, cuts)
 
 
 def _where(parting: Parting) -> str:
@@ -94,106 +92,65 @@ def _where(parting: Parting) -> str:
     return f"{turn}{step}: {NAMES[parting.what]}"
 
 
-def _both(found: Compared, parting: Parting, cuts: _Cuts) -> Iterator[str]:
-    for name, text in ((found.left, parting.left), (found.right, parting.right)):
-        yield ""
-        yield f"{name}:"
-        yield from _fenced(text if len(text) <= cuts.text else text[: cuts.text] + "…")
-
-
 def _fenced(text: str) -> Iterator[str]:
-    """A fence that no run of backticks inside can close."""
+    """Yield the text in a fence that no run of backticks inside can close."""
     lines = visible(text).splitlines() or ["(nothing)"]
-    longest = max((len(run) for line in lines for run in _runs(line)), default=0)
+    longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    yield fence
-    yield from lines
-    yield fence
+    yield from (fence, *lines, fence)
 
 
-def _runs(line: str) -> Iterator[str]:
-    run = ""
-    for char in line + " ":
-        if char == "`":
-            run += char
-        elif run:
-            yield run
-            run = ""
+def _totals_table(comparison: Compared, cuts: _Cuts) -> list[tuple[str, ...]]:
+    pairs, columns = comparison.difference.pairs, ("cached", "out", "cost")
+    rows = [("turn", "prompt", f"{comparison.left}: in", *columns, f"{comparison.right}: in", *columns)]
+    for left, right in ((pair.left, pair.right) for pair in pairs):
+        prompts = [turn.prompt for turn in (left, right) if turn]
+        numbers = [str(turn.number) if turn else "–" for turn in (left, right)]
+        name = numbers[0] if numbers[0] == numbers[1] else "/".join(numbers)
+        rows.append((name, _cell(prompts[0], cuts.prompt), *_spent([left]), *_spent([right])))
+    totals = _spent([pair.left for pair in pairs if pair.left]), _spent([pair.right for pair in pairs if pair.right])
+    return [*rows, ("total", "", *totals[0], *totals[1])]
 
 
-def _table(found: Compared, cuts: _Cuts) -> Iterator[str]:
-    rows = [
-        ("turn", "prompt", f"{found.left}: in", "cached", "out", "cost", f"{found.right}: in", "cached", "out", "cost")
-    ]
-    for pair in found.difference.pairs:
-        one = pair.left or pair.right
-        numbers = "/".join(str(told.number) if told else "–" for told in (pair.left, pair.right))
-        left, right = pair.left, pair.right
-        same = left is not None and right is not None and left.number == right.number
-        name = str(left.number) if same and left else numbers
-        rows.append((name, _cell(one.prompt if one else "", cuts.prompt), *_spent(left), *_spent(right)))
-    sides = ([pair.left for pair in found.difference.pairs], [pair.right for pair in found.difference.pairs])
-    rows.append(("total", "", *_total(sides[0]), *_total(sides[1])))
-    yield from _markdown(rows)
+def _spent(turns: Sequence[Told | None]) -> tuple[str, str, str, str]:
+    """Return the tokens and the cost of turns, as cells. A turn that is missing has none."""
+    recorded = [turn for turn in turns if turn]
+    if len(recorded) < len(turns):
+        return "–", "–", "–", "–"
+    usage = sum((turn.usage for turn in recorded), Usage())
+    costs = [turn.cost for turn in recorded if turn.cost is not None]
+    cost = sum(costs) if len(costs) == len(recorded) else None
+    return count(usage.input), count(usage.cached), count(usage.output), dollars(cost)
 
 
 def _markdown(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(3, *map(wide, column)) for column in zip(*rows, strict=True)]
     for number, cells in enumerate(rows):
-        yield "| " + " | ".join(padded(cell, width) for cell, width in zip(cells, widths, strict=True)) + " |"
+        yield "| " + " | ".join(map(padded, cells, widths)) + " |"
         if number == 0:
             yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"
 
 
-def _spent(told: Told | None) -> tuple[str, str, str, str]:
-    if told is None:
-        return "–", "–", "–", "–"
-    usage = told.usage
-    return count(usage.input), count(usage.cached), count(usage.output), dollars(told.cost)
-
-
-def _total(turns: list[Told | None]) -> tuple[str, str, str, str]:
-    there = [told for told in turns if told]
-    usage = sum((told.usage for told in there), Usage())
-    costs = [told.cost for told in there]
-    known = [each for each in costs if each is not None]
-    cost = sum(known) if len(known) == len(costs) else None
-    return count(usage.input), count(usage.cached), count(usage.output), dollars(cost)
-
-
-def _turn(pair: Pair, cuts: _Cuts) -> Iterator[str]:
-    """The calls of both, where there are any."""
-    left = [call for step in pair.left.steps for call in step.calls] if pair.left else []
-    right = [call for step in pair.right.steps for call in step.calls] if pair.right else []
-    if not left and not right:
-        return
+def _calls(pair: Pair, cuts: _Cuts) -> Iterator[str]:
+    """Yield a table of the calls of both turns, if there are any."""
+    left, right = (
+        [call for step in turn.steps for call in step.calls] if turn else [] for turn in (pair.left, pair.right)
+    )
     rows = [("", "left", "right")]
-    for at in range(max(len(left), len(right))):
-        one, other = left[at] if at < len(left) else None, right[at] if at < len(right) else None
-        alike = one is not None and other is not None and _key(one) == _key(other)
+    for one, other in zip_longest(left, right):
+        alike = one and other and (one.name, one.arguments) == (other.name, other.arguments)
         rows.append(("=" if alike else "≠", _call(one, cuts), _call(other, cuts)))
-    yield ""
-    shown = pair.left or pair.right
-    yield f"## Calls of turn {shown.number if shown else ''}"
-    yield ""
-    yield from _markdown(rows)
-
-
-def _key(call: MadeCall) -> tuple[str, str]:
-    return call.name, call.arguments
+    turn = pair.left or pair.right
+    if turn and rows[1:]:
+        yield from ("", f"## Calls of turn {turn.number}", "", *_markdown(rows))
 
 
 def _call(call: MadeCall | None, cuts: _Cuts) -> str:
     if call is None:
         return "–"
-    failed = " (failed)" if call.failed else ""
-    return _cell(f"{call.name} {call.arguments}", cuts.call) + failed
+    return _cell(f"{call.name} {call.arguments}", cuts.call) + (" (failed)" if call.failed else "")
 
 
 def _cell(text: str, width: int) -> str:
-    """A bar would end the cell."""
+    """Cut a text for a cell of a table, which a bar would end."""
     return cut(text, width).replace("|", "\\|")
-
-
-def _inline(text: str) -> str:
-    return visible(text.replace("\n", " "))

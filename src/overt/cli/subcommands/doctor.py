@@ -9,9 +9,8 @@ from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.probing import ModelTest, try_model
 from overt.app.registries import Registries
 from overt.app.setting import Setting
-from overt.cli.parse import CommandLine, Flag, Given, parse
-from overt.cli.setting import read_setting_for, read_setting_or_defaults_for
-from overt.core.codec import printable
+from overt.cli.output import padded, print_result, setting_of, setting_or_defaults_of
+from overt.cli.parse import FOLDER, JSON, Arguments, CommandLine, Flag, parse
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
@@ -22,92 +21,82 @@ COMMAND = CommandLine(
         "Look at the configuration, the programs Overt uses and the sandbox; try every wall for real.\n"
         "With --model, ask a model's server what it can do, and keep the answer for later."
     ),
-    words="",
     most=0,
     flags=(
-        Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
-        Flag(names=("--json",), key="json", help="machine-readable"),
-        Flag(names=("-m", "--model"), key="model", value="MODEL", help="try this model: provider, model or both"),
-        Flag(names=("--no-save",), key="no_save", help="with --model: do not keep what was found"),
-        Flag(names=("--report",), key="report", help="make one redacted archive to attach to an issue"),
-        Flag(names=("--session",), key="session", value="ID", help="with --report: include this session"),
-        Flag(names=("--replies",), key="replies", help="with --report: include replies that could not be decoded"),
+        FOLDER,
+        JSON,
+        Flag("-m, --model MODEL", "try this model: provider, model or both"),
+        Flag("--no-save", "with --model: do not keep what was found"),
+        Flag("--report", "make one redacted archive to attach to an issue"),
+        Flag("--session ID", "with --report: include this session"),
+        Flag("--replies", "with --report: include replies that could not be decoded"),
     ),
 )
 MARKS = {"yes": "✓", "no": "✗", "unknown": "?"}
 
 
 def run(argv: list[str], registries: Registries) -> int:
-    given = parse(COMMAND, argv)
-    if given is None:
-        return 0
-    if (given.switch("session") or given.switch("replies")) and not given.switch("report"):
+    args = parse(COMMAND, argv, registries)
+    if (args.switch("session") or args.switch("replies")) and not args.switch("report"):
         raise UsageError("--session and --replies need --report")
-    if given.switch("model"):
-        if given.switch("report"):
+    if args.switch("model"):
+        if args.switch("report"):
             raise UsageError("--report and --model cannot be used together")
-        return _try(given, registries)
-    if given.switch("no_save"):
+        return _try(args)
+    if args.switch("no-save"):
         raise UsageError("--no-save goes with --model: there is nothing else that doctor keeps")
-    setting, mistake = read_setting_or_defaults_for(given, registries)
-    found = run_async(examine(setting, mistake))
-    if given.switch("report"):
-        return _report(given, found, setting)
-    if given.switch("json"):
-        sandbox = found.sandbox
-        print(printable({"well": found.well, "walls_held": sandbox.checked.held, "found": found}))
-    else:
-        for line in lines(found):
-            print(visible(line))
-    return 0 if found.well else 1
+    setting, mistake = setting_or_defaults_of(args)
+    examination = run_async(examine(setting, mistake))
+    if args.switch("report"):
+        return _report(args, examination, setting)
+    held = examination.sandbox.checked.held
+    value = {"well": examination.well, "walls_held": held, "found": examination}
+    print_result(args, value, lines(examination))
+    return 0 if examination.well else 1
 
 
-def _report(given: Given, examined: Examined, setting: Setting) -> int:
+def _report(args: Arguments, examined: Examined, setting: Setting) -> int:
     from overt.app.diagnostics.report import make_report  # late: 18 ms
 
-    report = make_report(examined, setting, session=given.text("session"), replies=given.switch("replies"))
-    if given.switch("json"):
-        print(printable(report))
-        return 0
-    print(visible(say("report.made", path=report.path, size=-(-report.size // 1000))))
-    print(visible(say("report.has", names=", ".join(report.names))))
-    if not given.switch("session") or not given.switch("replies"):
-        print(say("report.without"))
+    report = make_report(examined, setting, session=args.text("session"), replies=args.switch("replies"))
+    lines = [
+        say("report.made", path=report.path, size=-(-report.size // 1000)),
+        say("report.has", names=", ".join(report.names)),
+        *(() if args.switch("session") and args.switch("replies") else (say("report.without"),)),
+    ]
+    print_result(args, report, lines)
     return 0
 
 
-def _try(given: Given, registries: Registries) -> int:
+def _try(args: Arguments) -> int:
     progress = _Progress()
-    save = not given.switch("no_save")
+    save = not args.switch("no-save")
     try:
-        setting = read_setting_for(given, registries)
-        tested = run_async(try_model(setting, given.text("model"), save=save, tell=progress.tell))
+        setting = setting_of(args)
+        tested = run_async(try_model(setting, args.text("model"), save=save, tell=progress.show))
     finally:
         progress.end()
-    if given.switch("json"):
-        print(printable({"usable": tested.usable, "tested": tested}))
-    else:
-        for line in _table(tested, save=save):
-            print(visible(line))
+    print_result(args, {"usable": tested.usable, "tested": tested}, _table(tested, save=save))
     return 0 if tested.usable else 1
 
 
 class _Progress:
-    """What is being tried: one line that is written over on a terminal, a line each elsewhere."""
+    """Names what is being tried: in one line that is written over on a terminal, a line each elsewhere."""
 
     def __init__(self) -> None:
-        self._over = sys.stderr.isatty()
-        self._told = ""
+        self._overwrites = sys.stderr.isatty()
+        self._current = ""
 
-    def tell(self, what: str) -> None:
-        if what == self._told:
+    def show(self, what: str) -> None:
+        if what == self._current:
             return
-        self._told = what
+        self._current = what
         line = visible(say("probe.trying", what=what))
-        print(f"\r\x1b[K{line}" if self._over else line, end="" if self._over else "\n", file=sys.stderr, flush=True)
+        start, end = ("\r\x1b[K", "") if self._overwrites else ("", "\n")
+        print(f"{start}{line}", end=end, file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        if self._over and self._told:
+        if self._overwrites and self._current:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
@@ -117,7 +106,7 @@ def _table(tested: ModelTest, *, save: bool) -> Iterator[str]:
     titles = [say(f"probe.{row.name}") for row in tested.rows]
     widest = max(map(wide, titles))
     for row, title in zip(tested.rows, titles, strict=True):
-        yield f"  {MARKS[row.state]} {title}{' ' * (widest - wide(title))}  {row.words}".rstrip()
+        yield f"  {MARKS[row.state]} {padded(title, widest)}  {row.words}".rstrip()
     broken = ", ".join(say(f"probe.{row.name}") for row in tested.rows if row.broke)
     if tested.reached:
         yield say("probe.breaks", what=broken) if broken else say("probe.breaks_nothing")

@@ -1,13 +1,13 @@
 """`overt memory`: the notes that join at the start of a session."""
 
-from overt.app.context.notes import Notebook, NoteRow, listed
+from overt.app.context.notes import Notebook, listed
 from overt.app.registries import Registries
-from overt.cli.parse import CommandLine, Flag, parse
-from overt.cli.setting import read_setting_for
+from overt.cli.output import print_lines, setting_of
+from overt.cli.parse import FOLDER, CommandLine, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
-from overt.lib.text import cut_line, visible
+from overt.lib.text import cut_line
 
 WIDEST = 160
 
@@ -23,33 +23,26 @@ COMMAND = CommandLine(
     about=ABOUT,
     words="[list | add TEXT | remove NAME]",
     flags=(
-        Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
-        Flag(names=("--global",), key="global", help="add: for every project"),
-        Flag(names=("--json",), key="json", help="list: machine-readable, a note a line"),
+        FOLDER,
+        Flag("--global", "add: for every project"),
+        Flag("--json", "list: machine-readable, a note a line"),
     ),
 )
 
 
 def run(argv: list[str], registries: Registries) -> int:
-    given = parse(COMMAND, argv)
-    if given is None:
-        return 0
-    book = Notebook(read_setting_for(given, registries))
-    match given.words:
-        case () | ("list",) if given.switch("json"):
+    args = parse(COMMAND, argv, registries)
+    book = Notebook(setting_of(args))
+    match args.words:
+        case () | ("list",) if args.switch("json"):
             for row in book.rows():
-                print(printable(_told(row)))
+                print(printable(row))
         case () | ("list",):
-            for line in listed(book, how="overt memory"):
-                print(visible(cut_line(line, WIDEST)))
+            print_lines(cut_line(line, WIDEST) for line in listed(book, how="overt memory"))
         case ("add", *words) if words:
-            print(visible(say("memory.added", name=book.add(" ".join(words), everywhere=given.switch("global")))))
+            print_lines([say("memory.added", name=book.add(" ".join(words), everywhere=args.switch("global")))])
         case ("remove" | "rm", name):
-            print(visible(say("memory.removed", name=book.remove(name))))
+            print_lines([say("memory.removed", name=book.remove(name))])
         case _:
             raise UsageError(say("memory.usage", how="overt memory"))
     return 0
-
-
-def _told(row: NoteRow) -> dict[str, object]:
-    return {"name": row.name, "first": row.first, "size": row.size, "path": row.path}

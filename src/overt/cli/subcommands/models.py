@@ -1,17 +1,15 @@
 """`overt models`: the model that would be used, and what else is there."""
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.model_list import Listing, ModelRow, list_models
 from overt.app.registries import Registries
-from overt.cli.parse import CommandLine, Flag, parse
-from overt.cli.setting import read_setting_for
-from overt.core.codec import printable
+from overt.cli.output import print_result, setting_of, table, warn
+from overt.cli.parse import FOLDER, JSON, CommandLine, parse
 from overt.core.settings import Price
 from overt.lib.catalogue import say
-from overt.lib.text import visible, wide
+from overt.lib.text import visible
 
 COMMAND = CommandLine(
     name="overt models",
@@ -20,8 +18,8 @@ COMMAND = CommandLine(
     words="[provider]",
     most=1,
     flags=(
-        Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
-        Flag(names=("--json",), key="json", help="machine-readable"),
+        FOLDER,
+        JSON,
     ),
 )
 
@@ -31,31 +29,21 @@ def run(argv: list[str], registries: Registries) -> int:
         from overt.cli.subcommands import _models_fetch as models_fetch  # late: 10 ms
 
         return models_fetch.run(argv[1:], registries)
-    given = parse(COMMAND, argv)
-    if given is None:
-        return 0
-    found = run_async(list_models(read_setting_for(given, registries), given.words[0] if given.words else ""))
-    if given.switch("json"):
-        print(printable(found.rows))
-    else:
-        for line in _lines(found):
-            print(visible(line))
-    for line in f"overt: {found.problem}".splitlines() if found.problem else ():
-        print(visible(line), file=sys.stderr)
+    args = parse(COMMAND, argv, registries)
+    models = run_async(list_models(setting_of(args), args.word()))
+    print_result(args, models.rows, _lines(models))
+    if models.problem:
+        warn(models.problem)
     return 0
 
 
-def _lines(found: Listing) -> Iterator[str]:
+def _lines(models: Listing) -> Iterator[str]:
     head = ("  " + say("models.model"), say("models.window"), say("models.price"), say("models.can"), "")
-    rows = [head, *map(_cells, found.rows)]
-    widths = [max(map(wide, column)) for column in zip(*rows, strict=True)]
-    for cells in rows:
-        padded = (cell + " " * (width - wide(cell)) for cell, width in zip(cells, widths, strict=True))
-        yield "  ".join(padded).rstrip()
-    for row in found.rows:
+    yield from table([head, *map(_cells, models.rows)], left=len(head))
+    for row in models.rows:
         if row.balance:
             yield say("models.balance", provider=row.provider, left=row.balance)
-    if not found.fetched:
+    if not models.fetched:
         yield say("models.not_fetched")
 
 
@@ -74,7 +62,7 @@ def _window(tokens: int) -> str:
 
 
 def _price(price: Price | None, *, local: bool) -> str:
-    """For a million tokens in and out. What nobody told is not zero."""
+    """Write the price of a million tokens in and out. An unknown price is not zero."""
     if local:
         return say("models.local")
     if price is None or price.input is None or price.output is None:
@@ -87,10 +75,5 @@ def _dollars(amount: float) -> str:
 
 
 def _abilities(row: ModelRow) -> str:
-    named: Sequence[tuple[str, bool | None]] = (
-        ("tools", row.tools),
-        ("images", row.images),
-        ("reasoning", row.reasoning),
-    )
-    able = [say(f"models.{name}") for name, can in named if can]
-    return ", ".join(able) or say("models.unknown")
+    names = [name for name in ("tools", "images", "reasoning") if getattr(row, name)]
+    return ", ".join(say(f"models.{name}") for name in names) or say("models.unknown")

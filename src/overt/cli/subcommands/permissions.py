@@ -9,7 +9,6 @@ from overt.app.inspect.permissions import (
     MODES,
     Explained,
     Judged,
-    ModeVerdict,
     always_used,
     classify,
     decisions,
@@ -18,8 +17,8 @@ from overt.app.inspect.permissions import (
 )
 from overt.app.registries import Registries
 from overt.app.setting import Setting
-from overt.cli.parse import CommandLine, Flag, Given, parse
-from overt.cli.setting import read_setting_for
+from overt.cli.output import plural, print_result, setting_of
+from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, parse
 from overt.core.codec import decode, printable
 from overt.core.errors import UsageError
 from overt.core.settings import Mode
@@ -43,47 +42,35 @@ COMMAND = CommandLine(
     about=ABOUT,
     words="[list | revoke RULE | check COMMAND | log]",
     flags=(
-        Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
-        Flag(names=("--json",), key="json", help="machine-readable"),
-        Flag(names=("--stdin",), key="stdin", help="check: one JSON string per line of input"),
-        Flag(names=("--mode",), key="mode", value="MODE", choices=MODES, help=f"check: only {', '.join(MODES)}"),
-        Flag(names=("-n", "--last"), key="last", value="N", help=f"log: so many decisions (else {LAST})"),
+        FOLDER,
+        JSON,
+        Flag("--stdin", "check: one JSON string per line of input"),
+        Flag("--mode MODE", f"check: only {', '.join(MODES)}", choices=MODES),
+        Flag("-n, --last N", f"log: so many decisions (else {LAST})"),
     ),
 )
 
 
 def run(argv: list[str], registries: Registries) -> int:
-    given = parse(COMMAND, argv)
-    if given is None:
-        return 0
-    as_json = given.switch("json")
-    if given.words == ("check",) and given.switch("stdin"):
-        return _stream(_mode(given), as_json=as_json)
-    setting = read_setting_for(given, registries)
-    match given.words:
+    args = parse(COMMAND, argv, registries)
+    as_json = args.switch("json")
+    if args.words == ("check",) and args.switch("stdin"):
+        mode: Mode = next((mode for mode in MODES if mode == args.text("mode")), "review")
+        return _stream(mode, as_json=as_json)
+    setting = setting_of(args)
+    match args.words:
         case () | ("list",):
             _list(setting, as_json=as_json)
         case ("revoke", text):
             print(f"revoked {visible(revoke(setting, text))}")
-        case ("check", *words) if words and not given.switch("stdin"):
-            _check(explain(setting, " ".join(words), mode=given.text("mode")), as_json=as_json)
+        case ("check", *words) if words and not args.switch("stdin"):
+            verdict = explain(setting, " ".join(words), mode=args.text("mode"))
+            print_result(args, verdict, _explanation(verdict))
         case ("log",):
-            _log(setting, _count(given.text("last")), as_json=as_json)
+            _log(setting, args.number("last") or LAST, as_json=as_json)
         case _:
             raise UsageError("overt permissions takes: list, revoke RULE, check COMMAND, check --stdin, or log")
     return 0
-
-
-def _mode(given: Given) -> Mode:
-    return next((mode for mode in MODES if mode == given.text("mode")), "review")
-
-
-def _count(text: str) -> int:
-    if not text:
-        return LAST
-    if text.isascii() and text.isdecimal() and int(text[:9]) > 0:
-        return int(text[:9])
-    raise UsageError(f"--last must be a whole number above 0, got {text!r}")
 
 
 def _line(*columns: str) -> str:
@@ -91,59 +78,49 @@ def _line(*columns: str) -> str:
 
 
 def _list(setting: Setting, *, as_json: bool) -> None:
-    found = always_used(setting)
-    if not found and not as_json:
+    rules = always_used(setting)
+    if not rules and not as_json:
         print(say("permissions.none"))
-    for number, used in enumerate(found, 1):
+    for number, used in enumerate(rules, 1):
         if as_json:
-            told = {"number": number, "action": used.rule.action, "rule": used.rule.text()}
-            told |= {"network": used.rule.network} if used.rule.network else {}
-            print(printable(told | {"matched": used.count, "examples": used.examples}))
+            row = {"number": number, "action": used.rule.action, "rule": used.rule.text()}
+            row |= {"network": used.rule.network} if used.rule.network else {}
+            print(printable(row | {"matched": used.count, "examples": used.examples}))
             continue
-        past = f"{used.count} past call{'' if used.count == 1 else 's'}: " if used.count else "no past call"
+        past = f"{plural(used.count, 'past call')}: " if used.count else "no past call"
         print(_line(f"{number:2}", used.rule.action, used.rule.shown(), past + "; ".join(used.examples)))
 
 
 def _log(setting: Setting, last: int, *, as_json: bool) -> None:
-    for made in decisions(setting, last):
+    for each in decisions(setting, last):
         if as_json:
-            print(printable(made))
+            print(printable(each))
             continue
-        when = strftime("%Y-%m-%d %H:%M:%S", localtime(made.when))
-        print(_line(when, f"{made.verdict:5}", f"{made.tool} {made.what}", f"[{made.rule}, {made.origin}, {made.by}]"))
+        when = strftime("%Y-%m-%d %H:%M:%S", localtime(each.when))
+        print(_line(when, f"{each.verdict:5}", f"{each.tool} {each.what}", f"[{each.rule}, {each.origin}, {each.by}]"))
 
 
 # ── check ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _check(found: Explained, *, as_json: bool) -> None:
-    if as_json:
-        print(printable(found))
-        return
-    print(visible(f"{found.tool}: {', '.join(found.about)}"))
-    if found.hazard:
-        more = [word for word, true in (("cannot be read whole", found.opaque), ("network", found.network)) if true]
-        print(f"  {', '.join([found.hazard, *((found.reach,) if found.reach else ()), *more])}")
-    for cause in found.hazards:
-        print(visible(f"    {cause.words}: {cause.why}"))
-    for reason in found.because:
-        print(visible(f"  {found.reach}: {reason}"))
-    if found.remedy:
-        print(visible(f"  in a non-interactive run: {found.remedy}"))
-    if found.commands:
-        print(visible(f"  rules are matched with: {' | '.join(found.commands)}"))
-    for ruled in found.verdicts:
-        print(visible(f"  {ruled.mode:7} {_verdict(ruled)}  [{ruled.rule}, {ruled.origin}] {ruled.why}".rstrip()))
-
-
-def _verdict(ruled: ModeVerdict) -> str:
-    if ruled.alone == ruled.verdict:
-        return ruled.verdict
-    return f"{ruled.verdict} in a sandbox, else {ruled.alone}"
+def _explanation(call: Explained) -> Iterator[str]:
+    yield f"{call.tool}: {', '.join(call.about)}"
+    if call.hazard:
+        notes = (call.reach, "cannot be read whole" if call.opaque else "", "network" if call.network else "")
+        yield f"  {', '.join([call.hazard, *filter(None, notes)])}"
+    yield from (f"    {cause.words}: {cause.why}" for cause in call.hazards)
+    yield from (f"  {call.reach}: {reason}" for reason in call.because)
+    if call.remedy:
+        yield f"  in a non-interactive run: {call.remedy}"
+    if call.commands:
+        yield f"  rules are matched with: {' | '.join(call.commands)}"
+    for each in call.verdicts:
+        verdict = each.verdict if each.alone == each.verdict else f"{each.verdict} in a sandbox, else {each.alone}"
+        yield f"  {each.mode:7} {verdict}  [{each.rule}, {each.origin}] {each.why}".rstrip()
 
 
 def _stream(mode: Mode, *, as_json: bool) -> int:
-    """What has come is answered at once and together, so that both a person and ten thousand lines are served."""
+    """Answer the lines that have arrived at once and together: for a person, and for ten thousand lines in a pipe."""
     failed = False
     number = 0
     for lines in _pieces():
@@ -159,7 +136,7 @@ def _stream(mode: Mode, *, as_json: bool) -> int:
 
 
 def _pieces() -> Iterator[list[bytes]]:
-    """Whole lines as they arrive; the last one may lack its end."""
+    """Yield whole lines as they arrive; the last one may lack its end."""
     rest = b""
     while piece := os.read(sys.stdin.fileno(), PIECE):
         *lines, rest = (rest + piece).split(b"\n")
@@ -179,8 +156,8 @@ def _judged(line: bytes, mode: Mode) -> Judged | None:
 
 def _answer(judged: Judged | None, number: int, *, as_json: bool) -> str:
     if judged is None:
-        told = f'line {number} is not a JSON string, such as "ls -l"'
-        return printable({"error": told}) if as_json else f"error: {told}"
+        problem = f'line {number} is not a JSON string, such as "ls -l"'
+        return printable({"error": problem}) if as_json else f"error: {problem}"
     if as_json:
         return printable(judged)
     why = "; ".join(f"{cause.words}: {cause.why}" for cause in judged.hazards)

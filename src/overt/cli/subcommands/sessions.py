@@ -8,8 +8,8 @@ from overt.app.chat.budget_notice import describe_budget
 from overt.app.inspect.queries import delete_session, session_entries, sessions
 from overt.app.registries import Registries
 from overt.app.setting import Setting
-from overt.cli.parse import CommandLine, Flag, Given, parse
-from overt.cli.setting import read_setting_or_defaults_for
+from overt.cli.output import plural, print_lines, setting_or_defaults_of, warn
+from overt.cli.parse import FOLDER, Arguments, CommandLine, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import ConfigError, UsageError
 from overt.core.events import (
@@ -60,21 +60,19 @@ COMMAND = CommandLine(
   check [ID]               whether every line is in place and unchanged""",
     words="[list | show | rename | fork | export | delete | search | check] …",
     flags=(
-        Flag(names=("-C", "--cd"), key="directory", value="DIR", help="of the project of this folder"),
-        Flag(names=("--all",), key="all", help="list, search, check: of every project"),
-        Flag(names=("--json",), key="json", help="list, show, search, check: machine-readable"),
-        Flag(names=("--turn",), key="turn", value="N", help="fork: the last turn of the copy"),
-        Flag(names=("--format",), key="format", value="FORMAT", choices=FORMATS, help=f"export: {', '.join(FORMATS)}"),
-        Flag(names=("-o", "--output"), key="output", value="FILE", help="export: to a file, which may set the format"),
+        FOLDER,
+        Flag("--all", "list, search, check: of every project"),
+        Flag("--json", "list, show, search, check: machine-readable"),
+        Flag("--turn N", "fork: the last turn of the copy"),
+        Flag("--format FORMAT", f"export: {', '.join(FORMATS)}", choices=FORMATS),
+        Flag("-o, --output FILE", "export: to a file, which may set the format"),
     ),
 )
 
 
 def run(argv: list[str], registries: Registries) -> int:
-    given = parse(COMMAND, argv)
-    if given is None:
-        return 0
-    action, *words = given.words or ("list",)
+    args = parse(COMMAND, argv, registries)
+    action, *words = args.words or ("list",)
     if action not in WORDS:
         import difflib  # late: 1.4 ms
 
@@ -87,72 +85,59 @@ def run(argv: list[str], registries: Registries) -> int:
         raise UsageError(f"overt sessions {action} needs {what}{lists}")
     if most is not None and len(words) > most:
         raise UsageError(f"overt sessions {action}: unexpected {words[most]!r}. Try: overt sessions --help")
-    setting, mistake = read_setting_or_defaults_for(given, registries)  # a broken configuration hides no session
-    return _act(action, words, given, setting, mistake)
+    return _act(action, words, args)
 
 
-def _act(action: str, words: list[str], given: Given, setting: Setting, mistake: str) -> int:
+def _act(action: str, words: list[str], args: Arguments) -> int:
+    from overt.app.records import archive  # late: 8 ms
+
+    setting, mistake = setting_or_defaults_of(args)  # a broken configuration hides no session
     match action:
         case "show":
-            return _show(words[0], setting, as_json=given.switch("json"))
+            return _show(words[0], setting, as_json=args.switch("json"))
         case "delete":
             path, note = delete_session(words[0], setting)
-            print(f"deleted {visible(path)}")
+            print_lines([f"deleted {path}"])
             if note:
-                print(f"overt: {visible(note)}", file=sys.stderr)
+                warn(note)
         case "rename":
             if mistake:  # the name is written, and the configuration says which secrets to take out of it
                 raise ConfigError(mistake)
-            from overt.app.records import archive  # late: 8 ms
-
             id, name = archive.rename(setting, words[0], " ".join(words[1:]))
-            print(visible(f"{id} is called {name} now"))
+            print_lines([f"{id} is called {name} now"])
         case "fork":
-            from overt.app.records import archive  # late: 8 ms
-
-            print(archive.fork_session(setting, words[0], _turn(given)))
+            print(archive.fork_session(setting, words[0], args.number("turn")))
         case "export":
-            from overt.app.records import archive  # late: 8 ms
-
-            text = archive.export_session(setting, words[0], format=given.text("format"), target=given.text("output"))
+            text = archive.export_session(setting, words[0], format=args.text("format"), target=args.text("output"))
             sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
         case "search" | "check":
             from overt.cli.subcommands import _sessions_look as sessions_look  # late: 11 ms
 
-            return (sessions_look.search if action == "search" else sessions_look.check)(setting, words, given)
+            return (sessions_look.search if action == "search" else sessions_look.check)(setting, words, args)
         case _:
-            _list(setting, everywhere=given.switch("all"), as_json=given.switch("json"))
+            _list(setting, everywhere=args.switch("all"), as_json=args.switch("json"))
     return 0
-
-
-def _turn(given: Given) -> int | None:
-    text = given.text("turn")
-    if not given.switch("turn"):
-        return None
-    if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) < 10):
-        raise UsageError(f"--turn must be a whole number above 0, got {text!r}")
-    return int(text)
 
 
 def _list(setting: Setting, *, everywhere: bool, as_json: bool) -> None:
     rows = sessions(setting, everywhere=everywhere)
     if not rows:
         where = "" if everywhere else " in this project (--all looks at every one)"
-        print(f"overt: there is no session yet{where}", file=sys.stderr)
-    for found in rows:
+        warn(f"there is no session yet{where}")
+    for row in rows:
         if as_json:
-            print(printable(found))
+            print(printable(row))
             continue
-        when = strftime("%Y-%m-%d %H:%M", localtime(found.changed))
-        turns = f"{found.turns:3} {'turn ' if found.turns == 1 else 'turns'}"
-        forked = f"  (fork of {found.parent})" if found.parent else ""
-        print(visible(f"{found.id}  {when}  {turns}  {found.model:24.24}  {found.title}{forked}"))
+        when = strftime("%Y-%m-%d %H:%M", localtime(row.changed))
+        turns = f"{row.turns:3} {'turn ' if row.turns == 1 else 'turns'}"
+        forked = f"  (fork of {row.parent})" if row.parent else ""
+        print(visible(f"{row.id}  {when}  {turns}  {row.model:24.24}  {row.title}{forked}"))
 
 
 def _show(reference: str, setting: Setting, *, as_json: bool) -> int:
     path, entries, damage = session_entries(reference, setting)
     for line in damage:
-        print(f"overt: {visible(path)}: {visible(line)}", file=sys.stderr)
+        warn(f"{path}: {line}")
     results = _pair_results([(entry.agent, entry.data) for entry in entries])
     for number, entry in enumerate(entries):
         if as_json:
@@ -180,7 +165,7 @@ def _result(finished: ToolFinished) -> str:
     text = "".join(part.text for part in finished.result.parts if isinstance(part, Text))
     lines = [f"  {line}" for line in text.splitlines()]
     hidden = len(lines) - SHOWN_LINES
-    more = [f"  … {hidden} more {'line' if hidden == 1 else 'lines'}"] if hidden > 0 else []
+    more = [f"  … {plural(hidden, 'more line')}"] if hidden > 0 else []
     return "\n".join([*(["  ✗ failed"] if finished.result.error else []), *lines[:SHOWN_LINES], *more])
 
 

@@ -1,10 +1,12 @@
 """`overt trust`: vouch for the project of a folder, take it back, or see what it is about."""
 
-from overt.app.chat.trust_question import set_trust, trust_state
+from collections.abc import Iterator
+
+from overt.app.chat.trust_question import TrustQuestion, set_trust, trust_state
 from overt.app.registries import Registries
+from overt.cli.output import print_lines
 from overt.cli.parse import CommandLine, Flag, parse
 from overt.lib.catalogue import say
-from overt.lib.text import visible
 
 COMMAND = CommandLine(
     name="overt trust",
@@ -12,35 +14,30 @@ COMMAND = CommandLine(
     words="[folder]",
     most=1,
     flags=(
-        Flag(names=("--revoke",), key="revoke", help="trust it no longer"),
-        Flag(names=("--show",), key="show", help="change nothing; list its files and what they would do"),
+        Flag("--revoke", "trust it no longer"),
+        Flag("--show", "change nothing; list its files and what they would do"),
     ),
 )
 
 
-def run(argv: list[str], _registries: Registries) -> int:
-    given = parse(COMMAND, argv)
-    if given is None:
+def run(argv: list[str], registries: Registries) -> int:
+    args = parse(COMMAND, argv, registries)
+    if args.switch("show"):
+        print_lines(_lines(*trust_state(args.word())))
         return 0
-    folder = given.words[0] if given.words else ""
-    if given.switch("show"):
-        return _show(folder)
-    project = set_trust(folder, trusting=not given.switch("revoke"))
-    print(say("trust.undone" if given.switch("revoke") else "trust.done", project=visible(project)))
+    project = set_trust(args.word(), trusting=not args.switch("revoke"))
+    print_lines([say("trust.undone" if args.switch("revoke") else "trust.done", project=project)])
     return 0
 
 
-def _show(folder: str) -> int:
-    question, trusted = trust_state(folder)
-    print(say("trust.yes" if trusted else "trust.not", project=visible(question.project)))
+def _lines(question: TrustQuestion, trusted: bool) -> Iterator[str]:
+    yield say("trust.yes" if trusted else "trust.not", project=question.project)
     if question.changed:
-        print(say("trust.changed", files=visible(", ".join(question.changed))))
-    for paper in question.papers:
-        print(f"  {visible(paper.name)}")
-        for line in paper.says:
-            print(f"    {visible(line)}")
+        yield say("trust.changed", files=", ".join(question.changed))
+    for file in question.described_files:
+        yield f"  {file.name}"
+        yield from (f"    {line}" for line in file.effects)
     if question.more:
-        print(f"  {say('trust.more', count=question.more)}")
+        yield f"  {say('trust.more', count=question.more)}"
     if question.problem:
-        print(say("trust.problem", problem=visible(question.problem)))
-    return 0
+        yield say("trust.problem", problem=question.problem)

@@ -3,7 +3,7 @@
 import sys
 import termios
 
-from overt.app.chat.trust_question import Question, answer, trust_question
+from overt.app.chat.trust_question import TrustQuestion, answer, trust_question
 from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
 from overt.core.errors import OvertError
@@ -43,7 +43,7 @@ def ask_trust(options: Options) -> bool:
                 continue
 
 
-def told(question: Question, ink: Ink) -> list[str]:
+def told(question: TrustQuestion, ink: Ink) -> list[str]:
     """What a person should know before the answer; every word of the folder is shown, none is obeyed."""
     lines = [ink.bold(say("trust.question", project=visible(question.project)))]
     if question.broad:
@@ -54,11 +54,11 @@ def told(question: Question, ink: Ink) -> list[str]:
         lines.append(say("trust.changed", files=listed(question.changed)))
     if question.before == "unrecorded":
         lines.append(say("trust.no_record"))
-    lines.append(say("trust.holds") if question.papers else say("trust.empty"))
-    for paper in question.papers:
-        changed = " *" if paper.name in question.changed else ""
-        lines.append(f"  {visible(cut_line(paper.name, WIDEST))}{changed}")
-        lines += [ink.dim(f"    {visible(line)}") for line in paper.says]
+    lines.append(say("trust.holds") if question.described_files else say("trust.empty"))
+    for file in question.described_files:
+        changed = " *" if file.name in question.changed else ""
+        lines.append(f"  {visible(cut_line(file.name, WIDEST))}{changed}")
+        lines += [ink.dim(f"    {visible(line)}") for line in file.effects]
     if question.more:
         lines.append(f"  {say('trust.more', count=question.more)}")
     if question.problem:
@@ -70,7 +70,7 @@ def listed(names: tuple[str, ...]) -> str:
     return visible(cut_line(", ".join(names), WIDEST))
 
 
-def _kept(question: Question, *, yes: bool, ink: Ink) -> bool:
+def _kept(question: TrustQuestion, *, yes: bool, ink: Ink) -> bool:
     """An answer that cannot be kept does not keep anybody from working; the folder counts as untrusted then."""
     try:
         answer(question, yes)

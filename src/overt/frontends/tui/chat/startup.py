@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from overt.app.chat.input_history import Prompts
     from overt.app.chat.interface import Wishes
     from overt.app.chat.starting import Depth, Looks, Start
-    from overt.app.chat.trust_question import Question
+    from overt.app.chat.trust_question import TrustQuestion
     from overt.app.conversation import Conversation
     from overt.app.setting import Setting
     from overt.app.setup.run import Missing
@@ -47,7 +47,7 @@ class Startup:
         self.setting: Setting | None = None
         self.outside = ""
         """What is to be done without the terminal, when the loop has let go of it: `setup` or `fetch`."""
-        self._question: Question | None = None
+        self._question: TrustQuestion | None = None
         self._prompts: Prompts | None = None
         self._ahead = False
         self._early: list[str] = []
@@ -94,7 +94,7 @@ class Startup:
 
     # ── is the folder trusted? ───────────────────────────────────────────────────────────────────────────
 
-    def _ask(self, question: "Question") -> None:
+    def _ask(self, question: "TrustQuestion") -> None:
         self._question = question
         from overt.frontends.tui.chat.welcome import TrustPanel  # late: 17 ms
 

@@ -6,7 +6,7 @@ a key. What a person pressed before a panel was drawn must not reach `press`.
 
 from typing import Literal, NamedTuple
 
-from overt.app.chat.trust_question import Question
+from overt.app.chat.trust_question import TrustQuestion
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row, wrap
 from overt.lib.catalogue import say
@@ -31,7 +31,7 @@ class Option(NamedTuple):
 class TrustPanel:
     """Until it is answered, nothing of the folder is obeyed; every word of it is shown, none is drawn as it asks."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: TrustQuestion) -> None:
         self._question = question
         self._options = (
             *(() if question.problem else (Option("y", "yes", say("tui.first.yes")),)),
@@ -51,11 +51,11 @@ class TrustPanel:
             made += _told(say("trust.changed", files=files), "warn", columns)
         if question.before == "unrecorded":
             made += _told(say("trust.no_record"), "", columns)
-        made += _told(say("trust.holds" if question.papers else "trust.empty"), "", columns)
-        for paper in question.papers:
-            mark = " *" if paper.name in question.changed else ""
-            made += _told(_line(cut_line(paper.name, LONGEST)) + mark, "accent", columns, indent=2)
-            for line in paper.says:
+        made += _told(say("trust.holds" if question.described_files else "trust.empty"), "", columns)
+        for file in question.described_files:
+            mark = " *" if file.name in question.changed else ""
+            made += _told(_line(cut_line(file.name, LONGEST)) + mark, "accent", columns, indent=2)
+            for line in file.effects:
                 made += _told(_line(line), "dim", columns, indent=4)
         if question.more:
             made += _told(say("trust.more", count=question.more), "", columns, indent=2)
