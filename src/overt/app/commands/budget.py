@@ -1,21 +1,17 @@
 """`/budget`: the spend limit of this session."""
 
-from typing import TYPE_CHECKING
-
 from overt.app.command import Command, Done, offer_words
+from overt.app.conversation import Conversation
 from overt.app.spend_limit import spend_limit
 from overt.core.events import BudgetSet
 from overt.core.spending.cost import dollars
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
-
 OFF = ("off", "none", "0")
 HIGHEST_LIMIT = 1_000_000.0
 
 
-async def budget(conversation: "Conversation", argument: str) -> Done:
+async def budget(conversation: Conversation, argument: str) -> Done:
     """Show the limit, or set it. A person may raise what a configuration has set: it is their money."""
     if argument:
         conversation.record(BudgetSet(dollars=_amount(argument)))
@@ -31,7 +27,7 @@ def _amount(text: str) -> float:
     return float(digits)
 
 
-def _lines(conversation: "Conversation") -> tuple[str, ...]:
+def _lines(conversation: Conversation) -> tuple[str, ...]:
     agent, spent = conversation.agent, conversation.spend.session.cost
     limit = spend_limit(conversation.history, agent.spec.limits.budget_usd)
     if not limit:

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.core.codec import printable
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
     from overt.config.schema import Setting
 
 
-async def config(conversation: "Conversation", argument: str) -> Done:
+async def config(conversation: Conversation, argument: str) -> Done:
     from overt.app.inspect.queries import configuration  # late: 14 ms
     from overt.app.inspect.settings import explain_setting, lines_of  # late: 17 ms
 
@@ -31,7 +31,7 @@ def _line(row: "Setting") -> str:
     return f"{row.key} = {printable(row.value)}  ({row.origin})"
 
 
-async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
     from overt.app.inspect.queries import configuration  # late: 14 ms
 
     rows, _ = configuration(facts.conversation.setting)

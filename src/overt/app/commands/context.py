@@ -1,16 +1,12 @@
 """`/context`: what the next request holds as things stand, and how much room is left."""
 
-from typing import TYPE_CHECKING
-
 from overt.app.command import Command, Done, offer_words
+from overt.app.conversation import Conversation
 from overt.app.inspect.values import Contents, RequestBody
 from overt.core.errors import OvertError
 
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
 
-
-async def context(conversation: "Conversation", argument: str) -> Done:
+async def context(conversation: Conversation, argument: str) -> Done:
     from overt.app.context.request_contents import next_request  # late: 45 ms
     from overt.app.records.context_lines import table  # late: 33 ms
     from overt.app.records.context_view import columns  # late: 33 ms
@@ -21,13 +17,13 @@ async def context(conversation: "Conversation", argument: str) -> Done:
     return Done(lines=(*table(request, columns(1), every=argument == "all"), *conversation.cache.told()))
 
 
-async def show_contents(conversation: "Conversation", _text: str, number: int) -> Contents:
+async def show_contents(conversation: Conversation, _text: str, number: int) -> Contents:
     from overt.app.context.request_contents import context as contents_of  # late: 45 ms
 
     return await contents_of(conversation, number)
 
 
-async def show_body(conversation: "Conversation", _text: str, number: int) -> RequestBody:
+async def show_body(conversation: Conversation, _text: str, number: int) -> RequestBody:
     from overt.app.context.request_contents import request  # late: 45 ms
 
     return await request(conversation, number)

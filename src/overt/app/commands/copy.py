@@ -1,16 +1,12 @@
 """`/copy`: an answer of the model for the clipboard."""
 
-from typing import TYPE_CHECKING
-
 from overt.app.command import Action, Command, Done
+from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
 
-
-async def copy(conversation: "Conversation", argument: str) -> Done:
+async def copy(conversation: Conversation, argument: str) -> Done:
     """The last answer, or the one before it with 2, and so on; replies that only call tools do not count."""
     if argument and not (argument.isascii() and argument.isdecimal() and 0 < len(argument) < 6 and int(argument)):
         raise COMMAND.usage_error()

@@ -1,20 +1,17 @@
 """`/cost` and `/stats`: what this session, and this project, have cost."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, offer_words
+from overt.app.conversation import Conversation
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Totals
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
-
 SHOWN = {"24 h": "stats.day", "7 d": "stats.week", "30 d": "stats.month", "total": "stats.total"}
 
 
-async def cost(conversation: "Conversation", _argument: str) -> Done:
+async def cost(conversation: Conversation, _argument: str) -> Done:
     spend = conversation.spend
     lines = [*([_line("cost.turn", spend.turn)] if spend.turn.requests else []), _line("cost.session", spend.session)]
     if spend.session.saved > 0:
@@ -24,7 +21,7 @@ async def cost(conversation: "Conversation", _argument: str) -> Done:
     return Done(lines=(*lines, *conversation.cache.told()))
 
 
-async def stats(conversation: "Conversation", argument: str) -> Done:
+async def stats(conversation: Conversation, argument: str) -> Done:
     if argument not in ("", "all"):
         raise STATS.usage_error()
     from overt.app.records.statistics import usage_stats  # late: 9 ms

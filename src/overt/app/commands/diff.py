@@ -1,9 +1,9 @@
 """`/diff`: what this session changed; where that is nothing, what git says is not committed."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done
+from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.ports import Profile
 from overt.core.views import FileDiff
@@ -14,14 +14,11 @@ UNCOMMITTED = (
     f"{GIT} diff --no-ext-diff --no-textconv --stat=100 HEAD -- . && "
     f"{GIT} status --short --untracked-files=normal -- . | grep '^??' || true"
 )
-
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
 PATIENCE = 10_000
 """Milliseconds."""
 
 
-async def diff(conversation: "Conversation", _argument: str) -> Done:
+async def diff(conversation: Conversation, _argument: str) -> Done:
     from overt.app.undo.turn_changes import session_changes  # late: 50 ms
 
     files, unknown = await session_changes(conversation)
@@ -45,7 +42,7 @@ def _summary(files: tuple[FileDiff, ...]) -> tuple[str, ...]:
     return (say("diff.summary", files=len(files), added=added, removed=removed),)
 
 
-async def _uncommitted(conversation: "Conversation") -> tuple[str, ...]:
+async def _uncommitted(conversation: Conversation) -> tuple[str, ...]:
     """From git, run in the sandbox and unable to write; nothing where there is no git or no repository."""
     programs = conversation.session_workspace.programs("", Profile(reading=True))
     try:
@@ -56,7 +53,7 @@ async def _uncommitted(conversation: "Conversation") -> tuple[str, ...]:
     return (say("diff.uncommitted"), *text.splitlines()) if ran.code == 0 and text else ()
 
 
-async def list_changes(conversation: "Conversation", _text: str, _number: int) -> object:
+async def list_changes(conversation: Conversation, _text: str, _number: int) -> object:
     from overt.app.undo.turn_changes import diff as changes_of  # late: 50 ms
 
     return await changes_of(conversation)

@@ -1,14 +1,10 @@
 """`/doctor`: check the configuration, the programs Overt needs, and the sandbox."""
 
-from typing import TYPE_CHECKING
-
 from overt.app.command import Command, Done
-
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
+from overt.app.conversation import Conversation
 
 
-async def doctor(conversation: "Conversation", _argument: str) -> Done:
+async def doctor(conversation: Conversation, _argument: str) -> Done:
     from overt.app.diagnostics.doctor import examine  # late: 50 ms
     from overt.app.diagnostics.doctor_lines import lines  # late: 50 ms
 

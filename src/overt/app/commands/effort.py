@@ -1,21 +1,18 @@
 """`/effort`: how hard the model is to think."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
-
-if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
 
 USUAL = ("low", "medium", "high")
 DEFAULT = "default"
 
 
-async def effort(conversation: "Conversation", argument: str) -> Done:
+async def effort(conversation: Conversation, argument: str) -> Done:
     """Holds from the next turn; a request with another effort begins anew, which the record says."""
     agent = conversation.agent
     model, efforts = agent.spec.params.model, agent.spec.efforts
@@ -30,7 +27,7 @@ async def effort(conversation: "Conversation", argument: str) -> Done:
     return Done(lines=(say("effort.now", effort=conversation.agent.spec.params.effort or DEFAULT, levels=levels),))
 
 
-async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
     efforts = facts.conversation.agent.spec.efforts
     return [] if efforts is None else [Offer(level) for level in (*(efforts or USUAL), DEFAULT)]
 

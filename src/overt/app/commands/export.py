@@ -2,18 +2,15 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
 
-
-async def export(conversation: "Conversation", argument: str) -> Done:
+async def export(conversation: Conversation, argument: str) -> Done:
     """Write the file, but never over one that exists: a name typed in passing should not cost the user a file."""
     from overt.app.records.archive import export_text, format_for, write_export  # late: 18 ms
 
@@ -28,7 +25,7 @@ async def export(conversation: "Conversation", argument: str) -> Done:
     return Done(lines=(say("session.exported", path=target),))
 
 
-def _unused(conversation: "Conversation") -> str:
+def _unused(conversation: Conversation) -> str:
     """Return the path of a file in the workspace that does not exist yet."""
     start = os.path.join(conversation.workspace, f"overt-{conversation.id}")
     number = 1
@@ -37,7 +34,7 @@ def _unused(conversation: "Conversation") -> str:
     return path
 
 
-async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
     names = [f"overt-{facts.conversation.id}.{ending}" for ending in ("md", "html", "json")]
     folder = facts.conversation.workspace
     return [Offer(name) for name in names if not os.path.lexists(os.path.join(folder, name))]

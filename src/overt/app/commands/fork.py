@@ -1,19 +1,16 @@
 """`/fork`: continue in a copy of this session, from its end or from an earlier turn."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from overt import __version__
 from overt.app.command import Action, Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
 
-
-async def fork(conversation: "Conversation", argument: str) -> Done:
+async def fork(conversation: Conversation, argument: str) -> Done:
     from overt.sessions.fork import fork as fork_file  # late: 5 ms
     from overt.sessions.names import id_of  # late: 3 ms
 
@@ -25,7 +22,7 @@ async def fork(conversation: "Conversation", argument: str) -> Done:
     return Done(action=Action.NEW, resume=id_of(copy), lines=lines)
 
 
-async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
     return facts.turns(more=False)
 
 

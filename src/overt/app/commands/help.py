@@ -1,15 +1,11 @@
 """`/help`: list the commands."""
 
-from typing import TYPE_CHECKING
-
 from overt.app.command import Command, Done
+from overt.app.conversation import Conversation
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
 
-
-async def help(conversation: "Conversation", _argument: str) -> Done:
+async def help(conversation: Conversation, _argument: str) -> Done:
     commands = conversation.commands.listed()
     return Done(lines=(say("chat.help"), *(f"  /{each.name:12}{each.describe()}" for each in commands)))
 

@@ -1,22 +1,19 @@
 """`/jobs`: the background commands of this session, what they print, and stopping one."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.app.inspect.values import JobListing
 from overt.core.capabilities import JobOutput, JobState
 from overt.lib.catalogue import say
-
-if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
 
 TAIL, PANEL_TAIL = 40, 2000
 """Lines of a job's output that are shown, in the chat and in the inspector."""
 
 
-async def jobs(conversation: "Conversation", argument: str) -> Done:
+async def jobs(conversation: Conversation, argument: str) -> Done:
     workspace = conversation.session_workspace
     match argument.split():
         case []:
@@ -37,7 +34,7 @@ def _line(job: JobState) -> str:
     )
 
 
-async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
     known = facts.conversation.session_workspace.list_jobs()
     if argument.startswith("stop "):
         return [Offer(f"stop {job.id}", job.command, job.id) for job in known if job.state == "running"]
@@ -45,17 +42,17 @@ async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
     return [*(Offer(job.id, job.command, also=job.command) for job in known), *stop]
 
 
-async def list_jobs(conversation: "Conversation", _text: str, _number: int) -> JobListing:
+async def list_jobs(conversation: Conversation, _text: str, _number: int) -> JobListing:
     newest = conversation.session_workspace.list_jobs()[::-1]
     running = (job for job in newest if job.state == "running")
     return JobListing((*running, *(job for job in newest if job.state != "running")))
 
 
-async def show_job(conversation: "Conversation", id: str, _number: int) -> JobOutput:
+async def show_job(conversation: Conversation, id: str, _number: int) -> JobOutput:
     return await conversation.session_workspace.jobs.output(id, since=0, tail=PANEL_TAIL, filter="")
 
 
-async def stop_job(conversation: "Conversation", id: str, _number: int) -> JobState:
+async def stop_job(conversation: Conversation, id: str, _number: int) -> JobState:
     return await conversation.session_workspace.jobs.stop(id)
 
 

@@ -2,26 +2,23 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.lib.catalogue import say
-
-if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
 
 SHELVES = ("global/", "project/")
 """How the names of private notes begin. Other rows of `/memory` are files that it does not remove."""
 
 
-async def memory(conversation: "Conversation", argument: str) -> Done:
+async def memory(conversation: Conversation, argument: str) -> Done:
     from overt.app.context.notes import Notebook, perform  # late: 10 ms
 
     return Done(lines=perform(Notebook(conversation.setting), conversation.redact(argument), how="/memory"))
 
 
-async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
     verb, blank, _ = argument.partition(" ")
     if verb in ("remove", "rm") and blank:
         from overt.app.context.notes import Notebook  # late: 10 ms

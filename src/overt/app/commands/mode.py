@@ -1,20 +1,18 @@
 """`/mode` and `/plan`: show or set what is asked about; plan a task without changing anything."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.app.options import CLAUDE_MODES
 from overt.core.errors import OvertError
 from overt.core.settings import Mode
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
 
-
-async def mode(conversation: "Conversation", argument: str) -> Done:
+async def mode(conversation: Conversation, argument: str) -> Done:
     if argument:
         chosen = CLAUDE_MODES.get(argument)
         if chosen is None or argument == "dontAsk":
@@ -23,12 +21,12 @@ async def mode(conversation: "Conversation", argument: str) -> Done:
     return Done(lines=(say("chat.mode", mode=conversation.mode),))
 
 
-async def plan(conversation: "Conversation", task: str) -> Done:
+async def plan(conversation: Conversation, task: str) -> Done:
     done = await mode(conversation, "plan")
     return Done(lines=done.lines, play=(lambda: conversation.prompt(task)) if task else None)
 
 
-async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
     """Offer the mode in use first, so that an Enter too many changes nothing."""
     current = facts.conversation.mode
     ordered = (current, *(each for each in get_args(Mode) if each != current))

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.app.inspect.values import ModelChoices
 from overt.core.spending.cost import dollars
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
     from overt.app.models.model_list import ModelRow
 
 
-async def model(conversation: "Conversation", argument: str) -> Done:
+async def model(conversation: Conversation, argument: str) -> Done:
     if argument:
         await conversation.set_model(argument)
         return Done(lines=(say("chat.model", model=conversation.agent.spec.params.model),))
@@ -23,7 +23,7 @@ async def model(conversation: "Conversation", argument: str) -> Done:
     return Done(lines=(say("chat.model", model=current), *(f"  {name}" for name in known if name != current)))
 
 
-async def models(conversation: "Conversation", argument: str) -> Done:
+async def models(conversation: Conversation, argument: str) -> Done:
     if argument:
         return await model(conversation, argument)
     from overt.app.models.model_list import list_models  # late: 32 ms
@@ -52,11 +52,11 @@ def _price(row: "ModelRow") -> str:
     return f"{dollars(row.price.input)} / {dollars(row.price.output)}"
 
 
-async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
     return facts.models()
 
 
-async def show_models(conversation: "Conversation", _text: str, _number: int) -> ModelChoices:
+async def show_models(conversation: Conversation, _text: str, _number: int) -> ModelChoices:
     from overt.app.models.model_list import list_models  # late: 32 ms
 
     agent = conversation.agent

@@ -2,20 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.app.inspect.values import Decisions, Permits, Revoked, RuleRow
 from overt.lib.catalogue import say
-
-if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
 
 MOST_DECISIONS = 50
 
 
-async def permissions(conversation: "Conversation", argument: str) -> Done:
+async def permissions(conversation: Conversation, argument: str) -> Done:
     word, _, rule = argument.partition(" ")
     if word == "revoke" and rule.strip():
         revoked = await revoke_rule(conversation, rule.strip())
@@ -36,7 +33,7 @@ def _lines(permits: Permits) -> tuple[str, ...]:
     )
 
 
-async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
     from overt.config.always import load_always  # late: 2 ms
 
     setting = facts.conversation.setting
@@ -46,7 +43,7 @@ async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
     return [Offer("revoke", say("tui.complete.revoke"), more=True)] if rules else []
 
 
-async def show_rules(conversation: "Conversation", _text: str, _number: int) -> Permits:
+async def show_rules(conversation: Conversation, _text: str, _number: int) -> Permits:
     """Return the rules that hold in this session. Saved rules come first, as the file has them now."""
     from overt.config.always import ORIGIN, load_always  # late: 2 ms
 
@@ -57,7 +54,7 @@ async def show_rules(conversation: "Conversation", _text: str, _number: int) -> 
     return Permits(mode=conversation.mode, rules=tuple(rows), problem=saved.warning)
 
 
-async def show_decisions(conversation: "Conversation", _text: str, _number: int) -> Decisions:
+async def show_decisions(conversation: Conversation, _text: str, _number: int) -> Decisions:
     """Return the last decisions in this project, the newest first."""
     from overt.app.inspect.permissions import decisions  # late: 24 ms
 
@@ -65,7 +62,7 @@ async def show_decisions(conversation: "Conversation", _text: str, _number: int)
     return Decisions(made[::-1])
 
 
-async def revoke_rule(conversation: "Conversation", text: str, _number: int = 0) -> Revoked:
+async def revoke_rule(conversation: Conversation, text: str, _number: int = 0) -> Revoked:
     """Delete a saved rule from the file and from this session."""
     from overt.app.inspect.permissions import revoke  # late: 24 ms
 

@@ -1,22 +1,19 @@
 """`/pin`: keep words of a prompt through every compaction."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.events import Pinned
 from overt.lib.catalogue import say
 from overt.lib.text import first_line
 
-if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
-
 OFF = "--off"
 
 
-async def pin(conversation: "Conversation", argument: str) -> Done:
+async def pin(conversation: Conversation, argument: str) -> Done:
     """List, add or remove pins. Only words of a prompt can be pinned: a compaction must not invent a message."""
     pins = conversation.history.pins
     if not argument:
@@ -34,18 +31,18 @@ async def pin(conversation: "Conversation", argument: str) -> Done:
     return Done(lines=(say("pin.added", text=_short(text)),))
 
 
-def _prompts(conversation: "Conversation") -> list[str]:
+def _prompts(conversation: Conversation) -> list[str]:
     return [message.text() for message in conversation.history.messages if message.origin.kind == "user"]
 
 
-def _last(conversation: "Conversation") -> str:
+def _last(conversation: Conversation) -> str:
     prompts = _prompts(conversation)
     if not prompts:
         raise OvertError(say("pin.no_prompt"))
     return prompts[-1]
 
 
-def _said(conversation: "Conversation", words: str) -> str:
+def _said(conversation: Conversation, words: str) -> str:
     """The words as they were said; how they were broken into lines does not matter for finding them."""
     wanted = words.split()
     for prompt in reversed(_prompts(conversation)):
@@ -61,7 +58,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
-async def offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
     pins = facts.conversation.history.pins
     if argument.startswith("--off "):
         return [Offer(f"--off {number}", first_line(pin), str(number)) for number, pin in enumerate(pins, 1)]

@@ -1,17 +1,13 @@
 """`/rename`: give this session a name."""
 
-from typing import TYPE_CHECKING
-
 from overt.app.command import Command, Done
+from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.events import TitleSet
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
 
-
-async def rename(conversation: "Conversation", argument: str) -> Done:
+async def rename(conversation: Conversation, argument: str) -> Done:
     from overt.app.records.archive import name_of  # late: 18 ms
 
     title = name_of(conversation.redact(argument))

@@ -6,20 +6,20 @@ from time import localtime, strftime
 from typing import TYPE_CHECKING
 
 from overt.app.command import Action, Command, Done, Offer
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.app.inspect.values import Preview, SessionPage
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
     from overt.sessions.index import Summary
 
 SHOWN = 10
 WIDEST = 60
 
 
-async def resume(conversation: "Conversation", argument: str) -> Done:
+async def resume(conversation: Conversation, argument: str) -> Done:
     from overt.app.inspect.queries import find_session  # late: 11 ms
     from overt.sessions.names import id_of  # late: 1.4 ms
 
@@ -31,7 +31,7 @@ async def resume(conversation: "Conversation", argument: str) -> Done:
     return Done(action=Action.NEW, resume=found)
 
 
-def _recent(conversation: "Conversation") -> tuple[str, ...]:
+def _recent(conversation: Conversation) -> tuple[str, ...]:
     from overt.app.inspect.queries import sessions  # late: 11 ms
 
     found = [each for each in sessions(conversation.setting, everywhere=False) if each.id != conversation.id]
@@ -47,24 +47,24 @@ def _line(session: "Summary") -> str:
     return f"  {session.id}  {strftime('%Y-%m-%d %H:%M', localtime(session.changed))}  {short}".rstrip()
 
 
-async def offers(facts: "CompletionFacts", _argument: str) -> Sequence[Offer]:
+async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
     own = facts.conversation.id
     return [Offer(each.id, each.title, also=each.title) for each in await facts.sessions() if each.id != own]
 
 
-async def list_sessions(conversation: "Conversation", _text: str, start: int) -> SessionPage:
+async def list_sessions(conversation: Conversation, _text: str, start: int) -> SessionPage:
     from overt.app.inspect.sessions import sessions  # late: 20 ms
 
     return await asyncio.to_thread(sessions, conversation, start)
 
 
-async def preview_session(_conversation: "Conversation", path: str, _number: int) -> Preview:
+async def preview_session(_conversation: Conversation, path: str, _number: int) -> Preview:
     from overt.app.inspect.sessions import preview  # late: 20 ms
 
     return await asyncio.to_thread(preview, path)
 
 
-async def search_sessions(conversation: "Conversation", words: str, start: int) -> SessionPage:
+async def search_sessions(conversation: Conversation, words: str, start: int) -> SessionPage:
     from overt.app.inspect.sessions import search  # late: 20 ms
 
     return await asyncio.to_thread(search, conversation, words, start)

@@ -1,23 +1,20 @@
 """`/review` and `/init`: prompts that people would otherwise have to write again and again."""
 
 import os
-from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done
+from overt.app.conversation import Conversation
 from overt.lib.data import read_text
-
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
 
 RULES = ("AGENTS.md", "CLAUDE.md")
 
 
-async def review(conversation: "Conversation", argument: str) -> Done:
+async def review(conversation: Conversation, argument: str) -> Done:
     what = f"Review this: {argument}" if argument else "Review the changes in this folder that are not committed yet."
     return _sent(conversation, _prompt("review.md", what=what))
 
 
-async def init(conversation: "Conversation", _argument: str) -> Done:
+async def init(conversation: Conversation, _argument: str) -> Done:
     there = next((name for name in RULES if os.path.isfile(os.path.join(conversation.workspace, name))), "")
     if there:
         task = f"`{there}` exists already: read it first, keep what is right in it, and improve it in place."
@@ -33,7 +30,7 @@ def _prompt(name: str, **values: str) -> str:
     return text
 
 
-def _sent(conversation: "Conversation", text: str) -> Done:
+def _sent(conversation: Conversation, text: str) -> Done:
     return Done(play=lambda: conversation.prompt(text))
 
 

@@ -1,16 +1,12 @@
 """`/status`: the model and its mode, the room that is left, and what the session has cost so far."""
 
-from typing import TYPE_CHECKING
-
 from overt.agent.gate import warn_about_sandbox
 from overt.app.command import Command, Done
+from overt.app.conversation import Conversation
 from overt.lib.catalogue import say
 
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
 
-
-async def status(conversation: "Conversation", _argument: str) -> Done:
+async def status(conversation: Conversation, _argument: str) -> Done:
     agent = conversation.agent
     sandbox = agent.runtime.hands.guess()
     balance = await agent.runtime.provider.balance()
@@ -32,7 +28,7 @@ async def status(conversation: "Conversation", _argument: str) -> Done:
     return Done(lines=tuple(filter(None, lines)))
 
 
-def _context(conversation: "Conversation") -> str:
+def _context(conversation: Conversation) -> str:
     """What the next request takes before anything more is said."""
     agent, budget = conversation.agent, conversation.agent.runtime.budget
     used = budget.count(agent.spec.prefix, conversation.history.messages) if budget else 0
@@ -42,7 +38,7 @@ def _context(conversation: "Conversation") -> str:
     return say("status.context", used=used, limit=limit, percent=f"{100 * used / limit:.1f}")
 
 
-def _spent(conversation: "Conversation") -> str:
+def _spent(conversation: Conversation) -> str:
     total = conversation.spend.session
     return say("status.spent", input=total.input, cached=total.cached, output=total.output, cost=total.describe_cost())
 

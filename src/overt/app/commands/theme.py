@@ -1,17 +1,12 @@
 """`/theme`: show or set the colours."""
 
-from typing import TYPE_CHECKING
-
 from overt.app.command import Action, Command, Done, offer_words
-
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
-
+from overt.app.conversation import Conversation
 
 THEMES = ("auto", "dark", "light")
 
 
-async def theme(_conversation: "Conversation", argument: str) -> Done:
+async def theme(_conversation: Conversation, argument: str) -> Done:
     if argument and argument not in THEMES:
         raise COMMAND.usage_error()
     return Done(action=Action.THEME, value=argument)

@@ -1,24 +1,19 @@
 """`/todo`: show the todo list."""
 
-from typing import TYPE_CHECKING
-
 from overt.app.command import Command, Done
+from overt.app.conversation import Conversation
 from overt.app.inspect.values import Todos
 from overt.lib.catalogue import say
-
-if TYPE_CHECKING:
-    from overt.app.conversation import Conversation
-
 
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 
-async def todo(conversation: "Conversation", _argument: str) -> Done:
+async def todo(conversation: Conversation, _argument: str) -> Done:
     items = tuple(f"{MARKS[item.status]} {item.content}" for item in conversation.history.todos)
     return Done(lines=items or (say("chat.no_todos"),))
 
 
-async def list_todos(conversation: "Conversation", _text: str, _number: int) -> Todos:
+async def list_todos(conversation: Conversation, _text: str, _number: int) -> Todos:
     return Todos(conversation.history.todos)
 
 

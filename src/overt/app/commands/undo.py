@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer, offer_words
+from overt.app.completion.facts import CompletionFacts
+from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.history import Mark
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
-    from overt.app.conversation import Conversation
     from overt.app.undo.git import GitUndo
     from overt.app.undo.turns import Undoing, Undone
 
@@ -19,7 +19,7 @@ PARTS = ("conversation", "files", "both")
 FLAGS = ("--yes", "--force")
 
 
-async def undo(conversation: "Conversation", argument: str) -> Done:
+async def undo(conversation: Conversation, argument: str) -> Done:
     from overt.app.undo.git import run_undo, split_git_flag  # late: 21 ms
     from overt.app.undo.turns import UndoOptions  # late: 20 ms
 
@@ -35,7 +35,7 @@ async def undo(conversation: "Conversation", argument: str) -> Done:
     return await _done(conversation, run)
 
 
-async def redo(conversation: "Conversation", argument: str) -> Done:
+async def redo(conversation: Conversation, argument: str) -> Done:
     from overt.app.undo.turns import UndoOptions  # late: 20 ms
 
     force = "--force" in _flags(argument, REDO, ("--force",))
@@ -45,7 +45,7 @@ async def redo(conversation: "Conversation", argument: str) -> Done:
     return await _done(conversation, lambda: work.redo(options))
 
 
-async def rewind(conversation: "Conversation", argument: str) -> Done:
+async def rewind(conversation: Conversation, argument: str) -> Done:
     from overt.app.undo.git import run_undo, split_git_flag  # late: 21 ms
     from overt.app.undo.turns import UndoOptions, turn_lines  # late: 20 ms
 
@@ -79,7 +79,7 @@ async def rewind(conversation: "Conversation", argument: str) -> Done:
     return done
 
 
-def _mark(conversation: "Conversation", turn: int) -> Mark:
+def _mark(conversation: Conversation, turn: int) -> Mark:
     """Where a turn began; one that nothing was said in begins where the next one does."""
     for mark in conversation.marks:
         if mark.turn >= turn and mark.text:
@@ -94,7 +94,7 @@ def _flags(argument: str, command: Command, allowed: tuple[str, ...] = FLAGS) ->
     return flags
 
 
-async def _work(conversation: "Conversation") -> "Undoing":
+async def _work(conversation: Conversation) -> "Undoing":
     from overt.app.undo.turns import Undoing  # late: 20 ms
 
     shared = conversation.session_workspace.shared
@@ -102,14 +102,14 @@ async def _work(conversation: "Conversation") -> "Undoing":
     return Undoing(conversation.path, conversation.session_workspace.workspace, shared.keeper)
 
 
-def _git(conversation: "Conversation") -> "GitUndo":
+def _git(conversation: Conversation) -> "GitUndo":
     from overt.app.undo.git import GitUndo  # late: 21 ms
 
     shared = conversation.session_workspace.shared
     return GitUndo(conversation.workspace, shared.keeper.store, shared.git)
 
 
-async def _done(conversation: "Conversation", work: "Callable[[], Undone]") -> Done:
+async def _done(conversation: Conversation, work: "Callable[[], Undone]") -> Done:
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         found = await asyncio.shield(task)
@@ -122,27 +122,27 @@ async def _done(conversation: "Conversation", work: "Callable[[], Undone]") -> D
     return Done(lines=found.lines)
 
 
-def _record(conversation: "Conversation", found: "Undone") -> None:
+def _record(conversation: Conversation, found: "Undone") -> None:
     for fact in found.facts:
         conversation.record(fact)
     if found.told:
         conversation.tell(found.told)
 
 
-async def rewind_offers(facts: "CompletionFacts", argument: str) -> Sequence[Offer]:
+async def rewind_offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
     turn, blank, _ = argument.partition(" ")
     if not blank:
         return facts.turns(more=True)
     return [Offer(f"{turn} {part}", say(f"tui.complete.{part}"), part) for part in ("both", "conversation", "files")]
 
 
-async def list_turns(conversation: "Conversation", _text: str, _number: int) -> object:
+async def list_turns(conversation: Conversation, _text: str, _number: int) -> object:
     from overt.app.undo.turn_changes import turns  # late: 36 ms
 
     return await turns(conversation)
 
 
-async def show_undone(conversation: "Conversation", _text: str, turn: int) -> object:
+async def show_undone(conversation: Conversation, _text: str, turn: int) -> object:
     from overt.app.undo.turn_changes import undone  # late: 36 ms
 
     return await undone(conversation, turn)
