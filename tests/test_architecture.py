@@ -247,7 +247,7 @@ def test_only_config_reads_the_environment() -> None:
 READS_CONFIGURATION = {
     "app/start.py": "a single run; /new and /resume, which follow a file that was changed meanwhile",
     "app/setting.py": "read_setting_or_defaults, which falls back if the configuration is broken",
-    "cli/setting.py": "each subcommand, at its entry",
+    "cli/output.py": "each subcommand, at its entry",
     "frontends/plain/run.py": "the plain chat, at its entry",
     "frontends/tui/chat/startup.py": "the terminal chat, when the folder is trusted or not",
     "app/setup/run.py": "setup, at its entry: without the flags of a chat, which it does not write",
@@ -261,7 +261,7 @@ READS_CONFIGURATION = {
 
 def test_configuration_is_read_once() -> None:
     assert _users("read_setting") == dict.fromkeys(READS_CONFIGURATION, 1)
-    assert _users("read_setting_or_defaults") == {"cli/setting.py": 1}
+    assert _users("read_setting_or_defaults") == {"cli/output.py": 1}
 
 
 def _users(function: str) -> dict[str, int]:
