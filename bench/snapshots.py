@@ -9,8 +9,9 @@ from pathlib import Path
 
 from bench.runs import Site, interleaved
 from bench.table import Row, Series
+from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.shadow import Shadow
-from overt.workspace.undo.shadow_git import Git, find_git
+from overt.workspace.undo.shadow_git import Git
 from overt.workspace.undo.snapshots import Store
 
 FILES = 20_000

@@ -12,7 +12,8 @@ from overt.core.errors import ToolError
 from overt.core.ports import Journal
 from overt.core.views import FileDiff
 from overt.workspace._contain import Forbid
-from overt.workspace.files import Files, FileServices, Workspace, find_rg
+from overt.workspace.files import Files, FileServices, Workspace
+from overt.workspace.trusted_programs import find_rg
 from overt.workspace.undo.keeper import Keeper
 from overt.workspace.undo.recorder import UndoRecorder
 

@@ -6,9 +6,10 @@ import threading
 from pathlib import Path
 
 from overt.core.states import FileState
+from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.keeper import Keeper
 from overt.workspace.undo.shadow import LARGEST, Shadow
-from overt.workspace.undo.shadow_git import Git, find_git
+from overt.workspace.undo.shadow_git import Git
 from overt.workspace.undo.snapshots import Store
 
 GIT = find_git(os.environ["PATH"], writable=())

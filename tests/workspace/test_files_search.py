@@ -10,8 +10,9 @@ from tests.workspace.files_kit import RG, done, files, put, refused
 
 from overt.core.capabilities import Found, Listed, Matches, Query
 from overt.workspace._globs import compile_glob, literal
-from overt.workspace._search import Rg, find_rg
+from overt.workspace._search import Rg
 from overt.workspace.files import Files, FileServices
+from overt.workspace.trusted_programs import find_rg
 
 ODD = [
     b"new\nline",
@@ -255,7 +256,7 @@ def program(path: Path) -> str:
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing beside Python and nothing of the system."""
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    monkeypatch.setattr("overt.workspace._search.OF_THE_SYSTEM", ())
+    monkeypatch.setattr("overt.workspace.trusted_programs.SYSTEM_FOLDERS", ())
 
 
 def test_the_ripgrep_that_came_with_overt_comes_before_the_one_on_the_path(

@@ -18,7 +18,7 @@ from overt.sandbox.walls import landlock
 from overt.workspace.git import process as git_process
 from overt.workspace.git.process import GitPlaces, start_git
 from overt.workspace.undo import shadow_git as _shadow_git
-from overt.workspace.undo import shadow_gitlinks as _shadow_gitlinks
+from overt.workspace.undo import shadow_index
 from overt.workspace.undo.shadow import Shadow
 from overt.workspace.undo.shadow_git import Git
 
@@ -159,7 +159,7 @@ def test_a_gitlink_in_an_old_store_is_removed_and_runs_nothing(tmp_path: Path, r
     it.take()
     commit = run_git(repository, "rev-parse", "HEAD")
     run_git(root, f"--git-dir={store}", "update-index", "--add", "--cacheinfo", f"160000,{commit},{PLACE}/x")
-    (store / _shadow_gitlinks.CHECKED).unlink()
+    (store / shadow_index.CHECKED).unlink()
     repository.rename(root / PLACE / "x")
     it = shadow(store, root)
     assert it.take().name

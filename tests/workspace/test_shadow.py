@@ -11,9 +11,9 @@ from tests.workspace.keeping_kit import GIT, folder, shadow, whole
 from overt.core.errors import OvertError
 from overt.core.states import FileChange, FileState
 from overt.workspace.files import Workspace
+from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.keeper import Keeper
 from overt.workspace.undo.restore import Step, name_in_git, restore, state_of
-from overt.workspace.undo.shadow_git import find_git
 from overt.workspace.undo.snapshots import Store
 
 

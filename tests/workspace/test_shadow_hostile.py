@@ -11,7 +11,6 @@ from tests.workspace.keeping_kit import GIT, shadow
 
 from overt.core.errors import OvertError
 from overt.sandbox.profile import Place
-from overt.workspace.undo import shadow_blobs as _shadow_blobs
 from overt.workspace.undo import shadow_git as _shadow_git
 from overt.workspace.undo.keeper import make_keeper
 from overt.workspace.undo.restore import name_in_git
@@ -226,7 +225,7 @@ def test_what_is_put_into_the_store_is_what_git_would_have_put_there(tmp_path: P
 def test_contents_come_in_parts_that_fit_into_memory(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("overt.workspace.undo.shadow_blobs.BATCH_BYTES", 2500)
+    monkeypatch.setattr("overt.workspace.undo.shadow_git.BATCH_BYTES", 2500)
     contents = [letter * 1000 for letter in (b"a", b"b", b"c", b"d", b"e")]
     for number, raw in enumerate(contents):
         (root / str(number)).write_bytes(raw)
@@ -234,7 +233,7 @@ def test_contents_come_in_parts_that_fit_into_memory(
     it.take()
     names = [name_in_git(raw) for raw in contents]
     assert list(it.contents(names)) == list(zip(names, contents, strict=True))
-    assert [len(batch) for batch in _shadow_blobs._batches(it._git, names)] == [2, 2, 1]
+    assert [len(batch) for batch in it._git._batches(names)] == [2, 2, 1]
     with pytest.raises(OvertError, match="has lost"):
         list(it.contents([*names, "0" * 40]))
 

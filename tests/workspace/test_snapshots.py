@@ -12,6 +12,7 @@ from tests.workspace.keeping_kit import keeper
 from overt.core.capabilities import Change
 from overt.core.errors import OvertError
 from overt.core.events import SnapshotTaken
+from overt.lib import atomic
 from overt.workspace.undo import snapshots
 from overt.workspace.undo.snapshots import Store
 
@@ -55,7 +56,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
         os.write(fd, data[:1])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(snapshots, "write_all", full)
+    monkeypatch.setattr(atomic, "write_all", full)
     with pytest.raises(OSError, match="No space"):
         Store(str(tmp_path)).put(b"whole")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
@@ -91,11 +92,11 @@ def test_a_moved_file_is_on_record_at_both_places(tmp_path: Path) -> None:
 def test_a_store_that_takes_nothing_holds_no_edit_up_but_it_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(fd: int, data: bytes) -> None:
+    def full(*_: object, **_more: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     (tmp_path / "a").write_bytes(b"old")
-    monkeypatch.setattr(snapshots, "write_all", full)
+    monkeypatch.setattr(snapshots, "replace_in", full)
     hands = files(tmp_path, keeper=keeper(tmp_path / "kept", tmp_path))
     done(hands.change([Change(path="a", content="new", base=sha256(b"old").hexdigest())]))
     assert (tmp_path / "a").read_bytes() == b"new"

@@ -190,7 +190,7 @@ def test_a_wiped_store_opens_as_an_empty_one_also_for_who_has_it_open(tmp_path: 
     names, _ = rewrite(root, it, 3)
     store = store_of(tmp_path / "s")
     with store.git.locked():
-        store.wipe()
+        store.git.wipe()
     assert disk_bytes(store.folder) < 64 * 1024
     (root / "new").write_text("new")
     again = it.take().name

@@ -7,24 +7,37 @@ from overt.core.ids import new_id
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def replace(path: str, data: bytes, *, mode: int = 0o600) -> None:
-    """Put `data` at `path`; on any OSError the old file stands and nothing is left beside it."""
+def replace(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
+    """Put `data` at `path`; on any OSError the old file stands and nothing is left beside it.
+
+    Without `sync`, that holds for a crash of the program but not for a power cut.
+    """
     folder, name = os.path.split(path)
     fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        staged = stage(fd, data, mode=mode)
-        try:
-            os.rename(staged, name, src_dir_fd=fd, dst_dir_fd=fd)
-        except BaseException:
-            discard(fd, staged)
-            raise
-        os.fsync(fd)
+        replace_in(fd, name, data, mode=mode, sync=sync)
+        if sync:
+            os.fsync(fd)
     finally:
         os.close(fd)
 
 
-def stage(folder: int, data: bytes, *, mode: int | None, owner: tuple[int, int] | None = None) -> str:
-    """Write and sync a new file with a random name in an open folder; returns the name.
+def replace_in(
+    folder: int, name: str, data: bytes, *, mode: int, owner: tuple[int, int] | None = None, sync: bool = True
+) -> None:
+    """The same for a name in an open folder, which is not synced."""
+    staged = stage(folder, data, mode=mode, owner=owner, sync=sync)
+    try:
+        os.rename(staged, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        discard(folder, staged)
+        raise
+
+
+def stage(
+    folder: int, data: bytes, *, mode: int | None, owner: tuple[int, int] | None = None, sync: bool = True
+) -> str:
+    """Write a new file with a random name in an open folder; returns the name.
 
     Without a mode it gets the one the umask gives to any new file.
     """
@@ -37,7 +50,8 @@ def stage(folder: int, data: bytes, *, mode: int | None, owner: tuple[int, int] 
                 _own(fd, owner)
             if mode is not None:
                 os.fchmod(fd, mode)
-            os.fsync(fd)
+            if sync:
+                os.fsync(fd)
         finally:
             os.close(fd)
     except BaseException:

@@ -7,9 +7,7 @@ names go in that way and patterns with folders are matched here.
 import asyncio
 import os
 import re
-import stat
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from heapq import heapify, heappop
@@ -45,49 +43,6 @@ NO_RG = (
     "No ripgrep (rg) was found that Overt can trust: one that came with Overt, or on PATH, where commands of the agent "
     "and other people cannot write. Install it, for example `apt-get install ripgrep`, or Overt outside this workspace."
 )
-OF_THE_SYSTEM = ("/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/opt/homebrew/bin")
-UNMAPPED = 65534
-"""Whom root is shown as in a namespace that does not know it."""
-
-
-def find_rg(environ_path: str, *, writable: Sequence[str] = ()) -> str:
-    """The real path of the ripgrep that came with Overt, else of one on PATH or of the system; empty when there is
-    none to trust.
-
-    It runs outside the box, so none is taken that lies below `writable`, where commands in a box may write, nor one
-    that another user could change; our own is part of what no box may change.
-    A link to a program of another name needs the name, and is passed over.
-    """
-    beside = os.path.dirname(sys.executable)
-    for folder in (beside, *environ_path.split(os.pathsep), *OF_THE_SYSTEM):
-        path = os.path.realpath(os.path.join(folder, "rg"))
-        if not folder.startswith("/") or not os.path.basename(path).startswith(("rg", "ripgrep")):
-            continue
-        if not os.path.isfile(path) or not os.access(path, os.X_OK):
-            continue
-        if folder == beside or (lies_outside(path, writable) and only_ours(path)):
-            return path
-    return ""
-
-
-def lies_outside(program: str, roots: Sequence[str]) -> bool:
-    return not any(program.startswith(f"{root.rstrip('/')}/") for root in roots)
-
-
-def only_ours(path: str) -> bool:
-    """Whether nobody but root and we can change or replace a file: all of the folders above it count."""
-    trusted = {0, UNMAPPED, os.geteuid()}
-    while True:
-        try:
-            found = os.lstat(path)
-        except OSError:
-            return False
-        open_to_all = found.st_mode & stat.S_IWOTH and not (found.st_mode & stat.S_ISVTX)
-        if found.st_uid not in trusted or open_to_all:
-            return False
-        if path == "/":
-            return True
-        path = os.path.dirname(path)
 
 
 async def in_thread(work: Callable[[], T], *, stop: Callable[[], None] | None = None) -> T:

@@ -26,16 +26,15 @@ from overt.workspace._search import (
     Grep,
     Rg,
     files_matching,
-    find_rg,
     in_thread,
-    lies_outside,
     newest_first,
 )
 from overt.workspace._tree import is_folder, missing_folder, near_names, tree
+from overt.workspace.trusted_programs import find_rg, lies_outside
 from overt.workspace.undo.keeper import Keeper
 from overt.workspace.undo.recorder import UndoRecorder
 
-__all__ = ["FileServices", "Files", "Workspace", "find_rg"]
+__all__ = ["FileServices", "Files", "Workspace"]
 
 T = TypeVar("T")
 

@@ -19,9 +19,9 @@ from overt.sandbox.choose import find_bubblewrap
 from overt.sandbox.profile import Place
 from overt.sandbox.selftest.checks import NAMES, Checked, Stage, Wall, check
 from overt.workspace.environment import child_environment
-from overt.workspace.files import find_rg
 from overt.workspace.git.process import read_git_version
 from overt.workspace.programs import Supervised
+from overt.workspace.trusted_programs import find_rg
 
 ASKED_WITHIN = 3.0
 

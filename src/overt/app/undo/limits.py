@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from overt.core.codec import encode
 from overt.core.errors import OvertError
 from overt.core.settings import UndoSettings
-from overt.lib.atomic import NEW, new_name, write_all
+from overt.lib import atomic
 from overt.lib.paths import slug
 from overt.sessions._lock import holder
 from overt.sessions.names import folder_of
@@ -149,7 +149,7 @@ class UndoLimits:
         covered = self._covered(uses, workspaces)
         for workspace in workspaces:
             with self._locked(workspace) as store:
-                store.wipe()
+                store.git.wipe()
         contents = self.place.contents
         remove_contents(contents, list_contents(contents), changed_before=time.time() + DAY_S)
         after = self._measure(workspaces)
@@ -179,7 +179,7 @@ class UndoLimits:
         missing = {name for use in uses for name in use.trees}
         for workspace in workspaces:
             with self._locked(workspace) as store:
-                missing = missing_states(store.git, missing) if self._git() and not store.is_empty() else missing
+                missing = missing_states(store.git, missing) if self._git() and store.git.has_objects() else missing
         return [
             use
             for use in uses
@@ -219,7 +219,7 @@ class UndoLimits:
         for workspace in workspaces:
             turns = [use.trees if use.workspace in ("", workspace) else () for use in young]
             with self._locked(workspace, forget) as store:
-                if not store.is_empty():
+                if store.git.has_objects():
                     base, sizes = store.sizes_by_turn(turns, _names(uses), _running(uses))
                     always += base
                     added = [one + other for one, other in zip(added, sizes, strict=True)]
@@ -245,7 +245,7 @@ class UndoLimits:
         for workspace in workspaces:
             with self._locked(workspace) as store:
                 try:
-                    if not store.is_empty():
+                    if store.git.has_objects():
                         store.pack_loose()
                 except OvertError:  # as on a full disk: the objects stay as they are
                     if self._stopped:
@@ -259,15 +259,15 @@ class UndoLimits:
             uses = [use for use in self._uses((workspace,)) if use.workspace in ("", workspace)]
             keep = [use for use in uses if (use.session, use.turn) not in dropped]
             known = _names(uses)
-            if store.is_empty():
+            if not store.git.has_objects():
                 return
             if not known and not store.is_in_use(known):
-                store.wipe()
+                store.git.wipe()
                 return
             store.sweep({*_names(keep), *_running(uses)}, known, rewrite_share=rewrite_share)
             if not keep and not _running(uses) and disk_bytes(store.folder) > self.place.settings.max_size:
                 mark_indexed(store.git, workspace)
-                store.wipe()
+                store.git.wipe()
 
     def _git(self) -> str:
         self._program = self.place.git() if self._program is None else self._program
@@ -306,13 +306,7 @@ class UndoLimits:
     def _write_estimate(self, estimate: _Estimate) -> None:
         try:
             make_private(self.place.contents)
-            staged = os.path.join(self.place.contents, new_name())
-            fd = os.open(staged, NEW, 0o600)
-            try:
-                write_all(fd, encode(estimate))
-            finally:
-                os.close(fd)
-            os.rename(staged, os.path.join(self.place.contents, "usage.json"))
+            atomic.replace(os.path.join(self.place.contents, "usage.json"), encode(estimate), sync=False)
         except OSError:
             pass  # a full disk; the next run measures again
 

@@ -13,8 +13,8 @@ from overt.lib.sizes import show_size
 from overt.sandbox.profile import writable
 from overt.sessions.index import summary
 from overt.sessions.snapshot_uses import read_uses
+from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.first_snapshot import clear_marker, read_marker
-from overt.workspace.undo.shadow_git import find_git
 
 
 def describe_usage(setting: Setting) -> tuple[str, ...]:

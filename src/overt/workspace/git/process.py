@@ -134,20 +134,32 @@ def start_git(
     return children[0]
 
 
+def wait_for_git(
+    child: "subprocess.Popen[bytes]", feed: bytes | None = None, *, timeout_s: float, none_is_error: bool = True
+) -> bytes:
+    """Return what git prints. OvertError if it fails or is too slow.
+
+    Exit code 1 without a message means that nothing matches, which need not be an error.
+    """
+    try:
+        out, err = child.communicate(feed, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        raise OvertError(f"git took longer than {timeout_s:g} s") from None
+    if child.returncode and (none_is_error or child.returncode > 1 or err):
+        reason = err.decode("utf-8", "replace").strip().split("\n")[-1][:200]
+        raise OvertError(f"git: {reason or f'exit code {child.returncode}'}")
+    return out
+
+
 def read_git_version(program: str, timeout_s: float) -> str:
     """The first line that `git --version` prints, or "" if it does not run."""
     try:
         child = start_git(os.path.realpath(program), ["--version"], GitPlaces(git_dir="/dev/null", cwd="/"))
+        return wait_for_git(child, timeout_s=timeout_s).decode("utf-8", "replace").partition("\n")[0]
     except OvertError:
         return ""
-    try:
-        out, _ = child.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.communicate()
-        return ""
-    lines = out.decode("utf-8", "replace").splitlines()
-    return lines[0] if lines and child.returncode == 0 else ""
 
 
 def make_environment(places: GitPlaces, settings: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,6 @@ Only the repository's own folders are written. Each commit that loses its ref ge
 """
 
 import os
-import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -12,9 +11,9 @@ from msgspec import Struct
 
 from overt.core.errors import OvertError
 from overt.core.states import GitState, StashEntry
-from overt.lib.atomic import NEW, new_name, write_all
+from overt.lib.atomic import NEW, discard, stage
 from overt.lib.read_file import read_regular
-from overt.workspace.git.process import GitPlaces, start_git
+from overt.workspace.git.process import GitPlaces, start_git, wait_for_git
 from overt.workspace.git.state import OWN, STASH, Repository
 from overt.workspace.undo.restore import name_in_git
 
@@ -77,17 +76,7 @@ class GitRepository:
         places = GitPlaces(
             git_dir=self._repository.git_dir, cwd=self._repository.git_dir, write=write, read=("/",), index_file=index
         )
-        child = start_git(self._program, words, places, feed=feed is not None)
-        try:
-            out, err = child.communicate(feed, timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.communicate()
-            raise OvertError(f"git took longer than {TIMEOUT_S:g} s") from None
-        if child.returncode:
-            reason = err.decode("utf-8", "replace").strip().split("\n")[-1][:200]
-            raise OvertError(f"git: {reason or f'exit code {child.returncode}'}")
-        return out
+        return wait_for_git(start_git(self._program, words, places, feed=feed is not None), feed, timeout_s=TIMEOUT_S)
 
     def count_commits(self, new: str, old: str, *more: str) -> int | None:
         """Count the commits of `new` that `old` does not have. Return None if git does not know one of them."""
@@ -155,9 +144,8 @@ class GitRepository:
     def stash_matches_files(self, entry: StashEntry) -> bool:
         """True if every file that the stash entry changed has the stashed content in the work tree."""
         try:
-            pairs = [(f"{entry.commit}^1", entry.commit)]
             parents = self.query("rev-list", "--parents", "-n1", entry.commit).split()
-            lines = [self.query("diff-tree", "-r", "-z", "--no-renames", *pair) for pair in pairs]
+            lines = [self.query("diff-tree", "-r", "-z", "--no-renames", f"{entry.commit}^1", entry.commit)]
             if len(parents) > 3:  # untracked files are in a third parent
                 lines.append(self.query("diff-tree", "-r", "-z", "--root", "--no-commit-id", parents[3].decode()))
         except OvertError:
@@ -187,23 +175,17 @@ class GitRepository:
             os.close(folder)
 
     def _write_index(self, folder: int, raw: bytes, mtime_ns: int) -> None:
-        lock = os.open("index.lock", NEW, 0o600, dir_fd=folder)
-        os.close(lock)
-        name = new_name()
+        os.close(os.open("index.lock", NEW, 0o600, dir_fd=folder))
+        name, mode = "", 0o600
         try:
-            file = os.open(name, NEW, 0o600, dir_fd=folder)
-            try:
-                write_all(file, raw)
-                with suppress(FileNotFoundError):
-                    os.fchmod(file, os.stat("index", dir_fd=folder).st_mode & 0o777)
-                os.utime(file, ns=(mtime_ns, mtime_ns))
-            finally:
-                os.close(file)
+            with suppress(FileNotFoundError):
+                mode = os.stat("index", dir_fd=folder).st_mode & 0o777
+            name = stage(folder, raw, mode=mode)
+            os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=folder)
             self._check_index(os.path.join(self._repository.git_dir, name))
             os.rename(name, "index", src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder)
+            discard(folder, name)
             raise
         finally:
             os.unlink("index.lock", dir_fd=folder)

@@ -18,7 +18,7 @@ from overt.lib.read_file import read_regular
 from overt.lib.text import visible
 from overt.workspace.git.process import GitPlaces, find_loader, start_git
 from overt.workspace.git.state import Repository, find_repository
-from overt.workspace.undo.shadow_git import find_git
+from overt.workspace.trusted_programs import find_git
 
 DEADLINE_S = 2.0
 MOST_FILES, MOST_COMMITS = 20, 5

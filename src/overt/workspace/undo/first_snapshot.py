@@ -84,8 +84,8 @@ class FirstSnapshot:
         """Context in which a snapshot is taken, with the store locked."""
         folder = self._git.folder
         if os.path.exists(f"{folder}/first"):
-            wipe(folder)
-        elif has_objects(folder):
+            self._git.wipe()
+        elif self._git.has_objects():
             yield
             return
         self._refuse_if_too_large()
@@ -104,7 +104,7 @@ class FirstSnapshot:
             yield
         except BaseException as error:
             timer.cancel()
-            wipe(folder)
+            self._git.wipe()
             if isinstance(error, SnapshotSizeError):
                 raise FirstSnapshotError(self.mark().reason()) from error
             if expired.is_set():
@@ -205,40 +205,3 @@ def clear_marker(folder: str) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def has_objects(folder: str) -> bool:
-    try:
-        with os.scandir(f"{folder}/objects") as entries:
-            return any(entry.name not in ("pack", "info") for entry in entries) or _has_packs(folder)
-    except FileNotFoundError:
-        return False
-
-
-def _has_packs(folder: str) -> bool:
-    try:
-        return any(name.endswith(".pack") for name in os.listdir(f"{folder}/objects/pack"))
-    except FileNotFoundError:
-        return False
-
-
-def wipe(folder: str) -> None:
-    """Remove everything that a store holds, with the store locked; what is left of it opens as an empty store.
-
-    `state` goes first: without it nothing relies on the index, and without the index nothing on the objects.
-    """
-    for name in ("state", "index", "index.lock", "recent", "rules"):
-        unlink_if_there(f"{folder}/{name}")
-    for top, folders, files in os.walk(f"{folder}/objects", topdown=False):
-        for name in files:
-            unlink_if_there(f"{top}/{name}")
-        for name in folders:
-            os.rmdir(f"{top}/{name}")
-    unlink_if_there(f"{folder}/first")
-
-
-def unlink_if_there(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass

@@ -28,12 +28,13 @@ from overt.lib.protected import AT_HOME
 from overt.sandbox.profile import PRIVATE, Place, writable
 from overt.sandbox.secret_places import HIDDEN
 from overt.workspace._contain import lies_below
+from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.attribution import WriteRecord, attribute, name_uncovered, parse_record, touched_outside
 from overt.workspace.undo.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, FirstSnapshotError
 from overt.workspace.undo.maintenance import LimitEnforcer, Maintenance
 from overt.workspace.undo.recorder import UndoRecorder
 from overt.workspace.undo.shadow import Shadow, Taken
-from overt.workspace.undo.shadow_git import Git, find_git
+from overt.workspace.undo.shadow_git import Git
 from overt.workspace.undo.snapshots import ClosedStore, Store
 
 PATIENCE = 2.0

@@ -7,7 +7,6 @@ is ignored, some folders can be rebuilt by the tool that made them: losing those
 import glob
 import os
 import stat
-import subprocess
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 
@@ -18,7 +17,7 @@ from overt.core.ports import Change, Loss, Survey
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected import protected_name
 from overt.workspace._contain import lies_below
-from overt.workspace.git.process import NO_PROGRAMS, GitPlaces, start_git
+from overt.workspace.git.process import NO_PROGRAMS, GitPlaces, start_git, wait_for_git
 from overt.workspace.git.state import find_repository
 from overt.workspace.undo.shadow import Shadow, Taken
 
@@ -209,15 +208,7 @@ class _Search:
             read=(repository.git_dir, repository.common_dir, repository.work_tree),
             work_tree=repository.work_tree,
         )
-        child = start_git(cover.git, words, places)
-        try:
-            out, err = child.communicate(timeout=GIT_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.communicate()
-            raise OvertError(f"git took longer than {GIT_TIMEOUT_S:g} s") from None
-        if child.returncode:
-            raise OvertError(f"git: {err.decode('utf-8', 'replace').strip()[-200:]}")
+        out = wait_for_git(start_git(cover.git, words, places), timeout_s=GIT_TIMEOUT_S)
         names = [os.fsdecode(name) for name in out.split(b"\0")[:-1]]
         return [show_name(name) for name in names if os.path.lexists(os.path.join(cover.root, name))]
 

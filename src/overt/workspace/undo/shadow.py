@@ -19,18 +19,23 @@ from msgspec.structs import replace
 from overt.core.codec import encode
 from overt.core.errors import OvertError
 from overt.core.states import FileChange, FileState
+from overt.lib.catalogue import say
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected import protected_name
 from overt.workspace._contain import lies_below
 from overt.workspace.git.process import NO_PROGRAMS
-from overt.workspace.undo.first_snapshot import FirstSnapshot, SnapshotSizeError, unlink_if_there
-from overt.workspace.undo.shadow_blobs import read_blobs
+from overt.workspace.undo.first_snapshot import FirstSnapshot, SnapshotSizeError
 from overt.workspace.undo.shadow_folders import Folders
 from overt.workspace.undo.shadow_git import Git, NoUse
-from overt.workspace.undo.shadow_gitlinks import check_old_index, write_tree
-from overt.workspace.undo.shadow_joined import Before
-from overt.workspace.undo.snapshots import HEX
-from overt.workspace.undo.store import append_recent, missing_states, require_states
+from overt.workspace.undo.shadow_index import check_old_index, find_newly_covered, remove_from_index, write_tree
+from overt.workspace.undo.store import (
+    SnapshotRemovedError,
+    SnapshotState,
+    append_recent,
+    is_state_name,
+    missing_states,
+    read_state,
+)
 
 LARGEST = 10 * 1024 * 1024
 MOST_FILES = 200_000
@@ -54,20 +59,6 @@ class Manifest(Struct, frozen=True, kw_only=True):
     joined: tuple[str, ...] = ()
 
 
-class State(Struct, frozen=True, kw_only=True):
-    """What the last pass came to. It is removed while the index changes: then the index may know more.
-
-    `young` had been changed a moment before: git counts seconds, and would not see a change of mode right after.
-    `unfit` was there and not covered; folders have a slash behind them.
-    """
-
-    name: str = ""
-    tree: str = ""
-    manifest: str = ""
-    young: tuple[str, ...] = ()
-    unfit: tuple[str, ...] = ()
-
-
 class Taken(Struct, frozen=True, kw_only=True):
     """A snapshot: its name, when it began (ns), paths it does not cover, with the reason, and paths it covers first."""
 
@@ -82,7 +73,6 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 _manifest = Decoder(Manifest)
-_state = Decoder(State)
 
 
 class Shadow:
@@ -94,7 +84,7 @@ class Shadow:
         self._own = tuple(below for path in own if (below := lies_below(path, root)))
         self._largest = largest
         self._folders = Folders(root)
-        self._last = State()
+        self._last = SnapshotState()
         self._known = Manifest()
         self._first = FirstSnapshot(git, root)
         self.grown = 0
@@ -121,8 +111,7 @@ class Shadow:
                         if self._git.stopped:
                             raise
                         self._git.clear()
-                for name in ("state", "index"):  # a damaged index is made anew
-                    unlink_if_there(f"{self._git.folder}/{name}")
+                self._git.remove("state", "index")  # a damaged index is made anew
                 return self._take()
         except OSError as error:
             raise OvertError(f"{error.strerror}: {self._git.folder}") from error
@@ -130,12 +119,13 @@ class Shadow:
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two states, by path."""
         for state in (before, after):
-            if len(state) != 40 or not HEX.issuperset(state):
+            if not is_state_name(state):
                 raise OvertError(f"{state!r} names no state of the workspace; the session was changed by hand, perhaps")
         try:
             raw = self._git.run("diff-tree", "-r", "-z", "--no-renames", f"{before}:files", f"{after}:files")
         except OvertError:
-            require_states(self._git, before, after)
+            if missing_states(self._git, (before, after)):
+                raise SnapshotRemovedError(say("undo.dropped")) from None
             raise
         old, new = self._manifest_of(before), self._manifest_of(after)
         found: dict[str, FileChange] = {}
@@ -185,7 +175,7 @@ class Shadow:
 
     def contents(self, hashes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """What files held, by the names of their contents."""
-        return read_blobs(self._git, hashes)
+        return self._git.read_blobs(hashes)
 
     # ── a pass ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -199,8 +189,7 @@ class Shadow:
         kept = self._covered(others, uncovered)
         keep, drop = self._still([*changed, *self._young_changed()], uncovered)
         tree, modes = self._last.tree, self._known.modes
-        before = Before(self._git, self._root, tree=tree, unfit=self._last.unfit)
-        newly = before.joined(kept, changed)
+        newly = find_newly_covered(self._git, self._root, tree, self._last.unfit, new=kept, changed=changed)
         joined = {*self._known.joined, *newly} - {show_name(os.fsdecode(name)) for name in drop}
         young = [name for path in self._last.young if self._is_young(name := os.fsencode(read_name(path)), begun)]
         if keep or drop or kept or not tree:
@@ -216,7 +205,7 @@ class Shadow:
                 uncovered[f"{path}/"] = "not to be read"
         shown = tuple(dict.fromkeys(show_name(os.fsdecode(name)) for name in young))
         manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
-        self._name(tree, manifest, State(young=shown, unfit=tuple(sorted(uncovered))))
+        self._name(tree, manifest, SnapshotState(young=shown, unfit=tuple(sorted(uncovered))))
         uncovered |= dict.fromkeys(sorted(newly), "not covered until now")
         return Taken(name=self._last.name, began_ns=began_ns, unfit=uncovered, newly_covered=frozenset(newly))
 
@@ -237,14 +226,11 @@ class Shadow:
 
     def _recall(self) -> None:
         """Another Overt may have taken a pass since."""
-        try:
-            with open(f"{self._git.folder}/state", "rb") as file:
-                found = _state.decode(file.read())
-        except (OSError, ValueError):
-            self._last, self._known = State(), Manifest()
-            return
-        if found != self._last:
-            self._last, self._known = found, _manifest.decode(self._git.run("cat-file", "blob", found.manifest))
+        state = read_state(self._git.folder)
+        if not state.manifest:
+            self._last, self._known = SnapshotState(), Manifest()
+        elif state != self._last:
+            self._last, self._known = state, _manifest.decode(self._git.run("cat-file", "blob", state.manifest))
 
     def _listed(self) -> tuple[list[bytes], list[bytes]]:
         """Files of the index that look different by now, and files that are not in it."""
@@ -314,27 +300,24 @@ class Shadow:
         self, keep: Sequence[bytes], drop: Sequence[bytes], uncovered: dict[str, str]
     ) -> tuple[str, dict[str, int]]:
         """Bring the index up to what is on disk."""
-        unlink_if_there(f"{self._git.folder}/state")
+        self._git.remove("state")
         if drop:
-            self._git.run("update-index", "--force-remove", "-z", "--stdin", feed=b"\0".join((*drop, b"")))
+            remove_from_index(self._git, drop)
         if keep:
             feed = b"\0".join((*keep, b""))
             many = AT_ONCE if len(keep) > MANY else {}
             self._git.run("update-index", "--add", "--remove", "--replace", "-z", "--stdin", feed=feed, more=many)
         modes = dict(self._known.modes)
         for name in (*drop, *keep):
-            path = os.fsdecode(name)
-            shown = show_name(path)
-            modes.pop(shown, None)
-            looked = self._look(path)
-            self.grown += looked.st_size if looked else 0
-            if looked and stat.S_ISREG(looked.st_mode) and stat.S_IMODE(looked.st_mode) != _usual(looked.st_mode):
-                modes[shown] = stat.S_IMODE(looked.st_mode)
-        for name in drop:
             modes.pop(show_name(os.fsdecode(name)), None)
-        return write_tree(self._git, keep, uncovered), modes
+        for path in map(os.fsdecode, keep):
+            status = self._look(path)
+            self.grown += status.st_size if status else 0
+            if status and stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != _usual(status.st_mode):
+                modes[show_name(path)] = stat.S_IMODE(status.st_mode)
+        return write_tree(self._git, uncovered), modes
 
-    def _name(self, tree: str, manifest: Manifest, beside: State) -> None:
+    def _name(self, tree: str, manifest: Manifest, beside: SnapshotState) -> None:
         same = self._last.tree == tree and self._known == manifest
         besides = (beside.young, beside.unfit)
         if same and (self._last.young, self._last.unfit) == besides and os.path.exists(f"{self._git.folder}/state"):

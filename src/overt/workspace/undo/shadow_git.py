@@ -1,21 +1,22 @@
 """Git for the shadow store: its own folder, nothing of the person's or the project's settings, nothing run but git."""
 
 import fcntl
+import glob
 import hashlib
 import os
+import shutil
 import stat
 import subprocess
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from overt.core.errors import OvertError
-from overt.lib.atomic import NEW, new_name, write_all
+from overt.lib import atomic
 from overt.lib.encoding import show_name
-from overt.workspace._search import OF_THE_SYSTEM, lies_outside, only_ours
-from overt.workspace.git.process import GitPlaces, start_git
+from overt.workspace.git.process import GitPlaces, start_git, wait_for_git
 from overt.workspace.undo.snapshots import make_private
 
 SETTINGS = """[core]
@@ -57,22 +58,12 @@ LONGEST = 120.0
 STUCK = 1.0
 PAUSE = 0.01
 LOWEST = 19
+BATCH_BYTES = 32 * 1024**2
 READ_BY_GIT = (".gitignore", ".gitattributes")
 
 
 class NoUse(OvertError):
     """Trying again does not help."""
-
-
-def find_git(environ_path: str, *, writable: Sequence[str]) -> str:
-    """The real path of a git that no command in a box and no other user can change; empty when there is none."""
-    for folder in (*environ_path.split(os.pathsep), *OF_THE_SYSTEM):
-        path = os.path.realpath(os.path.join(folder, "git"))
-        if not folder.startswith("/") or os.path.basename(path) != "git" or not os.path.isfile(path):
-            continue
-        if os.access(path, os.X_OK) and lies_outside(path, writable) and only_ours(path):
-            return path
-    return ""
 
 
 class Git:
@@ -110,15 +101,9 @@ class Git:
             os.close(lock)
 
     def clear(self) -> None:
-        """Away with what a git that was killed has left: it takes place, and a lock keeps the next one out."""
-        left = [f"{self.folder}/index.lock"]
-        for folder in (f"{self.folder}/objects", f"{self.folder}/objects/pack"):
-            try:
-                left += [f"{folder}/{name}" for name in os.listdir(folder) if name.startswith("tmp_")]
-            except FileNotFoundError:
-                pass
-        for path in left:
-            if os.path.lexists(path):
+        """Remove what a git that was killed has left: it takes space, and a lock keeps the next one out."""
+        for name in ("index.lock", "objects/tmp_*", "objects/pack/tmp_*"):
+            for path in glob.glob(f"{glob.escape(self.folder)}/{name}"):
                 os.unlink(path)
 
     def _prepare(self) -> None:
@@ -132,14 +117,30 @@ class Git:
             self.write(name, text.encode())
 
     def write(self, name: str, data: bytes) -> None:
-        """A file of ours beside those of git, whole or not at all; not synced, it can be made again."""
-        staged = f"{self.folder}/{new_name()}"
-        fd = os.open(staged, NEW, 0o600)
-        try:
-            write_all(fd, data)
-        finally:
-            os.close(fd)
-        os.rename(staged, f"{self.folder}/{name}")
+        """Write a file of the store, whole or not at all; not synced, since it can be made again."""
+        atomic.replace(f"{self.folder}/{name}", data, sync=False)
+
+    def remove(self, *names: str) -> None:
+        """Remove files of the store, if they are there."""
+        for name in names:
+            with suppress(FileNotFoundError):
+                os.unlink(f"{self.folder}/{name}")
+
+    def has_objects(self) -> bool:
+        """False for a store that holds no snapshot."""
+        names = ("objects/[0-9a-f][0-9a-f]", "objects/pack/*.pack")
+        return any(glob.glob(f"{glob.escape(self.folder)}/{name}") for name in names)
+
+    def wipe(self) -> None:
+        """Remove everything that the store holds; what is left of it opens as an empty store.
+
+        `state` goes first: without it nothing relies on the index, and without the index nothing on the objects.
+        """
+        self.remove("state", "index", "recent", "rules")
+        self.clear()
+        for path in glob.glob(f"{glob.escape(self.folder)}/objects/*"):
+            shutil.rmtree(path)
+        self.remove("first")
 
     def put(self, kind: str, data: bytes) -> str:
         """An object as git keeps it, without starting one; gives its name."""
@@ -177,61 +178,39 @@ class Git:
         return child
 
     def end(self, child: subprocess.Popen[bytes], feed: bytes | None = None, *, none_is_error: bool = True) -> bytes:
-        """Wait for its output. Exit code 1 without a message means that nothing matches."""
-        try:
-            out, err = self._waited(child, feed)
-        finally:
-            with self._mutex:
-                self._running.discard(child)
-        if child.returncode and (none_is_error or child.returncode > 1 or err):
-            said = err.decode("utf-8", "replace").strip().split("\n")[-1][:200]
-            raise OvertError(f"git: {said or f'ended with {child.returncode}'}")
-        return out
-
-    def _waited(self, child: subprocess.Popen[bytes], feed: bytes | None) -> tuple[bytes, bytes]:
-        """A pipe of a name that git reads would hold it for good; that is looked for once it takes long."""
-        odd: list[str] = []
+        """Wait for its output. A pipe with a name that git reads would hold it up for good; so if it takes long, such
+        a pipe is looked for."""
+        pipes: list[str] = []
         over = threading.Event()
 
         def watch() -> None:
-            while not odd and not over.wait(STUCK):
-                if _sleeps(child.pid) and (found := holding_up(self._work_tree)):
-                    odd.append(found)
+            while not pipes and not over.wait(STUCK):
+                if _sleeps(child.pid) and (path := holding_up(self._work_tree)):
+                    pipes.append(path)
                     child.kill()
 
         watching = threading.Thread(target=watch)
         watching.start()
         try:
-            out = child.communicate(feed, timeout=LONGEST)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.communicate()
-            raise OvertError(f"git took longer than {LONGEST:g} s") from None
+            return wait_for_git(child, feed, timeout_s=LONGEST, none_is_error=none_is_error)
+        except OvertError:
+            if pipes:
+                raise NoUse(f"{pipes[0]} is not a file, and git would wait for it") from None
+            raise
         finally:
             over.set()
             watching.join()
-        if odd and child.returncode:
-            raise NoUse(f"{odd[0]} is not a file, and git would wait for it")
-        return out
+            with self._mutex:
+                self._running.discard(child)
 
-    def together(self, *commands: Sequence[str]) -> list[bytes]:
-        """Several that only look, beside each other; all of them have ended when this returns."""
-        children: list[subprocess.Popen[bytes]] = []
-        found: list[bytes] = []
-        trouble: OvertError | None = None
-        for words in commands:
-            try:
-                children.append(self.start(*words))
-            except OvertError as error:
-                trouble = error
-        for child in children:
-            try:
-                found.append(self.end(child))
-            except OvertError as error:
-                trouble = error
-        if trouble:
-            raise trouble
-        return found
+    def together(self, one: Sequence[str], other: Sequence[str]) -> tuple[bytes, bytes]:
+        """Run two commands at the same time; both have ended when this returns."""
+        first = self.start(*one)
+        try:
+            second_output = self.run(*other)
+        finally:
+            first_output = self.end(first)
+        return first_output, second_output
 
     def run(
         self, *words: str, feed: bytes | None = None, more: dict[str, str] | None = None, none_is_error: bool = True
@@ -239,10 +218,42 @@ class Git:
         return self.end(self.start(*words, feed=feed is not None, more=more), feed, none_is_error=none_is_error)
 
     def ignored(self, rules: bytes, below: str) -> list[bytes]:
-        """What rules that stood in a folder of the work tree keep out, by paths from there."""
+        """Return what rules keep out that stood in a folder of the work tree, by paths from there."""
         self.write("rules", rules)
         words = ("ls-files", "-z", "--others", "--ignored", f"--exclude-from={self.folder}/rules")
         return self.end(self.start(*words, below=below or ".")).split(b"\0")[:-1]
+
+    def read_blobs(self, hashes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield contents with their names in git, a bounded number of bytes at once."""
+        for batch in self._batches(hashes):
+            out = self.run("cat-file", "--batch", feed=as_lines(batch))
+            at = 0
+            for hash in batch:
+                end = out.index(b"\n", at)
+                head = out[at:end].split(b" ")
+                if head[1:2] != [b"blob"]:
+                    raise OvertError(f"the store of snapshots has lost {hash}")
+                at = end + 2 + int(head[2])
+                yield hash, out[end + 1 : at - 1]
+
+    def _batches(self, hashes: Sequence[str]) -> Iterator[list[str]]:
+        batch: list[str] = []
+        headroom = BATCH_BYTES
+        for hash, size in zip(hashes, self.check_objects("%(objectsize)", hashes), strict=False):
+            needed = int(size) if size.isdigit() else 0
+            if batch and needed > headroom:
+                yield batch
+                batch, headroom = [], BATCH_BYTES
+            headroom -= needed
+            batch.append(hash)
+        if batch:
+            yield batch
+
+    def check_objects(self, form: str, names: Sequence[str]) -> list[str]:
+        """Return one line in the given format for each object, or "… missing" if it is not there."""
+        return (
+            self.run("cat-file", f"--batch-check={form}", feed=as_lines(names)).decode().splitlines() if names else []
+        )
 
     def _places(self, below: str) -> GitPlaces:
         """The store is all that git may write; it reads that and the work tree."""
@@ -271,6 +282,10 @@ def holding_up(root: str) -> str:
         if ".git" in folders:
             folders.remove(".git")
     return ""
+
+
+def as_lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
 
 
 def _sleeps(process: int) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from errno import ECANCELED
 
 from overt.core.errors import OvertError
-from overt.lib.atomic import NEW, discard, new_name, write_all
+from overt.lib.atomic import replace_in
 from overt.lib.catalogue import say
 
 HEX = frozenset("0123456789abcdef")
@@ -41,24 +41,11 @@ class Store:
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)
             if not _is_there(fd, hash, len(raw)):
-                self._write(fd, raw, hash)
+                replace_in(fd, hash, raw, mode=0o600, sync=False)
                 self.grown += len(raw)
         finally:
             os.close(fd)
         return hash
-
-    def _write(self, folder: int, raw: bytes, hash: str) -> None:
-        name = new_name()
-        file = os.open(name, NEW, 0o600, dir_fd=folder)
-        try:
-            try:
-                write_all(file, raw)
-            finally:
-                os.close(file)
-            os.rename(name, hash, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            discard(folder, name)
-            raise
 
     def has(self, hash: str) -> bool:
         return os.path.exists(os.path.join(self.folder, hash[:2], hash))

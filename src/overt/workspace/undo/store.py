@@ -11,15 +11,14 @@ taken; until then only this list knows that it is needed.
 import os
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.json import Decoder
 
 from overt.core.errors import OvertError
 from overt.lib.atomic import write_all
-from overt.lib.catalogue import say
-from overt.workspace.undo.first_snapshot import has_objects, wipe
-from overt.workspace.undo.shadow_git import Git
+from overt.workspace.undo.shadow_git import Git, as_lines
 from overt.workspace.undo.snapshots import HEX
 
 GRACE_S = 3600.0
@@ -39,13 +38,30 @@ class SnapshotRemovedError(OvertError):
     """The snapshot was removed to keep undo within its limits."""
 
 
-class _State(Struct, frozen=True):
+class SnapshotState(Struct, frozen=True, kw_only=True):
+    """What the last snapshot came to. It is removed while the index changes: then the index may know more.
+
+    `young` had been changed a moment before: git counts seconds, and would not see a change of mode right after.
+    `unfit` was there and not covered; folders have a slash behind them.
+    """
+
     name: str = ""
     tree: str = ""
     manifest: str = ""
+    young: tuple[str, ...] = ()
+    unfit: tuple[str, ...] = ()
 
 
-_state = Decoder(_State)
+_state = Decoder(SnapshotState)
+
+
+def read_state(folder: str) -> SnapshotState:
+    """Return the state of a store; an empty one if it has none that can be read."""
+    try:
+        with open(f"{folder}/state", "rb") as file:
+            return _state.decode(file.read())
+    except (OSError, ValueError):
+        return SnapshotState()
 
 
 def append_recent(folder: str, name: str) -> None:
@@ -78,33 +94,17 @@ def is_state_name(name: str) -> bool:
 def missing_states(git: Git, names: Iterable[str]) -> set[str]:
     """Return those of the names that the store does not hold."""
     wanted = [name for name in names if is_state_name(name)]
-    if not wanted:
-        return set()
-    feed = "".join(f"{name}\n" for name in wanted).encode()
-    lines = git.run("cat-file", "--batch-check=%(objecttype)", feed=feed).split(b"\n")
-    return {name for name, line in zip(wanted, lines, strict=False) if line != b"tree"}
-
-
-def require_states(git: Git, *names: str) -> None:
-    """Raise SnapshotRemovedError if a state was removed from the store."""
-    if missing_states(git, names):
-        raise SnapshotRemovedError(say("undo.dropped"))
+    kinds = git.check_objects("%(objecttype)", wanted)
+    return {name for name, kind in zip(wanted, kinds, strict=True) if kind != "tree"}
 
 
 def disk_bytes(folder: str) -> int:
-    """Return how much disk a folder takes, with everything below it."""
+    """Return how much disk the files below a folder take."""
     total = 0
-    todo = [folder]
-    while todo:
-        try:
-            with os.scandir(todo.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        todo.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_blocks * 512
-        except OSError:
-            continue  # removed meanwhile
+    for top, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # removed meanwhile
+                total += os.lstat(f"{top}/{name}").st_blocks * 512
     return total
 
 
@@ -115,9 +115,6 @@ class UndoStore:
         self.git = git
         self.folder = git.folder
         self._forget = frozenset(forget)
-
-    def is_empty(self) -> bool:
-        return not has_objects(self.folder)
 
     def is_in_use(self, known: Collection[str]) -> bool:
         """True if a process may be about to record a state that no session names."""
@@ -171,9 +168,8 @@ class UndoStore:
         loose = {name: (path, size) for name, path, size in self._loose()}
         if not _is_worth_packing(loose, loose):
             return
-        form = "--batch-check=%(objectname) %(objectsize) %(objectsize:disk)"
         rows: list[tuple[int, str]] = []
-        for line in self.git.run("cat-file", form, feed=_lines(loose)).decode().splitlines():
+        for line in self.git.check_objects("%(objectname) %(objectsize) %(objectsize:disk)", list(loose)):
             name, _, numbers = line.partition(" ")
             size, _, disk = numbers.partition(" ")
             if not disk.isdigit():
@@ -192,16 +188,9 @@ class UndoStore:
         for name in chosen:
             os.unlink(loose[name][0])
 
-    def wipe(self) -> None:
-        wipe(self.folder)
-
     def _current(self, known: Collection[str]) -> list[str]:
         """The states that must stay whatever the sessions say."""
-        try:
-            with open(f"{self.folder}/state", "rb") as file:
-                state = _state.decode(file.read())
-        except (OSError, ValueError):
-            state = _State()
+        state = read_state(self.folder)
         names = (state.name, state.tree, state.manifest, *self._unrecorded(known))
         return [name for name in dict.fromkeys(names) if is_state_name(name)]
 
@@ -219,10 +208,11 @@ class UndoStore:
         if remaining != times:
             self.git.write("recent", "".join(f"{name} {at:.0f}\n" for name, at in remaining.items()).encode())
 
-    def _list_objects(self, roots: Iterable[str]) -> list[str]:
+    def _list_objects(self, roots: Sequence[str]) -> list[str]:
         words = ("rev-list", "--objects", "--no-object-names", "--ignore-missing", "--missing=allow-any")
-        there = _without(roots, missing_objects(self.git, roots))
-        out = self.git.run(*words, "--indexed-objects", "--stdin", feed=_lines(there))
+        kinds = self.git.check_objects("%(objecttype)", roots)
+        there = [name for name, kind in zip(roots, kinds, strict=True) if not kind.endswith(" missing")]
+        out = self.git.run(*words, "--indexed-objects", "--stdin", feed=as_lines(there))
         return out.decode().split("\n")[:-1]
 
     def _object_sizes(self) -> dict[str, int]:
@@ -265,34 +255,16 @@ class UndoStore:
             return
         if needed_names:
             self._write_pack(needed_names)
-        for ending in ("idx", "rev", "pack"):
-            try:
-                os.unlink(f"{pack}.{ending}")
-            except FileNotFoundError:
-                pass
+        self.git.remove(*(f"objects/pack/{os.path.basename(pack)}.{ending}" for ending in ("idx", "rev", "pack")))
 
     def _write_pack(self, names: Iterable[str]) -> None:
         target = f"{self.folder}/objects/pack/pack"
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        self.git.run("pack-objects", "-q", "--delta-base-offset", target, feed=_lines(names), more=PACK_SETTINGS)
+        self.git.run("pack-objects", "-q", "--delta-base-offset", target, feed=as_lines(names), more=PACK_SETTINGS)
 
 
 def _is_worth_packing(names: Collection[str], loose: dict[str, tuple[str, int]]) -> bool:
     return len(names) >= PACK_LOOSE_FILES or sum(loose[name][1] for name in names) >= PACK_LOOSE_BYTES
-
-
-def missing_objects(git: Git, names: Iterable[str]) -> set[str]:
-    wanted = list(names)
-    lines = git.run("cat-file", "--batch-check=%(objecttype)", feed=_lines(wanted)).split(b"\n") if wanted else []
-    return {name for name, line in zip(wanted, lines, strict=False) if line.endswith(b" missing")}
-
-
-def _without(names: Iterable[str], left_out: Collection[str]) -> list[str]:
-    return [name for name in names if name not in left_out]
-
-
-def _lines(names: Iterable[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode()
 
 
 def _scan(folder: str) -> list[os.DirEntry[str]]:
