@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-from overt.app.undo.turns import Undoing, Undone, UndoOptions
+from overt.app.undo.turns import Undoing, Undone, UndoRequest
 from overt.core.errors import OvertError
 from overt.core.events import Event, ToolStarted, TreeTaken
 from overt.core.messages import Call
@@ -146,7 +146,7 @@ class Session:
         before = read_files(self.root)
         work = Undoing(self.path, self.workspace, self.keeper)
         try:
-            done = await asyncio.to_thread(work.undo, UndoOptions(yes=round.get("yes", False)))
+            done = await asyncio.to_thread(work.undo, UndoRequest(yes=round.get("yes", False)))
         except OvertError as error:  # nothing to undo
             done = Undone(lines=(error.message,))
         for fact in done.facts:

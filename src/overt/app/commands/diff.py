@@ -19,12 +19,11 @@ PATIENCE = 10_000
 
 
 async def diff(conversation: Conversation, _argument: str) -> Done:
-    from overt.app.undo.turn_changes import session_changes  # late: 50 ms
+    from overt.app.undo.session_changes import session_changes  # late: 50 ms
 
     files, unknown = await session_changes(conversation)
     if files or unknown:
-        lines = (conversation.redact(line) for file in files for line in _lines(file))
-        return Done(lines=(*lines, *_summary(files), *unknown))
+        return Done(lines=(*(line for file in files for line in _lines(file)), *_summary(files), *unknown))
     return Done(lines=(say("diff.nothing"), *await _uncommitted(conversation)))
 
 
@@ -54,9 +53,9 @@ async def _uncommitted(conversation: Conversation) -> tuple[str, ...]:
 
 
 async def list_changes(conversation: Conversation, _text: str, _number: int) -> object:
-    from overt.app.undo.turn_changes import diff as changes_of  # late: 50 ms
+    from overt.app.undo.session_changes import session_changes  # late: 50 ms
 
-    return await changes_of(conversation)
+    return await session_changes(conversation)
 
 
 COMMAND = Command(name="diff", run=diff, order=180, anytime=True, panel="diff", queries={"diff": list_changes})

@@ -1,7 +1,7 @@
 """`/undo`, `/redo` and `/rewind`: files and the conversation taken back, and brought back."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, Done, Offer, offer_words
@@ -12,50 +12,33 @@ from overt.core.history import Mark
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.undo.git import GitUndo
-    from overt.app.undo.turns import Undoing, Undone
+    from overt.app.undo.turns import Undoing, Undone, UndoRequest
 
 PARTS = ("conversation", "files", "both")
-FLAGS = ("--yes", "--force")
+FLAGS = ("--yes", "--force", "--git")
 
 
 async def undo(conversation: Conversation, argument: str) -> Done:
-    from overt.app.undo.git import run_undo, split_git_flag  # late: 21 ms
-    from overt.app.undo.turns import UndoOptions  # late: 20 ms
+    from overt.app.undo.turns import UndoRequest  # late: 20 ms
 
-    with_git, argument = split_git_flag(argument)
-    flags = _flags(argument, UNDO)
-    work = await _work(conversation)
-    work.require_enabled()
-    git, options = _git(conversation), UndoOptions(yes="--yes" in flags, force="--force" in flags)
-
-    def run() -> "Undone":
-        return run_undo(git, work.points(), 0, lambda: work.undo(options), with_git=with_git, undo="/undo --git")
-
-    return await _done(conversation, run)
+    yes, force, git = _flags(argument, UNDO, FLAGS)
+    return await _run(conversation, UndoRequest(yes=yes, force=force, git=git))
 
 
 async def redo(conversation: Conversation, argument: str) -> Done:
-    from overt.app.undo.turns import UndoOptions  # late: 20 ms
+    from overt.app.undo.turns import UndoRequest  # late: 20 ms
 
-    force = "--force" in _flags(argument, REDO, ("--force",))
-    work = await _work(conversation)
-    work.require_enabled()
-    options = UndoOptions(force=force, force_command="/redo --force", redo_command="/undo")
-    return await _done(conversation, lambda: work.redo(options))
+    (force,) = _flags(argument, REDO, ("--force",))
+    return await _run(conversation, UndoRequest(redo=True, force=force))
 
 
 async def rewind(conversation: Conversation, argument: str) -> Done:
-    from overt.app.undo.git import run_undo, split_git_flag  # late: 21 ms
-    from overt.app.undo.turns import UndoOptions, turn_lines  # late: 20 ms
+    from overt.app.undo.turns import UndoRequest, turn_lines  # late: 20 ms
 
-    with_git, argument = split_git_flag(argument)
-    words = argument.split()
-    yes, force = "--yes" in words, "--force" in words
-    words = [word for word in words if word not in FLAGS]
-    work = await _work(conversation)
+    yes, force, git = (flag in argument.split() for flag in FLAGS)
+    words = [word for word in argument.split() if word not in FLAGS]
     if not words:
-        points = await asyncio.to_thread(work.points)
+        points = await asyncio.to_thread((await _open(conversation)).points)
         return Done(lines=turn_lines(points) or (say("undo.no_turns"),))
     part = words[1] if len(words) == 2 else "both"
     if len(words) > 2 or part not in PARTS or not (words[0].isascii() and words[0].isdecimal()):
@@ -66,13 +49,7 @@ async def rewind(conversation: Conversation, argument: str) -> Done:
     mark = _mark(conversation, turn) if part != "files" else None
     done = Done()
     if part != "conversation":
-        work.require_enabled()
-        git, options, undo = _git(conversation), UndoOptions(yes=yes, force=force), f"/rewind {turn} files --git"
-
-        def run() -> "Undone":
-            return run_undo(git, work.points(), turn, lambda: work.rewind(turn, options), with_git=with_git, undo=undo)
-
-        done = await _done(conversation, run)
+        done = await _run(conversation, UndoRequest(turn=turn, yes=yes, force=force, git=git))
     if mark is not None:
         conversation.rewind(mark)
         done = Done(lines=(*done.lines, say("undo.rewound", turn=turn)))
@@ -87,14 +64,15 @@ def _mark(conversation: Conversation, turn: int) -> Mark:
     raise OvertError(say("undo.no_conversation", turn=turn))
 
 
-def _flags(argument: str, command: Command, allowed: tuple[str, ...] = FLAGS) -> set[str]:
-    flags = set(argument.split())
-    if unknown := sorted(flags - set(allowed)):
+def _flags(argument: str, command: Command, allowed: tuple[str, ...]) -> list[bool]:
+    """For each of the `allowed` flags, whether it was given."""
+    words = argument.split()
+    if unknown := sorted(set(words) - set(allowed)):
         raise OvertError(say("undo.only_force", argument=unknown[0], usage=f"/{command.name} {command.usage}"))
-    return flags
+    return [flag in words for flag in allowed]
 
 
-async def _work(conversation: Conversation) -> "Undoing":
+async def _open(conversation: Conversation) -> "Undoing":
     from overt.app.undo.turns import Undoing  # late: 20 ms
 
     shared = conversation.session_workspace.shared
@@ -102,31 +80,28 @@ async def _work(conversation: Conversation) -> "Undoing":
     return Undoing(conversation.path, conversation.session_workspace.workspace, shared.keeper)
 
 
-def _git(conversation: Conversation) -> "GitUndo":
-    from overt.app.undo.git import GitUndo  # late: 21 ms
+async def _run(conversation: Conversation, request: "UndoRequest") -> Done:
+    from overt.app.undo.git import GitUndo, run_undo  # late: 21 ms
 
-    shared = conversation.session_workspace.shared
-    return GitUndo(conversation.workspace, shared.keeper.store, shared.git)
-
-
-async def _done(conversation: Conversation, work: "Callable[[], Undone]") -> Done:
-    task = asyncio.ensure_future(asyncio.to_thread(work))
+    work, shared = await _open(conversation), conversation.session_workspace.shared
+    git = GitUndo(conversation.workspace, shared.keeper.store, shared.git)
+    task = asyncio.ensure_future(asyncio.to_thread(run_undo, work, request, git))
     try:
-        found = await asyncio.shield(task)
+        await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait({task})  # files are being changed: it ends, and is put on record
-        if not task.exception():
-            _record(conversation, task.result())
         raise
-    _record(conversation, found)
-    return Done(lines=found.lines)
+    finally:
+        if task.done() and not task.exception():
+            _record(conversation, task.result())
+    return Done(lines=task.result().lines)
 
 
-def _record(conversation: Conversation, found: "Undone") -> None:
-    for fact in found.facts:
+def _record(conversation: Conversation, done: "Undone") -> None:
+    for fact in done.facts:
         conversation.record(fact)
-    if found.told:
-        conversation.tell(found.told)
+    if done.told:
+        conversation.tell(done.told)
 
 
 async def rewind_offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
@@ -137,20 +112,18 @@ async def rewind_offers(facts: CompletionFacts, argument: str) -> Sequence[Offer
 
 
 async def list_turns(conversation: Conversation, _text: str, _number: int) -> object:
-    from overt.app.undo.turn_changes import turns  # late: 36 ms
+    from overt.app.undo import session_changes  # late: 36 ms
 
-    return await turns(conversation)
+    return await session_changes.list_turns(conversation)
 
 
 async def show_undone(conversation: Conversation, _text: str, turn: int) -> object:
-    from overt.app.undo.turn_changes import undone  # late: 36 ms
+    from overt.app.undo.session_changes import preview_rewind  # late: 36 ms
 
-    return await undone(conversation, turn)
+    return await preview_rewind(conversation, turn)
 
 
-UNDO = Command(
-    name="undo", run=undo, usage="[--yes] [--force] [--git]", order=190, complete=offer_words(*FLAGS, "--git")
-)
+UNDO = Command(name="undo", run=undo, usage="[--yes] [--force] [--git]", order=190, complete=offer_words(*FLAGS))
 REDO = Command(name="redo", run=redo, usage="[--force]", order=200, complete=offer_words("--force"))
 REWIND = Command(
     name="rewind",

@@ -11,7 +11,7 @@ from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.undo.git import GitUndo, run_undo
-from overt.app.undo.turns import Undoing, Undone, UndoOptions, turn_lines
+from overt.app.undo.turns import Undoing, Undone, UndoRequest, turn_lines
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, UserSpoke
@@ -43,48 +43,20 @@ class Where(Struct, frozen=True, kw_only=True):
 def turns_of(where: Where) -> tuple[str, ...]:
     path, setting = _find_session(where)
     work, _ = _undoing(path, setting)
+    work.require_enabled()
     lines = turn_lines(work.points()) or (say("undo.no_turns"),)
     return (*lines, *work.damage())
-
-
-class UndoRequest(Struct, frozen=True, kw_only=True):
-    """`turn`: go back to before this turn; 0: undo the last turn that changed something. `yes` and `force` as in
-    `UndoOptions`. `git`: also put back HEAD, branches, stash and index."""
-
-    turn: int = 0
-    redo: bool = False
-    yes: bool = False
-    force: bool = False
-    git: bool = False
 
 
 def undo_session(where: Where, request: UndoRequest) -> Undone:
     path, setting = _find_session(where)
     log, loaded = SessionLog.open(path)
     try:
-        last, turn = resume(loaded.entries), request.turn
-        if turn > last.turn:
-            raise OvertError(say("undo.no_turn", turn=turn, last=last.turn))
-        work, repository = _undoing(path, setting)
-        command = where.command()
-        options = UndoOptions(
-            yes=request.yes,
-            force=request.force,
-            yes_command=f"{command} --yes",
-            force_command=f"{command} --redo --force" if request.redo else f"{command} --force",
-            redo_command=command if request.redo else f"{command} --redo",
-        )
-        if request.redo:
-            done = work.redo(options)
-        else:
-            done = run_undo(
-                repository,
-                work.points(),
-                turn,
-                lambda: work.rewind(turn, options) if turn else work.undo(options),
-                with_git=request.git,
-                undo=f"{command} --git",
-            )
+        last = resume(loaded.entries)
+        if request.turn > last.turn:
+            raise OvertError(say("undo.no_turn", turn=request.turn, last=last.turn))
+        work, git = _undoing(path, setting)
+        done = run_undo(work, replace(request, shell=where.command()), git)
         events: list[Event] = [*done.facts]
         if done.told:
             events.append(UserSpoke(message=own_message(done.told, "notice"), steered=True))
@@ -113,7 +85,5 @@ def _find_session(where: Where) -> tuple[str, Setting]:
 
 def _undoing(path: str, setting: Setting) -> tuple[Undoing, GitUndo]:
     services = WorkspaceServices(setting)
-    git = GitUndo(setting.roots.workspace, services.keeper.store, services.git)
     work = Undoing(path, SessionWorkspace(setting, services).workspace, services.keeper)
-    work.require_enabled()
-    return work, git
+    return work, GitUndo(setting.roots.workspace, services.keeper.store, services.git)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.undo.turns import Undone
+from overt.app.undo.turns import Undoing, Undone, UndoRequest
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.core.states import GitState, StashEntry
@@ -245,14 +245,19 @@ class GitUndo:
             return None
 
 
-def run_undo(
-    git: GitUndo, points: Checkpoints, first: int, files: Callable[[], Undone], *, with_git: bool, undo: str
-) -> Undone:
-    """Put files back with `files`, to before the turn `first` (0: the last one), and git too if asked.
+def run_undo(work: Undoing, request: UndoRequest, git: GitUndo) -> Undone:
+    """Put files back, and git too if asked; otherwise say what stays in git. Blocking."""
+    work.require_enabled()
+    if request.redo:
+        return work.redo(request)
+    points = work.points()
 
-    Otherwise say what stays in git; `undo` is the command that takes it back.
-    """
-    return git.undo(points, first, files) if with_git else git.describe(files(), points, undo=undo)
+    def files() -> Undone:
+        return work.rewind(request) if request.turn else work.undo(request)
+
+    if request.git:
+        return git.undo(points, request.turn, files)
+    return git.describe(files(), points, undo=request.git_command())
 
 
 def find_undone_with_git(points: Checkpoints) -> list[Turned]:
@@ -261,12 +266,6 @@ def find_undone_with_git(points: Checkpoints) -> list[Turned]:
     if any(each.turn > max(last, default=0) for each in points.standing()):
         return []
     return [each for each in points.turns if each.turn in last and each.git]
-
-
-def split_git_flag(argument: str) -> tuple[bool, str]:
-    """Take `--git` out of the argument of a slash command."""
-    words = argument.split()
-    return "--git" in words, " ".join(word for word in words if word != "--git")
 
 
 def combine(moves: Sequence[GitMoved]) -> GitChange:

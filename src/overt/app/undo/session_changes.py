@@ -1,71 +1,175 @@
-"""What a session has changed in the files: from the snapshots of how they stood before to how they stand now."""
+"""What a session has changed in files, and what going back to before one of its turns would do to them."""
 
-from typing import Literal
+import asyncio
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from overt.app.undo.turns import Undoing
-from overt.core.errors import OvertError, ToolError
+from overt.app.conversation import Conversation
+from overt.app.inspect.values import Changes, TurnRow, Turns
+from overt.app.undo.turns import Undoing, is_folder
+from overt.core.errors import OvertError
+from overt.core.events import UserSpoke
+from overt.core.history import ALONG
 from overt.core.states import FileState
 from overt.core.views import FileDiff
 from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
-from overt.sessions.checkpoints import Net, net
+from overt.lib.text import first_line
+from overt.sessions.checkpoints import checkpoints, net
+from overt.sessions.load import load
+from overt.workspace.files import Workspace
+from overt.workspace.undo.keeper import Keeper
 from overt.workspace.undo.restore import is_state, state_of
 
+MOST_FILES = 60
 LARGEST = 1024 * 1024
 """Bytes of a file up to which its lines are compared."""
 
 
+class Comparison(NamedTuple):
+    """A file before a turn and now. The texts are None where nothing is; without `is_text` there is none to compare."""
+
+    before: FileState | None
+    now: FileState | None
+    old: str | None
+    new: str | None
+    is_text: bool
+
+
 class SessionChanges(Undoing):
-    """Everything here blocks: it is for a thread."""
+    """Compares the files of a session with how they were. Every method blocks, so call it in a thread.
 
-    def files(self, first: int = 0) -> tuple[FileDiff, ...]:
-        """Files that turns from `first` on changed and that are still not as before; no text where it is none."""
-        turns = self.points().standing(first)
+    `redact` takes secrets out of what is shown: more people than the user may see a screen.
+    """
+
+    def __init__(self, path: str, workspace: Workspace, keeper: Keeper, redact: Callable[[str], str]) -> None:
+        super().__init__(path, workspace, keeper)
+        self._redact = redact
+
+    def changes(self) -> Changes:
+        """From how files were before the session to how they are now; `others` tells what is not known of them."""
+        turns = self.points().standing()
         changes = [change for each in turns for change in (*each.changes(self._trees), *self._unseen(each))]
-        wanted = [each for each in net(changes, self._same) if not _folder(each)]
-        names = self._keeper.fetch([each.before for each in wanted if each.before])
-        found = (self._diff(each, names) for each in sorted(wanted, key=lambda one: one.path))
-        return tuple(each for each in found if each)
+        files: list[FileDiff] = []
+        for path, before in sorted(
+            (each.path, each.before) for each in net(changes, self._same) if not is_folder(each)
+        ):
+            try:
+                found = self._compare(path, before)
+            except OvertError as error:
+                self._lost.append(say("undo.left", file=path, why=error.message.rstrip(".")))
+                continue
+            if found and found.is_text:
+                files.append(_diff(path, found.old, found.new))
+            elif found:
+                change: Literal["created", "updated"] = "updated" if before else "created"
+                files.append(FileDiff(path=path, diff="", change=change if found.now else "deleted"))
+        return Changes(tuple(files), tuple(map(self._redact, (*self.damage(), *self._lost))))
 
-    def unknown(self) -> tuple[str, ...]:
-        """What could not be compared, in words, once it was tried."""
-        return tuple(self._lost)
+    def preview(self, turn: int) -> Changes:
+        """From how files are now to how going back to before a turn would leave them."""
+        standing = self.points().standing(turn)
+        changes = net((change for each in standing for change in each.changes(self._trees)), self._same)
+        others = [*(name for each in standing for name in each.uncovered), *self._lost]
+        others += [
+            say("tui.rewind.doubt", path=each.path, command=first_line(each.command)) for each in changes if each.doubt
+        ]
+        if any(each.unsure for each in standing):
+            others.append(say("tui.rewind.unsure"))
+        files: list[FileDiff] = []
+        certain = sorted((each.path, each.before) for each in changes if not each.doubt)
+        for path, before in certain:
+            if len(files) == MOST_FILES:
+                others.append(say("tui.rewind.more", count=len(certain) - MOST_FILES))
+                break
+            try:
+                found = self._compare(path, before)
+            except OvertError as error:
+                others.append(f"{path}: {error.message}")
+                continue
+            if found and found.is_text:
+                files.append(_diff(path, found.new, found.old))
+            elif found and any(state and (state.folder or state.link) for state in (found.before, found.now)):
+                others.append(f"{path}{'/' if (found.now or found.before or FileState()).folder else ''}")
+            elif found:
+                others.append(say("tui.rewind.binary", path=path))
+        return Changes(tuple(files), tuple(dict.fromkeys(map(self._redact, others))))
 
-    def _diff(self, wanted: Net, names: dict[str, str]) -> FileDiff | None:
-        try:
-            now, raw = state_of(self._workspace, wanted.path)
-        except ToolError as error:
-            self._lost.append(say("undo.left", file=wanted.path, why=error.message.rstrip(".")))
+    def _compare(self, path: str, before: FileState | None) -> Comparison | None:
+        """Return None if the file is as it was before. OvertError if that cannot be told."""
+        now, raw = state_of(self._workspace, path)
+        if is_state(now, raw, before):
             return None
-        if is_state(now, raw, wanted.before):
-            return None
-        change: Literal["created", "updated", "deleted"] = "updated" if wanted.before else "created"
-        bare = FileDiff(path=wanted.path, diff="", change=change if now else "deleted")
-        before, after = self._content(wanted.before, names), _text(raw) if now else None
-        if (wanted.before and before is None) or (now and (after is None or now.folder)):
-            return bare
-        return file_diff(wanted.path, before, after)
+        states = [state for state in (now, before) if state]
+        if any(state.folder or state.link for state in states):
+            return Comparison(before, now, None, None, is_text=False)
+        old, new = self._text_before(before), self._text(raw) if now else None
+        return Comparison(before, now, old, new, is_text=sum(text is not None for text in (old, new)) == len(states))
 
-    def _content(self, state: FileState | None, names: dict[str, str]) -> str | None:
+    def _text_before(self, state: FileState | None) -> str | None:
         if state is None:
             return None
+        names = self._keeper.fetch([state])
+        return self._text(self._keeper.store.get(names.get(state.hash, state.hash)))
+
+    def _text(self, data: bytes) -> str | None:
+        """None for what is too large, or no text."""
+        if len(data) > LARGEST or b"\0" in data:
+            return None
         try:
-            return _text(self._keeper.content(replace(state, hash=names.get(state.hash, state.hash))))
-        except OvertError:
+            return self._redact(data.decode())
+        except UnicodeDecodeError:
             return None
 
 
-def _text(data: bytes) -> str | None:
-    """None for what is too large, or no text."""
-    if len(data) > LARGEST or b"\0" in data:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
+def _diff(path: str, old: str | None, new: str | None) -> FileDiff:
+    diff = file_diff(path, old, new)
+    return replace(diff, change="updated") if diff.change == "unchanged" else diff  # only a secret differs
 
 
-def _folder(wanted: Net) -> bool:
-    return all(state is None or state.folder for state in (wanted.before, wanted.after))
+async def list_turns(conversation: Conversation) -> Turns:
+    """The turns that can be gone back to."""
+    if not conversation.path:
+        raise OvertError(say("undo.unkept"))
+    if not conversation.turn:
+        return Turns(())
+    entries = (await asyncio.to_thread(load, conversation.path)).entries
+    with_text = {mark.turn for mark in conversation.marks if mark.text}
+    times: dict[int, float] = {}
+    for entry in entries:
+        if isinstance(entry.data, UserSpoke) and entry.data.message.origin.kind not in ALONG:
+            times.setdefault(entry.turn, entry.ts)
+    turns = [
+        TurnRow(
+            turn=each.turn,
+            text=first_line(each.text),
+            when=times.get(each.turn, 0.0),
+            files=each.files,
+            undone=each.undone,
+            speaks=each.turn in with_text,
+        )
+        for each in checkpoints(entries).turns
+    ]
+    return Turns(tuple(reversed(turns)))
+
+
+async def preview_rewind(conversation: Conversation, turn: int) -> Changes:
+    """From how files are now to how going back to before a turn would leave them."""
+    session = await _open(conversation)
+    return await asyncio.to_thread(session.preview, turn)
+
+
+async def session_changes(conversation: Conversation) -> Changes:
+    """From how files were before the session to how they are now."""
+    if not conversation.path or conversation.turn == 0:
+        return Changes((), ())
+    session = await _open(conversation)
+    return await asyncio.to_thread(session.changes)
+
+
+async def _open(conversation: Conversation) -> SessionChanges:
+    own, shared = conversation.session_workspace, conversation.session_workspace.shared
+    await shared.wait_for_records()
+    return SessionChanges(conversation.path, own.workspace, shared.keeper, conversation.redact)

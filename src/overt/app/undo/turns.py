@@ -36,15 +36,30 @@ COLUMN = 10
 Way = Literal["undo", "redo", "rewind"]
 
 
-class UndoOptions(Struct, frozen=True, kw_only=True):
-    """`yes` puts back files that somebody else may have changed while a command ran, `force` also files that changed
-    after the turn. The `*_command` fields are printed in messages; they differ between chat and shell."""
+class UndoRequest(Struct, frozen=True, kw_only=True):
+    """What a person asks for.
 
+    `turn`: go back to before this turn; 0: undo the last turn that changed something. `yes` puts back files that
+    somebody else may have changed while a command ran, `force` also files that changed after the turn. `git`: also put
+    back HEAD, branches, stash and index. `shell` is how to call `overt undo` for the same session, "" in a chat.
+    """
+
+    turn: int = 0
+    redo: bool = False
     yes: bool = False
     force: bool = False
-    yes_command: str = "/undo --yes"
-    force_command: str = "/undo --force"
-    redo_command: str = "/redo"
+    git: bool = False
+    shell: str = ""
+
+    def command(self, *, redo: bool, flag: str = "") -> str:
+        """What to type for undo or redo in the same place."""
+        words = (self.shell, "--redo" if redo else "") if self.shell else ("/redo" if redo else "/undo",)
+        return " ".join(filter(None, (*words, flag)))
+
+    def git_command(self) -> str:
+        if self.turn and not self.shell:
+            return f"/rewind {self.turn} files --git"
+        return self.command(redo=False, flag="--git")
 
 
 class Undone(Struct, frozen=True, kw_only=True):
@@ -103,41 +118,41 @@ class Undoing:
         """What a person should know of a record that is not whole, once it was looked at."""
         return (say("undo.damaged", what="; ".join(self._damage)),) if self._damage else ()
 
-    def undo(self, options: UndoOptions) -> Undone:
+    def undo(self, request: UndoRequest) -> Undone:
         """Undo the last turn that did something to files and is not undone.
 
         With `yes` or `force`, first finish the last undo, if that left files as they were.
         """
         points = self.points()
-        turns, left = points.left_over() if options.yes or options.force else ((), ())
+        turns, left = points.left_over() if request.yes or request.force else ((), ())
         if turns:
-            return self._go_back("undo", turns[0].turn, turns, options, only=left)
+            return self._go_back("undo", turns[0].turn, turns, request, only=left)
         standing = points.standing()
         if not standing:
             raise OvertError(say("undo.nothing"))
-        return self._go_back("undo", standing[-1].turn, standing[-1:], options)
+        return self._go_back("undo", standing[-1].turn, standing[-1:], request)
 
-    def rewind(self, turn: int, options: UndoOptions) -> Undone:
-        """Everything from a turn on."""
-        points = self.points()
+    def rewind(self, request: UndoRequest) -> Undone:
+        """Undo everything from a turn on."""
+        points, turn = self.points(), request.turn
         standing = points.standing(turn)
-        turns, left = points.left_over() if options.yes or options.force else ((), ())
+        turns, left = points.left_over() if request.yes or request.force else ((), ())
         if not standing and turns and turns[0].turn >= turn:
-            return self._go_back("undo", turns[0].turn, turns, options, only=left)
+            return self._go_back("undo", turns[0].turn, turns, request, only=left)
         if not standing:
             return Undone(lines=(say("undo.same", turn=turn),))
-        return self._go_back("rewind", turn, standing, options)
+        return self._go_back("rewind", turn, standing, request)
 
-    def redo(self, options: UndoOptions) -> Undone:
+    def redo(self, request: UndoRequest) -> Undone:
         points = self.points()
         if not points.redo:
             raise OvertError(say("undo.nothing_redo"))
         last = points.redo[-1]
         wanted = net(back(last.changes), self._same)
-        return self._put("redo", last.turn, wanted, options)
+        return self._put("redo", last.turn, wanted, request)
 
     def _go_back(
-        self, way: Way, turn: int, turns: Sequence[Turned], options: UndoOptions, *, only: Sequence[str] = ()
+        self, way: Way, turn: int, turns: Sequence[Turned], request: UndoRequest, *, only: Sequence[str] = ()
     ) -> Undone:
         """With `only`, nothing but these paths."""
         stored = [self._still_stored(each) for each in turns]
@@ -151,14 +166,14 @@ class Undoing:
         uncovered = dict.fromkeys(name for each in turns for name in each.uncovered)
         beside = () if only else (*uncovered, *self._lost)
         self._dropped = tuple(say("undo.turn_partly_dropped", turn=each) for each in dropped)
-        return self._put(way, turn, reverse, options, beside=beside)
+        return self._put(way, turn, reverse, request, beside=beside)
 
     def _put(
-        self, way: Way, turn: int, wanted: Sequence[Net], options: UndoOptions, *, beside: Sequence[str] = ()
+        self, way: Way, turn: int, wanted: Sequence[Net], request: UndoRequest, *, beside: Sequence[str] = ()
     ) -> Undone:
         """`wanted` lead from how the files should stand now to how they shall stand; `beside` is not covered."""
         with unlocked(self._workspace, [each.path for each in wanted]) as locked:
-            plan = self._plan(wanted, options, locked=locked)
+            plan = self._plan(wanted, request, locked=locked)
             steps = self._restored(plan.steps) if plan.steps else []
             for step in steps:
                 locked.pop(step.path, None)
@@ -167,7 +182,7 @@ class Undoing:
         names = [
             say("undo.removed", file=path) if path in gone else path for path in files or [step.path for step in steps]
         ]
-        left = (*self._dropped, *_left_lines(plan, turn, options))
+        left = (*self._dropped, *_left_lines(plan, turn, request))
         if steps:
             first = list_files("undo.redone" if way == "redo" else "undo.done", names, turn=turn)
         elif left or beside:
@@ -199,7 +214,7 @@ class Undoing:
             raise OvertError(say("undo.broken", file=error.path, why=error.why.rstrip("."), state=state)) from error
         return fetched
 
-    def _plan(self, wanted: Iterable[Net], options: UndoOptions, *, locked: Mapping[str, int]) -> UndoPlan:
+    def _plan(self, wanted: Iterable[Net], request: UndoRequest, *, locked: Mapping[str, int]) -> UndoPlan:
         """Decide for every file whether it is put back.
 
         `locked` are the modes of folders that are open at the moment. Where a file or a link makes room for a folder,
@@ -219,12 +234,12 @@ class Undoing:
                 now = replace(now, mode=stat.S_IFDIR | locked[each.path])
             if is_state(now, raw, each.after):
                 continue
-            is_folder = _folders(now, each)
-            if each.doubt == "shared" and not is_folder:
+            folders_only = is_folder(each, now)
+            if each.doubt == "shared" and not folders_only:
                 plan.shared.append(each)
-            elif not (options.force or is_folder or (is_state(now, raw, each.before) and not each.between)):
+            elif not (request.force or folders_only or (is_state(now, raw, each.before) and not each.between)):
                 plan.changed_since.append(each.path)
-            elif each.doubt == "maybe" and not (options.yes or options.force or is_folder):
+            elif each.doubt == "maybe" and not (request.yes or request.force or folders_only):
                 plan.maybe_others.append(each)
             else:
                 if now and not now.folder:
@@ -326,7 +341,7 @@ def _padded(text: str) -> str:
     return text + " " * (COLUMN - wide(text))
 
 
-def _folders(now: FileState | None, wanted: Net) -> bool:
+def is_folder(wanted: Net, now: FileState | None = None) -> bool:
     """A folder that others use too is made or removed, or not, without a word: nothing is lost with it."""
     return all(state is None or state.folder for state in (now, wanted.before, wanted.after))
 
@@ -362,7 +377,7 @@ def _count_files(names: Sequence[str]) -> str:
     return "1 file is" if len(names) == 1 else f"{len(names)} files are"
 
 
-def _left_lines(plan: UndoPlan, turn: int, options: UndoOptions) -> tuple[str, ...]:
+def _left_lines(plan: UndoPlan, turn: int, request: UndoRequest) -> tuple[str, ...]:
     """Name every file that was left as it is, with the reason and the way to put it back all the same."""
     lines = [say("undo.left", file=path, why=why) for path, why in plan.unreachable]
     for command, names in _by_command(plan.shared).items():
@@ -370,10 +385,11 @@ def _left_lines(plan: UndoPlan, turn: int, options: UndoOptions) -> tuple[str, .
     for command, names in _by_command(plan.maybe_others).items():
         lines += list_files("undo.maybe", names, command=command or "a command")
     if plan.maybe_others:
-        lines.append(say("undo.maybe_how", yes=options.yes_command))
+        lines.append(say("undo.maybe_how", yes=request.command(redo=False, flag="--yes")))
     if plan.changed_since:
         lines += list_files("undo.changed_since", plan.changed_since, turn=turn)
-        lines.append(say("undo.force_how", force=options.force_command, redo=options.redo_command))
+        force = request.command(redo=request.redo, flag="--force")
+        lines.append(say("undo.force_how", force=force, redo=request.command(redo=not request.redo)))
     return tuple(lines)
 
 

@@ -4,7 +4,8 @@ import sys
 
 from overt.app.registries import Registries
 from overt.app.setting import Setting
-from overt.app.undo.closed_session import UndoRequest, Where, turns_of, undo_session
+from overt.app.undo.closed_session import Where, turns_of, undo_session
+from overt.app.undo.turns import UndoRequest
 from overt.cli.output import print_lines, setting_of
 from overt.cli.parse import FOLDER, Arguments, CommandLine, Flag, parse
 from overt.core.errors import UsageError
