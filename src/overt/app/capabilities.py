@@ -84,10 +84,9 @@ class Capabilities:
         return Loan(capabilities={parameter: make(effect) for parameter, effect in needs.items()}, journal=journal)
 
     def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
-        from overt.workspace.real_path import look  # late: 0.8 ms
+        from overt.workspace.real_path import describe_path  # late: 0.8 ms
 
-        sights = (look(self._workspace.workspace, path) for path in paths)
-        return tuple(Looked(spelled=sight.spelled, real=sight.real, links=sight.links) for sight in sights)
+        return tuple(describe_path(self._workspace.workspace, path) for path in paths)
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
         from overt.workspace.impact import weigh  # late: 0.2 ms

@@ -89,7 +89,7 @@ class Workspace(Struct, frozen=True, kw_only=True):
             return ""
         return self.elsewhere.refusal(os.path.join(root, *parts))
 
-    def place(self, root: str, parts: tuple[str, ...]) -> str:
+    def place(self, root: str, *parts: str) -> str:
         """The path as it is on disk: relative to the workspace when it lies in it, else absolute."""
         whole = os.path.join(root, *parts)
         below = lies_below(whole, self.root)
@@ -97,7 +97,7 @@ class Workspace(Struct, frozen=True, kw_only=True):
 
     def show(self, root: str, parts: tuple[str, ...]) -> str:
         """The same for people and models."""
-        return show_name(self.place(root, parts))
+        return show_name(self.place(root, *parts))
 
 
 def lies_below(path: str, folder: str) -> str | None:
@@ -209,7 +209,7 @@ class _Walk:
             if found is not None:
                 names.append(found[0])
             parts = (*names, *self.missing)
-            real = self.workspace.place(self.root, parts)
+            real = self.workspace.place(self.root, *parts)
             spot = Spot(root=self.root, fd=self.stack.pop()[1], parts=parts, real=real)
             spot.trail = tuple(self.trail)
         finally:
@@ -301,11 +301,13 @@ class _Walk:
             return self.workspace.root, path
         roots = sorted(self.workspace.roots(writing=self.writing), key=len, reverse=True)
         if elsewhere := None if self.writing else self.workspace.elsewhere:
-            root = max((each for each in (*roots, elsewhere.root_of(path)) if _within(path, each)), key=len)
+            root = max(
+                (each for each in (*roots, elsewhere.root_of(path)) if lies_below(path, each) is not None), key=len
+            )
             return root, path[len(root) :]
         for candidate in (path, os.path.realpath(path)):
             for root in roots:
-                if _within(candidate, root):
+                if lies_below(candidate, root) is not None:
                     return root, candidate[len(root) :]
         raise _outside(self.workspace, self.given, path)
 
@@ -325,16 +327,11 @@ class _Walk:
             os.close(self.stack.pop()[1])
 
 
-def _within(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")
-
-
 def _outside(workspace: Workspace, given: str, place: str) -> ToolError:
     shown, place = show_name(given), show_name(os.path.normpath(place))
     where = shown if shown == place else f"{shown} (which is {place})"
-    readable = any(place == root or place.startswith(root.rstrip("/") + "/") for root in workspace.read)
     folder = show_name(os.path.dirname(place))
-    if readable:
+    if any(lies_below(place, root) is not None for root in workspace.read):
         return ToolError(
             f"{where} may be read but not changed. The user can allow it with --add-dir {folder}.", code="outside"
         )

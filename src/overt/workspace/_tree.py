@@ -33,7 +33,7 @@ def tree(workspace: Workspace, spot: Spot, *, depth: int, limit: int) -> tuple[t
                 if len(found) >= limit:
                     return _ordered(found), True
                 here = (*parts, name)
-                real = workspace.place(spot.root, spot.parts + here)
+                real = workspace.place(spot.root, *spot.parts, *here)
                 found.append((here, Listed(path=show_name(real), kind=kind, depth=below)))
                 if kind == "folder" and name not in HEAVY and _may_enter(workspace, spot, here, real):
                     folders.append(here)

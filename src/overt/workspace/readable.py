@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from overt.sandbox.profile import PACKAGE, Place
 from overt.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN
+from overt.workspace._contain import lies_below
 
 SYSTEM = ("/proc", "/sys", "/dev", "/run")
 HOMES, ROOT_HOME = ("/home", "/Users"), "/root"
@@ -73,7 +74,7 @@ class Readable:
             self._looked = time.monotonic()
             paths = [path for name in HIDDEN if os.path.islink(path := f"{self._home}/{name}")]
             targets = {os.path.realpath(path) for path in paths} - {"/", self._home, *self._open}
-            self._links = {path: PRIVATE_DATA for path in targets if not _below(self._home, path)}
+            self._links = {path: PRIVATE_DATA for path in targets if lies_below(self._home, path) is None}
         return self._links
 
     def _another_home(self, path: str) -> str:
@@ -82,7 +83,7 @@ class Readable:
         if not place or path in HOMES:
             return ""
         home = place if place == ROOT_HOME else f"{place}/{path[len(place) + 1 :].partition('/')[0]}"
-        if _below(self._home, home):
+        if lies_below(self._home, home) is not None:
             return ""
         try:
             return "" if os.stat(home).st_uid == os.geteuid() else home
@@ -91,8 +92,4 @@ class Readable:
 
 
 def _nearest(path: str, places: Iterable[str]) -> str:
-    return max((place for place in places if _below(path, place)), key=len, default="")
-
-
-def _below(path: str, place: str) -> bool:
-    return path == place or path.startswith(f"{place.rstrip('/')}/")
+    return max((place for place in places if lies_below(path, place) is not None), key=len, default="")

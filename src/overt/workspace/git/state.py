@@ -8,7 +8,10 @@ import hashlib
 import os
 import stat
 import struct
+from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from overt.core.states import GitState, StashEntry
 from overt.lib.read_file import read_regular
@@ -45,14 +48,12 @@ class Repository(NamedTuple):
 
 
 class GitReader:
-    """Reads the repository that a folder lies in, and remembers what it read."""
+    """Reads the repository that a folder lies in. Files that did not change since the last time are not read again."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._texts: dict[str, tuple[Stamp, str]] = {}
-        self._packed: tuple[Stamp, dict[str, str]] | None = None
-        self._log: tuple[Stamp, tuple[StashEntry, ...]] | None = None
-        self._index: tuple[Stamp, str] | None = None
+        self._earlier: dict[str, tuple[Stamp, bytes]] = {}
+        self._files: dict[str, tuple[Stamp, bytes]] = {}
         self.index_bytes = b""
         """The index file of the last reading, so that it can be kept if the next one differs."""
 
@@ -61,47 +62,35 @@ class GitReader:
         repository = find_repository(self._folder)
         if repository is None:
             return None, GitState()
+        self._earlier, self._files = self._files, {}
         git_dir, common_dir, _ = repository
-        refs = dict(self._read_packed(common_dir))
+        refs = dict(parse_packed_refs(self._bytes(f"{common_dir}/packed-refs", MOST_PACKED_BYTES)))
         self._add_loose(common_dir, refs)
         head, commit = self._read_head(git_dir, refs)
         has_stash = refs.pop(STASH, "") != ""
-        digest, mtime = self._read_index(os.path.join(git_dir, "index"), hash_size=32 if len(commit) == 64 else 20)
+        index = f"{git_dir}/index"
+        self.index_bytes = self._bytes(index, MOST_INDEX_BYTES)
+        hash_size = 32 if len(commit) == 64 else 20
         return repository, GitState(
             head=head,
             commit=commit,
             refs={name: value for name, value in refs.items() if not name.startswith(OWN)},
-            stash=self._read_stash(common_dir) if has_stash else (),
-            index=digest,
-            index_mtime=mtime,
+            stash=parse_stash(self._bytes(f"{common_dir}/logs/{STASH}", MOST_LOG_BYTES)) if has_stash else (),
+            index=digest_index(self.index_bytes, hash_size=hash_size) if index in self._files else "",
+            index_mtime=self._files[index][0][1] if index in self._files else 0,
             operation=find_operation(git_dir),
         )
 
     def _read_head(self, git_dir: str, refs: dict[str, str]) -> tuple[str, str]:
-        text = self._text(os.path.join(git_dir, "HEAD"))
+        text = self._text(f"{git_dir}/HEAD")
         if text.startswith("ref:"):
             name = text.removeprefix("ref:").strip()
             return name, refs.get(name, "")
         return "", text if is_commit(text) else ""
 
-    def _read_packed(self, common_dir: str) -> dict[str, str]:
-        path = os.path.join(common_dir, "packed-refs")
-        stamp = stamp_of(path)
-        if stamp is None:
-            return {}
-        if self._packed is None or self._packed[0] != stamp:
-            refs: dict[str, str] = {}
-            for line in _read(path, MOST_PACKED_BYTES).decode("utf-8", "surrogateescape").splitlines():
-                value, _, name = line.partition(" ")
-                if name and is_commit(value):
-                    refs[name] = value
-            self._packed = (stamp, refs)
-        return self._packed[1]
-
     def _add_loose(self, common_dir: str, refs: dict[str, str]) -> None:
-        known: dict[str, tuple[Stamp, str]] = {}
         folders = ["refs"]
-        while folders and len(known) < MOST_LOOSE_REFS:
+        while folders and len(self._files) < MOST_LOOSE_REFS:
             folder = folders.pop()
             try:
                 with os.scandir(os.path.join(common_dir, folder)) as entries:
@@ -112,49 +101,39 @@ class GitReader:
                 ref = f"{folder}/{name}"
                 if is_folder:
                     folders.append(ref)
-                elif not name.endswith(".lock"):
-                    path = os.path.join(common_dir, ref)
-                    value = self._text(path)
-                    if path in self._texts:
-                        known[path] = self._texts[path]
-                    if is_commit(value):
-                        refs[ref] = value
-        self._texts = known
+                elif not name.endswith(".lock") and is_commit(value := self._text(f"{common_dir}/{ref}")):
+                    refs[ref] = value
 
     def _text(self, path: str) -> str:
-        stamp = stamp_of(path)
-        if stamp is None:
-            return ""
-        cached = self._texts.get(path)
-        if cached is None or cached[0] != stamp:
-            text = _read(path, MOST_TEXT).decode("utf-8", "surrogateescape").strip()
-            cached = self._texts[path] = (stamp, text)
-        return cached[1]
+        return self._bytes(path, MOST_TEXT).decode("utf-8", "surrogateescape").strip()
 
-    def _read_stash(self, common_dir: str) -> tuple[StashEntry, ...]:
-        path = os.path.join(common_dir, "logs", STASH)
+    def _bytes(self, path: str, limit: int) -> bytes:
         stamp = stamp_of(path)
         if stamp is None:
-            return ()
-        if self._log is None or self._log[0] != stamp:
-            entries: list[StashEntry] = []
-            for line in _read(path, MOST_LOG_BYTES).decode("utf-8", "replace").splitlines():
-                head, _, message = line.partition("\t")
-                words = head.split(" ")
-                if len(words) > 1 and is_commit(words[1]):
-                    entries.append(StashEntry(commit=words[1], message=message))
-            self._log = (stamp, tuple(reversed(entries)))
-        return self._log[1]
+            return b""
+        known = self._earlier.get(path)
+        self._files[path] = known if known and known[0] == stamp else (stamp, _read(path, limit))
+        return self._files[path][1]
 
-    def _read_index(self, path: str, *, hash_size: int) -> tuple[str, int]:
-        stamp = stamp_of(path)
-        if stamp is None:
-            self.index_bytes = b""
-            return "", 0
-        if self._index is None or self._index[0] != stamp:
-            self.index_bytes = _read(path, MOST_INDEX_BYTES)
-            self._index = (stamp, digest_index(self.index_bytes, hash_size=hash_size))
-        return self._index[1], stamp[1]
+
+@lru_cache(maxsize=1)
+def parse_packed_refs(raw: bytes) -> dict[str, str]:
+    refs: dict[str, str] = {}
+    for line in raw.decode("utf-8", "surrogateescape").splitlines():
+        value, _, name = line.partition(" ")
+        if name and is_commit(value):
+            refs[name] = value
+    return refs
+
+
+def parse_stash(raw: bytes) -> tuple[StashEntry, ...]:
+    entries: list[StashEntry] = []
+    for line in raw.decode("utf-8", "replace").splitlines():
+        head, _, message = line.partition("\t")
+        words = head.split(" ")
+        if len(words) > 1 and is_commit(words[1]):
+            entries.append(StashEntry(commit=words[1], message=message))
+    return tuple(reversed(entries))
 
 
 def find_repository(folder: str) -> Repository | None:
@@ -183,7 +162,7 @@ def find_operation(git_dir: str) -> str:
 
 def differ(before: GitState, after: GitState) -> bool:
     """Compare two states, without regard to when the index was written."""
-    return _without_times(before) != _without_times(after)
+    return replace(before, index_copy="", index_mtime=0) != replace(after, index_copy="", index_mtime=0)
 
 
 def keep_differing_refs(before: GitState, after: GitState) -> tuple[dict[str, str], dict[str, str]]:
@@ -193,6 +172,7 @@ def keep_differing_refs(before: GitState, after: GitState) -> tuple[dict[str, st
     return old, new
 
 
+@lru_cache(maxsize=1)
 def digest_index(raw: bytes, *, hash_size: int = 20) -> str:
     """Digest paths, modes, stages and contents of an index file; times and sizes of files may differ.
 
@@ -248,17 +228,6 @@ def stamp_of(path: str) -> Stamp | None:
     if not stat.S_ISREG(status.st_mode):
         return None
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
-
-
-def _without_times(state: GitState) -> GitState:
-    return GitState(
-        head=state.head,
-        commit=state.commit,
-        refs=state.refs,
-        stash=state.stash,
-        index=state.index,
-        operation=state.operation,
-    )
 
 
 def _read(path: str, limit: int) -> bytes:

@@ -109,13 +109,13 @@ def name_uncovered(
     """Names with a reason for the paths that no snapshot holds, each ignored folder as one."""
     names: dict[str, str] = {}
     inside = [path for path in paths if not path.startswith("/")]
-    above = {folder for path in inside for folder in _folders_above(path)}
+    above = {folder for path in inside for folder in folders_above(path)}
     # A rule such as `build/` names only folders, and this one may be gone: so a name inside is asked about.
     ignored = ignored_paths([*inside, *sorted(f"{folder}/{ANY_NAME}" for folder in above)]) if inside else set()
     files: dict[str, int] = {}
     for path in paths:
         folder = next(
-            (folder for folder in _folders_above(path) if f"{folder}/" in unfit or f"{folder}/{ANY_NAME}" in ignored),
+            (folder for folder in folders_above(path) if f"{folder}/" in unfit or f"{folder}/{ANY_NAME}" in ignored),
             "",
         )
         if path.startswith("/"):
@@ -134,10 +134,10 @@ def _count(files: int) -> str:
     return "1 file" if files == 1 else f"{files} files"
 
 
-def _folders_above(path: str) -> list[str]:
+def folders_above(path: str) -> list[str]:
     """From the uppermost one down."""
     parts = path.split("/")[:-1]
-    return ["/".join(parts[: count + 1]) for count in range(len(parts))]
+    return ["/".join(parts[: count + 1]) for count in range(len(parts)) if parts[count]]
 
 
 def _inodes(record: WriteRecord) -> set[str]:

@@ -9,18 +9,19 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
 from overt.core.errors import OvertError, ToolError
 from overt.core.states import FileState
-from overt.lib.atomic import NEW, discard, new_name, write_all
+from overt.lib.atomic import discard, new_name, replace_in
 from overt.lib.encoding import read_name
 from overt.lib.protected import protected_name
 from overt.workspace._contain import FOLDER, Spot, Workspace, failed, reach, require_allowed
 from overt.workspace._protect import require_unprotected
 from overt.workspace._reading import OPEN
+from overt.workspace.undo.attribution import folders_above
 
 LARGEST = 64 * 1024 * 1024
 
@@ -167,71 +168,46 @@ def _apply(workspace: Workspace, step: Step, content: Content) -> None:
 
 def _make_parents(workspace: Workspace, path: str) -> None:
     """Folders above a place that somebody has removed meanwhile."""
-    names = path.split("/")
-    for count in range(1, len(names)):
-        above = "/".join(names[:count])
-        if above:
-            with _parent(workspace, above) as (spot, name):
-                if spot is not None:
-                    try:
-                        os.mkdir(name, dir_fd=spot.fd)
-                    except FileExistsError:
-                        pass
+    for above in folders_above(path):
+        with _parent(workspace, above) as (spot, name):
+            if spot is not None:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=spot.fd)
 
 
 def _remove(folder_fd: int, name: str, *, folder: bool) -> None:
-    try:
-        if folder:
+    if folder:
+        with suppress(OSError):  # a folder in which something is stays
             os.rmdir(name, dir_fd=folder_fd)
-        else:
+    else:
+        with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder_fd)
-    except FileNotFoundError:
-        pass
-    except OSError:
-        if not folder:
-            raise  # a folder in which something is stays
 
 
 def _put(folder: int, name: str, step: Step, content: Content) -> None:
     state = step.then
     assert state is not None
-    if (
-        step.now
-        and not step.now.link
-        and not state.link
-        and step.now.hash == state.hash
-        and _chmod(folder, name, state)
-    ):
+    same_content = step.now and not step.now.link and not state.link and step.now.hash == state.hash
+    if same_content and _chmod(folder, name, state):
+        return
+    if not state.link:
+        replace_in(folder, name, content(state), mode=state.permissions, owner=_owner_of(folder, name), sync=False)
         return
     staged = new_name()
+    os.symlink(os.fsdecode(content(state)), staged, dir_fd=folder)
     try:
-        if state.link:
-            os.symlink(os.fsdecode(content(state)), staged, dir_fd=folder)
-        else:
-            _write(folder, staged, content(state), state.permissions)
-            _keep_owner(folder, staged, name)
-            _chmod(folder, staged, state)
         os.rename(staged, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         discard(folder, staged)
         raise
 
 
-def _write(folder: int, name: str, raw: bytes, mode: int) -> None:
-    fd = os.open(name, NEW, 0o600, dir_fd=folder)
+def _owner_of(folder: int, name: str) -> tuple[int, int] | None:
     try:
-        write_all(fd, raw)
-        os.fchmod(fd, mode)
-    finally:
-        os.close(fd)
-
-
-def _keep_owner(folder: int, staged: str, name: str) -> None:
-    try:
-        old = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        os.chown(staged, old.st_uid, old.st_gid, dir_fd=folder, follow_symlinks=False)
-    except OSError:  # nothing was there, or it is not ours to give: the content matters more
-        pass
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+    return status.st_uid, status.st_gid
 
 
 def _chmod(folder: int, name: str, state: FileState) -> bool:
@@ -275,9 +251,8 @@ def unlocked(workspace: Workspace, paths: Iterable[str]) -> "Iterator[dict[str, 
     Whoever gives one another mode takes it out of what was given.
     """
     opened: dict[str, int] = {}
-    above = {"/".join(parts[:count]) for path in paths for parts in [path.split("/")] for count in range(1, len(parts))}
     try:
-        for path in sorted(filter(None, above)):
+        for path in sorted({above for each in paths for above in folders_above(each)}):
             if not protected_name(read_name(path), home="elsewhere"):
                 _unlock(workspace, path, opened)
         yield opened

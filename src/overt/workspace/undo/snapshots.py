@@ -33,11 +33,8 @@ class Store:
         """Keep a content; gives its name. OSError when the disk does not take it."""
         hash = hash or hashlib.sha256(raw).hexdigest()
         place = os.path.join(self.folder, hash[:2])
-        try:
-            fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            make_private(place)
-            fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        make_private(place)
+        fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)
             if not _is_there(fd, hash, len(raw)):
