@@ -8,10 +8,10 @@ import pytest
 from tests.workspace.keeping_kit import folder, whole
 
 from overt.core.errors import OvertError, ToolError
-from overt.core.states import FileState
+from overt.core.states import FileChange, FileState
 from overt.workspace.files import Workspace
 from overt.workspace.undo import restore as module
-from overt.workspace.undo.restore import Broken, Step, require_restorable, restore, state_of, unlocked
+from overt.workspace.undo.restore import RestoreError, require_restorable, restore, state_of, unlocked
 from overt.workspace.undo.snapshots import Store
 
 Kept = Callable[..., FileState]
@@ -46,13 +46,13 @@ def test_states_come_and_go(root: Path, keep: Keep) -> None:
     (root / "made/deep/file").write_text("new")
     workspace = Workspace(root=str(root))
     steps = [
-        Step(path="edited", now=keep("new"), then=keep("old", 0o640)),
-        Step(path="made", now=folder(), then=None),
-        Step(path="made/deep", now=folder(), then=None),
-        Step(path="made/deep/file", now=keep("new"), then=None),
-        Step(path="gone/数据.txt", now=None, then=keep("back", 0o400)),
-        Step(path="gone", now=None, then=folder(0o500)),
-        Step(path="link", now=None, then=keep("edited", 0o120000)),
+        FileChange(path="edited", before=keep("new"), after=keep("old", 0o640)),
+        FileChange(path="made", before=folder(), after=None),
+        FileChange(path="made/deep", before=folder(), after=None),
+        FileChange(path="made/deep/file", before=keep("new"), after=None),
+        FileChange(path="gone/数据.txt", before=None, after=keep("back", 0o400)),
+        FileChange(path="gone", before=None, after=folder(0o500)),
+        FileChange(path="link", before=None, after=keep("edited", 0o120000)),
     ]
     restore(workspace, steps, keep.content)
     assert whole(root) == {
@@ -67,12 +67,12 @@ def test_states_come_and_go(root: Path, keep: Keep) -> None:
 def test_a_folder_that_others_use_stays(root: Path, keep: Keep) -> None:
     (root / "made").mkdir()
     (root / "made/mine").write_text("mine")
-    restore(Workspace(root=str(root)), [Step(path="made", now=folder(), then=None)], keep.content)
+    restore(Workspace(root=str(root)), [FileChange(path="made", before=folder(), after=None)], keep.content)
     assert whole(root) == {"made": ("drwxr-xr-x", ""), "made/mine": ("-rw-r--r--", b"mine")}
 
 
 def test_a_missing_folder_above_is_made(root: Path, keep: Keep) -> None:
-    restore(Workspace(root=str(root)), [Step(path="a/b/c", now=None, then=keep("c"))], keep.content)
+    restore(Workspace(root=str(root)), [FileChange(path="a/b/c", before=None, after=keep("c"))], keep.content)
     assert (root / "a/b/c").read_text() == "c"
 
 
@@ -84,8 +84,8 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, root: Path, keep: Kee
     (root / "other").symlink_to("inner")
     workspace = Workspace(root=str(root))
     for path in ("way/file", "other/file", "../file", "/etc/file"):
-        with pytest.raises((Broken, ToolError)):
-            restore(workspace, [Step(path=path, now=None, then=keep("evil"))], keep.content)
+        with pytest.raises((RestoreError, ToolError)):
+            restore(workspace, [FileChange(path=path, before=None, after=keep("evil"))], keep.content)
     assert (list(outside.iterdir()), list((root / "inner").iterdir())) == ([], [])
 
 
@@ -97,7 +97,7 @@ def test_a_link_at_the_place_itself_is_replaced_and_not_followed(tmp_path: Path,
     require_restorable(workspace, "a")
     now, raw = state_of(workspace, "a")
     assert (now, raw) == (FileState(hash=keep(str(target)).hash, mode=0o120000), str(target).encode())
-    restore(workspace, [Step(path="a", now=now, then=keep("old"))], keep.content)
+    restore(workspace, [FileChange(path="a", before=now, after=keep("old"))], keep.content)
     assert (target.read_text(), (root / "a").read_text(), (root / "a").is_symlink()) == ("mine", "old", False)
 
 
@@ -119,11 +119,11 @@ def test_a_failure_takes_back_what_was_done(root: Path, keep: Keep) -> None:
     before = whole(root)
     lost = FileState(hash="0" * 64, mode=0o644)
     steps = [
-        Step(path="a", now=keep("a now"), then=keep("a then")),
-        Step(path="gone/b", now=None, then=keep("b")),
-        Step(path="z", now=keep("z now"), then=lost),
+        FileChange(path="a", before=keep("a now"), after=keep("a then")),
+        FileChange(path="gone/b", before=None, after=keep("b")),
+        FileChange(path="z", before=keep("z now"), after=lost),
     ]
-    with pytest.raises(Broken) as caught:
+    with pytest.raises(RestoreError) as caught:
         restore(Workspace(root=str(root)), sorted(steps, key=lambda step: step.path), keep.content)
     assert (caught.value.path, caught.value.done) == ("z", ())
     found = whole(root)
@@ -141,8 +141,8 @@ def test_what_cannot_be_taken_back_is_named(root: Path, keep: Keep, monkeypatch:
         real(*words)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "_put", once)
-    steps = [Step(path=name, now=keep("a now"), then=keep("then")) for name in ("b", "a")]
-    with pytest.raises(Broken, match="No space") as caught:
+    steps = [FileChange(path=name, before=keep("a now"), after=keep("then")) for name in ("a", "b")]
+    with pytest.raises(RestoreError, match="No space") as caught:
         restore(Workspace(root=str(root)), steps, keep.content)
     assert [step.path for step in caught.value.done] == ["a"]
     assert (root / "a").read_text() == "then"
@@ -177,9 +177,9 @@ def test_an_interrupt_takes_back_what_was_done(root: Path, keep: Keep) -> None:
         return keep.content(state)
 
     steps = [
-        Step(path="a", now=keep("a now"), then=keep("a then")),
-        Step(path="b", now=None, then=keep("b")),
-        Step(path="d", now=folder(), then=folder(0o700)),
+        FileChange(path="a", before=keep("a now"), after=keep("a then")),
+        FileChange(path="b", before=None, after=keep("b")),
+        FileChange(path="d", before=folder(), after=folder(0o700)),
     ]
     with pytest.raises(KeyboardInterrupt):
         restore(Workspace(root=str(root)), steps, content)

@@ -13,7 +13,7 @@ from overt.core.states import FileChange, FileState
 from overt.workspace.files import Workspace
 from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.keeper import Keeper
-from overt.workspace.undo.restore import Step, name_in_git, restore, state_of
+from overt.workspace.undo.restore import name_in_git, restore, state_of
 from overt.workspace.undo.snapshots import Store
 
 
@@ -204,9 +204,11 @@ def test_a_large_change_of_the_tree_goes_there_and_back(tmp_path: Path, root: Pa
         return FileState(hash=names.get(state.hash, ""), mode=state.mode) if state else None
 
     then = whole(root)
-    steps = [Step(path=each.path, now=named(each.after), then=named(each.before)) for each in changes]
+    steps = [FileChange(path=each.path, before=named(each.after), after=named(each.before)) for each in changes]
     restore(workspace, steps, keeping.content)
     assert whole(root) == was
-    restore(workspace, [Step(path=each.path, now=each.then, then=each.now) for each in steps], keeping.content)
+    restore(
+        workspace, [FileChange(path=each.path, before=each.after, after=each.before) for each in steps], keeping.content
+    )
     assert whole(root) == then
     assert state_of(workspace, "d6")[1] == b"a file where a folder was\n"

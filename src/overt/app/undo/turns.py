@@ -18,8 +18,7 @@ from overt.sessions.load import load
 from overt.workspace.files import Workspace
 from overt.workspace.undo.keeper import Keeper
 from overt.workspace.undo.restore import (
-    Broken,
-    Step,
+    RestoreError,
     is_state,
     name_in_git,
     require_restorable,
@@ -76,7 +75,7 @@ class Undone(Struct, frozen=True, kw_only=True):
 class UndoPlan(Struct, frozen=True, kw_only=True):
     """What to do with each file: `steps` are carried out, everything else stays as it is and is named."""
 
-    steps: list[Step]
+    steps: list[FileChange]
     unreachable: list[tuple[str, str]]
     """With the reason."""
     changed_since: list[str]
@@ -148,8 +147,7 @@ class Undoing:
         if not points.redo:
             raise OvertError(say("undo.nothing_redo"))
         last = points.redo[-1]
-        wanted = net(back(last.changes), self._same)
-        return self._put("redo", last.turn, wanted, request)
+        return self._put("redo", last.turn, net(back(last.changes), self._same), request)
 
     def _go_back(
         self, way: Way, turn: int, turns: Sequence[Turned], request: UndoRequest, *, only: Sequence[str] = ()
@@ -174,14 +172,11 @@ class Undoing:
         """`wanted` lead from how the files should stand now to how they shall stand; `beside` is not covered."""
         with unlocked(self._workspace, [each.path for each in wanted]) as locked:
             plan = self._plan(wanted, request, locked=locked)
-            steps = self._restored(plan.steps) if plan.steps else []
+            steps = self._restore(plan.steps) if plan.steps else []
             for step in steps:
                 locked.pop(step.path, None)
-        files = [step.path for step in steps if not (step.then or step.now or FileState()).folder]
-        gone = {step.path for step in steps if step.then is None}
-        names = [
-            say("undo.removed", file=path) if path in gone else path for path in files or [step.path for step in steps]
-        ]
+        files = [step for step in steps if not (step.after or step.before or FileState()).folder]
+        names = [step.path if step.after else say("undo.removed", file=step.path) for step in files or steps]
         left = (*self._dropped, *_left_lines(plan, turn, request))
         if steps:
             first = list_files("undo.redone" if way == "redo" else "undo.done", names, turn=turn)
@@ -194,25 +189,33 @@ class Undoing:
         return Undone(
             lines=(*first, *self.damage(), *left, *open_lines),
             facts=(*map(_as_fact, steps), restored),
-            told=_for_model(way, turn, [step for step in steps if step.path in set(files)], left=(*left, *open_lines)),
+            told=_for_model(way, turn, files, left=(*left, *open_lines)),
             complete=not (left or [name for name in beside if not name.startswith(TEMPORARY)]),
             asks=bool(plan.maybe_others),
         )
 
-    def _restored(self, steps: Sequence[Step]) -> list[Step]:
-        fetched = self._fetched(steps)
+    def _restore(self, steps: Sequence[FileChange]) -> list[FileChange]:
+        """Make the changes, with all contents at hand before the first one, and return them as they are recorded."""
         try:
-            restore(self._workspace, fetched, self._keeper.content)
-        except Broken as error:
-            done, rest = {step.path for step in error.done}, [step.path for step in steps]
-            rest = [path for path in rest if path not in done]
-            state = (
-                say("undo.half", done=", ".join(sorted(done)), rest=", ".join(rest))
-                if done
-                else say("undo.rolled_back")
-            )
+            names = self._keeper.fetch([step.after for step in steps if step.after])
+        except OSError as error:
+            raise OvertError(say("undo.failed", why=error.strerror)) from error
+        ready: list[FileChange] = []
+        for step in steps:
+            after = step.after
+            if after and after.hash in names:
+                after = replace(after, hash=names[after.hash])
+            elif after and not after.folder:
+                self._keeper.content(after)
+            ready.append(replace(step, after=after))
+        try:
+            restore(self._workspace, ready, self._keeper.content)
+        except RestoreError as error:
+            done = sorted(step.path for step in error.done)
+            rest = [step.path for step in steps if step.path not in done]
+            state = say("undo.half", done=", ".join(done), rest=", ".join(rest)) if done else say("undo.rolled_back")
             raise OvertError(say("undo.broken", file=error.path, why=error.why.rstrip("."), state=state)) from error
-        return fetched
+        return ready
 
     def _plan(self, wanted: Iterable[Net], request: UndoRequest, *, locked: Mapping[str, int]) -> UndoPlan:
         """Decide for every file whether it is put back.
@@ -246,7 +249,7 @@ class Undoing:
                     self._kept(raw)
                     if each.after and each.after.folder:
                         cleared.append(each.path)
-                plan.steps.append(Step(path=each.path, now=now, then=each.after))
+                plan.steps.append(FileChange(path=each.path, before=now, after=each.after))
         return plan
 
     def _kept(self, raw: bytes) -> None:
@@ -255,23 +258,6 @@ class Undoing:
             self._keeper.store.put(raw)
         except OSError as error:
             raise OvertError(say("undo.failed", why=error.strerror)) from error
-
-    def _fetched(self, steps: Sequence[Step]) -> list[Step]:
-        """Every content at hand before anything is changed, named the same way."""
-        states = [step.then for step in steps if step.then]
-        try:
-            names = self._keeper.fetch(states)
-        except OSError as error:
-            raise OvertError(say("undo.failed", why=error.strerror)) from error
-        found: list[Step] = []
-        for step in steps:
-            then = step.then
-            if then and then.hash in names:
-                then = replace(then, hash=names[then.hash])
-            elif then and not then.folder:
-                self._keeper.content(then)
-            found.append(replace(step, then=then))
-        return found
 
     def _unseen(self, turned: Turned) -> list[FileChange]:
         """What changed since commands began whose end was not seen; it may be somebody else's."""
@@ -330,7 +316,7 @@ def turn_lines(points: Checkpoints) -> tuple[str, ...]:
         say(
             "undo.turn_undone" if each.undone else "undo.turn",
             turn=each.turn,
-            files=_padded(_count(range(each.files)) if each.did else ""),
+            files=_padded(_count(each.files) if each.did else ""),
             text=first_line(each.text),
         ).rstrip()
         for each in points.turns
@@ -346,26 +332,27 @@ def is_folder(wanted: Net, now: FileState | None = None) -> bool:
     return all(state is None or state.folder for state in (now, wanted.before, wanted.after))
 
 
-def _as_fact(step: Step) -> SnapshotTaken:
-    now, then = step.now, step.then
+def _as_fact(step: FileChange) -> SnapshotTaken:
+    before, after = step.before or FileState(), step.after or FileState()
     return SnapshotTaken(
         call_id=RESTORE,
         path=step.path,
-        existed=now is not None,
-        hash=now.hash if now else "",
-        mode=now.mode if now else 0,
-        after=then.hash if then else "",
-        after_mode=then.mode if then else 0,
+        existed=step.before is not None,
+        hash=before.hash,
+        mode=before.mode,
+        after=after.hash,
+        after_mode=after.mode,
     )
 
 
-def _for_model(way: Way, turn: int, steps: Sequence[Step], *, left: Sequence[str]) -> str:
-    gone = [step.path for step in steps if step.then is None]
-    there = [step.path for step in steps if step.then is not None]
+def _for_model(way: Way, turn: int, steps: Sequence[FileChange], *, left: Sequence[str]) -> str:
+    gone = [step.path for step in steps if step.after is None]
+    there = [step.path for step in steps if step.after is not None]
     if not (gone or there or left):
         return ""
     how = f"as turn {turn} had left them" if way == "redo" else f"as they were before turn {turn}"
-    parts = [f"{_count_files(there)} again {how}: {_shorten(there)}." if there else ""]
+    files_are = "1 file is" if len(there) == 1 else f"{len(there)} files are"
+    parts = [f"{files_are} again {how}: {_shorten(there)}." if there else ""]
     parts.append(f"These are gone again: {_shorten(gone)}." if gone else "")
     parts.append(f"Not everything was put back:\n{chr(10).join(left)}\n" if left else "")
     return " ".join(
@@ -373,17 +360,15 @@ def _for_model(way: Way, turn: int, steps: Sequence[Step], *, left: Sequence[str
     )
 
 
-def _count_files(names: Sequence[str]) -> str:
-    return "1 file is" if len(names) == 1 else f"{len(names)} files are"
-
-
 def _left_lines(plan: UndoPlan, turn: int, request: UndoRequest) -> tuple[str, ...]:
     """Name every file that was left as it is, with the reason and the way to put it back all the same."""
     lines = [say("undo.left", file=path, why=why) for path, why in plan.unreachable]
-    for command, names in _by_command(plan.shared).items():
-        lines += list_files("undo.shared", names, command=command or "a command")
-    for command, names in _by_command(plan.maybe_others).items():
-        lines += list_files("undo.maybe", names, command=command or "a command")
+    for key, changes in (("undo.shared", plan.shared), ("undo.maybe", plan.maybe_others)):
+        names: dict[str, list[str]] = {}
+        for each in changes:
+            names.setdefault(first_line(each.command) or "a command", []).append(each.path)
+        for command, paths in names.items():
+            lines += list_files(key, paths, command=command)
     if plan.maybe_others:
         lines.append(say("undo.maybe_how", yes=request.command(redo=False, flag="--yes")))
     if plan.changed_since:
@@ -393,13 +378,6 @@ def _left_lines(plan: UndoPlan, turn: int, request: UndoRequest) -> tuple[str, .
     return tuple(lines)
 
 
-def _by_command(changes: Iterable[Net]) -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {}
-    for each in changes:
-        names.setdefault(first_line(each.command), []).append(each.path)
-    return names
-
-
 def list_files(key: str, names: Sequence[str], **values: object) -> tuple[str, ...]:
     """A sentence that ends with these names: a few behind it, many below it, one on a line."""
     if len(names) <= MOST_ON_A_LINE:
@@ -407,8 +385,8 @@ def list_files(key: str, names: Sequence[str], **values: object) -> tuple[str, .
     return (say(key, files="", **values), *(f"  {name}" for name in names))
 
 
-def _count(files: Sequence[object]) -> str:
-    return say("undo.count_one") if len(files) == 1 else say("undo.count", count=len(files))
+def _count(files: int) -> str:
+    return say("undo.count_one") if files == 1 else say("undo.count", count=files)
 
 
 def _shorten(names: Sequence[str]) -> str:

@@ -39,13 +39,6 @@ class WriteRecord(Struct, frozen=True):
     paths: dict[str, TouchedPath]
 
 
-class Attribution(Struct, frozen=True):
-    """The changes between two snapshots by whose they are, as paths. What is in neither is the command's own."""
-
-    shared: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-
-
 def parse_record(data: bytes | None, root: str) -> WriteRecord:
     """Read a record. Paths outside `root` keep their full name."""
     if data is None:
@@ -63,8 +56,13 @@ def parse_record(data: bytes | None, root: str) -> WriteRecord:
     return WriteRecord(words[0].decode("utf-8", "replace"), tuple(zip(names[::2], names[1::2], strict=True)), touched)
 
 
-def attribute(changes: Iterable[FileChange], record: WriteRecord, *, root: str) -> Attribution:
-    """Sort changes by whose they are. Call it after the snapshot that found them was taken."""
+def attribute(
+    changes: Iterable[FileChange], record: WriteRecord, *, root: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paths of shared changes and of others' changes; all the rest are the command's own.
+
+    Call it after the snapshot that found the changes was taken.
+    """
     by_path = {change.path: change for change in changes}
     shared: dict[str, None] = {}
     others: list[str] = []
@@ -82,11 +80,11 @@ def attribute(changes: Iterable[FileChange], record: WriteRecord, *, root: str) 
         touched, moved = record.paths.get(source), by_path.get(source)
         if touched and (source in shared or _changed_before(moved.before if moved else None, touched)):
             shared[target] = None
-    inodes = _inodes(record) if others else set()
+    inodes = {touched.signature.partition(":")[0] for touched in record.paths.values() if ":" in touched.signature}
     for path in [path for path in others if _inode(path, root) in inodes]:
         others.remove(path)  # another name of a file that the command wrote to: nobody can tell who changed it
         shared[path] = None
-    return Attribution(shared=tuple(path for path in shared if path in by_path), others=tuple(others))
+    return tuple(path for path in shared if path in by_path), tuple(others)
 
 
 def touched_outside(changes: Iterable[FileChange], record: WriteRecord) -> tuple[str, ...]:
@@ -122,7 +120,8 @@ def name_uncovered(
             names[path] = "outside the workspace"
         elif folder:
             files[folder] = files.get(folder, 0) + 1
-            names[f"{folder}/"] = unfit.get(f"{folder}/", f"{reason}, {_count(files[folder])}")
+            count = "1 file" if files[folder] == 1 else f"{files[folder]} files"
+            names[f"{folder}/"] = unfit.get(f"{folder}/", f"{reason}, {count}")
         elif path in ignored:
             names[path] = reason
         elif path in unfit:
@@ -130,18 +129,10 @@ def name_uncovered(
     return tuple(f"{name} ({why})" for name, why in names.items())
 
 
-def _count(files: int) -> str:
-    return "1 file" if files == 1 else f"{files} files"
-
-
 def folders_above(path: str) -> list[str]:
     """From the uppermost one down."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[: count + 1]) for count in range(len(parts)) if parts[count]]
-
-
-def _inodes(record: WriteRecord) -> set[str]:
-    return {touched.signature.partition(":")[0] for touched in record.paths.values() if ":" in touched.signature}
 
 
 def _inode(path: str, root: str) -> str:
@@ -198,6 +189,4 @@ def _follow_back(path: str, moves: Sequence[tuple[str, str]]) -> str:
 
 
 def _shown(path: bytes, root: str) -> str:
-    name = show_name(os.fsdecode(path))
-    prefix = f"{show_name(root)}/"
-    return name.removeprefix(prefix)
+    return show_name(os.fsdecode(path)).removeprefix(f"{show_name(root)}/")

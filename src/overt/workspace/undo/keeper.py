@@ -58,21 +58,23 @@ class NoSnapshot(Struct, frozen=True, kw_only=True):
     unexpected: bool = False
 
 
-class CommandWatch:
+class CommandWatch(Struct):
     """One command between two snapshots. What it changed is recorded with `recorder`.
 
     The runner stores the command's write record in `writes` (None: not tracked).
     """
 
-    def __init__(
-        self, call_id: str, agent: str, recorder: UndoRecorder, before: Taken | NoSnapshot, tracking: Tracking | None
-    ) -> None:
-        self.call_id = call_id
-        self.agent = agent
-        self.recorder = recorder
-        self.before = before
-        self.tracking = tracking
-        self.writes: bytes | None = None
+    call_id: str
+    agent: str
+    recorder: UndoRecorder
+    before: Taken | NoSnapshot
+    tracking: Tracking | None
+    writes: bytes | None = None
+
+    def start(self) -> TreeTaken:
+        """The record of a command that has begun: the state before it is known, the one after it is not."""
+        before = self.before.name if isinstance(self.before, Taken) else ""
+        return TreeTaken(agent=self.agent, call_id=self.call_id, before=before, after="")
 
 
 class Keeper:
@@ -108,7 +110,7 @@ class Keeper:
 
     def warm(self) -> None:
         """Begin a pass now: a command is coming."""
-        if self._free() and not self._fresh():
+        if self._is_free() and not self._fresh():
             self._start()
 
     def prepare(self) -> None:
@@ -116,16 +118,19 @@ class Keeper:
 
         Not at once: a session that only looks something up is over before, and the search would have to share.
         """
-        if self.shadow and self._free() and not self.shadow.begun() and self._soon is None:
+        if self._is_free(first=True) and self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(SOON, self._begin)
 
     def _begin(self) -> None:
         self._soon = None
-        if self.shadow and self._free() and not self.shadow.begun():
+        if self._is_free(first=True):
             self._start(idle=True).add_done_callback(log_failure("undo"))
 
-    def _free(self) -> bool:
-        return self.shadow is not None and not self._closed and (self._pass is None or self._pass.done())
+    def _is_free(self, *, first: bool = False) -> bool:
+        """True if a pass can begin; with `first`, only if there was none before."""
+        if self.shadow is None or self._closed or (first and self.shadow.begun()):
+            return False
+        return self._pass is None or self._pass.done()
 
     async def before(self, recorder: UndoRecorder, agent: str = "main") -> Taken | NoSnapshot:
         """Return the state of the workspace just before a command, or why it is not known."""
@@ -148,15 +153,6 @@ class Keeper:
             if telling:
                 telling.cancel()
 
-    def after(self, watch: CommandWatch) -> None:
-        """A command has ended: find out what it changed and record it, in the background."""
-        if not self._closed:
-            task = asyncio.get_running_loop().create_task(self._look_after(watch))
-            self._after.add(task)
-            task.add_done_callback(self._after.discard)
-            watch.recorder.wait_for(task)
-            task.add_done_callback(log_failure("undo"))
-
     @asynccontextmanager
     async def around(self, call_id: str, recorder: UndoRecorder, agent: str = "main") -> AsyncIterator[CommandWatch]:
         """Take a snapshot before a command of `agent` that may write, and one after it, however the command ends."""
@@ -171,11 +167,16 @@ class Keeper:
         tracking = Tracking(roots=(*self._roots, *PRIVATE), since=since) if self._roots else None
         watch = CommandWatch(call_id, agent, recorder, before, tracking)
         if isinstance(before, Taken):  # in case this process is killed before the command ends
-            recorder.record(_start_of(watch))
+            recorder.record(watch.start())
         try:
             yield watch
         finally:
-            self.after(watch)
+            if not self._closed:  # what it changed is found out and recorded in the background
+                task = asyncio.get_running_loop().create_task(self._look_after(watch))
+                self._after.add(task)
+                task.add_done_callback(self._after.discard)
+                recorder.wait_for(task)
+                task.add_done_callback(log_failure("undo"))
 
     async def quiet(self) -> None:
         """Until the commands before have been looked at; a change now would be taken for theirs."""
@@ -214,15 +215,11 @@ class Keeper:
         wanted = tuple({state.hash for state in states if len(state.hash) == 40})
         if not wanted:
             return {}  # where only file tools wrote, git may never have been started
-        if self.shadow is None:
-            raise OvertError(self._why)
-        return {name: self.store.put(raw) for name, raw in self.shadow.contents(wanted)}
+        return {name: self.store.put(raw) for name, raw in self._require_shadow().contents(wanted)}
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two states of the workspace; blocking."""
-        if self.shadow is None:
-            raise OvertError(self._why)
-        return self.shadow.changes(before, after)
+        return self._require_shadow().changes(before, after)
 
     def lacks_states(self, names: Sequence[str]) -> bool:
         """True if one of these states was removed from the store; blocking."""
@@ -230,9 +227,12 @@ class Keeper:
 
     def now(self) -> str:
         """The state of the workspace at this moment; blocking."""
+        return self._require_shadow().take().name
+
+    def _require_shadow(self) -> Shadow:
         if self.shadow is None:
             raise OvertError(self._why)
-        return self.shadow.take().name
+        return self.shadow
 
     def _fresh(self) -> bool:
         return self._pass is not None and asyncio.get_running_loop().time() - self._begun < FRESH
@@ -263,7 +263,7 @@ class Keeper:
         before = watch.before
         if isinstance(before, NoSnapshot):
             names = await asyncio.to_thread(self._touched_paths, watch)
-            watch.recorder.record(replace(_start_of(watch), uncovered=(before.why, *names)))
+            watch.recorder.record(replace(watch.start(), uncovered=(before.why, *names)))
             self._warn(watch, before)
             return
         if self._pass and not self._pass.done():
@@ -272,7 +272,7 @@ class Keeper:
         if self._closed:
             return
         if isinstance(after, NoSnapshot):
-            watch.recorder.record(replace(_start_of(watch), uncovered=(after.why,)))
+            watch.recorder.record(replace(watch.start(), uncovered=(after.why,)))
             self._warn(watch, after)
         else:
             watch.recorder.record(await asyncio.to_thread(self._compare_snapshots, watch, before, after))
@@ -282,7 +282,7 @@ class Keeper:
         assert self.shadow is not None
         root = self.shadow.root
         record = parse_record(watch.writes, root)
-        taken = replace(_start_of(watch), after=after.name, tracked=not record.gap)
+        taken = replace(watch.start(), after=after.name, tracked=not record.gap)
         try:
             changes = () if before.name == after.name else self.shadow.changes(before.name, after.name)
         except OvertError:
@@ -292,14 +292,13 @@ class Keeper:
             LOG.info("undo", f"a command was not tracked: {record.gap}")
             uncovered = () if before.name == after.name else tuple(dict.fromkeys((*before.uncovered, *after.uncovered)))
             return replace(taken, changed=_count_files(changes), uncovered=uncovered)
-        attribution = attribute(changes, record, root=root)
-        not_own = {*attribution.shared, *attribution.others}
-        own = [change for change in changes if change.path not in not_own]
+        shared, others = attribute(changes, record, root=root)
+        own = [change for change in changes if change.path not in {*shared, *others}]
         return replace(
             taken,
-            changed=_count_files(own) + len(attribution.shared),
-            shared=attribution.shared,
-            others=attribution.others,
+            changed=_count_files(own) + len(shared),
+            shared=shared,
+            others=others,
             uncovered=name_uncovered(self._touched_outside(changes, record), unfit, self._ignored_paths),
         )
 
@@ -338,12 +337,6 @@ class Keeper:
     def _tell_of_the_first(self, recorder: UndoRecorder, agent: str) -> None:
         if not self._closed:
             recorder.notice_once("", Noticed(agent=agent, text=say("undo.first")))
-
-
-def _start_of(watch: CommandWatch) -> TreeTaken:
-    """The record of a command that has begun: the state before it is known, the one after it is not."""
-    before = watch.before.name if isinstance(watch.before, Taken) else ""
-    return TreeTaken(agent=watch.agent, call_id=watch.call_id, before=before, after="")
 
 
 def _count_files(changes: Iterable[FileChange]) -> int:

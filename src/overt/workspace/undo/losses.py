@@ -7,7 +7,7 @@ is ignored, some folders can be rebuilt by the tool that made them: losing those
 import glob
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -69,13 +69,14 @@ class _Search:
         paths = [path for path in change.paths if path != NOT_IGNORED and not path.startswith(REVISION)]
         if change.scope == "everything":
             self._everything()
-        elif change.scope == "tracked":
+        if change.scope == "tracked":
             revisions = [path.removeprefix(REVISION) for path in change.paths if path.startswith(REVISION)]
             self._tracked(tuple(self._expand(paths)), revisions)
         if NOT_IGNORED in change.paths:
             self._below("", ignored=False)
-        for path in self._expand(paths) if change.scope != "tracked" else ():
-            self._path(path, change)
+        if change.scope != "tracked":
+            for path in self._expand(paths):
+                self._path(path, change)
         losses = [Loss(path=path, why=why) for path, why in self._losses.items()][:MOST_LOSSES]
         return Survey(losses=tuple(losses), undone=self._undone, rebuilt=tuple(self._rebuilt))
 
@@ -117,8 +118,7 @@ class _Search:
         return os.path.realpath(whole) if path.endswith(("/", "..")) and not whole.endswith("*") else whole
 
     def _is_writable(self, path: str) -> bool:
-        real = os.path.realpath(path)
-        return any(lies_below(real, folder) is not None for folder in (self._cover.root, *self._cover.write, *PRIVATE))
+        return _lies_in(os.path.realpath(path), (self._cover.root, *self._cover.write, *PRIVATE))
 
     def _path(self, path: str, change: Change) -> None:
         spot = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
@@ -130,18 +130,19 @@ class _Search:
             private = PRIVATE if lies_below(place, self._cover.home) is None else ()
             if below is not None:
                 self._inside(below, place, change)
-            elif any(lies_below(place, folder) is not None for folder in self._cover.write):
+            elif _lies_in(place, self._cover.write):
                 if os.path.lexists(place):
                     self._lose(place, OUTSIDE)
-            elif not any(lies_below(place, folder) is not None for folder in private):
+            elif not _lies_in(place, private):
                 self._lose(place, OUTSIDE)
 
     def _inside(self, below: str, place: str, change: Change) -> None:
         if protected := protected_name(below, home="elsewhere") if below else "":
             self._lose(below, protected)
             return
-        status = _stat(place)
-        if status is None:
+        try:
+            status = os.lstat(place)
+        except (OSError, ValueError):
             return  # nothing is there to be lost
         if (
             change.follows
@@ -189,11 +190,12 @@ class _Search:
             return
         uncovered = _uncovered(cover.snapshot) | dict.fromkeys(ignored, IGNORED_BY_GIT)
         for path in paths:
-            nested = [name for name in uncovered if name.endswith("/") and _lies_in(path, cover.root, name)]
-            self._losses |= {name: uncovered[name] for name in nested}
+            for name in uncovered:
+                if name.endswith("/") and _lies_in(path, [os.path.join(cover.root, read_name(name.rstrip("/")))]):
+                    self._losses[name] = uncovered[name]
         for name in changed:
             whole = os.path.join(cover.root, read_name(name))
-            if name in uncovered and (not paths or any(lies_below(whole, path) is not None for path in paths)):
+            if name in uncovered and (not paths or _lies_in(whole, paths)):
                 self._lose(name, uncovered[name])
 
     def _names_from_git(self, *words: str) -> list[str]:
@@ -222,17 +224,13 @@ class _Search:
             self._lose(below or ".", cover.why_not)
             return
         self._undone = True
-        left_out = _uncovered(cover.snapshot)
-        by_git: Collection[str] = ()
-        if ignored:
-            try:
-                by_git = cover.shadow.list_ignored(below)
-            except OvertError as error:
-                self._lose(below or ".", error.message)
-                return
-            left_out |= dict.fromkeys(by_git, IGNORED_BY_GIT)
-        else:
-            left_out = {path: why for path, why in left_out.items() if not path.endswith("/")}
+        left_out = {path: why for path, why in _uncovered(cover.snapshot).items() if ignored or not path.endswith("/")}
+        try:
+            by_git = cover.shadow.list_ignored(below) if ignored else ()
+        except OvertError as error:
+            self._lose(below or ".", error.message)
+            return
+        left_out |= dict.fromkeys(by_git, IGNORED_BY_GIT)
         for path, why in left_out.items():
             bare = path.rstrip("/")
             if below and lies_below(bare, below) is None and lies_below(below, bare) is None:
@@ -248,8 +246,8 @@ class _Search:
         self._losses.setdefault(path, why)
 
 
-def _lies_in(path: str, root: str, folder: str) -> bool:
-    return lies_below(path, os.path.join(root, read_name(folder.rstrip("/")))) is not None
+def _lies_in(path: str, folders: Iterable[str]) -> bool:
+    return any(lies_below(path, folder) is not None for folder in folders)
 
 
 def _uncovered(snapshot: Taken) -> dict[str, str]:
@@ -261,10 +259,3 @@ def _is_rebuilt(path: str, *, ignored: bool) -> bool:
     if not REBUILT.isdisjoint(parts):
         return True
     return ignored and (not REBUILT_IF_IGNORED.isdisjoint(parts) or parts[-1].endswith(REBUILT_ENDINGS))
-
-
-def _stat(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except (OSError, ValueError):
-        return None

@@ -1,7 +1,7 @@
-"""Putting files back: every place is looked at first, then each is changed by one step that is whole or not at all.
+"""Putting files back: every place is looked at first, then each is changed by one change that is whole or not at all.
 
 Folders are entered the way file tools do, never through a link; the last name is taken as it stands, so a link is put
-back as a link. When a step fails, those before it are taken back.
+back as a link. When a change fails, those before it are taken back.
 """
 
 import hashlib
@@ -11,10 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from msgspec import Struct
-
 from overt.core.errors import OvertError, ToolError
-from overt.core.states import FileState
+from overt.core.states import FileChange, FileState
 from overt.lib.atomic import discard, new_name, replace_in
 from overt.lib.encoding import read_name
 from overt.lib.protected import protected_name
@@ -28,18 +26,10 @@ LARGEST = 64 * 1024 * 1024
 Content = Callable[[FileState], bytes]
 
 
-class Step(Struct, frozen=True, kw_only=True):
-    """One place: what stands there `now`, and what is to be there; None is nothing."""
+class RestoreError(OvertError):
+    """A change failed. Those before it were taken back, except the ones in `done`."""
 
-    path: str
-    now: FileState | None
-    then: FileState | None
-
-
-class Broken(OvertError):
-    """A step failed. `undone`: those before it were taken back, else `done` stand as they are."""
-
-    def __init__(self, path: str, why: str, *, done: tuple[Step, ...]) -> None:
+    def __init__(self, path: str, why: str, *, done: tuple[FileChange, ...]) -> None:
         super().__init__(f"{path}: {why}")
         self.path = path
         self.why = why
@@ -99,71 +89,76 @@ def _is_link(folder: int, name: str) -> bool:
         return False
 
 
-def restore(workspace: Workspace, steps: Sequence[Step], content: Content) -> None:
-    """Bring every place to its new state, or none; `Broken` when neither could be had."""
-    done: list[Step] = []
-    step = None
+def restore(workspace: Workspace, changes: Sequence[FileChange], content: Content) -> None:
+    """Make all of these changes, or none; RestoreError if some could neither be made nor taken back."""
+    done: list[FileChange] = []
+    change = None
     try:
-        for step in _ordered(steps):
-            _apply(workspace, step, content)
-            done.append(step)
-        _set_folder_modes(workspace, steps)
+        for change in _ordered(changes):
+            _apply(workspace, change, content)
+            done.append(change)
+        _set_folder_modes(workspace, changes)
     except (OSError, OvertError) as error:
         why = error.message if isinstance(error, OvertError) else error.strerror or "input/output error"
-        left = _taken_back(workspace, steps, done, content)
-        raise Broken(step.path if step else "", why, done=left) from error
+        left = _take_back(workspace, changes, done, content)
+        raise RestoreError(change.path if change else "", why, done=left) from error
     except KeyboardInterrupt:
-        _taken_back(workspace, steps, done, content)
+        _take_back(workspace, changes, done, content)
         raise
 
 
-def _taken_back(
-    workspace: Workspace, steps: Sequence[Step], done: Sequence[Step], content: Content
-) -> tuple[Step, ...]:
-    """Those that could not be."""
-    left: list[Step] = []
-    for step in _ordered([Step(path=each.path, now=each.then, then=each.now) for each in done]):
+def _take_back(
+    workspace: Workspace, changes: Sequence[FileChange], done: Sequence[FileChange], content: Content
+) -> tuple[FileChange, ...]:
+    """Return those that could not be taken back."""
+    left: list[FileChange] = []
+    for change in _ordered([_reverse(each) for each in done]):
         try:
-            _apply(workspace, step, content)
+            _apply(workspace, change, content)
         except (OSError, OvertError):
-            left.append(Step(path=step.path, now=step.then, then=step.now))
-    for step in steps:
-        try:
-            _set_folder_modes(workspace, [Step(path=step.path, now=step.then, then=step.now)])
-        except (OSError, OvertError):
-            pass  # it stays one that its owner may write
+            left.append(_reverse(change))
+    for each in changes:
+        with suppress(OSError, OvertError):  # it stays one that its owner may write
+            _set_folder_modes(workspace, [_reverse(each)])
     return tuple(left)
 
 
-def _ordered(steps: Sequence[Step]) -> list[Step]:
-    """What goes before what comes, deep before high where things go, high before deep where they come."""
-    deep = sorted(steps, key=lambda step: step.path.count("/"), reverse=True)
-    goes = [step for step in deep if step.now and (step.then is None or step.then.folder != step.now.folder)]
-    going = {step.path for step in goes}
-    files = [step for step in goes if step.now and not step.now.folder]
-    folders = [step for step in goes if step.now and step.now.folder]
-    comes = [step for step in reversed(deep) if step.then and step.then.folder and not (step.now and step.now.folder)]
-    rest = [step for step in reversed(deep) if step.then and not step.then.folder]
-    gone = [Step(path=step.path, now=step.now, then=None) for step in (*files, *folders)]
-    made = [
-        Step(path=each.path, now=None if each.path in going else each.now, then=each.then) for each in (*comes, *rest)
-    ]
-    return [*gone, *made]
+def _reverse(change: FileChange) -> FileChange:
+    return FileChange(path=change.path, before=change.after, after=change.before)
 
 
-def _apply(workspace: Workspace, step: Step, content: Content) -> None:
-    if step.then is not None:
-        _make_parents(workspace, step.path)
-    with _parent(workspace, step.path) as (spot, name):
+def _ordered(changes: Sequence[FileChange]) -> list[FileChange]:
+    """First what goes, files before folders and deep before high; then what comes, folders first and high before deep.
+
+    Where a file takes the place of a folder, or the other way round, one change becomes two.
+    """
+    goes: list[FileChange] = []
+    comes: list[FileChange] = []
+    for each in sorted(changes, key=lambda change: change.path.count("/")):
+        before, after = each.before, each.after
+        if before and (after is None or after.folder != before.folder):
+            goes.insert(0, FileChange(path=each.path, before=before, after=None))
+            before = None
+        if after and not (after.folder and before):
+            comes.append(FileChange(path=each.path, before=before, after=after))
+    goes.sort(key=lambda change: bool(change.before and change.before.folder))
+    comes.sort(key=lambda change: not (change.after and change.after.folder))
+    return [*goes, *comes]
+
+
+def _apply(workspace: Workspace, change: FileChange, content: Content) -> None:
+    if change.after is not None:
+        _make_parents(workspace, change.path)
+    with _parent(workspace, change.path) as (spot, name):
         if spot is None:
-            if step.then is not None:
+            if change.after is not None:
                 raise ToolError("its folder is gone", code="missing")
-        elif step.then is None:
-            _remove(spot.fd, name, folder=bool(step.now and step.now.folder))
-        elif step.then.folder:
-            os.mkdir(name, step.then.permissions | 0o700, dir_fd=spot.fd)
+        elif change.after is None:
+            _remove(spot.fd, name, folder=bool(change.before and change.before.folder))
+        elif change.after.folder:
+            os.mkdir(name, change.after.permissions | 0o700, dir_fd=spot.fd)
         else:
-            _put(spot.fd, name, step, content)
+            _put(spot.fd, name, change, content)
 
 
 def _make_parents(workspace: Workspace, path: str) -> None:
@@ -184,10 +179,10 @@ def _remove(folder_fd: int, name: str, *, folder: bool) -> None:
             os.unlink(name, dir_fd=folder_fd)
 
 
-def _put(folder: int, name: str, step: Step, content: Content) -> None:
-    state = step.then
+def _put(folder: int, name: str, change: FileChange, content: Content) -> None:
+    state = change.after
     assert state is not None
-    same_content = step.now and not step.now.link and not state.link and step.now.hash == state.hash
+    same_content = change.before and not change.before.link and not state.link and change.before.hash == state.hash
     if same_content and _chmod(folder, name, state):
         return
     if not state.link:
@@ -223,13 +218,13 @@ def _chmod(folder: int, name: str, state: FileState) -> bool:
     return True
 
 
-def _set_folder_modes(workspace: Workspace, steps: Sequence[Step]) -> None:
+def _set_folder_modes(workspace: Workspace, changes: Sequence[FileChange]) -> None:
     """Last of all, deep ones first: a folder that nobody may write would have kept the others out."""
-    for step in sorted(steps, key=lambda each: each.path.count("/"), reverse=True):
-        if step.then and step.then.folder:
-            with _parent(workspace, step.path) as (spot, name):
+    for change in sorted(changes, key=lambda each: each.path.count("/"), reverse=True):
+        if change.after and change.after.folder:
+            with _parent(workspace, change.path) as (spot, name):
                 if spot is not None:
-                    _set_mode(spot.fd, name, step.then.permissions)
+                    _set_mode(spot.fd, name, change.after.permissions)
 
 
 def _set_mode(folder: int, name: str, mode: int) -> None:
