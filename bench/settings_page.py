@@ -4,6 +4,7 @@ from itertools import groupby
 from pathlib import Path
 
 from overt.app.inspect.settings import schema_text
+from overt.app.registries import Registries
 from overt.config.key_table import ENTRY, KEYS, TABLES, SettingKey, show_value
 from overt.config.load import VARIABLES
 
@@ -74,4 +75,4 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
-    SCHEMA.write_text(schema_text())
+    SCHEMA.write_text(schema_text(Registries()))

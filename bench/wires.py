@@ -10,7 +10,7 @@ from bench.runs import Site, interleaved
 from bench.table import Row, Series
 from overt.core.requests import Reply
 from overt.providers.transport.sse import EventStream
-from overt.providers.wires.registry import make_wire
+from overt.providers.wires import make_wire
 
 CHUNKS = 20_000
 BUDGET = 0.25

@@ -35,8 +35,8 @@ from overt.core.requests import Reply, Request
 from overt.core.settings import Calls, Price
 from overt.lib.tokens import estimate
 from overt.providers.wires.anthropic import Anthropic
-from overt.providers.wires.openai_chat import OpenAIChat
-from overt.providers.wires.openai_responses import OpenAIResponses
+from overt.providers.wires.openai import OpenAIChat
+from overt.providers.wires.responses import OpenAIResponses
 
 OVERFLOW = ProviderError("The conversation is too long for m.", kind="overflow")
 FREE = Price(input=0.0)

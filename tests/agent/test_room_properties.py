@@ -23,8 +23,8 @@ from overt.core.requests import Params, Prefix, Reply
 from overt.core.settings import Limits
 from overt.core.views import Plain
 from overt.providers.wires.anthropic import Anthropic
-from overt.providers.wires.openai_chat import OpenAIChat
-from overt.providers.wires.openai_responses import OpenAIResponses
+from overt.providers.wires.openai import OpenAIChat
+from overt.providers.wires.responses import OpenAIResponses
 
 PREFIX = Prefix(system=(Fragment(key="system", text="You are a test.", origin=HARNESS),), tools=())
 WIRES: tuple[type[Any], ...] = (OpenAIChat, OpenAIResponses, Anthropic)

@@ -26,7 +26,7 @@ from overt.core.settings import Limits
 from overt.core.spending.usage import Usage
 from overt.core.views import Plain
 from overt.lib.tokens import estimate
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 from overt.workspace._contain import Forbid
 
 T = TypeVar("T")

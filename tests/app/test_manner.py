@@ -14,7 +14,7 @@ from overt.app.start import open_conversation
 from overt.core.events import Event, Noticed, Repaired, Replied, TextStreamed, ToolFinished, ToolStarted, TurnEnded
 from overt.core.messages import Call
 from overt.core.settings import ProviderEntry
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 NO_TOOLS = Turn(fault=Fault(status=400, body='{"error": {"message": "registry/m does not support tools"}}'))
 NO_FORM = Turn(fault=Fault(status=400, body='{"error": {"message": "response_format json_schema is not supported"}}'))

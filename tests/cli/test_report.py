@@ -52,7 +52,7 @@ def seeded(place: Place) -> None:
         with ModelServer([read, Turn(text="done")]) as server:
             place.run("run", "my private prompt", server=server, env=faulty(place, fault))
     with ModelServer([Turn(text=f"the key is {KEY}", chunk=3)]) as server:
-        fault = "overt.providers.wires.openai_chat_decoder:ChatDecoder.end"
+        fault = "overt.providers.wires._openai_decoder:ChatDecoder.end"
         place.run("run", "my private prompt", server=server, env=faulty(place, fault))
     with open(state(place) / "overt.log", "a") as log:  # as an older version might have left it
         log.write(f"2026-01-01T00:00:00.000Z error 1 old: {KEY} {PASSWORD} sk-ant-api03-{'a1B2' * 12}\n")

@@ -16,7 +16,7 @@ from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.spending.usage import Usage
 from overt.core.views import Plain
 from overt.providers.wires.anthropic import Anthropic
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 PREFIX = Prefix(
     system=(Fragment(key="system", text="You are a test. 你好", origin=HARNESS),),

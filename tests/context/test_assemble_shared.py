@@ -8,7 +8,7 @@ from overt.core.fragments import MODEL, USER, Fragment, Origin
 from overt.core.messages import Message, said
 from overt.core.requests import Prefix, ToolSpec
 from overt.providers.wires.anthropic import Anthropic
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 ONE, TWO, THREE = said("one", origin=USER), said("two", role="assistant", origin=MODEL), said("three", origin=USER)
 

@@ -22,8 +22,8 @@ from overt.core.ports import Wire
 from overt.core.requests import Params, Prefix, Request, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
 from overt.providers.wires.anthropic import Anthropic
-from overt.providers.wires.openai_chat import OpenAIChat
-from overt.providers.wires.openai_responses import OpenAIResponses
+from overt.providers.wires.openai import OpenAIChat
+from overt.providers.wires.responses import OpenAIResponses
 
 RULES = Origin(kind="file", where="AGENTS.md", lines="1-2", hash="ab" * 32)
 PREFIX = Prefix(

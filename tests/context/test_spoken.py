@@ -10,7 +10,7 @@ from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.messages import Call, Image, Message, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import Calls
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 READ = ToolSpec(
     name="read",

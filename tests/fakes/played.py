@@ -10,7 +10,7 @@ from overt.core.messages import Call, Part, Text
 from overt.core.ports import Wire
 from overt.core.requests import Delta, Reply, Request, TextDelta
 from overt.core.spending.usage import Usage
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 Played = Reply | ProviderError | Callable[[Request], Reply]
 

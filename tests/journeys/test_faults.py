@@ -82,7 +82,7 @@ def test_a_tool_that_breaks_is_a_failed_call_and_its_traceback_is_logged(place: 
 
 
 def test_exception_in_the_decoder_saves_the_reply_for_replay(place: Place) -> None:
-    fault = faulty(place, "overt.providers.wires.openai_chat_decoder:ChatDecoder._take_choice")
+    fault = faulty(place, "overt.providers.wires._openai_decoder:ChatDecoder._take_choice")
     with ModelServer([Turn(text="an answer in several words", chunk=5)]) as server:
         ran = place.run("run", "x", server=server, env=fault)
     assert ran.code == 1
@@ -100,7 +100,7 @@ def test_exception_in_the_decoder_saves_the_reply_for_replay(place: Place) -> No
 
 
 def test_exception_in_the_decoder_ends_the_turn_and_the_chat_goes_on(place: Place) -> None:
-    fault = faulty(place, "overt.providers.wires.openai_chat_decoder:ChatDecoder.feed", times=1)
+    fault = faulty(place, "overt.providers.wires._openai_decoder:ChatDecoder.feed", times=1)
     with ModelServer([DONE, DONE]) as server, place.chat(server=server, env=fault) as chat:
         shown = prompt_until(chat, "first", ".txt\n")
         prompt_until(chat, "second", "all done")

@@ -17,7 +17,7 @@ from overt.core.settings import ModelFacts, ProviderEntry
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.attempt import HttpWire
 from overt.providers.transport.retry import Patience
-from overt.providers.wires.registry import make_wire
+from overt.providers.wires import make_wire
 
 MOST = 4
 QUICK = Patience(first=0.02, growth=1.5)

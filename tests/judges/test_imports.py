@@ -13,9 +13,9 @@ NAMED = re.compile(r"^import '([^']+)' #", re.MULTILINE)
 
 FOREIGN = {"openai", "anthropic", "httpx", "httpx2", "httpcore", "httpcore2", "pydantic", "requests", "aiohttp"}
 WIRES = {
-    "openai": {"openai_chat", "openai_chat_decoder", "openai_chat_values"},
-    "responses": {"openai_responses", "openai_responses_decoder", "openai_responses_items"},
-    "anthropic": {"anthropic", "anthropic_decoder"},
+    "openai": {"openai", "_openai_decoder", "_openai_values"},
+    "responses": {"responses", "_responses_decoder", "_responses_items"},
+    "anthropic": {"anthropic", "_anthropic_decoder"},
 }
 
 

@@ -19,7 +19,7 @@ from overt.core.messages import Call, Document, Image, Message, Reasoning, Resul
 from overt.core.requests import Params, Prefix, Reply, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
 from overt.providers.transport.attempt import HttpWire
-from overt.providers.wires.registry import make_wire
+from overt.providers.wires import make_wire
 
 SHARED = Path(os.environ.get("OVERT_SHARED") or Path(__file__).parents[2].parent / "shared")
 FOLDERS = {"chat*": "openai", "responses*": "responses", "anthropic": "anthropic"}

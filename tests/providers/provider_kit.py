@@ -14,7 +14,7 @@ from overt.core.requests import Delta, Params, Prefix, Reply, Request
 from overt.core.settings import ProviderEntry
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.retry import Patience
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 KEY = "sk-secret-0123456789abcdefghij"
 QUICK = Patience(first=0.01, growth=1.0, loopback=0.4, comments=0.5, ending=0.2)

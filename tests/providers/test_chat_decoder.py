@@ -9,7 +9,7 @@ from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, TextDelta
 from overt.core.spending.usage import Usage
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 CALLS = {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}

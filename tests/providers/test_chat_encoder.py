@@ -10,7 +10,7 @@ from msgspec import Raw
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 WIRE = OpenAIChat()
 TOOL = ToolSpec(name="read", description="Read.", schema=Raw(b'{"type":"object","properties":{}}'))

@@ -18,7 +18,7 @@ from overt.core.settings import ModelFacts, ProviderEntry, Quirks
 from overt.core.spending.usage import Usage
 from overt.providers.catalog import vendors
 from overt.providers.http_provider import HttpProvider, make
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 PREFIX = Prefix(system=(Fragment(key="s", text="Be brief.", origin=HARNESS),), tools=())
 CALL = Call(id="c", name="read", arguments="{}")

@@ -12,7 +12,7 @@ from overt.providers.http_provider import HttpProvider
 from overt.providers.transport import attempt as _attempt
 from overt.providers.transport.attempt import DENSE, MUCH, PAUSE
 from overt.providers.transport.client import Outgoing
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 MEANWHILE = 5
 

@@ -16,7 +16,7 @@ from overt.core.requests import CallDelta, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.spending.usage import Usage
 from overt.providers.http_provider import HttpProvider
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 ODD = "tab\t null\x00 “quotes” 😀 \\u0041 \u2028 line\nend"
 

@@ -15,7 +15,7 @@ from overt.core.settings import ProviderEntry
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.errors import Place, from_event, from_status, redacted, unreachable
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 CASES: dict[str, tuple[int, Any, str, tuple[str, ...]]] = {
     "a wrong key": (401, {"error": {"message": f"bad key {KEY}"}}, "key", ("rejected the API key", "FAKE_API_KEY")),

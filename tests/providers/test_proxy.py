@@ -30,7 +30,7 @@ from overt.providers.transport import tls as _tls
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.client import Client
 from overt.providers.transport.route import parse_proxy, proxy_for, transport_for
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 HOST = "api.example.test"
 LOGIN = "name:p%40ss-w0rd-1234"

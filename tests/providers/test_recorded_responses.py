@@ -17,7 +17,7 @@ from overt.core.settings import ProviderEntry
 from overt.core.spending.usage import Usage
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.sse import EventStream
-from overt.providers.wires.openai_responses import OpenAIResponses
+from overt.providers.wires.responses import OpenAIResponses
 
 SHARED = Path(os.environ.get("OVERT_SHARED") or Path(__file__).parents[2].parent / "shared")
 FILES = sorted((SHARED / "data" / "streams").glob("responses*/*.chunks.txt"))

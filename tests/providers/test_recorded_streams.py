@@ -12,7 +12,7 @@ from tests.providers.provider_kit import provider, reply, run
 from overt.core.messages import Call, Reasoning, Text
 from overt.core.requests import Delta, ReasoningDelta, Reply, TextDelta
 from overt.providers.transport.sse import EventStream
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 SHARED = Path(os.environ.get("OVERT_SHARED") or Path(__file__).parents[2].parent / "shared")
 FILES = sorted((SHARED / "data" / "streams").glob("chat-*/*.chunks.txt"))

@@ -11,7 +11,7 @@ from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from overt.core.spending.usage import Usage
-from overt.providers.wires.openai_responses import OpenAIResponses
+from overt.providers.wires.responses import OpenAIResponses
 
 Json = dict[str, Any]
 

@@ -14,7 +14,7 @@ from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
-from overt.providers.wires.openai_responses import OpenAIResponses
+from overt.providers.wires.responses import OpenAIResponses
 
 WIRE = OpenAIResponses()
 TOOL = ToolSpec(name="read", description="Read.", schema=Raw(b'{"type":"object","properties":{}}'))

@@ -14,7 +14,7 @@ from overt.core.settings import ProviderEntry
 from overt.core.spending.usage import Usage
 from overt.providers.http_provider import HttpProvider
 from overt.providers.registry import make
-from overt.providers.wires.openai_responses import OpenAIResponses
+from overt.providers.wires.responses import OpenAIResponses
 
 NONE = Fault()
 CALL = {"type": "function_call", "id": "fc", "call_id": "c", "name": "read", "arguments": '{"p":1}'}

@@ -17,7 +17,7 @@ from overt.core.requests import Reply
 from overt.core.settings import ProviderEntry
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport import tls as _tls
-from overt.providers.wires.openai_chat import OpenAIChat
+from overt.providers.wires.openai import OpenAIChat
 
 pytestmark = needs_openssl
 BIG = "0123456789abcdef" * 60_000

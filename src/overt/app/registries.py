@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from overt.app.command import Command
     from overt.app.options import Options
     from overt.core.tool import Tool
+    from overt.providers.wires import WireKind
 
 Subcommand = Callable[[list[str], "Registries"], int]
 """Runs `overt NAME` with the words after the name, and returns the exit code."""
@@ -26,5 +27,6 @@ class Registries(Struct, frozen=True, kw_only=True):
 
     tools: tuple["Tool", ...] = ()
     commands: tuple["Command", ...] = ()
+    wires: tuple["WireKind", ...] = ()
     subcommands: Mapping[str, Subcommand] = {}
     frontends: Mapping[str, Frontend] = {}

@@ -15,6 +15,7 @@ from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
 from overt.lib.logs.log import LOG
+from overt.providers.registry import is_kind, kinds
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -37,6 +38,7 @@ def read_setting(options: Options) -> Setting:
             if not os.path.isdir(path):
                 origin = config.origin(f"workspace.{key}")
                 raise ConfigError(f"{origin}: {path} is not a folder; give one that exists")
+    _check_kinds(config, options.registries)
     set_language(language_of(config.language, environment.variables))
     logs = config.logs
     LOG.configure(environment.state_dir, level=logs.level, max_size=logs.max_size, keep=logs.keep)
@@ -58,6 +60,14 @@ def read_setting_or_defaults(options: Options) -> tuple[Setting, str]:
             environment=environment, roots=places, trust=Trusted(), config=Config(), registries=options.registries
         )
         return defaults, error.message
+
+
+def _check_kinds(config: Config, registries: Registries) -> None:
+    """Raise a ConfigError if a provider has a `kind` that is neither built in nor added by another package."""
+    for setting in config.settings:
+        if setting.key.rpartition(".")[2] == "kind" and not is_kind(setting.value, registries.wires):
+            known = ", ".join(f"'{name}'" for name in kinds(registries.wires))
+            raise ConfigError(f"{setting.origin}: `kind` must be one of {known}, got {setting.value!r}")
 
 
 def _flags(options: Options) -> list[Flag]:

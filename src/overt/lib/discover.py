@@ -1,10 +1,11 @@
-"""Find the modules of a package that hold one thing each: commands of the chat, subcommands.
+"""Find the modules of a package that hold one thing each: commands of the chat, subcommands, wires.
 
 A new one is a new file in its folder; nothing lists them.
 """
 
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import TypeVar
 
@@ -16,6 +17,13 @@ def module_names(package: ModuleType) -> list[str]:
     from pkgutil import iter_modules  # late: 1.3 ms
 
     return sorted(module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
+
+
+def has_module(package: ModuleType, name: str) -> bool:
+    """Return whether a package has a module of this name, without importing it."""
+    if not name.isidentifier() or name.startswith("_"):
+        return False
+    return PathFinder.find_spec(f"{package.__name__}.{name}", package.__path__) is not None
 
 
 def find_module(package: str, name: str) -> ModuleType | None:

@@ -25,6 +25,7 @@ from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_va
 from overt.providers.http_provider import make
 from overt.providers.suggest import nearest, nearest_pair
 from overt.providers.transport.address import parse_address
+from overt.providers.wires import WireKind
 
 EMBEDDED, ENVIRONMENT = "local", "environment"
 ALIKE = frozenset({"vllm", "llama-cpp", "ollama", "lm-studio"})
@@ -59,7 +60,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
     `stated` are the fields a person set in each entry, by its name. `offline` is the place that set it; with
     `online`, a person has said that requests may leave. `also` are further references in use. `embedded` tells
-    whether a model is here to run without a server, `servers` who is asked on this machine.
+    whether a model is here to run without a server, `servers` who is asked on this machine. `wires` are extra ones.
     """
 
     environ: Mapping[str, str]
@@ -72,6 +73,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     offline: str = ""
     online: bool = False
     also: tuple[str, ...] = ()
+    wires: tuple[WireKind, ...] = ()
 
     def holds(self, variable: str) -> bool:
         """Whether a key of this name is at hand, in the environment or a trusted `.env`."""
@@ -230,7 +232,7 @@ async def _complete(entry: ProviderEntry, model: str, around: Surroundings, trie
         model = "scripted"
     if not model:
         try:
-            entry = with_models(entry, await list_models(entry, key, around.environ, within=10.0))
+            entry = with_models(entry, await list_models(entry, key, around, within=10.0))
         except ProviderError as error:
             words = f"{error.message} No model was named either: set OVERT_MODEL or --model."
             raise error.reworded(words, server_text=error.server_text) from None
@@ -306,10 +308,10 @@ def _need_weights(around: Surroundings) -> ProviderEntry:
 
 
 async def list_models(
-    entry: ProviderEntry, key: str | None, environ: Mapping[str, str], *, within: float
+    entry: ProviderEntry, key: str | None, around: Surroundings, *, within: float
 ) -> tuple[ModelFacts, ...]:
     """Ask a server which models it has. Raise what stands in the way."""
-    provider = make(entry, key, environ=environ)
+    provider = make(entry, key, environ=around.environ, wires=around.wires)
     try:
         return await provider.listed(within=within)
     finally:
@@ -320,7 +322,7 @@ async def ask_server(entry: ProviderEntry, around: Surroundings, *, balance: boo
     """Return the entry with the models its server lists, and the balance; as it was if the server does not answer."""
     if entry.kind in (EMBEDDED, "scripted") or (around.offline and not is_local(entry)):
         return entry, ""
-    provider = make(entry, around.key(entry), environ=around.environ)
+    provider = make(entry, around.key(entry), environ=around.environ, wires=around.wires)
     left = ""
     try:
         async with asyncio.timeout(ASKED_WITHIN):
@@ -368,7 +370,7 @@ async def _with_local_models(entry: ProviderEntry) -> ProviderEntry:
     entry = replace(entry, models=())
     with suppress(OvertError, TimeoutError):
         async with asyncio.timeout(LOCAL_LIMIT):
-            return with_models(entry, await list_models(entry, None, {}, within=LOCAL_LIMIT))
+            return with_models(entry, await list_models(entry, None, Surroundings(environ={}), within=LOCAL_LIMIT))
     return entry
 
 

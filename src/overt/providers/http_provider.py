@@ -5,7 +5,7 @@ whatever breaks it is reported after what has already been shown.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from os import urandom
 
@@ -24,7 +24,7 @@ from overt.providers.transport.client import Exchange, Outgoing, Transport
 from overt.providers.transport.errors import Place, from_status, not_api, redacted
 from overt.providers.transport.retry import History, Patience, final, next_wait
 from overt.providers.transport.route import transport_for
-from overt.providers.wires.registry import make_wire
+from overt.providers.wires import WireKind, make_wire
 
 MAX_LIST = 8 * 1024 * 1024
 
@@ -193,10 +193,14 @@ class HttpProvider:
 
 
 def make(
-    entry: ProviderEntry, key: str | None, model: str = "", environ: Mapping[str, str] | None = None
+    entry: ProviderEntry,
+    key: str | None,
+    model: str = "",
+    environ: Mapping[str, str] | None = None,
+    wires: Sequence[WireKind] = (),
 ) -> HttpProvider:
     """A provider that speaks the wire of the entry's kind, as this model wants it; `environ` may name a proxy."""
-    wire = make_wire(entry.kind, entry.facts(model), max_answer=entry.max_answer)
+    wire = make_wire(entry.kind, entry.facts(model), max_answer=entry.max_answer, extra=wires)
     return HttpProvider(entry, wire, key=key, environ=environ)
 
 

@@ -1,21 +1,34 @@
 """Kinds of providers. A vendor is an entry of the configuration; only a new wire is code."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from overt.core.errors import ConfigError
 from overt.core.ports import Provider
 from overt.core.settings import ProviderEntry
+from overt.providers.wires import WireKind, has_wire, wire_names
 
-KINDS = ("anthropic", "local", "openai", "responses", "scripted")
+OTHERS = ("local", "scripted")
+"""Kinds that are no wires: the embedded model and a script."""
 
 
-def make(entry: ProviderEntry, key: str | None, model: str = "", environ: Mapping[str, str] | None = None) -> Provider:
-    """The provider for an entry, or a ConfigError that says which kinds there are. `environ` may name a proxy."""
+def kinds(wires: Sequence[WireKind] = ()) -> tuple[str, ...]:
+    """Return the names that `kind` of a provider may have."""
+    return (*wire_names(wires), *OTHERS)
+
+
+def is_kind(name: str, wires: Sequence[WireKind] = ()) -> bool:
+    return name in OTHERS or has_wire(name, wires)
+
+
+def make(
+    entry: ProviderEntry,
+    key: str | None,
+    model: str = "",
+    environ: Mapping[str, str] | None = None,
+    wires: Sequence[WireKind] = (),
+) -> Provider:
+    """Return the provider for an entry. `environ` may name a proxy; `wires` are those that another package adds."""
     match entry.kind:
-        case "openai" | "responses" | "anthropic":
-            from overt.providers import http_provider  # late: 29 ms
-
-            return http_provider.make(entry, key, model, environ=environ)
         case "local":
             from overt.providers.embedded import provider as local  # late: 38 ms
 
@@ -24,8 +37,13 @@ def make(entry: ProviderEntry, key: str | None, model: str = "", environ: Mappin
             from overt.providers import scripted  # late: 22 ms
 
             return scripted.make(entry, key, model)
-        case _:
+        case _ if not has_wire(entry.kind, wires):
+            known = ", ".join(sorted(kinds(wires)))
             raise ConfigError(
-                f"provider {entry.name}: this version knows the kinds {', '.join(KINDS)}, "
-                f"not {entry.kind!r}. Most servers also speak `openai`."
+                f"provider {entry.name}: this version knows the kinds {known}, not {entry.kind!r}. "
+                "Most servers also speak `openai`."
             )
+        case _:
+            from overt.providers import http_provider  # late: 29 ms
+
+            return http_provider.make(entry, key, model, environ=environ, wires=wires)

@@ -1,9 +1,8 @@
 """Decode a reply that was saved, with the same code that reads replies from a server."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
-from overt.core.errors import ConfigError
 from overt.core.requests import Delta
 from overt.core.settings import Timeouts
 from overt.lib.logs.raw_replies import RawReply
@@ -12,17 +11,15 @@ from overt.providers.transport.attempt import Attempt, Server, limits_of
 from overt.providers.transport.client import Client, Outgoing
 from overt.providers.transport.errors import Place
 from overt.providers.transport.retry import Patience
-from overt.providers.wires.registry import NAMES, make_wire
+from overt.providers.wires import WireKind, make_wire
 
 SAVED_AT = "http://localhost/v1"
 """Stands in messages where the address of the server would; it is not saved with a reply."""
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 
-def decode_saved(reply: RawReply, blocks: Iterable[bytes]) -> Iterator[Delta]:
-    if reply.wire not in NAMES:
-        raise ConfigError(f"the saved reply is of an unknown wire: {reply.wire!r}")
-    wire = make_wire(reply.wire)
+def decode_saved(reply: RawReply, blocks: Iterable[bytes], wires: Sequence[WireKind] = ()) -> Iterator[Delta]:
+    wire = make_wire(reply.wire, extra=wires)
     address = parse_address(SAVED_AT, place="saved reply")
     server = Server(
         transport=Client(address),

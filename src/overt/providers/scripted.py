@@ -96,7 +96,7 @@ def make(entry: ProviderEntry, key: str | None, model: str = "") -> ScriptedProv
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ConfigError(f"{place}: {reason}. base_url names a file of replies.") from None
-    from overt.providers.wires.openai_chat import OpenAIChat  # late: 1.4 ms
+    from overt.providers.wires.openai import OpenAIChat  # late: 1.4 ms
 
     wire: Wire = OpenAIChat(max_answer=entry.max_answer)
     return ScriptedProvider(entry.name, read_script(data, place=place), wire=wire)

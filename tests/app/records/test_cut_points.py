@@ -29,8 +29,8 @@ from overt.core.ports import Wire
 from overt.core.requests import Params
 from overt.core.settings import ModelFacts
 from overt.providers.wires.anthropic import Anthropic
-from overt.providers.wires.openai_chat import OpenAIChat
-from overt.providers.wires.openai_responses import OpenAIResponses
+from overt.providers.wires.openai import OpenAIChat
+from overt.providers.wires.responses import OpenAIResponses
 from overt.sessions.load import load
 from overt.sessions.log import SessionLog
 from overt.sessions.resume import resume

@@ -123,4 +123,5 @@ def _open(conversation: Conversation) -> Opened:
     if not conversation.path:
         raise SessionError(say("session.no_file", what="/context"), code="missing")
     loaded = load(conversation.path)
-    return Opened(path=conversation.path, id=loaded.id, entries=loaded.entries, damage=loaded.damage)
+    wires = conversation.setting.registries.wires
+    return Opened(path=conversation.path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, wires=wires)

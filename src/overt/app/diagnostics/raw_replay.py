@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from overt.lib.logs.log import LOG
 from overt.lib.logs.raw_replies import RawReply, load_reply
 from overt.lib.logs.tracebacks import describe_error, summarize
 from overt.providers.saved_reply import decode_saved
+from overt.providers.wires import WireKind
 
 BLOCK_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
@@ -31,14 +32,14 @@ class DecodedReply(Struct, frozen=True, kw_only=True):
     traceback: tuple[str, ...] = ()
 
 
-async def replay_reply(path: str) -> DecodedReply:
+async def replay_reply(path: str, wires: Sequence[WireKind] = ()) -> DecodedReply:
     prepare_log()
     reply = load_reply(path)
     blocks = _Blocks(reply.data)
     steps: list[tuple[int, int, Delta]] = []
 
     async def decode() -> None:
-        for delta in decode_saved(reply, blocks):
+        for delta in decode_saved(reply, blocks, wires):
             steps.append((blocks.byte, blocks.event, delta))
 
     task = asyncio.ensure_future(decode())

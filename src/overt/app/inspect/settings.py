@@ -3,12 +3,14 @@
 from msgspec import Struct, json
 
 from overt.app.inspect.queries import configuration
+from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.config.json_schema import build_schema
 from overt.config.key_table import ENTRY, KEYS, SettingKey, find_key, keys_below, nearest_key, show_value
 from overt.config.schema import Setting as SettingValue
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
+from overt.providers.registry import kinds
 
 
 class SettingRow(Struct, frozen=True, kw_only=True):
@@ -78,9 +80,11 @@ def _setting_row(row: SettingValue) -> SettingRow:
     )
 
 
-def schema_text() -> str:
+def schema_text(registries: Registries) -> str:
     """The JSON schema of configuration files, with line breaks."""
-    return json.format(json.encode(build_schema()), indent=2).decode() + "\n"
+    schema = build_schema()
+    schema["$defs"]["provider"]["properties"]["kind"]["enum"] = kinds(registries.wires)
+    return json.format(json.encode(schema), indent=2).decode() + "\n"
 
 
 def value_text(setting: SettingRow) -> str:

@@ -1,7 +1,7 @@
 """How much the model in use holds: as set, as known, or as its server tells after a first long request."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from overt.config.schema import Config
 from overt.context.budget import Budget
@@ -10,6 +10,7 @@ from overt.lib.catalogue import say
 from overt.lib.logs.background import log_failure
 from overt.lib.tokens import family_of
 from overt.providers.discover import ChosenModel
+from overt.providers.wires import WireKind, find_wire
 
 SAFE = 32_768
 """Taken for the window of a model that nobody knows: small enough for most servers, large enough to work in."""
@@ -23,20 +24,21 @@ def window_of(found: ChosenModel, config: Config) -> int:
     return found.about.window if config.origin("context.context_window") == "default" else config.context_window
 
 
-def budget_of(found: ChosenModel, config: Config) -> Budget:
+def budget_of(found: ChosenModel, config: Config, wires: Sequence[WireKind] = ()) -> Budget:
     """Someone who sets `context_window` to 0 leaves it to the server: room is made when that finds a request too long.
 
-    What a request asks for as the most of its reply has to fit as well; one wire always asks.
+    What a request asks for as the most of its reply has to fit as well.
     """
     entry, about = found.entry, found.about
+    wire = find_wire(entry.kind, wires)
     quirks = about.quirks or entry.quirks
     budget = Budget(
         window=window_of(found, config),
         threshold=config.compaction.threshold if config.compaction.auto else 0.0,
         prune=config.compaction.prune,
-        reserve=entry.max_tokens or (about.output if entry.kind == "anthropic" else 0),
+        reserve=entry.max_tokens or (about.output if wire and wire.limits_every_reply else 0),
         family=family_of(found.model),
-        reasoning=entry.kind != "openai" or bool(quirks.reasoning),
+        reasoning=not (wire and wire.reasoning_is_quirk) or bool(quirks.reasoning),
     )
     if config.origin("context.context_window") != "default":
         budget.unknown = False
@@ -49,8 +51,11 @@ class WindowSeeker:
     `notify` is called with a notice if a window had to be assumed.
     """
 
-    def __init__(self, environ: Mapping[str, str], notify: Callable[[Noticed], None]) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], notify: Callable[[Noticed], None], wires: Sequence[WireKind] = ()
+    ) -> None:
         self._environ = environ
+        self._wires = wires
         self._notify = notify
         self._task: asyncio.Task[None] | None = None
         self._asked: Budget | None = None
@@ -73,7 +78,7 @@ class WindowSeeker:
     async def _seek(self, found: ChosenModel, budget: Budget) -> None:
         from overt.providers.probing.server_window import ask_window  # late: 0.6 ms
 
-        size: int = await ask_window(found, self._environ)
+        size: int = await ask_window(found, self._environ, self._wires)
         budget.resize(size or SAFE)
         if not size:
             self._notify(Noticed(text=say("window.assumed", model=found.model, window=SAFE)))

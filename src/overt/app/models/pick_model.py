@@ -79,6 +79,7 @@ def surroundings(setting: Setting) -> Surroundings:
         offline=said if config.offline else "",
         online=said != "default" and not config.offline,
         also=tuple(filter(None, (config.small_model,))),
+        wires=setting.registries.wires,
     )
 
 

@@ -44,11 +44,12 @@ class ModelTest(Struct, frozen=True, kw_only=True):
 async def try_model(setting: Setting, reference: str, *, save: bool, tell: Callable[[str], None]) -> ModelTest:
     """Ask the server of a model everything there is to know of it; `tell` hears what is being tried."""
     chosen = await choose_model(setting, reference)
+    wires = setting.registries.wires
     entry = replace(chosen.entry, attempts=min(ATTEMPTS, chosen.entry.attempts))
-    provider = make(entry, chosen.key, chosen.model, setting.environment.variables)
+    provider = make(entry, chosen.key, chosen.model, setting.environment.variables, wires)
     wire = provider.wire.name
     try:
-        rows = await probe(provider, chosen.model, entry=entry, tell=tell)
+        rows = await probe(provider, chosen.model, entry=entry, tell=tell, wires=wires)
     finally:
         provider.close()
     found = decide(rows)

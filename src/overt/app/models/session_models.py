@@ -36,7 +36,7 @@ class SessionModels:
         self._providers: list[Provider] = []
         self._provided: tuple[object, ...] = ()
         self._window: tuple[ChosenModel, Budget] | None = None
-        self._seeker = WindowSeeker(setting.environment.variables, notify)
+        self._seeker = WindowSeeker(setting.environment.variables, notify, setting.registries.wires)
 
     @property
     def offline(self) -> str:
@@ -58,9 +58,13 @@ class SessionModels:
         """Return the provider of a model. The one in use is kept: a server may be behind it, and remember."""
         wanted = (found.entry, found.key, found.model)
         if self._provided != wanted:
-            self._providers.append(make(found.entry, found.key, found.model, self._setting.environment.variables))
+            self._providers.append(self._make(found))
             self._provided = wanted
         return self._providers[-1]
+
+    def _make(self, found: ChosenModel) -> Provider:
+        setting = self._setting
+        return make(found.entry, found.key, found.model, setting.environment.variables, setting.registries.wires)
 
     def protocol(self, found: ChosenModel, resumed: Resumed | None = None) -> Manner:
         """Return how a model calls tools: as its server took it before, in this process or an earlier one."""
@@ -81,7 +85,7 @@ class SessionModels:
         """Return what fits into the window of a model; what was learnt of it stays with it."""
         before = self._window
         if before is None or (before[0].entry.name, before[0].model) != (found.entry.name, found.model):
-            self._window = before = (found, budget_of(found, self._setting.config))
+            self._window = before = (found, budget_of(found, self._setting.config, self._setting.registries.wires))
         return before[1]
 
     def look_for_window(self, event: Event) -> None:
@@ -98,7 +102,7 @@ class SessionModels:
             return
         try:
             found = await self.find(config.small_model) if config.small_model else current
-            provider = make(found.entry, found.key, found.model, self._setting.environment.variables)
+            provider = self._make(found)
         except OvertError as error:
             self._notify(Noticed(text=self._redactor.clean(f"small_model: {error.message}"), level="warning"))
             return

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from overt.app.records.rebuild import Rebuilt, wire_of
+from overt.app.records.rebuild import Rebuilt
 from overt.context.provenance import RequestSpan, trace
 
 AROUND = 60
@@ -59,7 +59,7 @@ def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> Request
 
 
 def _spans(made: Rebuilt) -> Spans:
-    return trace(wire_of(made.opening), made.made.request, vendor=made.opening.provider)
+    return trace(made.wire(), made.made.request, vendor=made.opening.provider)
 
 
 def _span_at(spans: Spans, at: int) -> RequestSpan:

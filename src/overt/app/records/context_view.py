@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.records.rebuild import Rebuilt, rebuild, wire_of
+from overt.app.records.rebuild import Rebuilt, rebuild
 from overt.app.setting import Setting
 from overt.context.cache import CacheMeter, CacheStep, CacheTotals, totals
 from overt.context.provenance import RequestSpan, held, measured, trace
@@ -17,6 +17,7 @@ from overt.core.errors import SessionError, UsageError
 from overt.core.events import Event, RequestSent
 from overt.core.spending.usage import Usage
 from overt.lib.catalogue import say
+from overt.providers.wires import WireKind
 from overt.sessions.entries import Entry, decode_line
 from overt.sessions.index import find, latest
 from overt.sessions.load import load, open_regular
@@ -32,6 +33,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     entries: tuple[Entry[Event], ...]
     damage: tuple[str, ...] = ()
     limit: int = 0
+    wires: tuple[WireKind, ...] = ()
 
 
 class RequestRow(Struct, frozen=True, kw_only=True):
@@ -83,7 +85,8 @@ def open_session(reference: str, setting: Setting) -> Opened:
         if error.code != "newer":
             raise
         raise SessionError(f"{path}: {_newer_line(path)}: {error.message}", code=error.code) from None
-    return Opened(path=path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, limit=limit)
+    wires = setting.registries.wires
+    return Opened(path=path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, limit=limit, wires=wires)
 
 
 def _path(reference: str, setting: Setting) -> str:
@@ -126,10 +129,10 @@ def chosen(opened: Opened, wanted: Wanted, told: str) -> Rebuilt:
     """The last request that is wanted."""
     found: Rebuilt | None = None
     last: Rebuilt | None = None
-    for made in rebuild(opened.entries):
+    for made in rebuild(opened.entries, opened.wires):
         last = made
         found = made if wanted(made) else found
-    found = found or next((made for made in rebuild_aside(opened.entries) if wanted(made)), None)
+    found = found or next((made for made in rebuild_aside(opened) if wanted(made)), None)
     if found is not None:
         return found
     if last is None:
@@ -142,7 +145,7 @@ def chosen(opened: Opened, wanted: Wanted, told: str) -> Rebuilt:
 
 def requests_between(opened: Opened, one: int, other: int) -> tuple[Rebuilt, ...]:
     """Those after the one, up to and with the other."""
-    return tuple(made for made in rebuild(opened.entries) if one < made.number <= other)
+    return tuple(made for made in rebuild(opened.entries, opened.wires) if one < made.number <= other)
 
 
 def reference_of(text: str, flag: str) -> Wanted:
@@ -186,7 +189,7 @@ def view(opened: Opened, made: Rebuilt) -> RequestView:
     step = steps.get(made.number)
     if step and not usage.input:
         usage = Usage(input=step.input, cached=step.cached)
-    spans = trace(wire_of(made.opening), made.made.request, vendor=made.opening.provider)
+    spans = trace(made.wire(), made.made.request, vendor=made.opening.provider)
     spans = measured(spans, usage.input)
     if step and any(each.cached for each in steps.values()):
         spans = held(spans, tokens=step.cached, upto=made.sent.shared if _all_there_was(step, made.sent) else None)
@@ -229,7 +232,7 @@ def listing(opened: Opened) -> tuple[tuple[RequestRow, ...], CacheTotals]:
         meter = metered(opened.entries, agent=agent)
         answered = {step.number: step for step in meter.steps}
         steps += meter.steps
-        for made in rebuild(opened.entries, agent=agent):
+        for made in rebuild(opened.entries, opened.wires, agent=agent):
             row = RequestRow(
                 number=made.number if agent == "main" else 0,
                 turn=made.turn,
@@ -246,10 +249,10 @@ def listing(opened: Opened) -> tuple[tuple[RequestRow, ...], CacheTotals]:
     return tuple(row for _, row in sorted(rows, key=lambda pair: pair[0])), totals(steps)
 
 
-def rebuild_aside(entries: tuple[Entry[Event], ...]) -> Iterator[Rebuilt]:
+def rebuild_aside(opened: Opened) -> Iterator[Rebuilt]:
     """Requests beside the conversation, as for a title; they have no number among its requests."""
-    for agent in _aside(entries):
-        for made in rebuild(entries, agent=agent):
+    for agent in _aside(opened.entries):
+        for made in rebuild(opened.entries, opened.wires, agent=agent):
             yield replace(made, number=0)
 
 

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from overt.agent.agent import Agent, AgentSpec, Runtime
 from overt.agent.loop import run_turn
-from overt.app.records.rebuild import wire_of
 from overt.app.records.recorded_services import (
     STOPPED,
     RecordedGate,
@@ -23,6 +22,7 @@ from overt.core.errors import ProviderError
 from overt.core.events import Event, PrefixSet, Replied, RequestSent, ToolFinished, ToolStarted, TurnEnded, UserSpoke
 from overt.core.history import History, fold
 from overt.core.messages import Call, Message
+from overt.core.ports import Wire
 from overt.core.requests import Request
 from overt.core.settings import Limits
 from overt.lib.redaction.redact import HIDDEN
@@ -52,7 +52,14 @@ class LoopReplay:
     """
 
     def __init__(
-        self, recorded: RecordedSteps, history: History, opening: PrefixSet, assembler: Assembler, *, is_first: bool
+        self,
+        recorded: RecordedSteps,
+        history: History,
+        opening: PrefixSet,
+        assembler: Assembler,
+        *,
+        wire: Wire,
+        is_first: bool,
     ) -> None:
         self.passed = 0
         self.difference: LoopDifference | None = None
@@ -62,6 +69,7 @@ class LoopReplay:
         self._history = history
         self._opening = opening
         self._assembler = assembler
+        self._wire = wire
         self._is_first = is_first
         self._asked = 0
         """Requests that the loop has made so far."""
@@ -97,7 +105,7 @@ class LoopReplay:
             flatten=flattens_arguments(opening),
         )
         runtime = Runtime(
-            provider=RecordedModel(opening, wire_of(opening), self._step, self._compare_request),
+            provider=RecordedModel(opening, self._wire, self._step, self._compare_request),
             gate=RecordedGate(self._step),
             hands=RecordedHands(self._step),
             assembler=self._assembler,

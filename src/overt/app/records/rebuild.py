@@ -4,7 +4,7 @@ The same fold, the same assembler and the same wire as live, so what comes out i
 the entry that differs is told.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from overt.context.assemble import Assembled, Assembler
 from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, Replied, RequestSent
 from overt.core.history import History, fold
 from overt.core.ports import Wire
-from overt.providers.wires.registry import make_wire
+from overt.providers.wires import WireKind, make_wire
 from overt.sessions.entries import Entry
 
 
@@ -35,11 +35,15 @@ class Rebuilt(Struct, frozen=True, kw_only=True):
     resets: tuple[str, ...] = ()
     reply: Replied | None = None
     differs: str = ""
+    wires: Sequence[WireKind] = ()
+
+    def wire(self) -> Wire:
+        return wire_of(self.opening, self.wires)
 
 
-def wire_of(opening: PrefixSet) -> Wire:
-    """The wire as it was spoken then."""
-    wire = make_wire(opening.wire, opening.about)
+def wire_of(opening: PrefixSet, wires: Sequence[WireKind] = ()) -> Wire:
+    """The wire as it was spoken then. `wires` are those that another package adds."""
+    wire = make_wire(opening.wire, opening.about, extra=wires)
     if opening.calls == "native":
         return wire
     from overt.context.spoken import SpokenWire  # late: 0.2 ms
@@ -47,9 +51,11 @@ def wire_of(opening: PrefixSet) -> Wire:
     return SpokenWire(wire, opening.calls)
 
 
-def rebuild(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Iterator[Rebuilt]:
+def rebuild(
+    entries: Iterable[Entry[Event]], wires: Sequence[WireKind] = (), *, agent: str = "main"
+) -> Iterator[Rebuilt]:
     """Every request of one agent, in order; each is given once its reply is known, or that there is none."""
-    rebuilder = Rebuilder()
+    rebuilder = Rebuilder(wires)
     for entry in entries:
         if entry.agent == agent and (done := rebuilder.take(entry)):
             yield done
@@ -60,13 +66,14 @@ def rebuild(entries: Iterable[Entry[Event]], *, agent: str = "main") -> Iterator
 class Rebuilder:
     """Folds the entries of one agent and makes each request again. `waiting` is the last one, until another follows."""
 
-    def __init__(self) -> None:
+    def __init__(self, wires: Sequence[WireKind]) -> None:
         self.waiting: Rebuilt | None = None
         self.history = History()
         self.opening: PrefixSet | None = None
         self.assembler: Assembler | None = None
         self._resets: tuple[str, ...] = ()
         self._number = 0
+        self._wires = wires
 
     def request_at(self, entry: Entry[Event]) -> Rebuilt | None:
         """Return the request of the entry that was taken last, or None if there was no prefix before it."""
@@ -78,7 +85,7 @@ class Rebuilder:
         match entry.data:
             case PrefixSet() as opening:
                 self.opening = opening
-                self.assembler = Assembler(wire_of(opening), vendor=opening.provider)
+                self.assembler = Assembler(wire_of(opening, self._wires), vendor=opening.provider)
             case PrefixReset(cause=cause) | Compacted(cause=cause) as event:
                 self._resets = (*self._resets, f"compaction ({cause})" if isinstance(event, Compacted) else cause)
                 if self.assembler:
@@ -103,7 +110,7 @@ class Rebuilder:
         self._number += 1
         resets = (*self._resets, made.reset) if made.reset and made.reset not in self._resets else self._resets
         self._resets = () if sent.purpose == "step" else self._resets
-        return Rebuilt(
+        rebuilt = Rebuilt(
             number=self._number,
             seq=entry.seq,
             turn=entry.turn,
@@ -113,14 +120,16 @@ class Rebuilder:
             opening=opening,
             made=made,
             resets=resets,
-            differs=_difference(sent, opening, made, len(messages)),
+            wires=self._wires,
         )
+        return replace(rebuilt, differs=_difference(rebuilt, len(messages)))
 
 
-def _difference(sent: RequestSent, opening: PrefixSet, made: Assembled, messages: int) -> str:
+def _difference(rebuilt: Rebuilt, messages: int) -> str:
+    sent, opening, made = rebuilt.sent, rebuilt.opening, rebuilt.made
     if made.request.digest == sent.digest and made.request.length == sent.length:
         return ""
-    if sent.encoder != wire_of(opening).version:
+    if sent.encoder != rebuilt.wire().version:
         return f"it was written by encoder {sent.encoder} of the wire {opening.wire}, which this version does not have"
     if messages != sent.messages:
         return f"it had {sent.messages} messages, and the entries before it give {messages}"

@@ -12,9 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.app.records.loop_replay import LoopDifference, LoopReplay
-from overt.app.records.rebuild import Rebuilder
+from overt.app.records.rebuild import Rebuilder, wire_of
 from overt.app.records.recorded_steps import read_steps
 from overt.app.records.replay_tools import ReplayedCall, run_tools
+from overt.app.registries import Registries
 from overt.app.session_title import title_request
 from overt.config.paths import read_environment
 from overt.core.events import Event, RequestSent, TitleSet, UserSpoke
@@ -22,7 +23,7 @@ from overt.core.fragments import USER
 from overt.core.requests import Request
 from overt.core.spending.spend import Spend, fold_spend
 from overt.core.spending.usage import Usage
-from overt.providers.wires.registry import make_wire
+from overt.providers.wires import WireKind, make_wire
 from overt.sessions.entries import Entry
 from overt.sessions.index import find
 from overt.sessions.load import load
@@ -84,10 +85,10 @@ class Report(Struct, frozen=True, kw_only=True):
         return not self.unlike and not self.damage and all(call.state != "differs" for call in self.tools)
 
 
-async def replay(reference: str, *, tools: bool = False) -> Report:
+async def replay(reference: str, registries: Registries, *, tools: bool = False) -> Report:
     path = find(read_environment().data_dir, reference, None)
     loaded = load(path)
-    requests, differences = await replay_entries(loaded.entries)
+    requests, differences = await replay_entries(loaded.entries, registries.wires)
     costs = request_costs(loaded.entries)
     return Report(
         session=loaded.id,
@@ -96,7 +97,7 @@ async def replay(reference: str, *, tools: bool = False) -> Report:
         lines=tuple(replace(each, spent=costs.get(each.seq, each.spent)) for each in requests),
         unlike=differences,
         damage=loaded.damage,
-        tools=await run_tools(loaded.entries, loaded.opened.workspace) if tools else (),
+        tools=await run_tools(loaded.entries, loaded.opened.workspace, registries) if tools else (),
     )
 
 
@@ -116,13 +117,13 @@ def request_costs(entries: Sequence[Entry[Event]]) -> dict[int, RequestCost]:
 
 
 async def replay_entries(
-    entries: Sequence[Entry[Event]],
+    entries: Sequence[Entry[Event]], wires: Sequence[WireKind] = ()
 ) -> tuple[tuple[ReplayedRequest, ...], tuple[ReplayDifference, ...]]:
     """Make every request of every agent of a session again and compare it with what was sent."""
     requests: list[ReplayedRequest] = []
     differences: list[ReplayDifference] = []
     for agent in dict.fromkeys(entry.agent for entry in entries):
-        run = _AgentReplay(tuple(entry for entry in entries if entry.agent == agent), agent)
+        run = _AgentReplay(tuple(entry for entry in entries if entry.agent == agent), agent, wires)
         await run.run()
         requests += run.requests
         differences += run.differences
@@ -132,12 +133,13 @@ async def replay_entries(
 class _AgentReplay:
     """Walks over the entries of one agent, and runs the loop wherever a turn asked the model."""
 
-    def __init__(self, entries: tuple[Entry[Event], ...], agent: str) -> None:
+    def __init__(self, entries: tuple[Entry[Event], ...], agent: str, wires: Sequence[WireKind]) -> None:
         self.requests: list[ReplayedRequest] = []
         self.differences: list[ReplayDifference] = []
         self._entries = entries
         self._agent = agent
-        self._rebuilder = Rebuilder()
+        self._rebuilder = Rebuilder(wires)
+        self._wires = wires
         self._turn = 0
         self._why = ""
 
@@ -160,7 +162,10 @@ class _AgentReplay:
         opening, assembler = self._rebuilder.opening, self._rebuilder.assembler
         if opening and assembler:
             is_first = self._turn != turn
-            loop = LoopReplay(recorded, self._rebuilder.history, opening, assembler.beside(), is_first=is_first)
+            wire = wire_of(opening, self._wires)
+            loop = LoopReplay(
+                recorded, self._rebuilder.history, opening, assembler.beside(), wire=wire, is_first=is_first
+            )
             await loop.run(self._agent)
             unable, difference = loop.unable, loop.difference
             covered = loop.passed + (difference is not None and difference.request is not None)
@@ -238,4 +243,4 @@ class _AgentReplay:
     def _title_request(self, title: TitleSet) -> Request:
         spoken = (each.data.message for each in self._entries if isinstance(each.data, UserSpoke))
         prompt = next((message.text() for message in spoken if message.origin == USER), "")
-        return title_request(make_wire(title.wire, title.about), title.model, prompt).request
+        return title_request(make_wire(title.wire, title.about, extra=self._wires), title.model, prompt).request

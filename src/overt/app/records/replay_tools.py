@@ -20,6 +20,7 @@ from overt.app.capabilities import Capabilities
 from overt.app.options import Options
 from overt.app.records.recorded_steps import RecordedStep, flattens_arguments, read_steps, tools_of
 from overt.app.redaction.secrets import make_redactor
+from overt.app.registries import Registries
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.small_model.scaffold import small_limits
@@ -61,12 +62,14 @@ class ReplayedCall(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-async def run_tools(entries: Sequence[Entry[Event]], workspace: str) -> tuple[ReplayedCall, ...]:
+async def run_tools(
+    entries: Sequence[Entry[Event]], workspace: str, registries: Registries
+) -> tuple[ReplayedCall, ...]:
     """Every call of the main agent, in order."""
     if not os.path.isdir(workspace):
         raise SessionError(f"The workspace of this session, {workspace or '(unknown)'}, is not there to be copied.")
     with scratch_copy(workspace) as scratch:
-        setting = _setting(workspace, scratch)
+        setting = _setting(workspace, scratch, registries)
         running = _Running(setting, workspace)
         try:
             return await running.all(entries)
@@ -74,9 +77,9 @@ async def run_tools(entries: Sequence[Entry[Event]], workspace: str) -> tuple[Re
             await running.close()
 
 
-def _setting(workspace: str, scratch: str) -> Setting:
+def _setting(workspace: str, scratch: str, registries: Registries) -> Setting:
     """As the workspace is configured; only the place is another, and no folder beside it may be written to."""
-    found = read_setting(Options(directory=workspace))
+    found = read_setting(Options(directory=workspace, registries=registries))
     sandbox = replace(found.config.sandbox, network=False, write=True)
     config = replace(found.config, sandbox=sandbox, allow_write=())
     return replace(found, roots=Roots(workspace=scratch, project=scratch), config=config)

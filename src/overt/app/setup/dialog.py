@@ -37,11 +37,11 @@ from overt.lib.text import cut_line, visible, wide
 from overt.providers.discover import EMBEDDED, is_local
 from overt.providers.embedded.provider import runnable
 from overt.providers.suggest import nearest
+from overt.providers.wires import wire_names
 
 Step = Literal["option", "own", "embedded", "key", "model", "trial", "keep", "rules", "write", "done"]
 YES, NO = ("y", "yes", "是"), ("n", "no", "否")
 MOST_MODELS = 12
-WIRES = ("openai", "responses", "anthropic")
 
 
 class Dialog:
@@ -144,9 +144,9 @@ class Dialog:
                 break
             except ConfigError as error:
                 self._tell(error.message)
-        kind = self._one_of(say("setup.wire"), WIRES)
+        kind = self._one_of(say("setup.wire"), self._wires())
         entry = ProviderEntry(name="mine", kind=kind, base_url=address)
-        entry, wants = run_async(find_address(entry, self._around.environ))
+        entry, wants = run_async(find_address(entry, self._around))
         if entry.base_url != address:
             self._tell(say("setup.found_at", address=entry.base_url))
         taken = [each.name for each in self._setting.config.providers]
@@ -161,6 +161,11 @@ class Dialog:
             self._tell(say("setup.in_the_clear"))
         self._option = ProviderOption(entry=replace(entry, name=name, api_key_env=variable), source="own")
         return "key"
+
+    def _wires(self) -> tuple[str, ...]:
+        """The names of all wires, the usual one first."""
+        names = wire_names(self._setting.registries.wires)
+        return tuple(sorted(names, key=lambda name: name != ProviderEntry(name="").kind))
 
     def _embedded(self) -> Step:
         if not self._option.entry.models:
@@ -210,7 +215,7 @@ class Dialog:
     def _choose_model(self) -> Step:
         entry = self._option.entry
         try:
-            entry = run_async(add_models(entry, self._key, self._around.environ))
+            entry = run_async(add_models(entry, self._key, self._around))
         except OvertError as error:
             return self._now_what(error)
         self._option = replace(self._option, entry=entry)
@@ -251,7 +256,7 @@ class Dialog:
     def _try(self) -> Step:
         self._tell(say("setup.trying", model=self._reference()))
         try:
-            tried = run_async(trial(self._option.entry, self._key, self._model, self._around.environ))
+            tried = run_async(trial(self._option.entry, self._key, self._model, self._around))
         except OvertError as error:
             return self._now_what(error)
         said = cut_line(tried.text, 200) if tried.text else say("setup.thought" if tried.thought else "setup.silent")

@@ -1,7 +1,6 @@
 """Asking a server which models it has, and one small request that shows whether a model answers."""
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import aclosing
 from time import monotonic
 
@@ -15,7 +14,7 @@ from overt.core.messages import Reasoning, Text, said
 from overt.core.requests import Params, Prefix, Reply
 from overt.core.settings import ProviderEntry
 from overt.lib.catalogue import say
-from overt.providers.discover import EMBEDDED, list_models, with_models
+from overt.providers.discover import EMBEDDED, Surroundings, list_models, with_models
 from overt.providers.registry import make
 
 WITHIN, LISTED_WITHIN = 120.0, 10.0
@@ -35,19 +34,19 @@ class TrialResult(Struct, frozen=True, kw_only=True):
     output: int
 
 
-async def add_models(entry: ProviderEntry, key: str | None, environ: Mapping[str, str]) -> ProviderEntry:
+async def add_models(entry: ProviderEntry, key: str | None, around: Surroundings) -> ProviderEntry:
     """The entry with the models its server lists; as it is where servers list none. A refused key is an error."""
     if entry.kind in (EMBEDDED, "scripted"):
         return entry
     try:
-        return with_models(entry, await list_models(_once(entry), key, environ, within=LISTED_WITHIN))
+        return with_models(entry, await list_models(_once(entry), key, around, within=LISTED_WITHIN))
     except OvertError as error:
         if isinstance(error, ProviderError) and error.kind in ("key", "down", "tls", "proxy"):
             raise
         return entry
 
 
-async def find_address(entry: ProviderEntry, environ: Mapping[str, str]) -> tuple[ProviderEntry, bool]:
+async def find_address(entry: ProviderEntry, around: Surroundings) -> tuple[ProviderEntry, bool]:
     """The entry with the address at which a server lists its models, with `/v1` where a person left it out.
 
     Also whether the server wants a key. An address where nobody lists anything stays as it was given.
@@ -57,7 +56,7 @@ async def find_address(entry: ProviderEntry, environ: Mapping[str, str]) -> tupl
     for address in (bare,) if beneath else (f"{bare}/v1", bare):
         there = replace(entry, base_url=address)
         try:
-            if await list_models(_once(there), None, environ, within=LISTED_WITHIN):
+            if await list_models(_once(there), None, around, within=LISTED_WITHIN):
                 return there, False
         except ProviderError as error:
             if error.kind == "key":
@@ -70,9 +69,9 @@ def _once(entry: ProviderEntry) -> ProviderEntry:
     return replace(entry, attempts=1)
 
 
-async def trial(entry: ProviderEntry, key: str | None, model: str, environ: Mapping[str, str]) -> TrialResult:
+async def trial(entry: ProviderEntry, key: str | None, model: str, around: Surroundings) -> TrialResult:
     """One request as every prompt makes them, without tools; an OvertError says what stands in the way."""
-    provider = make(_once(entry), key, model, environ)
+    provider = make(_once(entry), key, model, around.environ, around.wires)
     system = Fragment(key="system", text=SYSTEM, origin=HARNESS)
     asked = said(PROMPT, origin=USER)
     params = Params(model=model, max_tokens=MOST_TOKENS)

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.diagnostics.raw_replay import DecodedReply, replay_reply
+from overt.app.registries import Registries
 from overt.cli.output import plural, print_result
 from overt.cli.parse import Arguments
 from overt.core.requests import Delta
 
 
-def replay_raw(args: Arguments) -> int:
+def replay_raw(args: Arguments, registries: Registries) -> int:
     """Return 0 if the reply can be decoded now, 1 if it still fails."""
-    decoded = run_async(replay_reply(args.text("raw")))
+    decoded = run_async(replay_reply(args.text("raw"), registries.wires))
     print_result(args, decoded, _lines(decoded))
     return 1 if decoded.error else 0
 

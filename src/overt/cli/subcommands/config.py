@@ -26,7 +26,7 @@ def run(argv: list[str], registries: Registries) -> int:
     if args.switch("schema"):
         if name:
             raise UsageError("--schema takes no KEY. Try: overt config --schema")
-        print(schema_text(), end="")
+        print(schema_text(registries), end="")
         return 0
     setting = setting_of(args)
     settings, warnings = explain_setting(setting, name) if name else explain_all(setting)

@@ -43,13 +43,13 @@ def run(argv: list[str], registries: Registries) -> int:
             raise UsageError("--raw takes one file and no session")
         from overt.cli.subcommands._replay_raw import replay_raw  # late: 15 ms
 
-        code: int = replay_raw(args)
+        code: int = replay_raw(args, registries)
         return code
     if not args.words:
         raise UsageError("overt replay needs the id of a session; `overt sessions` lists them")
     if not args.switch("tools") and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # `overt replay … &`
         signal.signal(signal.SIGINT, _stop)
-    report = run_async(replay(args.words[0], tools=args.switch("tools")))
+    report = run_async(replay(args.words[0], registries, tools=args.switch("tools")))
     print_result(args, {"identical": report.identical, **asdict(report)}, _lines(report, screen_width()))
     for damage in report.damage:
         warn(f"{report.path}: {damage}")

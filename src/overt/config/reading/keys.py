@@ -86,7 +86,7 @@ ADDRESS = text_type(
     pattern=r"^\s*([Hh][Tt][Tt][Pp][Ss]?://[^@/]+(/|$)|file:)",
     secret=True,
 )
-KIND = choice("openai", "responses", "anthropic", "local", "scripted")
+KIND = text_type("a protocol such as 'openai', 'responses', 'anthropic' or 'local'", str.isidentifier)
 PATH = KeyType("the path of a file", read_text, STRING)
 DOLLARS = number_from_zero("a number of dollars, 0 or more")
 BUDGET = number_from_zero("a number of dollars above 0, or 0 for no bound")

@@ -83,7 +83,7 @@ class LocalProvider:
 
     def __init__(self, entry: ProviderEntry, weights: Weights, *, folder: str) -> None:
         self.name = entry.name
-        from overt.providers.wires.openai_chat import OpenAIChat  # late: 0.8 ms
+        from overt.providers.wires.openai import OpenAIChat  # late: 0.8 ms
 
         self._wire: HttpWire = OpenAIChat(entry.facts(weights.name), max_answer=entry.max_answer)
         self.wire: Wire = self._wire

@@ -5,7 +5,7 @@ two at once wait for each other. Whatever happens becomes a row; only a server t
 probe early.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import urandom
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from overt.providers.probing.server_window import find_window
 from overt.providers.probing.trials import NAMES, ProbeRow, no, unknown, yes
 from overt.providers.transport.address import host_of, is_loopback
 from overt.providers.transport.errors import clean
-from overt.providers.wires.registry import make_wire
+from overt.providers.wires import WireKind, find_wire
 
 USUAL_TOKENS, THINKING_TOKENS = 256, 2048
 """Most tokens of a reply: of a model that answers, and of one that thinks first."""
@@ -35,10 +35,15 @@ __all__ = ["NAMES", "ProbeRow", "decide", "probe"]
 
 
 async def probe(
-    provider: Provider, model: str, *, entry: ProviderEntry, tell: Callable[[str], None]
+    provider: Provider,
+    model: str,
+    *,
+    entry: ProviderEntry,
+    tell: Callable[[str], None],
+    wires: Sequence[WireKind] = (),
 ) -> tuple[ProbeRow, ...]:
     """Return one row for each of NAMES, in that order; `tell` is given the name of each trial as it begins."""
-    return await _Probe(provider, model, entry=entry, tell=tell).run()
+    return await _Probe(provider, model, entry=entry, tell=tell, wires=wires).run()
 
 
 def decide(rows: tuple[ProbeRow, ...]) -> Calls | None:
@@ -54,12 +59,21 @@ def decide(rows: tuple[ProbeRow, ...]) -> Calls | None:
 
 
 class _Probe:
-    def __init__(self, provider: Provider, model: str, *, entry: ProviderEntry, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        model: str,
+        *,
+        entry: ProviderEntry,
+        tell: Callable[[str], None],
+        wires: Sequence[WireKind],
+    ) -> None:
         self._provider = provider
         self._model = model
         self._entry = entry
         self._facts = entry.facts(model)
         self._tell = tell
+        self._kind = find_wire(provider.wire.name, wires)
         self._watch = EventWatch()
         self._most = USUAL_TOKENS
         self._thinks = False
@@ -139,12 +153,12 @@ class _Probe:
 
     async def _roles(self) -> None:
         for name in ("system", "developer"):
-            if name == "developer" and self._provider.wire.name == "anthropic":
+            if name == "developer" and self._kind and not self._kind.has_system_role:
                 self._put(unknown(name, say("probe.no_role")))
                 continue
             facts = replace(self._facts, quirks=replace(self._facts.quirks or Quirks(), system=name))
             password = f"{_word()}-{_word()}"
-            wire = make_wire(self._provider.wire.name, facts)
+            wire = self._kind.make(facts) if self._kind else None
             reply = await self._ask(name, trials.ask_password(password), wire)
             self._put(trials.failed(name, reply) or trials.obeyed(name, reply, password))
 
@@ -161,7 +175,7 @@ class _Probe:
             self._put(replace(trials.cached(first, second), seconds=seconds))
 
     async def _images(self) -> None:
-        wire = make_wire(self._provider.wire.name, replace(self._facts, images=True))
+        wire = self._kind.make(replace(self._facts, images=True)) if self._kind else None
         await self._try("images", trials.PICTURE, trials.saw, wire)
 
     async def _window(self) -> None:

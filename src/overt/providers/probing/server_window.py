@@ -1,7 +1,7 @@
 """Ask a server how much context its model has. A request that is too long is never sent to find out."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from overt.core.codec import decode, encode
 from overt.core.errors import OvertError, ProviderError
@@ -9,17 +9,18 @@ from overt.providers.credentials import vendor_variables
 from overt.providers.discover import ChosenModel
 from overt.providers.http_provider import HttpProvider, make
 from overt.providers.server_models import is_size, read_models
+from overt.providers.wires import WireKind
 
 EACH_WITHIN, ALL_WITHIN = 5.0, 10.0
 
 
-async def ask_window(chosen: ChosenModel, environ: Mapping[str, str]) -> int:
+async def ask_window(chosen: ChosenModel, environ: Mapping[str, str], wires: Sequence[WireKind] = ()) -> int:
     """Return the tokens that the server says its model holds; 0 when it says nothing, or not in time."""
     entry = chosen.entry
     if not entry.base_url.startswith("http"):
         return 0
     try:
-        provider = make(entry, chosen.key, environ=environ)
+        provider = make(entry, chosen.key, environ=environ, wires=wires)
     except OvertError:
         return 0
     try:

@@ -2,7 +2,7 @@
 
 from overt.core.codec import decode
 from overt.providers.transport.error_body import Said
-from overt.providers.wires.decoding import word
+from overt.providers.wires._decoding import word
 
 KEY_WORDS = (
     "invalid_api_key", "invalidapikey", "incorrect api key", "invalid api key", "api key not valid",

@@ -26,8 +26,9 @@ from overt.core.codec import decode, encode
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text
 from overt.core.requests import Params, Prefix
 from overt.core.settings import ModelFacts, Quirks
-from overt.providers.wires.anthropic_decoder import AnthropicDecoder
-from overt.providers.wires.encoding import (
+from overt.providers.wires import MAX_ANSWER, WireKind
+from overt.providers.wires._anthropic_decoder import AnthropicDecoder
+from overt.providers.wires._encoding import (
     NAME_CHARACTERS,
     added,
     arguments_text,
@@ -60,7 +61,7 @@ class Anthropic:
     version = 1
     path = "/messages"
 
-    def __init__(self, about: ModelFacts | None = None, *, max_answer: int = 8 * MB) -> None:
+    def __init__(self, about: ModelFacts | None = None, *, max_answer: int = MAX_ANSWER) -> None:
         self._about = about or ModelFacts(name="")
         self._quirks = self._about.quirks or Quirks()
         self._max_answer = max_answer
@@ -244,3 +245,6 @@ def _encoded(message: Message, blocks: list[Block]) -> bytes:
     if not blocks:
         return b""
     return encode({"role": "assistant" if message.role == "assistant" else "user", "content": blocks})
+
+
+WIRE = WireKind(name="anthropic", make=Anthropic, limits_every_reply=True, has_system_role=False)

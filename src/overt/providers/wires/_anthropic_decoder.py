@@ -16,7 +16,7 @@ from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply, TextDelta
 from overt.core.spending.usage import Usage
 from overt.providers.transport.errors import from_event
-from overt.providers.wires.decoding import count, cut, read_event, too_large, unique_ids, word
+from overt.providers.wires._decoding import count, cut, read_event, too_large, unique_ids, word
 
 FINISHES: dict[str, Finish] = {
     "end_turn": "stop",

@@ -16,7 +16,8 @@ from overt.core.codec import decode, encode
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text
 from overt.core.requests import Params, Prefix
 from overt.core.settings import ModelFacts, Quirks
-from overt.providers.wires.encoding import (
+from overt.providers.wires import MAX_ANSWER, WireKind
+from overt.providers.wires._encoding import (
     added,
     arguments_text,
     clean,
@@ -26,7 +27,7 @@ from overt.providers.wires.encoding import (
     tool_name,
     understood,
 )
-from overt.providers.wires.openai_responses_decoder import ResponsesDecoder
+from overt.providers.wires._responses_decoder import ResponsesDecoder
 
 MB = 1024 * 1024
 CLOSING = ("tool_choice", "text")
@@ -41,7 +42,7 @@ class OpenAIResponses:
     path = "/responses"
     marks = False
 
-    def __init__(self, about: ModelFacts | None = None, *, max_answer: int = 8 * MB) -> None:
+    def __init__(self, about: ModelFacts | None = None, *, max_answer: int = MAX_ANSWER) -> None:
         self._about = about or ModelFacts(name="")
         self._quirks = self._about.quirks or Quirks()
         self._max_answer = max_answer
@@ -182,3 +183,6 @@ def _stands_alone(opaque: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return item.get("type") == "reasoning" and bool(item.get("encrypted_content") or item.get("content"))
+
+
+WIRE = WireKind(name="responses", make=OpenAIResponses)

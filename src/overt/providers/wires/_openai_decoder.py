@@ -12,8 +12,8 @@ from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply, TextDelta
 from overt.core.spending.usage import Usage
 from overt.providers.transport.errors import from_event
-from overt.providers.wires.decoding import cut, is_object, read_event, too_large, unique_ids, word
-from overt.providers.wires.openai_chat_values import Details, split, timed, usage_of
+from overt.providers.wires._decoding import cut, is_object, read_event, too_large, unique_ids, word
+from overt.providers.wires._openai_values import Details, split, timed, usage_of
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",

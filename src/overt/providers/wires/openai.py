@@ -18,7 +18,8 @@ from overt.core.codec import decode, encode
 from overt.core.messages import Call, Document, Image, Message, Reasoning, Result, Text
 from overt.core.requests import Params, Prefix
 from overt.core.settings import ModelFacts, Quirks
-from overt.providers.wires.encoding import (
+from overt.providers.wires import MAX_ANSWER, WireKind
+from overt.providers.wires._encoding import (
     added,
     arguments_text,
     clean,
@@ -28,7 +29,7 @@ from overt.providers.wires.encoding import (
     tool_name,
     understood,
 )
-from overt.providers.wires.openai_chat_decoder import DETAILS, EXTRAS, ChatDecoder
+from overt.providers.wires._openai_decoder import DETAILS, EXTRAS, ChatDecoder
 
 CLOSING = ("tool_choice", "response_format")
 """Fields of the tail, which `extra` does not touch either."""
@@ -44,7 +45,7 @@ class OpenAIChat:
     path = "/chat/completions"
     marks = False
 
-    def __init__(self, about: ModelFacts | None = None, *, max_answer: int = 8 * MB) -> None:
+    def __init__(self, about: ModelFacts | None = None, *, max_answer: int = MAX_ANSWER) -> None:
         self._about = about or ModelFacts(name="")
         self._quirks = self._about.quirks or Quirks()
         self._max_answer = max_answer
@@ -236,3 +237,6 @@ def _attachment(part: Image | Document) -> dict[str, object]:
     if isinstance(part, Image):
         return {"type": "image_url", "image_url": {"url": data_uri(part)}}
     return {"type": "file", "file": {"filename": file_name(part), "file_data": data_uri(part)}}
+
+
+WIRE = WireKind(name="openai", make=OpenAIChat, reasoning_is_quirk=True)

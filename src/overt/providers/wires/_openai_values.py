@@ -1,7 +1,7 @@
 """The values of chat-completions events as vendors send them, read without believing any of them."""
 
 from overt.core.spending.usage import Usage
-from overt.providers.wires.decoding import count, text_of
+from overt.providers.wires._decoding import count, text_of
 
 
 def split(content: object) -> tuple[str, str]:

@@ -13,8 +13,8 @@ from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply, TextDelta
 from overt.core.spending.usage import Usage
 from overt.providers.transport.errors import from_event
-from overt.providers.wires.decoding import count, cut, read_event, text_of, too_large, unique_ids, word
-from overt.providers.wires.openai_responses_items import KINDS, Item, Items, Kind, arguments_of, parts_of
+from overt.providers.wires._decoding import count, cut, read_event, text_of, too_large, unique_ids, word
+from overt.providers.wires._responses_items import KINDS, Item, Items, Kind, arguments_of, parts_of
 
 PIECES: dict[str, tuple[Kind, str]] = {
     "response.output_text.delta": ("text", "content_index"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from overt.core.codec import compact, decode
-from overt.providers.wires.decoding import is_object, text_of, word
+from overt.providers.wires._decoding import is_object, text_of, word
 
 Kind = Literal["text", "reasoning", "call"]
 KINDS: dict[str, Kind] = {"message": "text", "reasoning": "reasoning", "function_call": "call"}
