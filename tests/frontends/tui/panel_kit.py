@@ -29,7 +29,7 @@ from overt.core.settings import Price
 from overt.core.spending.usage import Usage
 from overt.core.views import Todo
 from overt.frontends.tui.panels.inspector import Panel, open_panel
-from overt.frontends.tui.panels.pager import Screenful, Wish, Wishes
+from overt.frontends.tui.panels.pager import PanelRequest, Screenful
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, plain
 from overt.lib.diff import file_diff
@@ -48,12 +48,12 @@ def key(word: str) -> Key:
     return Key(word) if word in NAMED else Key("text", word)
 
 
-def press(panel: Any, *words: str) -> Wishes:
-    """What the last of the keys made the panel wish."""
-    wishes: Wishes = []
+def press(panel: Any, *words: str) -> list[PanelRequest]:
+    """What the last of the keys made the panel request."""
+    requests: list[PanelRequest] = []
     for word in words:
-        wishes = panel.press(key(word))
-    return wishes
+        requests = panel.press(key(word))
+    return requests
 
 
 def text_of(drawn: Screenful) -> list[str]:
@@ -182,29 +182,29 @@ DECIDED = (
         reason="",
     ),
 )
-FILLED: dict[str, list[tuple[Wish, object]]] = {
-    "context": [(Wish("context"), contents())],
-    "jobs": [(Wish("jobs"), JobListing(JOBS))],
-    "todos": [(Wish("todos"), Todos(TODOS))],
+FILLED: dict[str, list[tuple[PanelRequest, object]]] = {
+    "context": [(PanelRequest("context"), contents())],
+    "jobs": [(PanelRequest("jobs"), JobListing(JOBS))],
+    "todos": [(PanelRequest("todos"), Todos(TODOS))],
     "sessions": [
-        (Wish("sessions"), SessionPage(SESSIONS, 0, 3)),
-        (Wish("preview", "/sessions/1"), Preview(f"fix {EVIL}", "修好了。\n\nsrc/login.py:12")),
+        (PanelRequest("sessions"), SessionPage(SESSIONS, 0, 3)),
+        (PanelRequest("preview", "/sessions/1"), Preview(f"fix {EVIL}", "修好了。\n\nsrc/login.py:12")),
     ],
-    "rewind": [(Wish("turns"), Turns(TURNS)), (Wish("undone", number=3), UNDONE)],
-    "models": [(Wish("models"), MODELS)],
-    "permissions": [(Wish("permissions"), RULES), (Wish("decisions"), Decisions(DECIDED))],
+    "rewind": [(PanelRequest("turns"), Turns(TURNS)), (PanelRequest("undone", number=3), UNDONE)],
+    "models": [(PanelRequest("models"), MODELS)],
+    "permissions": [(PanelRequest("permissions"), RULES), (PanelRequest("decisions"), Decisions(DECIDED))],
     "help": [],
     "details": [],
-    "diff": [(Wish("diff"), UNDONE)],
+    "diff": [(PanelRequest("diff"), UNDONE)],
 }
 """What each panel is given, in order."""
 
 
 def filled(name: str) -> Panel:
     panel = open_panel(name, details=lambda columns: numbered(50, "detail"), commands=BUILT_IN.listed())
-    panel.first()
-    for wish, value in FILLED[name]:
-        panel.given(wish, value)
+    panel.load()
+    for request, value in FILLED[name]:
+        panel.given(request, value)
     return panel
 
 

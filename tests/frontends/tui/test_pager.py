@@ -8,9 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.frontends.tui.panel_kit import EVIL, body, numbered, press, text_of
 
-from overt.frontends.tui.panels.pager import CLOSE, Pager, Scroll, Typing, folded, hints, lines_of
+from overt.frontends.tui.panels.pager import CLOSE, Pager, Scroll, Typing, hints, lines_of
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, columns, plain
+from overt.frontends.tui.terminal.verbatim import chop
 from overt.lib.text import visible
 
 WORDS = st.text(alphabet="ab 世界e\u0301👩‍👩‍👧", max_size=60)
@@ -179,7 +180,7 @@ def test_a_text_of_megabytes_is_laid_out_only_where_it_is_read() -> None:
 
 def test_a_line_that_never_ends_is_shown_whole() -> None:
     line = "x" * 100_000 + "世" * 3
-    rows = folded((Span(line),), 80)
+    rows = Scroll([(Span(line),)]).draw(80, 2000)
     assert "".join(plain(row) for row in rows) == line
     assert max(columns(row) for row in rows) == 80
 
@@ -202,8 +203,8 @@ def test_no_row_is_wider_or_more_than_the_screen(texts: list[str], width: int, h
 
 @given(WORDS, st.integers(2, 30))
 @example("👩‍👩‍👧a", 2)
-def test_folding_loses_no_character(text: str, width: int) -> None:
-    assert "".join(plain(row) for row in folded(lines_of(text)[0], width)) == visible(text)
+def test_breaking_a_line_at_the_edge_loses_no_character_but_spaces_at_its_end(text: str, width: int) -> None:
+    assert "".join(plain(row) for row in chop(lines_of(text)[0], width)) == visible(text).rstrip(" ")
 
 
 def test_nothing_of_a_text_can_drive_a_terminal() -> None:

@@ -1,4 +1,4 @@
-"""How a panel is driven: when it is painted, which wishes go out, what comes back too late, and how it ends."""
+"""How a panel is driven: when it is painted, which requests go out, what comes back too late, and how it ends."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from tests.frontends.tui.panel_kit import EVIL, FILLED, filled, key, numbered, t
 
 from overt.app.inspect.values import JobListing, Todos
 from overt.frontends.tui.panels.inspector import NAMES, Inspector, open_panel
-from overt.frontends.tui.panels.pager import CLOSE, Kind, Screenful, Wish, Wishes
+from overt.frontends.tui.panels.pager import CLOSE, PanelRequest, Screenful
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, columns, plain
 from overt.frontends.tui.terminal.theme import theme
@@ -18,7 +18,7 @@ from overt.lib.text import visible
 
 KINDS = tuple(kind for command in BUILT_IN.listed() for kind in command.queries)
 NOTHING, MORE = JobListing(()), Todos(())
-"""Answers: to the second one the panel below wishes something else."""
+"""Answers: to the second one the panel below requests something else."""
 SIZES = [(40, 12), (60, 16), (80, 24), (99, 30), (100, 12), (160, 50), (200, 60), (20, 5), (10, 3)]
 
 
@@ -42,93 +42,97 @@ class Paper:
 
 
 class Asking:
-    """A panel that wishes what its keys say, and remembers what it was given."""
+    """A panel that requests what its keys say, and remembers what it was given."""
 
     every = 0.5
 
     def __init__(self) -> None:
         self.got: list[object] = []
+        self.requests = [PanelRequest("jobs")]
 
-    def first(self) -> Wishes:
-        return [Wish("jobs")]
+    def load(self) -> list[PanelRequest]:
+        requests, self.requests = self.requests, [PanelRequest("jobs"), PanelRequest("job")]
+        return requests
 
-    def press(self, pressed: Key) -> Wishes:
+    def press(self, pressed: Key) -> list[PanelRequest]:
         word, _, text = pressed.text.partition(" ")
         if word == "q":
             return [CLOSE]
-        kind: Kind = next((kind for kind in KINDS if kind == word), "slash")
-        return [Wish(kind, text)]
+        kind = next((kind for kind in KINDS if kind == word), "slash")
+        return [PanelRequest(kind, text)]
 
-    def given(self, wish: Wish, value: object) -> Wishes:
-        self.got.append((wish, value))
-        return [Wish("todos")] if isinstance(value, Todos) else []
+    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+        self.got.append((request, value))
+        return [PanelRequest("todos")] if isinstance(value, Todos) else []
 
-    def failed(self, wish: Wish, words: str) -> None:
-        self.got.append((wish, words))
-
-    def tick(self) -> Wishes:
-        return [Wish("jobs"), Wish("job")]
+    def failed(self, request: PanelRequest, words: str) -> None:
+        self.got.append((request, words))
 
     def draw(self, columns: int, lines: int) -> Screenful:
         return Screenful([])
 
 
-def asking(carried: list[Wish]) -> tuple[Inspector, Asking, Paper]:
+def asking(carried: list[PanelRequest]) -> tuple[Inspector, Asking, Paper]:
     panel, paper = Asking(), Paper()
     return Inspector(panel, paper, carried.append, mouse=True), panel, paper
 
 
 def test_it_opens_paints_and_asks_for_what_it_needs() -> None:
-    carried: list[Wish] = []
+    carried: list[PanelRequest] = []
     inspector, _, paper = asking(carried)
     inspector.open(1.0)
-    assert (paper.told, carried, inspector.closed) == (["open with mouse", "show"], [Wish("jobs")], False)
+    assert (paper.told, carried, inspector.closed) == (["open with mouse", "show"], [PanelRequest("jobs")], False)
 
 
-def test_of_each_kind_one_wish_is_on_its_way_and_the_newest_follows() -> None:
-    carried: list[Wish] = []
+def test_of_each_kind_one_request_is_on_its_way_and_the_newest_follows() -> None:
+    carried: list[PanelRequest] = []
     inspector, panel, _ = asking(carried)
     inspector.open(1.0)
     for text in ("preview 1", "preview 2", "preview 3"):
         inspector.press(Key("text", text))
-    assert carried == [Wish("jobs"), Wish("preview", "1")]
-    inspector.given(Wish("preview", "1"), NOTHING)
-    assert carried[2:] == [Wish("preview", "3")]
-    inspector.failed(Wish("preview", "3"), "gone")
+    assert carried == [PanelRequest("jobs"), PanelRequest("preview", "1")]
+    inspector.given(PanelRequest("preview", "1"), NOTHING)
+    assert carried[2:] == [PanelRequest("preview", "3")]
+    inspector.failed(PanelRequest("preview", "3"), "gone")
     inspector.press(Key("text", "preview 4"))
     for text in ("preview 5", "preview 4"):
         inspector.press(Key("text", text))
-    inspector.given(Wish("preview", "4"), NOTHING)
-    assert carried[3:] == [Wish("preview", "4")]
+    inspector.given(PanelRequest("preview", "4"), NOTHING)
+    assert carried[3:] == [PanelRequest("preview", "4")]
     assert panel.got == [
-        (Wish("preview", "1"), NOTHING),
-        (Wish("preview", "3"), "gone"),
-        (Wish("preview", "4"), NOTHING),
+        (PanelRequest("preview", "1"), NOTHING),
+        (PanelRequest("preview", "3"), "gone"),
+        (PanelRequest("preview", "4"), NOTHING),
     ]
 
 
-def test_a_wish_that_waits_is_not_lost_when_an_answer_leads_to_another() -> None:
-    carried: list[Wish] = []
+def test_a_request_that_waits_is_not_lost_when_an_answer_leads_to_another() -> None:
+    carried: list[PanelRequest] = []
     inspector, _, _ = asking(carried)
     inspector.open(1.0)
     inspector.press(Key("text", "jobs again"))
-    inspector.given(Wish("jobs"), MORE)
-    assert carried == [Wish("jobs"), Wish("todos"), Wish("jobs", "again")]
+    inspector.given(PanelRequest("jobs"), MORE)
+    assert carried == [PanelRequest("jobs"), PanelRequest("todos"), PanelRequest("jobs", "again")]
 
 
 def test_what_changes_something_takes_the_place_of_nothing() -> None:
-    carried: list[Wish] = []
+    carried: list[PanelRequest] = []
     inspector, _, _ = asking(carried)
     inspector.open(1.0)
     for text in ("stop job-1", "stop job-2", "revoke a", "revoke b"):
         inspector.press(Key("text", text))
-    assert carried[1:] == [Wish("stop", "job-1"), Wish("stop", "job-2"), Wish("revoke", "a"), Wish("revoke", "b")]
+    assert carried[1:] == [
+        PanelRequest("stop", "job-1"),
+        PanelRequest("stop", "job-2"),
+        PanelRequest("revoke", "a"),
+        PanelRequest("revoke", "b"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["q", "slash /resume"])
-def test_the_screen_is_given_back_before_a_last_wish_is_carried_out(text: str) -> None:
+def test_the_screen_is_given_back_before_a_last_request_is_carried_out(text: str) -> None:
     paper, seen = Paper(), list[object]()
-    inspector = Inspector(Asking(), paper, lambda wish: seen.append((wish.kind, list(paper.told))))
+    inspector = Inspector(Asking(), paper, lambda request: seen.append((request.kind, list(paper.told))))
     inspector.open(1.0)
     inspector.press(Key("text", text))
     assert seen[1:] == [(text.split()[0].replace("q", "close"), ["open", "show", "close"])]
@@ -136,40 +140,40 @@ def test_the_screen_is_given_back_before_a_last_wish_is_carried_out(text: str) -
 
 
 def test_what_comes_after_the_end_is_nobodys() -> None:
-    carried: list[Wish] = []
+    carried: list[PanelRequest] = []
     inspector, panel, paper = asking(carried)
     inspector.open(1.0)
     inspector.press(Key("text", "q"))
-    inspector.given(Wish("jobs"), MORE)
-    inspector.failed(Wish("jobs"), "gone")
+    inspector.given(PanelRequest("jobs"), MORE)
+    inspector.failed(PanelRequest("jobs"), "gone")
     inspector.press(Key("text", "jobs"))
     inspector.tick(99.0)
     inspector.show()
     inspector.close()
     assert (carried, panel.got, paper.told) == (
-        [Wish("jobs"), CLOSE],
+        [PanelRequest("jobs"), CLOSE],
         [],
         ["open with mouse", "show", "close"],
     )
 
 
 def test_it_wakes_up_when_it_is_due_and_asks_again_only_for_what_has_come() -> None:
-    carried: list[Wish] = []
+    carried: list[PanelRequest] = []
     inspector, _, _ = asking(carried)
     assert inspector.due() is None
     inspector.open(1.0)
     assert inspector.due() == 1.5
     inspector.tick(1.4)
-    assert carried == [Wish("jobs")]
+    assert carried == [PanelRequest("jobs")]
     inspector.tick(1.6)
-    assert (carried, inspector.due()) == ([Wish("jobs"), Wish("job")], 2.1)
-    inspector.given(Wish("jobs"), NOTHING)
+    assert (carried, inspector.due()) == ([PanelRequest("jobs"), PanelRequest("job")], 2.1)
+    inspector.given(PanelRequest("jobs"), NOTHING)
     inspector.tick(2.2)
-    assert carried == [Wish("jobs"), Wish("job"), Wish("jobs")]
+    assert carried == [PanelRequest("jobs"), PanelRequest("job"), PanelRequest("jobs")]
 
 
 def test_a_panel_without_news_never_wakes_up() -> None:
-    inspector = Inspector(open_panel("help", commands=BUILT_IN.listed()), Paper(), lambda wish: None)
+    inspector = Inspector(open_panel("help", commands=BUILT_IN.listed()), Paper(), lambda request: None)
     inspector.open(1.0)
     assert inspector.due() is None
 
@@ -199,13 +203,13 @@ def test_every_panel_fits_every_screen_and_drives_no_terminal(name: str, languag
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_panel_can_be_left_whatever_has_come_of_its_wishes(name: str) -> None:
+def test_every_panel_can_be_left_whatever_has_come_of_its_requests(name: str) -> None:
     untouched, broken = (
         open_panel(name, details=lambda width: numbered(3), commands=BUILT_IN.listed()),
         open_panel(name, commands=BUILT_IN.listed()),
     )
-    for wish in broken.first():
-        broken.failed(wish, f"no luck {EVIL}")
+    for request in broken.load():
+        broken.failed(request, f"no luck {EVIL}")
         assert r"no luck \x1b]0;owned" in "\n".join(text_of(broken.draw(120, 24)))
     for panel in (untouched, broken, filled(name)):
         panel.draw(80, 24)
@@ -213,9 +217,11 @@ def test_every_panel_can_be_left_whatever_has_come_of_its_wishes(name: str) -> N
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_wish_of_every_panel_is_one_that_can_be_looked_up(name: str) -> None:
-    assert open_panel(name, commands=BUILT_IN.listed()).first() == list(
-        dict.fromkeys(Wish(wish.kind) for wish, _ in FILLED[name] if wish.kind not in ("preview", "undone"))
+def test_a_request_of_every_panel_is_one_that_can_be_looked_up(name: str) -> None:
+    assert open_panel(name, commands=BUILT_IN.listed()).load() == list(
+        dict.fromkeys(
+            PanelRequest(request.kind) for request, _ in FILLED[name] if request.kind not in ("preview", "undone")
+        )
     )
 
 

@@ -7,7 +7,7 @@ from tests.frontends.tui.panel_kit import MODELS, SESSIONS, TURNS, UNDONE, body,
 
 from overt.app.inspect.values import Changes, Preview, SessionPage, Turns
 from overt.frontends.tui.panels.models import ModelsPanel
-from overt.frontends.tui.panels.pager import CLOSE, Wish
+from overt.frontends.tui.panels.pager import CLOSE, PanelRequest
 from overt.frontends.tui.panels.rewind import RewindPanel
 from overt.frontends.tui.panels.sessions import SessionsPanel, when
 
@@ -16,7 +16,7 @@ NOW = 1_790_000_100.0
 
 def sessions() -> SessionsPanel:
     panel = SessionsPanel(clock=lambda: NOW)
-    panel.given(Wish("sessions"), SessionPage(SESSIONS, 0, 3))
+    panel.given(PanelRequest("sessions"), SessionPage(SESSIONS, 0, 3))
     return panel
 
 
@@ -25,15 +25,15 @@ def sessions() -> SessionsPanel:
 
 def test_sessions_come_in_pieces_and_the_cursor_stays() -> None:
     panel = SessionsPanel(clock=lambda: NOW)
-    assert panel.first() == [Wish("sessions")]
+    assert panel.load() == [PanelRequest("sessions")]
     rows = [kept(number, f"session {number}") for number in range(250)]
-    wishes = panel.given(Wish("sessions"), SessionPage(tuple(rows[:100]), 100, 250))
-    assert wishes == [Wish("sessions", number=100), Wish("preview", "/sessions/0")]
+    requests = panel.given(PanelRequest("sessions"), SessionPage(tuple(rows[:100]), 100, 250))
+    assert requests == [PanelRequest("sessions", number=100), PanelRequest("preview", "/sessions/0")]
     assert text_of(panel.draw(120, 12))[0] == "Sessions  100 of 250 read …"
     press(panel, "down", "down")
-    panel.given(Wish("sessions", number=100), SessionPage(tuple(rows[100:200]), 200, 250))
-    assert panel.given(Wish("sessions", number=200), SessionPage(tuple(rows[200:]), 0, 250))[:1] == [
-        Wish("preview", "/sessions/2")
+    panel.given(PanelRequest("sessions", number=100), SessionPage(tuple(rows[100:200]), 200, 250))
+    assert panel.given(PanelRequest("sessions", number=200), SessionPage(tuple(rows[200:]), 0, 250))[:1] == [
+        PanelRequest("preview", "/sessions/2")
     ]
     shown = text_of(panel.draw(120, 12))
     assert (shown[0], "› " in shown[3]) == ("Sessions  250 in this project", True)
@@ -42,30 +42,30 @@ def test_sessions_come_in_pieces_and_the_cursor_stays() -> None:
 def test_a_thousand_sessions_are_filtered_by_what_is_typed() -> None:
     panel = SessionsPanel(clock=lambda: NOW)
     rows = tuple(kept(number, f"session {number}") for number in range(1000))
-    panel.given(Wish("sessions"), SessionPage(rows, 0, 1000))
-    assert press(panel, "session 777") == [Wish("preview", "/sessions/777")]
-    assert press(panel, "enter") == [Wish("slash", "/resume id000777")]
+    panel.given(PanelRequest("sessions"), SessionPage(rows, 0, 1000))
+    assert press(panel, "session 777") == [PanelRequest("preview", "/sessions/777")]
+    assert press(panel, "enter") == [PanelRequest("slash", "/resume id000777")]
 
 
 def test_enter_goes_on_with_a_session_and_the_open_one_just_closes() -> None:
     assert press(sessions(), "enter") == [CLOSE]
-    assert press(sessions(), "down", "enter") == [Wish("slash", "/resume id000002")]
+    assert press(sessions(), "down", "enter") == [PanelRequest("slash", "/resume id000002")]
 
 
 def test_a_preview_is_loaded_once_and_shows_how_the_session_ended() -> None:
     panel = sessions()
-    assert press(panel, "down") == [Wish("preview", "/sessions/2")]
-    panel.given(Wish("preview", "/sessions/2"), Preview("is it\ndone?", "yes\n\nall of it"))
+    assert press(panel, "down") == [PanelRequest("preview", "/sessions/2")]
+    panel.given(PanelRequest("preview", "/sessions/2"), Preview("is it\ndone?", "yes\n\nall of it"))
     told = [line.partition("│")[2].strip() for line in text_of(panel.draw(120, 12))[1:8]]
     assert told == ["id000002 · 2 turns · fake-model · 2 KB", "", "› is it", "› done?", "", "yes", ""]
-    assert press(panel, "up") == [Wish("preview", "/sessions/1")]
+    assert press(panel, "up") == [PanelRequest("preview", "/sessions/1")]
     assert press(panel, "down") == []
 
 
 def test_a_preview_that_cannot_be_read_says_why() -> None:
     panel = sessions()
     press(panel, "down")
-    panel.failed(Wish("preview", "/sessions/2"), "it is gone")
+    panel.failed(PanelRequest("preview", "/sessions/2"), "it is gone")
     assert "it is gone" in "\n".join(text_of(panel.draw(120, 12)))
 
 
@@ -74,18 +74,18 @@ def test_what_was_said_is_searched_for_in_pieces_and_esc_brings_the_list_back() 
     assert press(panel, "/", "old bug") == []
     drawn = panel.draw(80, 12)
     assert (text_of(drawn)[-1][:9], drawn.cursor) == ("/old bug ", (11, 8))
-    assert press(panel, "enter") == [Wish("search", "old bug")]
+    assert press(panel, "enter") == [PanelRequest("search", "old bug")]
     assert text_of(panel.draw(80, 12))[:2] == ["Sessions  searching for: old bug … 0 found", "loading …"]
     hit = SESSIONS[2]._replace(hits=("an old bug in the parser",))
-    assert panel.given(Wish("search", "old bug"), SessionPage((hit,), 20, 40)) == [
-        Wish("search", "old bug", 20),
-        Wish("preview", "/sessions/3"),
+    assert panel.given(PanelRequest("search", "old bug"), SessionPage((hit,), 20, 40)) == [
+        PanelRequest("search", "old bug", 20),
+        PanelRequest("preview", "/sessions/3"),
     ]
-    panel.given(Wish("search", "old bug", 20), SessionPage((), 0, 40))
+    panel.given(PanelRequest("search", "old bug", 20), SessionPage((), 0, 40))
     shown = "\n".join(text_of(panel.draw(120, 12)))
     assert "Sessions  1 hold: old bug" in shown and "» an old bug in the parser" in shown
     assert "Fix the login page" not in shown
-    assert press(panel, "esc") == [Wish("preview", "/sessions/3")]
+    assert press(panel, "esc") == [PanelRequest("preview", "/sessions/3")]
     assert "Fix the login page" in "\n".join(text_of(panel.draw(120, 12)))
     assert press(panel, "esc") == [CLOSE]
 
@@ -94,8 +94,8 @@ def test_hits_of_a_search_that_was_given_up_are_left_out() -> None:
     panel = sessions()
     press(panel, "ctrl-f", "one", "enter")
     press(panel, "ctrl-f", "two", "enter")
-    assert panel.given(Wish("search", "one"), SessionPage((SESSIONS[2],), 20, 40)) == []
-    panel.given(Wish("search", "two"), SessionPage((), 0, 40))
+    assert panel.given(PanelRequest("search", "one"), SessionPage((SESSIONS[2],), 20, 40)) == []
+    panel.given(PanelRequest("search", "two"), SessionPage((), 0, 40))
     assert body(panel, 80, 12)[1] == "No session of this project holds that."
 
 
@@ -112,7 +112,7 @@ def test_the_further_back_the_less_exact_a_time_is(before: int, told: str) -> No
 
 def rewinding() -> RewindPanel:
     panel = RewindPanel(clock=lambda: NOW)
-    panel.given(Wish("turns"), Turns(TURNS))
+    panel.given(PanelRequest("turns"), Turns(TURNS))
     return panel
 
 
@@ -125,16 +125,16 @@ def test_turns_are_listed_with_what_they_did_to_files() -> None:
 
 def test_the_preview_is_what_going_back_would_do() -> None:
     panel = RewindPanel(clock=lambda: NOW)
-    assert panel.given(Wish("turns"), Turns(TURNS)) == [Wish("undone", number=3)]
-    panel.given(Wish("undone", number=3), UNDONE)
+    assert panel.given(PanelRequest("turns"), Turns(TURNS)) == [PanelRequest("undone", number=3)]
+    panel.given(PanelRequest("undone", number=3), UNDONE)
     shown = "\n".join(text_of(panel.draw(120, 20)))
     assert "Files would change like this:" in shown and "- b" in shown and "image.png" in shown
-    assert press(panel, "down") == [Wish("undone", number=2)]
-    panel.given(Wish("undone", number=2), Changes((), ()))
+    assert press(panel, "down") == [PanelRequest("undone", number=2)]
+    panel.given(PanelRequest("undone", number=2), Changes((), ()))
     assert "No file would change." in "\n".join(text_of(panel.draw(120, 20)))
     assert press(panel, "up") == []
-    assert press(panel, "end") == [Wish("undone", number=1)]
-    panel.failed(Wish("undone", number=1), "the store is gone")
+    assert press(panel, "end") == [PanelRequest("undone", number=1)]
+    panel.failed(PanelRequest("undone", number=1), "the store is gone")
     assert "the store is gone" in "\n".join(text_of(panel.draw(120, 20)))
 
 
@@ -143,7 +143,7 @@ def test_enter_asks_which_part_goes_back(word: str, part: str) -> None:
     panel = rewinding()
     assert press(panel, "enter") == []
     assert "1 conversation · 2 files · 3 both" in text_of(panel.draw(120, 20))[-1]
-    assert press(panel, word) == [Wish("slash", f"/rewind 3 {part}")]
+    assert press(panel, word) == [PanelRequest("slash", f"/rewind 3 {part}")]
 
 
 @pytest.mark.parametrize("word", ["esc", "enter", "x", "4", "33", "y"])
@@ -160,14 +160,14 @@ def test_a_turn_in_which_nothing_was_said_has_only_files_to_take_back() -> None:
     assert "conversation" not in text_of(panel.draw(120, 20))[-1]
     assert press(panel, "3") == []
     press(panel, "enter")
-    assert press(panel, "2") == [Wish("slash", "/rewind 2 files")]
+    assert press(panel, "2") == [PanelRequest("slash", "/rewind 2 files")]
 
 
 def test_numbers_filter_the_turns_as_words_do() -> None:
     panel = rewinding()
     press(panel, "parser")
     press(panel, "enter")
-    assert press(panel, "1") == [Wish("slash", "/rewind 1 conversation")]
+    assert press(panel, "1") == [PanelRequest("slash", "/rewind 1 conversation")]
 
 
 # ── models ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -184,7 +184,7 @@ def test_models_are_listed_with_the_one_in_use_first_and_those_without_a_key_las
 def test_enter_takes_a_model_that_can_be_used() -> None:
     assert press(filled("models"), "enter") == [CLOSE]
     chosen = press(filled("models"), "odd", "enter")
-    assert chosen == [Wish("slash", f"/model fake/{MODELS.listing.rows[1].model}")]
+    assert chosen == [PanelRequest("slash", f"/model fake/{MODELS.listing.rows[1].model}")]
     panel = filled("models")
     assert press(panel, "strong", "enter") == []
     assert text_of(panel.draw(120, 24))[-1] == "strong needs a key: set FAR_KEY, or run overt setup"
@@ -193,5 +193,5 @@ def test_enter_takes_a_model_that_can_be_used() -> None:
 def test_why_no_model_can_be_used_is_said() -> None:
     panel = ModelsPanel()
     listing = MODELS.listing.__class__(rows=(), problem="no model is set")
-    panel.given(Wish("models"), MODELS._replace(listing=listing))
+    panel.given(PanelRequest("models"), MODELS._replace(listing=listing))
     assert (body(panel)[1], body(panel)[-1]) == ("No model is known.", "no model is set")

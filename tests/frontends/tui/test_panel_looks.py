@@ -21,9 +21,9 @@ from overt.app.inspect.values import Changes, Decisions, JobListing, Permits, Re
 from overt.frontends.tui.panels.context import ContextPanel, bar
 from overt.frontends.tui.panels.inspector import open_panel
 from overt.frontends.tui.panels.jobs import JobsPanel
-from overt.frontends.tui.panels.pager import CLOSE, Wish
+from overt.frontends.tui.panels.pager import CLOSE, PanelRequest
 from overt.frontends.tui.panels.permissions import PermissionsPanel
-from overt.frontends.tui.panels.texts import TodosPanel
+from overt.frontends.tui.panels.texts import todos_panel
 from overt.lib.catalogue import set_language
 
 # ── context ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -31,7 +31,7 @@ from overt.lib.catalogue import set_language
 
 def looking(number: int = 0, sent: int = 3) -> ContextPanel:
     panel = ContextPanel()
-    panel.given(Wish("context", number=number), contents(number, sent))
+    panel.given(PanelRequest("context", number=number), contents(number, sent))
     return panel
 
 
@@ -44,7 +44,7 @@ def test_the_head_says_how_full_it_is_and_which_request_it_is() -> None:
 
 def test_a_fragment_is_opened_and_says_exactly_what_it_says() -> None:
     panel = ContextPanel()
-    panel.given(Wish("context"), contents(pieces=fragments("first", "  if x:\n\n    世界  end")))
+    panel.given(PanelRequest("context"), contents(pieces=fragments("first", "  if x:\n\n    世界  end")))
     assert press(panel, "down", "enter") == []
     assert text_of(panel.draw(60, 8))[1:4] == ["  if x:", "", "    世界  end"]
     assert press(panel, "q") == []
@@ -55,27 +55,27 @@ def test_a_fragment_is_opened_and_says_exactly_what_it_says() -> None:
 def test_left_and_right_go_through_what_was_sent() -> None:
     panel = looking()
     assert press(panel, "right") == []
-    assert press(panel, "left") == [Wish("context", number=3)]
-    panel.given(Wish("context", number=3), contents(3))
-    assert press(panel, "left") == [Wish("context", number=2)]
-    panel.given(Wish("context", number=1), contents(1))
+    assert press(panel, "left") == [PanelRequest("context", number=3)]
+    panel.given(PanelRequest("context", number=3), contents(3))
+    assert press(panel, "left") == [PanelRequest("context", number=2)]
+    panel.given(PanelRequest("context", number=1), contents(1))
     assert press(panel, "left") == []
-    panel.given(Wish("context", number=3), contents(3))
-    assert press(panel, "right") == [Wish("context", number=0)]
+    panel.given(PanelRequest("context", number=3), contents(3))
+    assert press(panel, "right") == [PanelRequest("context", number=0)]
     assert press(looking(0, 0), "left") == []
 
 
 def test_the_whole_request_is_asked_for_and_shown() -> None:
     panel = looking(2)
-    assert press(panel, "r") == [Wish("request", number=2)]
-    panel.given(Wish("request", number=2), RequestBody('{\n  "model": "fake-model"\n}'))
+    assert press(panel, "r") == [PanelRequest("request", number=2)]
+    panel.given(PanelRequest("request", number=2), RequestBody('{\n  "model": "fake-model"\n}'))
     assert body(panel, 60, 12)[:4] == ["Request, 27 B", "{", '  "model": "fake-model"', "}"]
 
 
 def test_a_request_that_cannot_be_made_again_says_why_and_the_one_before_stays() -> None:
     panel = looking()
     press(panel, "left")
-    panel.failed(Wish("context", number=3), "line 7 was changed")
+    panel.failed(PanelRequest("context", number=3), "line 7 was changed")
     shown = body(panel, 80, 12)
     assert (shown[-1], shown[0][:7]) == ("line 7 was changed", "Context")
     assert "hello 世界" in "\n".join(shown)
@@ -83,7 +83,7 @@ def test_a_request_that_cannot_be_made_again_says_why_and_the_one_before_stays()
 
 def test_the_largest_pieces_stand_first_when_they_are_asked_for() -> None:
     panel = ContextPanel()
-    panel.given(Wish("context"), contents(pieces=fragments("small", "middle", "large")))
+    panel.given(PanelRequest("context"), contents(pieces=fragments("small", "middle", "large")))
     assert [line.split()[-2] for line in body(panel, 60, 12)[2:5]] == ["███▍", "██████▋", "██████████"]
     press(panel, "s")
     assert [line.split()[-2] for line in body(panel, 60, 12)[2:5]] == ["██████████", "██████▋", "███▍"]
@@ -100,54 +100,54 @@ def test_a_share_is_seen_however_small_it_is() -> None:
 
 def test_jobs_are_looked_at_again_and_the_open_ones_output_too() -> None:
     panel = JobsPanel()
-    assert (panel.first(), panel.tick(), panel.every) == ([Wish("jobs")], [Wish("jobs")], 0.5)
-    panel.given(Wish("jobs"), JobListing(JOBS))
+    assert (panel.load(), panel.load(), panel.every) == ([PanelRequest("jobs")], [PanelRequest("jobs")], 0.5)
+    panel.given(PanelRequest("jobs"), JobListing(JOBS))
     assert body(panel, 100, 12)[:2] == [
         "Jobs  1 running",
         "› job-1  running  1m 14s  2.3 KB  http://localhost:3000  npm run dev",
     ]
-    assert press(panel, "enter") == [Wish("job", "job-1")]
-    assert panel.tick() == [Wish("jobs"), Wish("job", "job-1")]
+    assert press(panel, "enter") == [PanelRequest("job", "job-1")]
+    assert panel.load() == [PanelRequest("jobs"), PanelRequest("job", "job-1")]
 
 
 def test_the_output_of_a_job_is_followed_until_one_scrolls_up() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), JobListing(JOBS))
+    panel.given(PanelRequest("jobs"), JobListing(JOBS))
     press(panel, "enter")
     for count, word, last in ((30, "", "30"), (40, "up", "40"), (50, "end", "39"), (60, "", "60")):
-        panel.given(Wish("job", "job-1"), printed("job-1", "\n".join(str(n) for n in range(1, count + 1))))
+        panel.given(PanelRequest("job", "job-1"), printed("job-1", "\n".join(str(n) for n in range(1, count + 1))))
         assert text_of(panel.draw(80, 12))[-2] == last
         if word:
             press(panel, word)
     assert text_of(panel.draw(80, 12))[0] == "job-1  npm run dev  running · 1m 14s"
     assert press(panel, "q") == []
-    panel.given(Wish("job", "job-1"), printed("job-1", "late"))
+    panel.given(PanelRequest("job", "job-1"), printed("job-1", "late"))
     assert body(panel, 80, 12)[0] == "Jobs  1 running"
 
 
 def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), JobListing(JOBS))
+    panel.given(PanelRequest("jobs"), JobListing(JOBS))
     assert press(panel, "x") == []
     assert text_of(panel.draw(80, 12))[-1] == "Stop job-1 (npm run dev)?  y yes · any other key no"
     assert press(panel, "n") == []
     assert press(panel, "x", "enter") == []
-    assert press(panel, "x", "y") == [Wish("stop", "job-1")]
-    assert panel.given(Wish("stop", "job-1"), JOBS[0]) == [Wish("jobs")]
+    assert press(panel, "x", "y") == [PanelRequest("stop", "job-1")]
+    assert panel.given(PanelRequest("stop", "job-1"), JOBS[0]) == [PanelRequest("jobs")]
     assert press(panel, "down", "x", "y") == []
     panel = JobsPanel()
-    panel.given(Wish("jobs"), JobListing(JOBS))
+    panel.given(PanelRequest("jobs"), JobListing(JOBS))
     press(panel, "enter")
-    panel.given(Wish("job", "job-1"), printed("job-1", ""))
+    panel.given(PanelRequest("job", "job-1"), printed("job-1", ""))
     assert body(panel, 80, 12)[1] == "It has printed nothing yet."
-    assert press(panel, "x", "y") == [Wish("stop", "job-1")]
+    assert press(panel, "x", "y") == [PanelRequest("stop", "job-1")]
 
 
 def test_a_job_that_is_gone_brings_the_list_back() -> None:
     panel = JobsPanel()
-    panel.given(Wish("jobs"), JobListing(JOBS))
+    panel.given(PanelRequest("jobs"), JobListing(JOBS))
     press(panel, "enter")
-    panel.failed(Wish("job", "job-1"), "no job is called job-1")
+    panel.failed(PanelRequest("job", "job-1"), "no job is called job-1")
     assert (body(panel, 80, 12)[0], body(panel, 80, 12)[-1]) == ("Jobs  1 running", "no job is called job-1")
 
 
@@ -159,9 +159,9 @@ def test_a_stored_rule_goes_when_y_is_pressed() -> None:
     assert press(panel, "d") == []
     assert text_of(panel.draw(80, 24))[-1] == "Take back bash(npm test *)?  y yes · any other key no"
     assert press(panel, "esc") == []
-    assert press(panel, "d", "y") == [Wish("revoke", "bash(npm test *)")]
-    assert panel.given(Wish("revoke", "x"), Revoked("bash(npm test *)", True)) == [Wish("permissions")]
-    panel.given(Wish("permissions"), Permits("review", RULES.rules[1:]))
+    assert press(panel, "d", "y") == [PanelRequest("revoke", "bash(npm test *)")]
+    assert panel.given(PanelRequest("revoke", "x"), Revoked("bash(npm test *)", True)) == [PanelRequest("permissions")]
+    panel.given(PanelRequest("permissions"), Permits("review", RULES.rules[1:]))
     shown = text_of(panel.draw(80, 24))
     assert shown[-1] == "bash(npm test *) is taken back."
     assert not any(line.startswith("› allow") for line in shown)
@@ -169,7 +169,7 @@ def test_a_stored_rule_goes_when_y_is_pressed() -> None:
 
 def test_a_rule_that_still_holds_here_is_said_to() -> None:
     panel: Any = filled("permissions")
-    panel.given(Wish("revoke", "x"), Revoked("bash(npm test *)", False))
+    panel.given(PanelRequest("revoke", "x"), Revoked("bash(npm test *)", False))
     assert "still goes by it" in text_of(panel.draw(100, 24))[-1]
 
 
@@ -185,7 +185,7 @@ def test_modes_and_decisions_stand_beside_the_rules() -> None:
     for words in ("• review", "auto", "plan", "yolo", "denied  bash rm -rf build"):
         assert words in shown
     panel = PermissionsPanel()
-    panel.given(Wish("decisions"), Decisions(()))
+    panel.given(PanelRequest("decisions"), Decisions(()))
     assert "Nothing had to be decided yet." in "\n".join(text_of(panel.draw(160, 24)))
 
 
@@ -197,8 +197,8 @@ def test_todos_are_a_checklist_with_what_is_being_done() -> None:
     shown = body(panel, 100, 12)
     assert (shown[0], shown[1], shown[3]) == ("Todos  1 of 3 done", "☑ read the code", "☐ release")
     assert shown[2].startswith("▸ 写测试")
-    empty = TodosPanel()
-    empty.given(Wish("todos"), Todos(()))
+    empty = todos_panel()
+    empty.given(PanelRequest("todos"), Todos(()))
     assert body(empty, 100, 12)[1].startswith("There is no todo list.")
 
 
@@ -228,7 +228,7 @@ def test_the_key_that_opens_help_closes_it() -> None:
 
 def test_a_session_that_changed_nothing_says_so() -> None:
     panel = open_panel("diff")
-    assert panel.first() == [Wish("diff")]
+    assert panel.load() == [PanelRequest("diff")]
     assert body(panel, 80, 12)[1] == "loading …"
-    panel.given(Wish("diff"), Changes((), ()))
+    panel.given(PanelRequest("diff"), Changes((), ()))
     assert body(panel, 80, 12)[1] == "This session has changed no file."

@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 from tests.frontends.tui.panel_kit import key, numbered, text_of
 
 from overt.frontends.tui.panels.cells import Column, laid, widths
-from overt.frontends.tui.panels.pager import Screenful
-from overt.frontends.tui.panels.picker import Look, Picker
+from overt.frontends.tui.panels.pager import Screenful, Scroll
+from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.keyboard import Key
-from overt.frontends.tui.terminal.rows import Row, Span, columns, plain
+from overt.frontends.tui.terminal.rows import Span, columns, plain
 
 
 def picker(items: list[str], *, typed: bool = True, preview: bool = False) -> Picker[str]:
-    look = Look[str](lay=lambda text, room: (Span(text),), find=lambda text: text, key=lambda text: text)
-    made: Picker[str] = Picker(look, typed=typed, preview=preview)
+    made: Picker[str] = Picker("jobs", [Column(rest=True)], lambda text: [Span(text)], str, typed=typed)
+    made.preview = Scroll() if preview else None
     made.set(items)
     return made
 
 
 def drawn(made: Picker[str], width: int = 40, lines: int = 12) -> Screenful:
-    return made.draw(width, lines, title="Title", note="", foot="Enter choose · Esc close", empty="nothing there")
+    return made.draw(width, lines, note="", empty="nothing there")
 
 
 def did(made: Picker[str], *words: str) -> list[str]:
@@ -63,14 +63,14 @@ def test_words_of_a_filter_stand_in_any_order_and_case() -> None:
     made = picker(["fix the Login page", "page numbers", "login"])
     made.press(Key("text", "PAGE log"))
     assert made.current == "fix the Login page"
-    assert text_of(drawn(made))[0] == "Title  /PAGE log"
+    assert text_of(drawn(made))[0] == "Jobs  /PAGE log"
 
 
 def test_the_cursor_of_the_terminal_stands_behind_the_filter() -> None:
     made = picker(FRUIT)
     assert drawn(made).cursor is None
     made.press(Key("text", "苹"))
-    assert drawn(made).cursor == (0, len("Title  /") + 2)
+    assert drawn(made).cursor == (0, len("Jobs  /") + 2)
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,13 @@ def test_a_click_goes_to_an_item_and_a_second_one_chooses_it(lines: int, click: 
 def test_only_what_is_on_the_screen_is_drawn() -> None:
     asked: list[str] = []
 
-    def lay(text: str, room: int) -> Row:
+    def cells(text: str) -> list[Span]:
         asked.append(text)
-        return (Span(text),)
+        return [Span(text)]
 
-    made: Picker[str] = Picker(Look[str](lay=lay, find=str, key=str), typed=True)
+    made: Picker[str] = Picker("jobs", [Column(rest=True)], cells, str, typed=True)
     made.set([str(number) for number in range(100_000)])
+    asked.clear()
     drawn(made)
     assert len(asked) == 10
 

@@ -17,7 +17,7 @@ def test_the_scrollback_is_untouched_when_an_inspector_is_left(name: str) -> Non
     terminal.commit([(Span(f"finished {number}"),) for number in range(60)])
     terminal.show(Frame([(Span("› a draft"),)], (0, 9)))
     before, cursor = paper.everything(), paper.cursor
-    inspector = Inspector(filled(name), terminal, lambda wish: None, mouse=True)
+    inspector = Inspector(filled(name), terminal, lambda request: None, mouse=True)
     inspector.open(1.0)
     for word in ("down", "enter", "down", "esc", "tab", "esc"):
         inspector.press(key(word))
@@ -29,7 +29,7 @@ def test_the_scrollback_is_untouched_when_an_inspector_is_left(name: str) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_on_the_screen_is_what_was_drawn_for_its_size(name: str) -> None:
     terminal, paper = on_paper(80, 24)
-    inspector = Inspector(filled(name), terminal, lambda wish: None)
+    inspector = Inspector(filled(name), terminal, lambda request: None)
     inspector.open(1.0)
     for size in SIZES:
         paper.resize(*size)

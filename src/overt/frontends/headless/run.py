@@ -13,17 +13,7 @@ from overt.app.session import follow
 from overt.app.start import open_conversation
 from overt.core.codec import printable
 from overt.core.errors import OvertError
-from overt.core.events import (
-    Compacted,
-    EndReason,
-    Event,
-    Noticed,
-    Replied,
-    Retried,
-    ToolFinished,
-    TurnEnded,
-    UserSpoke,
-)
+from overt.core.events import Compacted, EndReason, Event, Noticed, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
 from overt.core.messages import Text
 from overt.frontends.attached import ALONG, attached
 from overt.frontends.headless.closing import ChangeCounter, RunSummary, closing_line, denied_line

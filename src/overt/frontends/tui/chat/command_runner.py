@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from overt.app.conversation import Conversation
     from overt.frontends.tui.chat.chat import Chat
     from overt.frontends.tui.panels.inspector import Inspector, Panel
-    from overt.frontends.tui.panels.pager import Wish
+    from overt.frontends.tui.panels.pager import PanelRequest
 
 
 class CommandResult(NamedTuple):
@@ -145,21 +145,21 @@ class CommandRunner:
         self.inspector = Inspector(panel, chat.terminal, self._carry, mouse=mouse)
         self.inspector.open(monotonic())
 
-    def _carry(self, wish: "Wish") -> None:
+    def _carry(self, request: "PanelRequest") -> None:
         chat, inspector = self._chat, self.inspector
         assert inspector is not None
         if inspector.closed:
             self.inspector = None
-        kind = wish.kind
+        kind = request.kind
         if kind == "close":
             return
         if kind == "slash":
-            chat.prompt_queue.send(Prompt(wish.text))
+            chat.prompt_queue.send(Prompt(request.text))
             return
         chat.engine_thread.ask(
-            lambda conversation: conversation.commands.query(kind)(conversation, wish.text, wish.number),
-            lambda value: inspector.given(wish, value),
-            lambda error: inspector.failed(wish, error.message),
+            lambda conversation: conversation.commands.query(kind)(conversation, request.text, request.number),
+            lambda value: inspector.given(request, value),
+            lambda error: inspector.failed(request, error.message),
         )
 
     def show(self) -> None:

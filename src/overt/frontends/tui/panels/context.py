@@ -3,26 +3,28 @@
 from typing import TYPE_CHECKING
 
 from overt.app.inspect.values import Contents, ContextPiece, RequestBody
-from overt.frontends.tui.panels.cells import Column, laid, widths
-from overt.frontends.tui.panels.pager import CLOSE, Pager, Screenful, Wish, Wishes, lines_of, shown
-from overt.frontends.tui.panels.picker import Look, Picker
+from overt.frontends.tui.panels.cells import Column
+from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelRequest, Screenful, lines_of, shown
+from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import count, size
 from overt.frontends.tui.terminal.keyboard import Key
-from overt.frontends.tui.terminal.rows import BLANK, Row, Span
-from overt.lib.catalogue import say, say_columns
+from overt.frontends.tui.terminal.rows import BLANK, Span
+from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
     from overt.app.records.context_view import RequestView
 
 BAR = 10
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+WIDE = 102
+"""Columns from which on the origin of a piece has a column of its own."""
 STYLES = {"yes": "good", "part": "warn", "no": "muted", "": ""}
 COLUMNS = (
     Column(most=28),
     Column(most=8, right=True),
     Column(most=BAR, least=58),
     Column(most=8, least=70),
-    Column(most=40, least=100),
+    Column(most=40, least=WIDE - 2),
     Column(rest=True),
 )
 
@@ -33,50 +35,40 @@ class ContextPanel:
     def __init__(self) -> None:
         self._contents: Contents | None = None
         self._text: Pager | None = None
-        self._said = ""
-        self._loading = True
         self._by_size = False
         self._largest = 0.0
-        self._widths = [0] * len(COLUMNS)
-        look = Look[ContextPiece](lay=self._lay, find=_found, key=lambda piece: str(piece.number), head=self._head)
-        self._picker: Picker[ContextPiece] = Picker(look, typed=False)
+        self._wide = False
+        self._picker: Picker[ContextPiece] = Picker(
+            "context", COLUMNS, self._cells, lambda piece: f"{piece.key} {piece.origin} {piece.label}", headed=True
+        )
 
-    def first(self) -> Wishes:
-        return [Wish("context")]
+    def load(self) -> list[PanelRequest]:
+        return [PanelRequest("context")]
 
-    def tick(self) -> Wishes:
-        return []
-
-    def given(self, wish: Wish, value: object) -> Wishes:
-        self._loading, self._said = False, ""
+    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+        self._picker.loading, self._picker.message = False, ""
         match value:
             case RequestBody(text=text):
-                key = "tui.context.raw" if wish.number else "tui.context.raw_next"
+                key = "tui.context.raw" if request.number else "tui.context.raw_next"
                 self._text = Pager(say(key, length=size(len(text))), lines_of(text))
             case Contents():
-                self._show(value)
+                self._contents = value
+                self._largest = max((piece.share for piece in value.pieces), default=0.0)
+                self._picker.set(self._sorted())
             case _:
                 pass
         return []
-
-    def _show(self, contents: Contents) -> None:
-        self._contents = contents
-        self._largest = max((piece.share for piece in contents.pieces), default=0.0)
-        heads = widths([say_columns("tui.context.heads")], COLUMNS)
-        wanted = widths(map(self._texts, contents.pieces), COLUMNS)
-        self._widths = [max(pair) if pair[1] else 0 for pair in zip(heads, wanted, strict=True)]
-        self._picker.set(self._sorted())
 
     def _sorted(self) -> tuple[ContextPiece, ...]:
         """As they are sent, or the largest first."""
         pieces = self._contents.pieces if self._contents else ()
         return tuple(sorted(pieces, key=lambda piece: -piece.tokens)) if self._by_size else pieces
 
-    def failed(self, wish: Wish, words: str) -> None:
-        self._loading, self._said = False, shown(words)
+    def failed(self, request: PanelRequest, words: str) -> None:
+        self._picker.fail(words)
 
-    def press(self, key: Key) -> Wishes:
-        self._said = ""
+    def press(self, key: Key) -> list[PanelRequest]:
+        self._picker.message = ""
         if self._text is not None:
             if self._text.press(key) == [CLOSE]:
                 self._text = None
@@ -93,58 +85,41 @@ class ContextPanel:
             self._by_size = not self._by_size
             self._picker.set(self._sorted())
         if not did and key == Key("text", "r"):
-            return [Wish("request", number=self._contents.request.number if self._contents else 0)]
+            return [PanelRequest("request", number=self._contents.request.number if self._contents else 0)]
         return []
 
-    def _turn_over(self, way: int) -> Wishes:
+    def _turn_over(self, way: int) -> list[PanelRequest]:
         """The next request stands behind the last one that was sent."""
         number, sent = (self._contents.request.number, self._contents.sent) if self._contents else (0, 0)
         at = (number or sent + 1) + way
         if not 1 <= at <= sent + 1:
             return []
-        self._loading = True
-        return [Wish("context", number=at if at <= sent else 0)]
+        self._picker.loading = True
+        return [PanelRequest("context", number=at if at <= sent else 0)]
 
     def draw(self, columns: int, lines: int) -> Screenful:
         if self._text is not None:
             return self._text.draw(columns, lines)
-        contents = self._contents
-        foot = (Span(self._said, "warn"),) if self._said else say("tui.context.keys")
-        empty = say("tui.panel.loading") if self._loading else say("tui.context.none")
+        contents, self._wide = self._contents, columns >= WIDE
         note = f"{_room(contents.request)} · {_which(contents)}" if contents else ""
-        made = self._picker.draw(
-            columns, lines, title=say("tui.context.title"), note=note, foot=foot, empty="" if self._said else empty
-        )
-        if contents and contents.request.resets and not self._said:
+        made = self._picker.draw(columns, lines, note=note)
+        if contents and contents.request.resets and not self._picker.message:
             told = say("tui.context.reset", cause=shown("; ".join(contents.request.resets)))
             if lines >= 16 and made.rows[-2] == BLANK:
                 made.rows[-2] = (Span(told[: max(columns - 1, 1)], "warn"),)
         return made
 
-    def _head(self, room: int) -> Row:
-        names = say_columns("tui.context.heads")
-        return laid([Span(name, "muted") for name in names], self._widths, COLUMNS, room)
-
-    def _lay(self, piece: ContextPiece, room: int) -> Row:
-        texts = self._texts(piece)
-        if room >= COLUMNS[4].least:
-            texts = (*texts[:-1], shown(piece.label))
-        styles = (
-            "tool" if piece.key.startswith("tool") else "",
-            "",
-            "accent",
-            STYLES.get(piece.cached, ""),
-            "muted",
-            "",
-        )
-        return laid([Span(text, style) for text, style in zip(texts, styles, strict=True)], self._widths, COLUMNS, room)
-
-    def _texts(self, piece: ContextPiece) -> tuple[str, ...]:
+    def _cells(self, piece: ContextPiece) -> list[Span]:
         """The bar is beside the largest piece, so that it tells them apart; the figures are of the whole."""
-        cached = say(f"tui.context.cached.{piece.cached}") if piece.cached else ""
-        about = shown(piece.label) or shown(piece.origin)
         share = piece.share / self._largest if self._largest else 0.0
-        return shown(piece.key), count(piece.tokens), bar(share), cached, shown(piece.origin), about
+        return [
+            Span(shown(piece.key), "tool" if piece.key.startswith("tool") else ""),
+            Span(count(piece.tokens)),
+            Span(bar(share), "accent"),
+            Span(say(f"tui.context.cached.{piece.cached}") if piece.cached else "", STYLES.get(piece.cached, "")),
+            Span(shown(piece.origin), "muted"),
+            Span(shown(piece.label) or ("" if self._wide else shown(piece.origin))),
+        ]
 
 
 def _which(contents: Contents) -> str:
@@ -164,10 +139,6 @@ def _room(found: "RequestView") -> str:
     about = "" if found.reported else "~"
     share = f" / {count(found.limit)} ({100 * found.used / found.limit:.1f} %)" if found.limit else ""
     return f"{about}{count(found.used)}{share}"
-
-
-def _found(piece: ContextPiece) -> str:
-    return f"{piece.key} {piece.origin} {piece.label}"
 
 
 def bar(share: float) -> str:

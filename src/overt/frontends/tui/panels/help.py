@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from overt.app.command import Command
-from overt.frontends.tui.panels.pager import Pager, Screenful, Wish, Wishes
-from overt.frontends.tui.terminal.keyboard import Key
+from overt.frontends.tui.panels.pager import LEAVING, Pager
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, padded, wrap
 from overt.lib.catalogue import say, say_columns
 from overt.lib.display_width import width
@@ -23,30 +22,11 @@ KEYS = {
 }  # fmt: skip
 
 
-class HelpPanel:
-    every = 0.0
-
-    def __init__(self, commands: Sequence[Command]) -> None:
-        self._pager = Pager(say("tui.help.title"), lambda columns: helped(columns, commands))
-
-    def first(self) -> Wishes:
-        return []
-
-    def tick(self) -> Wishes:
-        return []
-
-    def given(self, wish: Wish, value: object) -> Wishes:
-        return []
-
-    def failed(self, wish: Wish, words: str) -> None:
-        self._pager.failed(wish, words)
-
-    def press(self, key: Key) -> Wishes:
-        """`?` opens it and closes it."""
-        return self._pager.press(Key("esc") if key == Key("text", "?") else key)
-
-    def draw(self, columns: int, lines: int) -> Screenful:
-        return self._pager.draw(columns, lines)
+def help_panel(commands: Sequence[Command]) -> Pager:
+    """`?` opens it and closes it."""
+    pager = Pager(say("tui.help.title"), lambda columns: helped(columns, commands))
+    pager.leaving = (*LEAVING, "?")
+    return pager
 
 
 def helped(columns: int, commands: Sequence[Command]) -> list[Row]:

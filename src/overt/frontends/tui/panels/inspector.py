@@ -4,27 +4,26 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from overt.app.command import Command
-from overt.frontends.tui.panels.pager import Kind, Lay, Screenful, Wish, Wishes
+from overt.frontends.tui.panels.pager import Lay, PanelRequest, Screenful
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row
 
 ENDING = ("close", "slash")
-"""Wishes with which a panel is over; for `slash` the chat then runs the text as if it had been typed."""
+"""list[PanelRequest] with which a panel is over; for `slash` the chat then runs the text as if it had been typed."""
 ACTING = ("stop", "revoke")
-"""Wishes that change something: none takes the place of another that waits."""
+"""list[PanelRequest] that change something: none takes the place of another that waits."""
 NAMES = ("context", "jobs", "todos", "sessions", "rewind", "models", "permissions", "help", "details", "diff")
 
 
 class Panel(Protocol):
-    """A state machine without I/O. `every`: seconds between two ticks, 0 for none."""
+    """A state machine without I/O. What `load` asks for is fetched when it opens and `every` so many seconds."""
 
     every: float
 
-    def first(self) -> Wishes: ...
-    def press(self, key: Key) -> Wishes: ...
-    def given(self, wish: Wish, value: object) -> Wishes: ...
-    def failed(self, wish: Wish, words: str) -> None: ...
-    def tick(self) -> Wishes: ...
+    def load(self) -> list[PanelRequest]: ...
+    def press(self, key: Key) -> list[PanelRequest]: ...
+    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]: ...
+    def failed(self, request: PanelRequest, words: str) -> None: ...
     def draw(self, columns: int, lines: int) -> Screenful: ...
 
 
@@ -44,21 +43,21 @@ def open_panel(name: str, *, details: Lay | None = None, commands: Sequence[Comm
     """Make a panel. `details` makes the rows of the panel of that name; `commands` are what the help panel lists."""
     match name:
         case "details":
-            from overt.frontends.tui.panels.texts import details as make_details  # late: 11 ms
+            from overt.frontends.tui.panels.texts import details_panel  # late: 11 ms
 
-            return make_details(details)
+            return details_panel(details)
         case "context":
             from overt.frontends.tui.panels.context import ContextPanel  # late: 7 ms
 
             return ContextPanel()
         case "diff":
-            from overt.frontends.tui.panels.texts import DiffPanel  # late: 11 ms
+            from overt.frontends.tui.panels.texts import diff_panel  # late: 11 ms
 
-            return DiffPanel()
+            return diff_panel()
         case "help":
-            from overt.frontends.tui.panels.help import HelpPanel  # late: 1.0 ms
+            from overt.frontends.tui.panels.help import help_panel  # late: 1.0 ms
 
-            return HelpPanel(commands)
+            return help_panel(commands)
         case "jobs":
             from overt.frontends.tui.panels.jobs import JobsPanel  # late: 5 ms
 
@@ -80,24 +79,26 @@ def open_panel(name: str, *, details: Lay | None = None, commands: Sequence[Comm
 
             return SessionsPanel()
         case "todos":
-            from overt.frontends.tui.panels.texts import TodosPanel  # late: 11 ms
+            from overt.frontends.tui.panels.texts import todos_panel  # late: 11 ms
 
-            return TodosPanel()
+            return todos_panel()
         case _:
             raise KeyError(name)
 
 
 class Inspector:
-    """What the chat drives. Wishes go to `carry`, which must not block: what came of one is brought to `given` or
+    """What the chat drives. Requests go to `carry`, which must not block: what came of one is brought to `given` or
     `failed` later. Of each kind one is on its way at a time, and the newest of those that wait follows it."""
 
-    def __init__(self, panel: Panel, terminal: Full, carry: Callable[[Wish], None], *, mouse: bool = False) -> None:
+    def __init__(
+        self, panel: Panel, terminal: Full, carry: Callable[[PanelRequest], None], *, mouse: bool = False
+    ) -> None:
         self._panel = panel
         self._terminal = terminal
         self._carry = carry
         self._mouse = mouse
-        self._flying: dict[Kind, Wish] = {}
-        self._waiting: dict[Kind, Wish] = {}
+        self._flying: dict[str, PanelRequest] = {}
+        self._waiting: dict[str, PanelRequest] = {}
         self._ticked = 0.0
         self.closed = True
 
@@ -105,9 +106,9 @@ class Inspector:
         self._terminal.open_full(mouse=self._mouse)
         self.closed = False
         self._ticked = now
-        wishes = self._panel.first()
+        requests = self._panel.load()
         self.show()
-        self._send(wishes)
+        self._send(requests)
 
     def show(self) -> None:
         """Paint it: also after the terminal was resized."""
@@ -118,30 +119,30 @@ class Inspector:
     def press(self, key: Key) -> None:
         if self.closed:
             return
-        wishes = self._panel.press(key)
-        if any(wish.kind in ENDING for wish in wishes):
+        requests = self._panel.press(key)
+        if any(request.kind in ENDING for request in requests):
             self.close()
         self.show()
-        self._send(wishes)
+        self._send(requests)
 
-    def given(self, wish: Wish, value: object) -> None:
-        """What a wish came to; an answer that comes too late is nobody's."""
+    def given(self, request: PanelRequest, value: object) -> None:
+        """What a request came to; an answer that comes too late is nobody's."""
         if self.closed:
             return
-        self._flying.pop(wish.kind, None)
-        wishes = self._panel.given(wish, value)
+        self._flying.pop(request.kind, None)
+        requests = self._panel.given(request, value)
         self.show()
-        self._send(wishes)
-        self._follow(wish.kind)
+        self._send(requests)
+        self._follow(request.kind)
 
-    def failed(self, wish: Wish, words: str) -> None:
-        """A wish that came to nothing, and why in words."""
+    def failed(self, request: PanelRequest, words: str) -> None:
+        """A request that came to nothing, and why in words."""
         if self.closed:
             return
-        self._flying.pop(wish.kind, None)
-        self._panel.failed(wish, words)
+        self._flying.pop(request.kind, None)
+        self._panel.failed(request, words)
         self.show()
-        self._follow(wish.kind)
+        self._follow(request.kind)
 
     def due(self) -> float | None:
         """When `tick` is to be called next; None: never, so that nothing has to wake up."""
@@ -151,26 +152,26 @@ class Inspector:
         due = self.due()
         if due is not None and now >= due:
             self._ticked = now
-            wishes = [wish for wish in self._panel.tick() if wish.kind not in self._flying]
-            self._send(wishes)
+            requests = [request for request in self._panel.load() if request.kind not in self._flying]
+            self._send(requests)
 
     def close(self) -> None:
-        """Back to the scrollback; for wishes that end a panel it is closed before they are carried out."""
+        """Back to the scrollback; for requests that end a panel it is closed before they are carried out."""
         if not self.closed:
             self.closed = True
             self._terminal.close_full()
 
-    def _send(self, wishes: Wishes) -> None:
-        for wish in wishes:
-            if wish.kind in self._flying:
-                self._waiting[wish.kind] = wish
-                if wish == self._flying[wish.kind]:
-                    del self._waiting[wish.kind]
+    def _send(self, requests: list[PanelRequest]) -> None:
+        for request in requests:
+            if request.kind in self._flying:
+                self._waiting[request.kind] = request
+                if request == self._flying[request.kind]:
+                    del self._waiting[request.kind]
                 continue
-            if wish.kind not in (*ENDING, *ACTING):
-                self._flying[wish.kind] = wish
-            self._carry(wish)
+            if request.kind not in (*ENDING, *ACTING):
+                self._flying[request.kind] = request
+            self._carry(request)
 
-    def _follow(self, kind: Kind) -> None:
+    def _follow(self, kind: str) -> None:
         if kind not in self._flying and (waiting := self._waiting.pop(kind, None)):
             self._send([waiting])

@@ -7,12 +7,13 @@ read. Only what is on the screen is broken into rows: a text of megabytes costs 
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, plain, wrap
+from overt.frontends.tui.terminal.verbatim import chop
 from overt.lib.catalogue import say
-from overt.lib.display_width import before, fitting, width
+from overt.lib.display_width import before, width
 from overt.lib.text import visible
 
 Lay = Callable[[int], Sequence[Row]]
@@ -34,7 +35,7 @@ PAGES = {
     "pagedown": 1.0, " ": 1.0, "ctrl-f": 1.0, "ctrl-d": 0.5,
 }  # fmt: skip
 JOINT = " · "
-LEAVING = ("q", "esc", "ctrl-c")
+LEAVING: tuple[str, ...] = ("q", "esc", "ctrl-c")
 
 
 class Screenful(NamedTuple):
@@ -44,19 +45,15 @@ class Screenful(NamedTuple):
     cursor: tuple[int, int] | None = None
 
 
-Kind: TypeAlias = str
+class PanelRequest(NamedTuple):
+    """What a panel cannot do itself: `close` it, run `text` as a `slash` command, or run the query of that `kind`."""
 
-
-class Wish(NamedTuple):
-    """What a panel cannot do itself: `close` it, run `text` as a `slash` command, or look something up."""
-
-    kind: Kind
+    kind: str
     text: str = ""
     number: int = 0
 
 
-CLOSE = Wish("close")
-Wishes = list[Wish]
+CLOSE = PanelRequest("close")
 
 
 def strokes(key: Key) -> list[str]:
@@ -69,31 +66,14 @@ def shown(text: str) -> str:
     return visible(" ".join(text.split("\n"))).replace("\t", " ")
 
 
+def yes_or_no(question: str) -> Row:
+    return Span(question, "warn"), Span(say("tui.panel.yes_no"), "dim")
+
+
 def lines_of(text: str, style: str = "") -> list[Row]:
     """What others wrote, line by line."""
     lines = visible(text).replace("\t", "    ").removesuffix("\n").split("\n")
     return [(Span(line, style),) if line else BLANK for line in lines]
-
-
-def folded(line: Row, room: int) -> list[Row]:
-    """Broken where the screen ends, every character kept."""
-    rows: list[list[Span]] = [[]]
-    left = room = max(room, 2)
-    for span in line:
-        text, at = span.text, 0
-        while at < len(text):
-            window = text[at : at + 4 * room]  # never the whole rest: a line may be a megabyte
-            size = fitting(window, left)
-            if not size and left == room:
-                size = 1  # people see one character, but not on so narrow a screen
-            if size:
-                rows[-1].append(span._replace(text=window[:size]))
-                left -= width(window[:size])
-                at += size
-            if at < len(text):
-                rows.append([])
-                left = room
-    return [tuple(made) for made in rows]
 
 
 def room_for(lines: int) -> int:
@@ -260,7 +240,7 @@ class Scroll:
             if size * 2 <= room or (size <= room and all(span.text.isascii() for span in line)):
                 found = [line]
             else:
-                found = wrap(line, room) if size <= PROSE else folded(line, room)
+                found = wrap(line, room) if size <= PROSE else chop(line, room)
             self._broken[at] = found
         return found
 
@@ -289,32 +269,41 @@ class Scroll:
 
 
 class Pager:
-    """A panel that is one text."""
+    """A panel that is one text. `query` brings it, again `every` so many seconds, and `fill` shows what it brings."""
 
-    every = 0.0
-
-    def __init__(self, title: str, lines: Sequence[Row] | Lay, *, note: str = "", end: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        lines: Sequence[Row] | Lay = (),
+        *,
+        note: str = "",
+        end: bool = False,
+        query: str = "",
+        fill: "Callable[[Pager, object], None] | None" = None,
+    ) -> None:
         self.title = title
         self.note = note
+        self.every = 0.0
         self.keys = "tui.pager.keys"
+        self.leaving = LEAVING
         self.body = Scroll(lines, end=end)
+        self._query, self._fill = query, fill
         self._typing: Typing | None = None
         self._searched = ""
         self._said = ""
 
-    def first(self) -> Wishes:
+    def load(self) -> list[PanelRequest]:
+        return [PanelRequest(self._query)] if self._query else []
+
+    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+        if self._fill:
+            self._fill(self, value)
         return []
 
-    def given(self, wish: Wish, value: object) -> Wishes:
-        return []
-
-    def failed(self, wish: Wish, words: str) -> None:
+    def failed(self, request: PanelRequest, words: str) -> None:
         self._said = shown(words)
 
-    def tick(self) -> Wishes:
-        return []
-
-    def press(self, key: Key) -> Wishes:
+    def press(self, key: Key) -> list[PanelRequest]:
         self._said = ""
         if self._typing is not None:
             self._type(key)
@@ -322,7 +311,7 @@ class Pager:
         if key.name == "mouse":
             self.body.wheel(key.text)
         for stroke in strokes(key):
-            if stroke in LEAVING:
+            if stroke in self.leaving:
                 return [CLOSE]
             if stroke == "/":
                 self._typing = Typing()

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from overt.app.inspect.values import Decisions, Permits, Revoked, RuleRow
-from overt.frontends.tui.panels.cells import Column, laid, widths
-from overt.frontends.tui.panels.pager import CLOSE, Screenful, Wish, Wishes, shown
-from overt.frontends.tui.panels.picker import Look, Picker
+from overt.frontends.tui.panels.cells import Column
+from overt.frontends.tui.panels.pager import CLOSE, PanelRequest, Screenful, Scroll, shown, yes_or_no
+from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
 from overt.lib.catalogue import say
@@ -22,62 +22,47 @@ class PermissionsPanel:
     every = 0.0
 
     def __init__(self) -> None:
-        self._loading = True
-        self._said = ""
         self._mode = ""
-        self._asking: RuleRow | None = None
         self._decided: tuple[RecordedDecision, ...] | None = None
-        self._widths = [0] * len(COLUMNS)
-        look = Look[RuleRow](lay=self._lay, find=lambda rule: f"{rule.text} {rule.origin}", key=_key)
-        self._picker: Picker[RuleRow] = Picker(look, typed=False, preview=True)
-        self._tell()
+        self._picker: Picker[RuleRow] = Picker("permissions", COLUMNS, _cells, _find)
+        self._preview = self._picker.preview = Scroll(self._about)
 
-    def first(self) -> Wishes:
-        return [Wish("permissions"), Wish("decisions")]
+    def load(self) -> list[PanelRequest]:
+        return [PanelRequest("permissions"), PanelRequest("decisions")]
 
-    def tick(self) -> Wishes:
-        return []
-
-    def given(self, wish: Wish, value: object) -> Wishes:
+    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         match value:
             case Permits(mode=mode, rules=rules, problem=problem):
-                self._loading, self._mode = False, mode
-                self._said = self._said or shown(problem)
-                self._widths = widths(map(_texts, rules), COLUMNS)
+                self._mode = mode
+                self._picker.message = self._picker.message or shown(problem)
                 self._picker.set(rules)
             case Decisions(decisions=decisions):
                 self._decided = decisions
             case Revoked(text=rule, here=here):
                 key = "tui.permissions.revoked" if here else "tui.permissions.revoked_later"
-                self._said = say(key, rule=shown(rule))
-                return [Wish("permissions")]
+                self._picker.message = say(key, rule=shown(rule))
+                return [PanelRequest("permissions")]
             case _:
                 pass
-        self._tell()
+        self._preview.set(self._about)
         return []
 
-    def failed(self, wish: Wish, words: str) -> None:
-        self._loading, self._said = False, shown(words)
+    def failed(self, request: PanelRequest, words: str) -> None:
+        self._picker.fail(words)
 
-    def press(self, key: Key) -> Wishes:
-        self._said = ""
-        if self._asking is not None:
-            rule, self._asking = self._asking, None
-            return [Wish("revoke", rule.text)] if key == Key("text", "y") else []
-        did = self._picker.press(key)
+    def press(self, key: Key) -> list[PanelRequest]:
+        if (answer := self._picker.answer(key)) is not None:
+            return answer
+        did, rule = self._picker.press(key), self._picker.current
         if did == "close":
             return [CLOSE]
-        rule_here = self._picker.current
-        if not did and key == Key("text", "d") and rule_here:
-            if rule_here.stored:
-                self._asking = rule_here
+        if not did and key == Key("text", "d") and rule:
+            if rule.stored:
+                words = say("tui.permissions.revoke", rule=shown(rule.text))
+                self._picker.ask(yes_or_no(words), {"y": [PanelRequest("revoke", rule.text)]})
             else:
-                self._said = say("tui.permissions.not_stored", origin=shown(rule_here.origin))
+                self._picker.message = say("tui.permissions.not_stored", origin=shown(rule.origin))
         return []
-
-    def _tell(self) -> None:
-        assert self._picker.preview is not None
-        self._picker.preview.set(lambda columns: self._about(columns))
 
     def _about(self, columns: int) -> list[Row]:
         rows: list[Row] = [(Span(say("tui.permissions.modes"), "bold"),)]
@@ -97,30 +82,19 @@ class PermissionsPanel:
         return rows
 
     def draw(self, columns: int, lines: int) -> Screenful:
-        foot: Row | str = say("tui.permissions.keys")
-        if self._asking is not None:
-            asked = say("tui.permissions.revoke", rule=shown(self._asking.text))
-            foot = (Span(asked, "warn"), Span(say("tui.panel.yes_no"), "dim"))
-        elif self._said:
-            foot = (Span(self._said, "warn"),)
-        return self._picker.draw(
-            columns,
-            lines,
-            title=say("tui.permissions.title"),
-            note=say("tui.permissions.note", mode=self._mode) if self._mode else "",
-            foot=foot,
-            empty=say("tui.panel.loading") if self._loading else say("tui.permissions.none"),
-        )
-
-    def _lay(self, rule: RuleRow, room: int) -> Row:
-        styles = (ACTIONS.get(rule.action, ""), "", "accent" if rule.stored else "muted")
-        return laid([Span(*pair) for pair in zip(_texts(rule), styles, strict=True)], self._widths, COLUMNS, room)
+        note = say("tui.permissions.note", mode=self._mode) if self._mode else ""
+        return self._picker.draw(columns, lines, note=note)
 
 
-def _key(rule: RuleRow) -> str:
+def _find(rule: RuleRow) -> str:
     return f"{rule.action} {rule.text} {rule.origin}"
 
 
-def _texts(rule: RuleRow) -> tuple[str, ...]:
+def _cells(rule: RuleRow) -> list[Span]:
     word = "tui.permissions.ask" if rule.action == "ask" else f"tui.permissions.rule_{rule.action}"
-    return say(word), shown(rule.text), say("tui.permissions.stored") if rule.stored else shown(rule.origin)
+    origin = say("tui.permissions.stored") if rule.stored else shown(rule.origin)
+    return [
+        Span(say(word), ACTIONS.get(rule.action, "")),
+        Span(shown(rule.text)),
+        Span(origin, "accent" if rule.stored else "muted"),
+    ]

@@ -1,14 +1,16 @@
 """A list on the alternate screen: one of its items is chosen, and a preview of it stands beside, below or behind it."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, TypeVar
 
+from overt.frontends.tui.panels.cells import Column, laid, widths
 from overt.frontends.tui.panels.pager import (
     LEAVING,
     PAGES,
     ROOMY,
     STEPS,
     WHEEL,
+    PanelRequest,
     Screenful,
     Scroll,
     Typing,
@@ -16,11 +18,12 @@ from overt.frontends.tui.panels.pager import (
     heading,
     hints,
     room_for,
+    shown,
     strokes,
 )
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, cut, padded
-from overt.lib.catalogue import say
+from overt.lib.catalogue import say, say_columns
 from overt.lib.display_width import width
 
 T = TypeVar("T")
@@ -34,24 +37,35 @@ BELOW = 20
 MARK, NO_MARK = "› ", "  "
 
 
-class Look(NamedTuple, Generic[T]):
-    """How items are drawn, found by typing, and told apart. `head` names the columns."""
-
-    lay: Callable[[T, int], Row]
-    find: Callable[[T], str]
-    key: Callable[[T], str]
-    head: Callable[[int], Row] | None = None
-
-
 class Picker(Generic[T]):
-    """With `typed`, letters filter at once; without, they are left to the panel and `/` begins the filter."""
+    """A list in columns. `name` says which texts of the catalogue are its title, its keys and what an empty list says.
 
-    def __init__(self, look: Look[T], *, typed: bool, preview: bool = False) -> None:
+    `cells` draws an item; `find` is the text that tells it from others and that typing filters by. With `typed`,
+    letters filter at once; without, they are left to the panel and `/` begins the filter. `headed`: the catalogue has
+    names for the columns. `message` replaces the keys until the next key.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[Column],
+        cells: Callable[[T], Sequence[Span]],
+        find: Callable[[T], str],
+        *,
+        typed: bool = False,
+        headed: bool = False,
+    ) -> None:
         self.items: Sequence[T] = ()
-        self.preview: Scroll | None = Scroll() if preview else None
+        self.preview: Scroll | None = None
         self.reading = False
         """The preview has the keys."""
-        self._look = look
+        self.loading = True
+        self.message = ""
+        self._failed = False
+        self._question: tuple[Row, dict[str, list[PanelRequest]]] | None = None
+        self._name, self._columns, self._cells, self._find = name, columns, cells, find
+        self._heads = say_columns(f"tui.{name}.heads") if headed else ()
+        self._widths = [0] * len(columns)
         self._typed = typed
         self._filter = Typing()
         self._filtering = False
@@ -70,10 +84,29 @@ class Picker(Generic[T]):
     def current(self) -> T | None:
         return self._found[self._at] if self._found else None
 
-    def set(self, items: Sequence[T], *, at: str = "") -> None:
-        """Other items; the cursor stays on the one it was on, or goes to the one with the key `at`."""
-        self.items = items
-        self._sift(at or self._key())
+    def set(self, items: Sequence[T]) -> None:
+        """Show other items. The cursor stays on the item it was on."""
+        self.items, self.loading, self._failed = items, False, False
+        self._widths = widths(([cell.text for cell in self._cells(item)] for item in items), self._columns)
+        for number, least in enumerate(widths([self._heads], self._columns)):
+            self._widths[number] = max(self._widths[number], least) if self._widths[number] else 0
+        self._sift()
+
+    def fail(self, words: str) -> None:
+        """Say why the items could not be loaded."""
+        self.loading, self._failed, self.message = False, True, shown(words)
+
+    def ask(self, question: Row, answers: dict[str, list[PanelRequest]]) -> None:
+        """Ask in place of the keys. The next key is the answer; any other than those means no."""
+        self._question = question, answers
+
+    def answer(self, key: Key) -> list[PanelRequest] | None:
+        """Return what a key that answers a question leads to, or None if nothing was asked."""
+        self.message = ""
+        if self._question is None:
+            return None
+        answers, self._question = self._question[1], None
+        return answers.get(key.text, []) if key.name == "text" else []
 
     def press(self, key: Key) -> Did:
         if key.name == "mouse":
@@ -117,14 +150,14 @@ class Picker(Generic[T]):
                 return "close"
             self._filtering = False
             self._filter = Typing()
-            return self._sifted()
+            return self._sift()
         if key == Key("text", "q") and not self._filter.text and not self._filtering:
             return "close"
         if key.name == "enter" and self._filtering:
             self._filtering = False
             return "used"
         if self._filter.press(key):
-            return self._sifted()
+            return self._sift()
         return self._stroke(key.name) if key.name not in ("text", "paste") else ""
 
     def _read(self, key: Key) -> Did:
@@ -156,39 +189,39 @@ class Picker(Generic[T]):
         old, self._at = self._at, max(0, min(at, len(self._found) - 1))
         return "moved" if self._at != old else "used"
 
-    def _sifted(self) -> Did:
-        self._sift(self._key())
-        return "moved"
-
-    def _sift(self, at: str) -> None:
+    def _sift(self) -> Did:
+        """Filter the items; the cursor stays on the item it was on."""
+        here = "" if self.current is None else self._find(self.current)
         words = self._filter.text.casefold().split()
-        find, name = self._look.find, self._look.key
-        if words:
-            self._found = [each for each in self.items if _holds(find(each).casefold(), words)]
-        else:
-            self._found = self.items
-        same = (number for number, each in enumerate(self._found) if name(each) == at)
-        self._at = next(same, 0) if at else 0
-
-    def _key(self) -> str:
-        return "" if self.current is None else self._look.key(self.current)
+        self._found = [each for each in self.items if not words or _holds(self._find(each).casefold(), words)]
+        same = (number for number, each in enumerate(self._found) if self._find(each) == here)
+        self._at = next(same, 0) if here else 0
+        return "moved"
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def draw(self, columns: int, lines: int, *, title: str, note: str, foot: Row | str, empty: str) -> Screenful:
-        """`foot` in words are keys; `empty` is said where there is no item at all."""
+    @property
+    def foot(self) -> Row | None:
+        """The question or the message that stands in place of the keys."""
+        if self._question is not None:
+            return self._question[0]
+        return (Span(self.message, "warn"),) if self.message else None
+
+    def draw(self, columns: int, lines: int, *, note: str, foot: Row | None = None, empty: str = "") -> Screenful:
+        """`foot` takes the place of everything else there; `empty` is said where there is no item at all."""
+        empty = "" if self._failed else say("tui.panel.loading") if self.loading else empty or self._say("none")
         room = room_for(lines)
         preview = self.preview
         self._first, self._edge = 2 if lines >= ROOMY else 1, columns
         if preview is not None and columns >= BESIDE:
             self._edge = left = columns * 45 // 100
-            shown = preview.draw(columns - left - 3, room)
+            beside = preview.draw(columns - left - 3, room)
             style = "accent" if self.reading else "border"
             listed = [*self._list(left, room, empty), *[()] * room][:room]
-            shown = [*shown, *[()] * (room - len(shown))]
+            beside = [*beside, *[()] * (room - len(beside))]
             body = [
                 (*padded(cut(one, left), left), Span(" │ " if other else " │", style), *other)
-                for one, other in zip(listed, shown, strict=True)
+                for one, other in zip(listed, beside, strict=True)
             ]
         elif preview is not None and lines >= BELOW:
             above = max(room * 45 // 100, 4)
@@ -199,12 +232,14 @@ class Picker(Generic[T]):
             body = preview.draw(columns, room)
         else:
             body = self._list(columns, room, empty)
-        head = (*heading(title, note), *self._filtered())
-        keys = hints(foot, columns) if isinstance(foot, str) else foot
-        rows = framed(head, body, keys, columns, lines)
+        head = (*heading(self._say("title"), note), *self._filtered())
+        rows = framed(head, body, foot or self.foot or hints(self._say("keys"), columns), columns, lines)
         typing = self._filtering or (self._typed and self._filter.text)
         column = sum(width(span.text) for span in head)
         return Screenful(rows, (0, column) if typing and column < columns else None)
+
+    def _say(self, what: str) -> str:
+        return say(f"tui.{self._name}.{what}")
 
     def _filtered(self) -> Row:
         if not self._filter.text and not self._filtering:
@@ -215,13 +250,14 @@ class Picker(Generic[T]):
         if not self._found:
             return [(Span(say("tui.picker.no_match") if self.items else empty, "muted"),)]
         room = max(columns - len(MARK), 4)
-        head = [(Span(NO_MARK), *self._look.head(room))] if self._look.head and height > 3 else []
+        heads = [Span(name, "muted") for name in self._heads] if height > 3 else []
+        head = [(Span(NO_MARK), *laid(heads, self._widths, self._columns, room))] if heads else []
         self._first += len(head)
         self._page = height = height - len(head)
         self._top = max(min(self._top, self._at, len(self._found) - height), self._at - height + 1, 0)
         made: list[Row] = []
         for number in range(self._top, min(self._top + height, len(self._found))):
-            drawn = cut(self._look.lay(self._found[number], room), room)
+            drawn = laid(self._cells(self._found[number]), self._widths, self._columns, room)
             if number == self._at:
                 drawn = tuple(span._replace(style="selected") for span in drawn)
             made.append((Span(MARK, "accent") if number == self._at else Span(NO_MARK), *drawn))

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from time import localtime, strftime, time
 
 from overt.app.inspect.values import Preview, SessionPage, SessionRow
-from overt.frontends.tui.panels.cells import Column, laid, widths
-from overt.frontends.tui.panels.pager import CLOSE, Screenful, Typing, Wish, Wishes, lines_of, shown
-from overt.frontends.tui.panels.picker import Look, Picker
+from overt.frontends.tui.panels.cells import Column
+from overt.frontends.tui.panels.pager import CLOSE, PanelRequest, Screenful, Scroll, Typing, lines_of, shown
+from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span
@@ -14,7 +14,7 @@ from overt.lib.catalogue import say
 from overt.lib.display_width import width
 
 PREVIEWS = 200
-"""Previews that are kept."""
+"""Previews that are row."""
 COLUMNS = (
     Column(most=16),
     Column(rest=True),
@@ -34,60 +34,54 @@ class SessionsPanel:
         self._words = ""
         self._typing: Typing | None = None
         self._total = 0
-        self._busy = True
-        self._said = ""
         self._previews: dict[str, Preview] = {}
-        self._widths = [0] * len(COLUMNS)
-        look = Look[SessionRow](lay=self._lay, find=_find, key=lambda row: row.session.id)
-        self._picker: Picker[SessionRow] = Picker(look, typed=True, preview=True)
+        self._picker: Picker[SessionRow] = Picker(
+            "sessions", COLUMNS, self._cells, lambda row: f"{row.session.title} {row.session.id}", typed=True
+        )
+        self._preview = self._picker.preview = Scroll()
 
-    def first(self) -> Wishes:
-        return [Wish("sessions")]
+    def load(self) -> list[PanelRequest]:
+        return [PanelRequest("sessions")]
 
-    def tick(self) -> Wishes:
-        return []
-
-    def given(self, wish: Wish, value: object) -> Wishes:
+    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         match value:
             case Preview():
                 if len(self._previews) >= PREVIEWS:
                     self._previews.clear()
-                self._previews[wish.text] = value
+                self._previews[request.text] = value
                 self._show_preview()
-            case SessionPage() if wish.kind == "sessions":
-                return self._more(wish, value, self._rows)
-            case SessionPage() if wish.text == self._words and self._hits is not None:
-                return self._more(wish, value, self._hits)
+            case SessionPage() if request.kind == "sessions":
+                return self._more(request, value, self._rows)
+            case SessionPage() if request.text == self._words and self._hits is not None:
+                return self._more(request, value, self._hits)
             case _:
                 pass
         return []
 
-    def _more(self, wish: Wish, page: SessionPage, rows: list[SessionRow]) -> Wishes:
-        """One piece of a list, and a wish for the next one."""
-        if not wish.number:
+    def _more(self, request: PanelRequest, page: SessionPage, rows: list[SessionRow]) -> list[PanelRequest]:
+        """One piece of a list, and a request for the next one."""
+        if not request.number:
             rows.clear()
         rows += page.rows
         self._total = max(self._total, page.total)
-        if (wish.kind == "search") == (self._hits is not None):
-            self._busy = bool(page.following)
-            self._refill()
-        following = [wish._replace(number=page.following)] if page.following else []
+        if (request.kind == "search") == (self._hits is not None):
+            self._refill(loading=bool(page.following))
+        following = [request._replace(number=page.following)] if page.following else []
         return [*following, *self._look()]
 
-    def _refill(self) -> None:
-        rows = self._rows if self._hits is None else self._hits
-        self._widths = widths((self._texts(row) for row in rows), COLUMNS)
-        self._picker.set(rows)
+    def _refill(self, *, loading: bool) -> None:
+        self._picker.set(self._rows if self._hits is None else self._hits)
+        self._picker.loading = loading
 
-    def failed(self, wish: Wish, words: str) -> None:
-        if wish.kind == "preview":
-            self._previews[wish.text] = Preview("", words)
+    def failed(self, request: PanelRequest, words: str) -> None:
+        if request.kind == "preview":
+            self._previews[request.text] = Preview("", words)
             self._show_preview()
-            return
-        self._busy, self._said = False, shown(words)
+        else:
+            self._picker.fail(words)
 
-    def press(self, key: Key) -> Wishes:
-        self._said = ""
+    def press(self, key: Key) -> list[PanelRequest]:
+        self._picker.message = ""
         if self._typing is not None:
             return self._type(key)
         empty = not self._picker.filter and not self._picker.reading
@@ -96,17 +90,16 @@ class SessionsPanel:
             return []
         if self._hits is not None and empty and key.name == "esc":
             self._hits = None
-            self._busy = False
-            self._refill()
+            self._refill(loading=False)
             return self._look()
         did = self._picker.press(key)
         if did == "close":
             return [CLOSE]
         if did == "chose" and (row := self._picker.current):
-            return [CLOSE] if row.here else [Wish("slash", f"/resume {row.session.id}")]
+            return [CLOSE] if row.here else [PanelRequest("slash", f"/resume {row.session.id}")]
         return self._look() if did == "moved" else []
 
-    def _type(self, key: Key) -> Wishes:
+    def _type(self, key: Key) -> list[PanelRequest]:
         assert self._typing is not None
         if key.name in ("esc", "ctrl-c"):
             self._typing = None
@@ -114,35 +107,32 @@ class SessionsPanel:
             self._words = " ".join(self._typing.text.split())
             self._typing = None
             self._hits = [] if self._words else None
-            self._busy = bool(self._words)
-            self._refill()
-            return [Wish("search", self._words)] if self._words else self._look()
+            self._refill(loading=bool(self._words))
+            return [PanelRequest("search", self._words)] if self._words else self._look()
         else:
             self._typing.press(key)
         return []
 
-    def _look(self) -> Wishes:
+    def _look(self) -> list[PanelRequest]:
         """A preview of the one under the cursor, unless it was looked at before."""
         row = self._picker.current
         self._show_preview()
-        return [Wish("preview", row.session.path)] if row and row.session.path not in self._previews else []
+        return [PanelRequest("preview", row.session.path)] if row and row.session.path not in self._previews else []
 
     def _show_preview(self) -> None:
-        preview, row = self._picker.preview, self._picker.current
-        assert preview is not None
+        preview, row = self._preview, self._picker.current
         preview.set(self._told(row) if row else (), end=False)
 
     def _told(self, row: SessionRow) -> list[Row]:
-        session = row.session
-        facts = [session.id, self._turns(row), shown(session.model), size(session.size)]
-        if session.parent:
-            facts.append(say("tui.sessions.fork_of", parent=shown(session.parent)))
+        facts = [row.session.id, self._turns(row), shown(row.session.model), size(row.session.size)]
+        if row.session.parent:
+            facts.append(say("tui.sessions.fork_of", parent=shown(row.session.parent)))
         rows: list[Row] = [(Span(" · ".join(filter(None, facts)), "muted"),), BLANK]
         for hit in row.hits:
             rows.append((Span("» ", "accent"), Span(shown(hit)[:400])))
         if row.hits:
             rows.append(BLANK)
-        found = self._previews.get(session.path)
+        found = self._previews.get(row.session.path)
         if found is None:
             return [*rows, (Span(say("tui.panel.loading"), "muted"),)]
         if not found.prompt and not found.answer:
@@ -151,50 +141,36 @@ class SessionsPanel:
         return [*rows, *asked[:12], BLANK, *lines_of(found.answer)]
 
     def draw(self, columns: int, lines: int) -> Screenful:
-        empty = say("tui.sessions.none") if self._hits is None else say("tui.sessions.no_hits")
-        foot: Row | str = (Span(self._said, "warn"),) if self._said else say("tui.sessions.keys")
+        empty, foot = "" if self._hits is None else say("tui.sessions.no_hits"), None
         if self._typing is not None:
             foot = (Span("/" + self._typing.text), Span("   " + say("tui.sessions.search_keys"), "dim"))
-        made = self._picker.draw(
-            columns,
-            lines,
-            title=say("tui.sessions.title"),
-            note=self._note(),
-            foot=foot,
-            empty=say("tui.panel.loading") if self._busy else empty,
-        )
+        made = self._picker.draw(columns, lines, note=self._note(), foot=foot, empty=empty)
         if self._typing is None:
             return made
         return Screenful(made.rows, (len(made.rows) - 1, min(1 + width(self._typing.text), columns - 1)))
 
     def _note(self) -> str:
         if self._hits is not None:
-            key = "tui.sessions.searching" if self._busy else "tui.sessions.found"
+            key = "tui.sessions.searching" if self._picker.loading else "tui.sessions.found"
             return say(key, count=len(self._hits), words=self._words)
-        if self._busy:
+        if self._picker.loading:
             return say("tui.sessions.reading", count=len(self._rows), total=self._total) if self._total else ""
         return say("tui.sessions.note", count=len(self._rows)) if self._rows else ""
 
-    def _lay(self, row: SessionRow, room: int) -> Row:
-        styles = ("muted", "" if row.session.title else "muted", "muted", "muted", "muted")
-        return laid([Span(*pair) for pair in zip(self._texts(row), styles, strict=True)], self._widths, COLUMNS, room)
-
-    def _texts(self, row: SessionRow) -> tuple[str, ...]:
-        session = row.session
-        title = shown(session.title) or say("tui.sessions.untitled")
+    def _cells(self, row: SessionRow) -> list[Span]:
+        title = shown(row.session.title) or say("tui.sessions.untitled")
         title = f"{title}  ({say('tui.sessions.here')})" if row.here else title
-        return self._when(session.changed), title, self._turns(row), shown(session.model), size(session.size)
+        return [
+            Span(when(row.session.changed, self._clock()), "muted"),
+            Span(title, "" if row.session.title else "muted"),
+            Span(self._turns(row), "muted"),
+            Span(shown(row.session.model), "muted"),
+            Span(size(row.session.size), "muted"),
+        ]
 
     def _turns(self, row: SessionRow) -> str:
         turns = row.session.turns
         return say("tui.sessions.one_turn") if turns == 1 else say("tui.sessions.turns", count=turns)
-
-    def _when(self, changed: float) -> str:
-        return when(changed, self._clock())
-
-
-def _find(row: SessionRow) -> str:
-    return f"{row.session.title} {row.session.id}"
 
 
 def when(moment: float, now: float) -> str:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from overt.app.inspect.values import Changes, Todos
 from overt.core.views import Todo
 from overt.frontends.tui.chat.diffs import diff_head, diff_rows
-from overt.frontends.tui.panels.pager import Lay, Pager, Screenful, Wish, Wishes, shown
-from overt.frontends.tui.terminal.keyboard import Key
+from overt.frontends.tui.panels.pager import Lay, Pager, shown
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
 from overt.lib.catalogue import say
 
@@ -15,7 +14,7 @@ STYLES = {"pending": "", "in_progress": "bold accent", "completed": "muted"}
 OFTEN = 1.0
 
 
-def details(lay: Lay | None) -> Pager:
+def details_panel(lay: Lay | None) -> Pager:
     """What the transcript kept, read from its end."""
 
     def lines(columns: int) -> Sequence[Row]:
@@ -25,37 +24,19 @@ def details(lay: Lay | None) -> Pager:
     return Pager(say("tui.details.title"), lines, note=say("tui.details.note"), end=True)
 
 
-class TodosPanel:
+def todos_panel() -> Pager:
     """The checklist, as it changes."""
+    pager = Pager(say("tui.todos.title"), query="todos", fill=_fill_todos)
+    pager.every = OFTEN
+    return pager
 
-    every = OFTEN
 
-    def __init__(self) -> None:
-        self._pager = Pager(say("tui.todos.title"), ())
-
-    def first(self) -> Wishes:
-        return [Wish("todos")]
-
-    def tick(self) -> Wishes:
-        return [Wish("todos")]
-
-    def given(self, wish: Wish, value: object) -> Wishes:
-        if not isinstance(value, Todos):
-            return []
+def _fill_todos(pager: Pager, value: object) -> None:
+    if isinstance(value, Todos):
         items = value.items
         done = sum(item.status == "completed" for item in items)
-        self._pager.note = say("tui.todos.note", done=done, all=len(items)) if items else ""
-        self._pager.body.set(lambda columns: checklist(items, columns))
-        return []
-
-    def failed(self, wish: Wish, words: str) -> None:
-        self._pager.failed(wish, words)
-
-    def press(self, key: Key) -> Wishes:
-        return self._pager.press(key)
-
-    def draw(self, columns: int, lines: int) -> Screenful:
-        return self._pager.draw(columns, lines)
+        pager.note = say("tui.todos.note", done=done, all=len(items)) if items else ""
+        pager.body.set(lambda columns: checklist(items, columns))
 
 
 def checklist(items: Sequence[Todo], columns: int) -> list[Row]:
@@ -70,35 +51,15 @@ def checklist(items: Sequence[Todo], columns: int) -> list[Row]:
     return rows
 
 
-class DiffPanel:
+def diff_panel() -> Pager:
     """Every file that the session changed, as it stood before and as it stands now."""
+    loading = [(Span(say("tui.panel.loading"), "muted"),)]
+    return Pager(say("tui.changes.title"), loading, note=say("tui.changes.note"), query="diff", fill=_fill_diff)
 
-    every = 0.0
 
-    def __init__(self) -> None:
-        self._pager = Pager(say("tui.changes.title"), [(Span(say("tui.panel.loading"), "muted"),)])
-        self._pager.note = say("tui.changes.note")
-
-    def first(self) -> Wishes:
-        return [Wish("diff")]
-
-    def tick(self) -> Wishes:
-        return []
-
-    def given(self, wish: Wish, value: object) -> Wishes:
-        if isinstance(value, Changes):
-            self._pager.body.set(lambda columns: changed(value, columns, none=say("tui.changes.none")), end=False)
-        return []
-
-    def failed(self, wish: Wish, words: str) -> None:
-        self._pager.body.set([])
-        self._pager.failed(wish, words)
-
-    def press(self, key: Key) -> Wishes:
-        return self._pager.press(key)
-
-    def draw(self, columns: int, lines: int) -> Screenful:
-        return self._pager.draw(columns, lines)
+def _fill_diff(pager: Pager, value: object) -> None:
+    if isinstance(value, Changes):
+        pager.body.set(lambda columns: changed(value, columns, none=say("tui.changes.none")), end=False)
 
 
 def changed(found: Changes, columns: int, *, none: str, head: str = "") -> list[Row]:
