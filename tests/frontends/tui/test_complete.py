@@ -6,13 +6,17 @@ import sys
 import pytest
 
 from overt.app.completion.choices import Choice, Completion
-from overt.frontends.tui.composer.complete import Ask, CompletionMenu, Pressed, Taken, taken
+from overt.frontends.tui.composer.complete import CompletionMenu, CompletionQuery, MenuResult, apply_choice
 from overt.frontends.tui.terminal.rows import plain
 
 MODE = Choice("/mode", "/mode", again=True)
 MODEL = Choice("/model", "/model")
 CART = Choice("@src/cart.py", "cart.py")
 SHOP = Choice("@src/shop/", "shop/", folder=True, again=True)
+
+
+def took(text: str, cursor: int, *, send: bool = False) -> MenuResult:
+    return MenuResult("took", text, cursor, send)
 
 
 def commands(end: int, *choices: Choice) -> Completion:
@@ -28,7 +32,7 @@ def opened(text: str, found: Completion) -> CompletionMenu:
     completing = CompletionMenu()
     ask = completing.changed(text, len(text))
     assert ask is not None
-    assert completing.answered(ask.serial, found) == Pressed("handled")
+    assert completing.answered(ask.serial, found) == MenuResult("handled")
     return completing
 
 
@@ -38,37 +42,37 @@ def opened(text: str, found: Completion) -> CompletionMenu:
 @pytest.mark.parametrize(
     ("text", "found", "choice", "enter", "tab"),
     [
-        ("/mo", commands(3), MODEL, Taken("/model", 6, send=True), Taken("/model ", 7)),
-        ("/mo", commands(3), MODE, Taken("/mode ", 6), Taken("/mode ", 6)),
-        ("/mo plan", commands(3), MODE, Taken("/mode plan", 6), Taken("/mode plan", 6)),
-        ("a @src/c", files(2, 8), CART, Taken("a @src/cart.py ", 15), Taken("a @src/cart.py ", 15)),
-        ("a @src/c b", files(2, 8), CART, Taken("a @src/cart.py b", 15), Taken("a @src/cart.py b", 15)),
-        ("(@src/c)", files(1, 7), CART, Taken("(@src/cart.py)", 13), Taken("(@src/cart.py)", 13)),
-        ("看@src/c，", files(1, 7), CART, Taken("看@src/cart.py，", 13), Taken("看@src/cart.py，", 13)),
-        ("看@src/c里", files(1, 7), CART, Taken("看@src/cart.py 里", 14), Taken("看@src/cart.py 里", 14)),
-        ("@src/s", files(0, 6), SHOP, Taken("@src/shop/", 10), Taken("@src/shop/", 10)),
+        ("/mo", commands(3), MODEL, took("/model", 6, send=True), took("/model ", 7)),
+        ("/mo", commands(3), MODE, took("/mode ", 6), took("/mode ", 6)),
+        ("/mo plan", commands(3), MODE, took("/mode plan", 6), took("/mode plan", 6)),
+        ("a @src/c", files(2, 8), CART, took("a @src/cart.py ", 15), took("a @src/cart.py ", 15)),
+        ("a @src/c b", files(2, 8), CART, took("a @src/cart.py b", 15), took("a @src/cart.py b", 15)),
+        ("(@src/c)", files(1, 7), CART, took("(@src/cart.py)", 13), took("(@src/cart.py)", 13)),
+        ("看@src/c，", files(1, 7), CART, took("看@src/cart.py，", 13), took("看@src/cart.py，", 13)),
+        ("看@src/c里", files(1, 7), CART, took("看@src/cart.py 里", 14), took("看@src/cart.py 里", 14)),
+        ("@src/s", files(0, 6), SHOP, took("@src/shop/", 10), took("@src/shop/", 10)),
     ],
 )
 def test_enter_sends_a_whole_command_and_a_blank_follows_a_file(
-    text: str, found: Completion, choice: Choice, enter: Taken, tab: Taken
+    text: str, found: Completion, choice: Choice, enter: MenuResult, tab: MenuResult
 ) -> None:
-    assert taken(text, found, choice, enter=True) == enter
-    assert taken(text, found, choice, enter=False) == tab
+    assert apply_choice(text, found, choice, enter=True) == enter
+    assert apply_choice(text, found, choice, enter=False) == tab
 
 
 def test_the_cursor_stays_inside_the_quotes_of_a_folder() -> None:
     folder = Choice('@"my folder/"', "my folder/", folder=True, again=True, back=1)
-    assert taken("@my", files(0, 3), folder, enter=True) == Taken('@"my folder/"', 12)
+    assert apply_choice("@my", files(0, 3), folder, enter=True) == took('@"my folder/"', 12)
     inside = Choice('@"my folder/a"', "a")
-    assert taken('@"my folder/"', files(0, 13), inside, enter=True) == Taken('@"my folder/a" ', 15)
+    assert apply_choice('@"my folder/"', files(0, 13), inside, enter=True) == took('@"my folder/a" ', 15)
 
 
 def test_an_argument_is_sent_by_enter_and_only_inserted_by_tab() -> None:
     found = Completion("argument", 6, 8)
-    assert taken("/mode pl", found, Choice("plan", "plan"), enter=True) == Taken("/mode plan", 10, send=True)
-    assert taken("/mode pl", found, Choice("plan", "plan"), enter=False) == Taken("/mode plan", 10)
+    assert apply_choice("/mode pl", found, Choice("plan", "plan"), enter=True) == took("/mode plan", 10, send=True)
+    assert apply_choice("/mode pl", found, Choice("plan", "plan"), enter=False) == took("/mode plan", 10)
     turn = Choice("3", "3", again=True)
-    assert taken("/rewind ", Completion("argument", 8, 8), turn, enter=True) == Taken("/rewind 3 ", 10)
+    assert apply_choice("/rewind ", Completion("argument", 8, 8), turn, enter=True) == took("/rewind 3 ", 10)
 
 
 # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -77,8 +81,8 @@ def test_an_argument_is_sent_by_enter_and_only_inserted_by_tab() -> None:
 def test_only_what_can_be_completed_is_asked_and_each_question_has_its_number() -> None:
     completing = CompletionMenu()
     assert completing.changed("hello", 5) is None
-    assert completing.changed("/m", 2) == Ask(1, "/m", 2)
-    assert completing.changed("/mo", 3) == Ask(2, "/mo", 3)
+    assert completing.changed("/m", 2) == CompletionQuery(1, "/m", 2)
+    assert completing.changed("/mo", 3) == CompletionQuery(2, "/mo", 3)
     assert completing.changed("", 0) is None
 
 
@@ -89,7 +93,7 @@ def test_an_answer_that_comes_too_late_is_dropped() -> None:
     assert first and second
     assert completing.answered(first.serial, commands(2, MODE)) is None
     assert completing.menu is None
-    assert completing.answered(second.serial, commands(3, MODE)) == Pressed("handled")
+    assert completing.answered(second.serial, commands(3, MODE)) == MenuResult("handled")
     assert completing.changed("gone", 4) is None
     assert completing.menu is None
     assert completing.answered(second.serial, commands(3, MODE)) is None
@@ -100,9 +104,9 @@ def test_a_menu_stays_on_the_screen_until_the_next_answer_but_enter_takes_nothin
     completing = opened("/mo", commands(3, MODE, MODEL))
     ask = completing.changed("/mod", 4)
     assert [plain(row) for row in completing.draw(40, 8)] == ["▸ /mode", "  /model"]
-    assert completing.press("enter", "/mod", 4) == Pressed("ignored")
-    assert ask and completing.answered(ask.serial, commands(4, MODEL)) == Pressed("handled")
-    assert completing.press("enter", "/mod", 4) == Pressed("took", "/model", 6, send=True)
+    assert completing.press("enter", "/mod", 4) == MenuResult("ignored")
+    assert ask and completing.answered(ask.serial, commands(4, MODEL)) == MenuResult("handled")
+    assert completing.press("enter", "/mod", 4) == MenuResult("took", "/model", 6, send=True)
     assert completing.menu is None
 
 
@@ -115,9 +119,9 @@ def test_a_menu_of_another_word_vanishes_at_once() -> None:
 def test_an_answer_without_choices_closes_the_menu() -> None:
     completing = opened("/mo", commands(3, MODE))
     ask = completing.changed("/mox", 4)
-    assert ask and completing.answered(ask.serial, commands(4)) == Pressed("handled")
+    assert ask and completing.answered(ask.serial, commands(4)) == MenuResult("handled")
     assert completing.menu is None
-    assert completing.press("enter", "/mox", 4) == completing.press("esc", "/mox", 4) == Pressed("ignored")
+    assert completing.press("enter", "/mox", 4) == completing.press("esc", "/mox", 4) == MenuResult("ignored")
 
 
 def test_a_second_answer_to_the_same_question_keeps_what_was_selected() -> None:
@@ -129,7 +133,7 @@ def test_a_second_answer_to_the_same_question_keeps_what_was_selected() -> None:
     completing.press("down", "/model ", 7)
     completing.press("down", "/model ", 7)
     completing.answered(ask.serial, Completion("argument", 7, 7, choices=(three, one, two), selected=-1))
-    assert completing.press("enter", "/model ", 7) == Pressed("took", "/model two", 10, send=True)
+    assert completing.press("enter", "/model ", 7) == MenuResult("took", "/model two", 10, send=True)
 
 
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -137,12 +141,12 @@ def test_a_second_answer_to_the_same_question_keeps_what_was_selected() -> None:
 
 def test_escape_closes_the_menu_for_this_word_and_tab_opens_it_again() -> None:
     completing = opened("@s", files(0, 2, SHOP, CART))
-    assert completing.press("esc", "@s", 2) == Pressed("handled")
-    assert completing.press("esc", "@s", 2) == Pressed("ignored")
+    assert completing.press("esc", "@s", 2) == MenuResult("handled")
+    assert completing.press("esc", "@s", 2) == MenuResult("ignored")
     assert completing.changed("@sr", 3) is None
     asked_again = completing.press("tab", "@sr", 3)
-    assert asked_again.kind == "handled" and asked_again.ask and asked_again.ask.tab
-    assert completing.answered(asked_again.ask.serial, files(0, 3, SHOP, CART)) == Pressed("handled")
+    assert asked_again.kind == "handled" and asked_again.query and asked_again.query.tab
+    assert completing.answered(asked_again.query.serial, files(0, 3, SHOP, CART)) == MenuResult("handled")
     assert completing.menu is not None
     completing.press("esc", "@sr", 3)
     assert completing.changed("@sr @t", 6) is not None
@@ -170,36 +174,38 @@ def test_tab_before_the_answer_waits_for_it_and_takes_the_first() -> None:
     completing = CompletionMenu()
     completing.changed("/mod", 4)
     waiting = completing.press("tab", "/mod", 4)
-    assert waiting.kind == "handled" and waiting.ask
-    took = completing.answered(waiting.ask.serial, commands(4, MODEL, MODE))
-    assert took == Pressed("took", "/model ", 7, ask=Ask(3, "/model ", 7))
+    assert waiting.kind == "handled" and waiting.query
+    took = completing.answered(waiting.query.serial, commands(4, MODEL, MODE))
+    assert took == MenuResult("took", "/model ", 7, query=CompletionQuery(3, "/model ", 7))
 
 
 def test_a_key_after_a_hasty_tab_calls_it_off() -> None:
     completing = CompletionMenu()
     waiting = completing.press("tab", "/mod", 4)
     later = completing.changed("/mode", 5)
-    assert waiting.ask and later
-    assert completing.answered(waiting.ask.serial, commands(4, MODEL)) is None
-    assert completing.answered(later.serial, commands(5, MODE)) == Pressed("handled")
+    assert waiting.query and later
+    assert completing.answered(waiting.query.serial, commands(4, MODEL)) is None
+    assert completing.answered(later.serial, commands(5, MODE)) == MenuResult("handled")
 
 
 def test_a_folder_is_entered_and_asked_about_again() -> None:
     completing = opened("@src/", files(0, 5, SHOP, CART))
-    assert completing.press("enter", "@src/", 5) == Pressed("took", "@src/shop/", 10, ask=Ask(2, "@src/shop/", 10))
+    assert completing.press("enter", "@src/", 5) == MenuResult(
+        "took", "@src/shop/", 10, query=CompletionQuery(2, "@src/shop/", 10)
+    )
 
 
 def test_a_file_that_stands_there_in_full_is_sent_by_enter() -> None:
     text = "@src/cart.py"
     completing = opened(text, files(0, len(text), CART, Choice("@src/cart.pyi", "cart.pyi")))
-    assert completing.press("enter", text, len(text)) == Pressed("ignored")
+    assert completing.press("enter", text, len(text)) == MenuResult("ignored")
     assert completing.menu is None
 
 
 def test_nothing_is_chosen_for_an_optional_argument() -> None:
     completing = opened("/undo ", Completion("argument", 6, 6, choices=(Choice("--force", "--force"),), selected=-1))
-    assert completing.press("enter", "/undo ", 6) == Pressed("ignored")
-    assert completing.press("tab", "/undo ", 6) == Pressed("took", "/undo --force", 13)
+    assert completing.press("enter", "/undo ", 6) == MenuResult("ignored")
+    assert completing.press("tab", "/undo ", 6) == MenuResult("took", "/undo --force", 13)
     assert completing.changed("/undo --force", 13) is None
 
 
@@ -207,19 +213,19 @@ def test_tab_in_a_shell_line_inserts_the_only_name_and_lists_several() -> None:
     completing = CompletionMenu()
     assert completing.changed("!cat sr", 7) is None
     only = completing.press("tab", "!cat sr", 7)
-    assert only.ask == Ask(1, "!cat sr", 7, tab=True)
+    assert only.query == CompletionQuery(1, "!cat sr", 7, tab=True)
     folder = Choice("src/", "src/", folder=True, again=True)
     took = completing.answered(1, Completion("path", 5, 7, choices=(folder,)))
-    assert took == Pressed("took", "!cat src/", 9, ask=Ask(2, "!cat src/", 9, tab=True))
+    assert took == MenuResult("took", "!cat src/", 9, query=CompletionQuery(2, "!cat src/", 9, tab=True))
     several = Completion("path", 5, 9, choices=(Choice("src/a", "a"), Choice("src/b", "b")))
-    assert completing.answered(2, several) == Pressed("handled")
-    assert completing.press("tab", "!cat src/", 9) == Pressed("took", "!cat src/a ", 11)
+    assert completing.answered(2, several) == MenuResult("handled")
+    assert completing.press("tab", "!cat src/", 9) == MenuResult("took", "!cat src/a ", 11)
 
 
 def test_keys_without_a_menu_are_for_the_composer() -> None:
     completing = CompletionMenu()
     for key in ("enter", "esc", "up", "down", "tab", "text"):
-        assert completing.press(key, "hello", 5) == Pressed("ignored")
+        assert completing.press(key, "hello", 5) == MenuResult("ignored")
 
 
 def test_asking_needs_nothing_heavy() -> None:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from overt.app.completion.choices import Completion
-from overt.frontends.tui.composer.complete import Ask, CompletionMenu, Pressed
+from overt.frontends.tui.composer.complete import CompletionMenu, CompletionQuery, MenuResult
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row
 
@@ -51,10 +51,12 @@ class CompletionRequests:
     def draw(self, columns: int, most: int) -> list[Row]:
         return self._menu.draw(columns, most)
 
-    def _ask(self, ask: Ask | None) -> None:
-        if ask is not None and (completer := self._completer) is not None:
+    def _ask(self, query: CompletionQuery | None) -> None:
+        if query is not None and (completer := self._completer) is not None:
             self._chat.engine_thread.soon(
-                lambda _conversation: completer.ask(ask.serial, ask.text, ask.cursor, ask.tab, self._answered_there)
+                lambda _conversation: completer.ask(
+                    query.serial, query.text, query.cursor, query.tab, self._answered_there
+                )
             )
 
     def _answered_there(self, serial: int, completion: Completion) -> None:
@@ -62,17 +64,17 @@ class CompletionRequests:
         self._chat.engine_thread.later(lambda answer: self._answered(*answer), (serial, completion))
 
     def _answered(self, serial: int, completion: Completion) -> None:
-        pressed = self._menu.answered(serial, completion)
-        if pressed is not None:
-            self._did(pressed)
+        result = self._menu.answered(serial, completion)
+        if result is not None:
+            self._did(result)
 
-    def _did(self, pressed: Pressed) -> bool:
-        if pressed.kind == "took":
-            self._chat.composer.put(pressed.text, pressed.cursor)
-        self._ask(pressed.ask)
-        if pressed.send:
+    def _did(self, result: MenuResult) -> bool:
+        if result.kind == "took":
+            self._chat.composer.put(result.text, result.cursor)
+        self._ask(result.query)
+        if result.send:
             self._chat.send()
-        return pressed.kind != "ignored"
+        return result.kind != "ignored"
 
 
 def _completer(conversation: "Conversation") -> "Completer":

@@ -1,7 +1,5 @@
 """The menu below the composer: its choices and the selected one."""
 
-from typing import Literal, NamedTuple
-
 from overt.app.completion.choices import Choice, Completion
 from overt.frontends.tui.terminal.rows import ELLIPSIS, Row, Span, cut
 from overt.lib.catalogue import say
@@ -15,13 +13,6 @@ LONGEST = 400
 LEAST_DETAIL = 8
 """Below this many columns, the description of a choice is left out."""
 STEPS = {"up": -1, "ctrl-p": -1, "down": 1, "ctrl-n": 1, "pageup": -PAGE, "pagedown": PAGE}
-
-
-class Did(NamedTuple):
-    """`take`: this choice, by Enter or by Tab. `ignored`: the key means nothing to a menu."""
-
-    kind: Literal["take", "move", "close", "ignored"]
-    choice: Choice | None = None
 
 
 class Menu:
@@ -46,21 +37,16 @@ class Menu:
         else:
             self.at = min(completion.selected, len(inserts) - 1)
 
-    def press(self, key: str) -> Did:
-        """`key` is its name. Up and Down go round; a page stops at the ends."""
-        if key == "esc":
-            return Did("close")
-        if key == "tab":
-            return Did("take", self.selected or self.completion.choices[0])
-        if key == "enter" and self.selected:
-            return Did("take", self.selected)
+    def move(self, key: str) -> bool:
+        """Move the cursor by a key with this name, if it is one that does. Up and Down go round; a page stops at the
+        ends."""
         step = STEPS.get(key, 0)
         if not step or (self.at < 0 and step < 0):
-            return Did("ignored")
+            return False
         count = len(self.completion.choices)
         moved = self.at + step
         self.at = moved % count if abs(step) == 1 else max(0, min(moved, count - 1))
-        return Did("move")
+        return True
 
     def draw(self, columns: int, most: int) -> list[Row]:
         choices = self.completion.choices
