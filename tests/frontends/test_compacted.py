@@ -12,7 +12,7 @@ from overt.core.messages import Message, said
 from overt.core.spending.usage import Usage
 from overt.frontends.headless.claude import shaped
 from overt.frontends.plain.draw import Ink
-from overt.frontends.plain.screen import Screen, reduce
+from overt.frontends.plain.screen import Screen
 
 SUMMARY = said("[overt] Summary", origin=Origin(kind="summary", where="turns 1-3"))
 CONVERSATION: Any = SimpleNamespace(id="s1")
@@ -32,12 +32,7 @@ CONVERSATION: Any = SimpleNamespace(id="s1")
     ],
 )
 def test_the_chat_tells_of_it_in_one_line(event: Compacted, line: str) -> None:
-    assert reduce(Screen(ink=Ink(colour=False)), event).out == line
-
-
-def test_what_it_cost_is_counted() -> None:
-    event = Compacted(cause="asked", usage=Usage(input=7, output=2))
-    assert reduce(Screen(ink=Ink(colour=False)), event).usage == Usage(input=7, output=2)
+    assert Screen(Ink(colour=False)).feed(event) == line
 
 
 @pytest.mark.parametrize(("cause", "trigger"), [("asked", "manual"), ("limit", "auto"), ("overflow", "auto")])

@@ -1,7 +1,6 @@
-"""The plain chat's screen: `reduce` as a table, every view drawn, and nothing that could drive a terminal."""
+"""The plain chat's screen: events as a table, every view drawn, and nothing that could drive a terminal."""
 
 import re
-from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -43,7 +42,7 @@ from overt.core.views import (
     View,
 )
 from overt.frontends.plain.draw import Ink, draw
-from overt.frontends.plain.screen import Screen, reduce
+from overt.frontends.plain.screen import Screen
 
 INK = Ink(colour=False)
 CALL = Call(id="c1", name="edit", arguments="{}")
@@ -67,8 +66,8 @@ def asked(view: View) -> PermissionAsked:
 
 
 def shown(*events: Event) -> str:
-    screens = accumulate(events, reduce, initial=Screen(ink=INK))
-    return "".join(screen.out for screen in screens)
+    screen = Screen(INK)
+    return "".join(map(screen.feed, events))
 
 
 USED_LINE = "10 tokens in (4 cached), 3 out, 1.2 s\n"
@@ -150,13 +149,6 @@ TABLE: dict[str, tuple[tuple[Event, ...], str]] = {
 @pytest.mark.parametrize(("events", "out"), TABLE.values(), ids=TABLE.keys())
 def test_events_become(events: tuple[Event, ...], out: str) -> None:
     assert shown(*events) == out
-
-
-def test_the_screen_is_a_fold_and_changes_nothing_it_was_given() -> None:
-    before = Screen(ink=INK)
-    after = reduce(before, TextStreamed(text="x"))
-    assert (before, after.column) == (Screen(ink=INK), 1)
-    assert reduce(after, replied()).usage == USED
 
 
 VIEWS: dict[str, tuple[View, str]] = {

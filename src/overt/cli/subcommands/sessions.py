@@ -27,7 +27,7 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.messages import Text
-from overt.frontends.attached import ALONG, attached
+from overt.frontends.describe import ALONG, attachment_words
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -173,7 +173,7 @@ def _words(event: Event, finished: ToolFinished | None) -> str:
     """Return what a person reads of an event. A result stands below its call, in whatever order the calls ended."""
     match event:
         case UserSpoke(message=message) if message.origin.kind in ALONG:
-            return f"  + {attached(event)}"
+            return f"  + {attachment_words(event)}"
         case UserSpoke(message=message):
             return f"\n› {message.text()}" if message.origin.kind == "user" else message.text()
         case Replied(message=message):

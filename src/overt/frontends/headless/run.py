@@ -15,7 +15,7 @@ from overt.core.codec import printable
 from overt.core.errors import OvertError
 from overt.core.events import Compacted, EndReason, Event, Noticed, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
 from overt.core.messages import Text
-from overt.frontends.attached import ALONG, attached
+from overt.frontends.describe import ALONG, attachment_words, describe_end, describe_event
 from overt.frontends.headless.closing import ChangeCounter, RunSummary, closing_line, denied_line
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -113,15 +113,8 @@ def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms
     elif end.reason in ("done", "limit") and end.kind != "budget":
         text = visible(end.text) if sys.stdout.isatty() else end.text
         _out(text if text.endswith("\n") else text + "\n")
-    match end.reason:
-        case "error" | "storm":
-            _warn(say("prefix.error", text=end.text))
-        case "limit":
-            _warn(end.text if end.kind == "budget" else say("turn.limit", steps=end.steps))
-        case "interrupted" | "terminated":
-            _warn(say("turn.interrupted"))
-        case _:
-            pass
+    if notice := describe_end(end):
+        _warn(say("prefix.error", text=notice.text) if notice.level == "error" else notice.text)
 
 
 def _make_narrator() -> "Narrator":
@@ -136,14 +129,11 @@ def tell(event: Event, narrator: "Narrator | None" = None) -> None:
     for line in narrator.narrate(event) if narrator else ():
         _warn(line)
     match event:
-        case Retried(attempt=attempt, attempts=attempts, wait=wait, reason=reason):
-            _warn(say("turn.retrying", attempt=attempt, attempts=attempts, seconds=round(wait, 1), reason=reason))
-        case Noticed(text=text, level=level) if level != "info" or verbose:
-            _warn(text)
-        case Compacted():
-            from overt.app.chat.compaction_notice import told  # late: 0.4 ms
-
-            _warn(told(event))
+        case Noticed(level="info") if not verbose:
+            pass
+        case Noticed() | Retried() | Compacted():
+            notice = describe_event(event)
+            _warn(notice.text if notice else "")
         case Replied(finish="interrupted", message=partial):
             _warn(partial.text())
         case ToolFinished(code="denied", result=denied) if not verbose:
@@ -151,7 +141,7 @@ def tell(event: Event, narrator: "Narrator | None" = None) -> None:
         case ToolFinished(code="broken", result=broken) if not verbose:
             _warn(next((part.text.partition("\n")[0] for part in broken.parts if isinstance(part, Text)), ""))
         case UserSpoke(message=message) if verbose and message.origin.kind in ALONG:
-            _warn(f"+ {attached(event)}")
+            _warn(f"+ {attachment_words(event)}")
         case _:
             pass
 

@@ -1,44 +1,32 @@
 """Views as lines of text for any terminal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import assert_never
 
 from overt.core.events import PermissionAsked
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, View
-from overt.frontends.offers import headline_words, network_lines
+from overt.frontends.describe import headline_words, permission_lines
 from overt.lib.catalogue import say
 from overt.lib.text import exact, visible, wide
 
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 SHOWN = 12
 NARROWEST = 20
+CODES = {"bold": 1, "dim": 2, "error": 31, "warn": 31, "remove": 31, "add": 32, "good": 32, "tool": 36, "hunk": 36}
+"""What the styles are on a terminal of which nothing is known."""
 LINE, WRAPPED, INDENT = "  │ ", "  ┆ ", "    "
 """The edge of what is approved. No row of it begins at the margin, so nothing in it can pass for our own words."""
 
 
 class Ink:
-    """Colour, or none."""
+    """Paints a text in a style: `ink("dim", "words")`. Without colour it is left as it is."""
 
     def __init__(self, *, colour: bool) -> None:
         self._colour = colour
 
-    def _paint(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._colour and text else text
-
-    def dim(self, text: str) -> str:
-        return self._paint("2", text)
-
-    def bold(self, text: str) -> str:
-        return self._paint("1", text)
-
-    def red(self, text: str) -> str:
-        return self._paint("31", text)
-
-    def green(self, text: str) -> str:
-        return self._paint("32", text)
-
-    def cyan(self, text: str) -> str:
-        return self._paint("36", text)
+    def __call__(self, style: str, text: str) -> str:
+        code = CODES.get(style)
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colour and code and text else text
 
 
 def draw(view: View, ink: Ink, *, whole: bool = False) -> str:
@@ -49,36 +37,26 @@ def draw(view: View, ink: Ink, *, whole: bool = False) -> str:
         case Diffs(files=files):
             return "\n".join(_diff(file, ink, whole=whole) for file in files)
         case Excerpt(path=path, first=first, last=last, total=total):
-            return ink.dim(say("view.excerpt", path=visible(path), first=first, last=last, total=total or "…"))
+            return ink("dim", say("view.excerpt", path=visible(path), first=first, last=last, total=total or "…"))
         case Listing(count=count, more=more):
-            return ink.dim(say("view.found", count=f"{count}{'+' if more else ''}"))
+            return ink("dim", say("view.found", count=f"{count}{'+' if more else ''}"))
         case Output(text=text, code=code, note=note):
             tail = f"[{visible(note)}]" if note else (f"[exit code {code}]" if code else "")
-            return "\n".join(part for part in (_some(text.rstrip("\n"), whole=whole), ink.red(tail)) if part)
+            return "\n".join(part for part in (_some(text.rstrip("\n"), whole=whole), ink("error", tail)) if part)
         case Checklist(items=items):
             return "\n".join(f"{MARKS[item.status]} {visible(item.content)}" for item in items)
         case Failure(text=text):
-            return ink.red(_some(text, whole=whole))
+            return ink("error", _some(text, whole=whole))
         case _:
             assert_never(view)
 
 
 def draw_question(asked: PermissionAsked, ink: Ink, *, width: int = 80) -> str:
     """Everything a person should know before the answer: what exactly would run, what it changes, and why."""
-    lines = [ink.bold(headline_words(asked, visible))]
     room = max(width - len(LINE), NARROWEST)
-    lines += _edged(asked.view, ink, room)
-    if _told(asked.view) != exact(_told(asked.view)):
-        lines.append(ink.red(say("ask.codes")))
-    lines += [ink.red(row) for item in asked.affects for row in _indented(say("ask.affects", what=item), room)]
-    if asked.described:
-        lines += [ink.dim(row) for row in _indented(say("ask.described", text=asked.described), room)]
-    for line in network_lines(asked):
-        lines += [ink.dim(row) for row in _indented(line, room)]
-    if asked.why:
-        lines += [ink.dim(row) for row in _indented(say("ask.why", why=asked.why), room)]
-    if asked.dangerous:
-        lines.append(ink.red(say("ask.dangerous")))
+    lines = [ink("bold", headline_words(asked, visible)), *_edged(asked.view, ink, room)]
+    for line in permission_lines(asked):
+        lines += [ink(line.style, row) for row in _indented(line.text, room)]
     return "\n".join(lines)
 
 
@@ -93,10 +71,9 @@ def _edged(view: View, ink: Ink, width: int) -> Iterator[str]:
         yield from (row for line in text.split("\n") for row in _rows(line, width))
         return
     for file in view.files:
-        yield ink.bold(f"{LINE}{visible(file.path)} ({file.change}, +{file.added} -{file.removed})")
+        yield ink("bold", f"{LINE}{visible(file.path)} ({file.change}, +{file.added} -{file.removed})")
         for line in _lines(file.diff):
-            paint = _paint(line, ink)
-            yield from (paint(row) for row in _rows(line, width))
+            yield from (ink(_style(line), row) for row in _rows(line, width))
 
 
 def _rows(line: str, width: int) -> Iterator[str]:
@@ -124,26 +101,14 @@ def _broken(line: str, width: int) -> Iterator[str]:
     yield row
 
 
-def _told(view: View) -> str:
-    """What of a view was made by others and must be shown to the letter."""
-    match view:
-        case Plain(text=text):
-            return text
-        case Diffs(files=files):
-            return "".join(line for file in files for line in (file.path, *_lines(file.diff)))
-        case _:
-            return ""
-
-
 def _diff(file: FileDiff, ink: Ink, *, whole: bool) -> str:
-    head = ink.bold(f"{visible(file.path)} ({file.change}, +{file.added} -{file.removed})")
-    lines = [_paint(line, ink)(visible(line)) for line in _lines(file.diff)]
+    head = ink("bold", f"{visible(file.path)} ({file.change}, +{file.added} -{file.removed})")
+    lines = [ink(_style(line), visible(line)) for line in _lines(file.diff)]
     return "\n".join([head, *_clipped(lines, 40, whole=whole)])
 
 
-def _paint(line: str, ink: Ink) -> Callable[[str], str]:
-    paints: dict[str, Callable[[str], str]] = {"+": ink.green, "-": ink.red, "@": ink.cyan}
-    return paints.get(line[:1], ink.dim)
+def _style(line: str) -> str:
+    return {"+": "add", "-": "remove", "@": "hunk"}.get(line[:1], "dim")
 
 
 def _some(text: str, *, whole: bool) -> str:

@@ -27,10 +27,10 @@ from overt.app.start import open_conversation
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.ports import Answer
+from overt.frontends.describe import always_words, takes_session
 from overt.frontends.engine import NUDGE, Engine, Posted
-from overt.frontends.offers import always_words, takes_session
 from overt.frontends.plain.draw import Ink, draw_question
-from overt.frontends.plain.screen import Screen, reduce
+from overt.frontends.plain.screen import Screen
 from overt.frontends.plain.trusting import ask_trust
 from overt.frontends.wake import Wake
 from overt.lib.catalogue import say
@@ -48,7 +48,7 @@ class Chat:
         self._wake = Wake[Posted]()
         self._engine = Engine(self._wake)
         self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
-        self._screen = Screen(ink=self._ink)
+        self._screen = Screen(self._ink)
         self._listening = True
         self._in_turn = False
         self._settling = False
@@ -157,7 +157,7 @@ class Chat:
             if done.action is Action.NEW:
                 self._begin_anew(done.resume)
         except OvertError as error:
-            self._print(self._ink.red(say("prefix.error", text=visible(error.message))))
+            self._print(self._ink("error", say("prefix.error", text=visible(error.message))))
             return True
         except KeyboardInterrupt:
             self._print(say("turn.interrupted"))
@@ -218,10 +218,9 @@ class Chat:
 
     def _show(self, event: "Event | OvertError") -> None:
         if isinstance(event, OvertError):
-            self._print(self._ink.red(say("prefix.error", text=visible(event.message))))
+            self._print(self._ink("error", say("prefix.error", text=visible(event.message))))
             return
-        self._screen = reduce(self._screen, event)
-        sys.stdout.write(self._screen.out)
+        sys.stdout.write(self._screen.feed(event))
         sys.stdout.flush()
         if isinstance(event, PermissionAsked):
             try:

@@ -13,7 +13,14 @@ from typing import Literal, NamedTuple
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
 from overt.core.ports import Answer
 from overt.core.views import Diffs, Plain, View
-from overt.frontends.offers import EDITS, always_words, change_words, headline_words, network_lines, takes_session
+from overt.frontends.describe import (
+    EDITS,
+    always_words,
+    change_words,
+    headline_words,
+    permission_lines,
+    takes_session,
+)
 from overt.frontends.tui.chat.live import label
 from overt.frontends.tui.chat.views import file_head, view_rows
 from overt.frontends.tui.composer import editor
@@ -72,20 +79,8 @@ class Approval:
         inner = max(room - len(LINE.text), NARROWEST)
         rows = wrap((Span("? ", "bold accent"), *label(asked.agent), Span(head, "bold")), room, rest=(INDENT,))
         rows += _edged(asked.view, asked.hazards, inner)
-        if _told(asked.view) != exact(_told(asked.view)):
-            rows += _ours(say("ask.codes"), room, "warn")
-        if missing := _missing(asked.view):
-            rows += _ours(say("tui.ask.missing", lines=missing), room, "error")
-        for item in asked.affects:
-            rows += _ours(say("ask.affects", what=item), room, "error")
-        if asked.described:
-            rows += _ours(say("ask.described", text=asked.described), room, "dim")
-        for line in network_lines(asked):
-            rows += _ours(line, room, "dim")
-        if asked.why:
-            rows += _ours(say("ask.why", why=asked.why), room, "dim")
-        if asked.dangerous:
-            rows += _ours(say("ask.dangerous"), room, "error")
+        for line in permission_lines(asked):
+            rows += _ours(line.text, room, line.style)
         if asked.always and self._above(room):
             words = "tui.ask.rule_network" if asked.network else "tui.ask.rule"
             rows += _ours(say(words, rule=exact(asked.always)), room, "")
@@ -356,22 +351,6 @@ def _at_words(line: str, room: int) -> list[str]:
         rows.append(line[:at].rstrip())
         line = line[at:]
     return [*rows, line]
-
-
-def _told(view: View) -> str:
-    """What of a view was made by others and must be shown to the letter."""
-    match view:
-        case Plain(text=text):
-            return text
-        case Diffs(files=files):
-            return "".join(file.path + file.diff for file in files)
-        case _:
-            return ""
-
-
-def _missing(view: View) -> int:
-    """Return how many lines of a change are too many to be shown at all."""
-    return sum(file.hidden for file in view.files) if isinstance(view, Diffs) else 0
 
 
 def _line(text: str) -> str:

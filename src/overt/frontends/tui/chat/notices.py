@@ -1,53 +1,33 @@
 """What is told in a line or two: notices, repairs, what was remembered, and how a turn ended."""
 
-from overt.core.events import BudgetSet, Compacted, Event, Noticed, PermissionDecided, PrefixReset, Repaired, TurnEnded
+from overt.core.events import Event, Noticed, TurnEnded
+from overt.frontends.describe import describe_end, describe_event
 from overt.frontends.tui.chat.views import words_rows
 from overt.frontends.tui.terminal.formats import count, duration, money
 from overt.frontends.tui.terminal.rows import Row
 from overt.lib.catalogue import say
 
 NOTICES = {"info": ("· ", "dim"), "warning": ("! ", "warn"), "error": ("✗ ", "error")}
+STOPPED = ("interrupted", "terminated")
 
 
 def noted_rows(event: Event, room: int) -> list[Row]:
     """Of an event that changes nothing on the screen but that a person should know of."""
-    match event:
-        case Noticed(text=text, level=level, kind=kind) if kind != "waiting":  # the live region counts the seconds
-            mark, style = NOTICES[level]
-            return words_rows(text, room, style, mark=mark)
-        case Repaired(note=note):
-            return words_rows(say("turn.repaired", note=note), room, "dim", mark="· ")
-        case PermissionDecided(remembered=rule) if rule:
-            return words_rows(say("ask.remembered", rule=rule), room, "dim", mark="· ")
-        case Compacted():
-            from overt.app.chat.compaction_notice import told  # late: 0.6 ms
-
-            return words_rows(told(event), room, "dim", mark="· ")
-        case BudgetSet():
-            from overt.app.chat.budget_notice import describe_budget  # late: 1.0 ms
-
-            return words_rows(describe_budget(event), room, "dim", mark="· ")
-        case PrefixReset(cause=cause):
-            return words_rows(say("turn.reset", cause=cause), room, "dim", mark="· ")
-        case _:
-            return []
+    notice = describe_event(event)
+    if notice is None or (isinstance(event, Noticed) and event.kind == "waiting"):  # the live region counts the seconds
+        return []
+    mark, style = NOTICES[notice.level]
+    return words_rows(notice.text, room, style, mark=mark)
 
 
 def ended_rows(end: TurnEnded, room: int, *, cost: float | None, attempts: int) -> list[Row]:
     """`attempts` were made in vain before the last request failed for good."""
     rows: list[Row] = []
-    match end.reason:
-        case "error" | "storm":
-            rows += words_rows(end.text, room, "error", mark="✗ ")
-            if attempts:
-                rows += words_rows(say("tui.talk.retried", attempt=attempts), room, "dim")
-        case "limit":
-            told = end.text if end.kind == "budget" else say("turn.limit", steps=end.steps)
-            rows += words_rows(told, room, "warn", mark="! ")
-        case "interrupted" | "terminated":
-            rows += words_rows(say("turn.interrupted"), room, "warn", mark="⊘ ")
-        case _:
-            pass
+    if notice := describe_end(end):
+        mark, style = NOTICES[notice.level]
+        rows += words_rows(notice.text, room, style, mark="⊘ " if end.reason in STOPPED else mark)
+    if attempts and end.reason in ("error", "storm"):
+        rows += words_rows(say("tui.talk.retried", attempt=attempts), room, "dim")
     if used := used_words(end, cost):
         rows += words_rows(used, room, "dim")
     return rows

@@ -27,7 +27,7 @@ from overt.core.events import (
 )
 from overt.core.messages import Call, Reasoning, Text
 from overt.core.views import Diffs, Failure, Output, Plain
-from overt.frontends.attached import ALONG, attached
+from overt.frontends.describe import ALONG, attachment_words
 from overt.frontends.tui.chat.answering import Answering, Streamed
 from overt.frontends.tui.chat.details import Details
 from overt.frontends.tui.chat.live import Live
@@ -195,7 +195,7 @@ class Transcript:
         text = message.text()
         match message.origin.kind:
             case kind if kind in ALONG:
-                self._along.append(cut(row("  ", Span(f"+ {attached(spoke)}".replace("\t", " "), "dim")), room))
+                self._along.append(cut(row("  ", Span(f"+ {attachment_words(spoke)}".replace("\t", " "), "dim")), room))
                 if spoke.steered:
                     self._close_along()
             case "harness":

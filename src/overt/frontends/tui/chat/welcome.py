@@ -7,18 +7,17 @@ a key. What a person pressed before a panel was drawn must not reach `press`.
 from typing import Literal, NamedTuple
 
 from overt.app.chat.trust_question import TrustQuestion
+from overt.frontends.describe import trust_lines
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row, wrap
 from overt.lib.catalogue import say
-from overt.lib.text import cut_line, visible
+from overt.lib.text import visible
 
 Choice = Literal["yes", "no", "setup", "fetch", "leave", ""]
 """Empty: the key meant nothing here."""
 
 LEAVING = ("esc", "ctrl-c", "ctrl-d")
 """To leave keeps no answer, so it is what a key means that people press to be rid of a question."""
-LONGEST = 400
-"""Characters of a name: a folder may be called anything."""
 INDENT = row("  ")
 
 
@@ -40,28 +39,8 @@ class TrustPanel:
         )
 
     def opening(self, columns: int) -> list[Row]:
-        question = self._question
-        made = _told(say("trust.question", project=_line(question.project)), "bold", columns)
-        if question.broad:
-            made += _told(say(f"trust.{question.broad}"), "warn", columns)
-        if question.warning:
-            made += _told(_line(question.warning), "warn", columns)
-        if question.changed:
-            files = _line(cut_line(", ".join(question.changed), LONGEST))
-            made += _told(say("trust.changed", files=files), "warn", columns)
-        if question.before == "unrecorded":
-            made += _told(say("trust.no_record"), "", columns)
-        made += _told(say("trust.holds" if question.described_files else "trust.empty"), "", columns)
-        for file in question.described_files:
-            mark = " *" if file.name in question.changed else ""
-            made += _told(_line(cut_line(file.name, LONGEST)) + mark, "accent", columns, indent=2)
-            for line in file.effects:
-                made += _told(_line(line), "dim", columns, indent=4)
-        if question.more:
-            made += _told(say("trust.more", count=question.more), "", columns, indent=2)
-        if question.problem:
-            made += _told(say("trust.problem", problem=_line(question.problem)), "error", columns)
-        return made
+        lines = trust_lines(self._question)
+        return [each for line in lines for each in _told(line.text, line.style, columns, indent=line.indent)]
 
     def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int] | None]:
         return _choices(self._options, columns, most), None
@@ -98,11 +77,6 @@ class NoModelPanel:
 
     def press(self, key: Key) -> Choice:
         return _chosen(self._options, key)
-
-
-def _line(text: str) -> str:
-    """Words of a folder as one line: a name with a line break in it must not add a line of its own to the question."""
-    return visible(text).replace("\n", "\\n")
 
 
 def _told(text: str, style: str, columns: int, *, indent: int = 0) -> list[Row]:
