@@ -17,7 +17,7 @@ from overt.app.session import follow
 from overt.app.start import open_conversation
 from overt.core.events import Event, Noticed, PrefixSet, TextStreamed
 from overt.lib.paths import slug
-from overt.sessions.ledger import Booked, read
+from overt.sessions.ledger import LedgerLine, read_ledger
 from overt.sessions.load import load
 
 USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 100_000, "prompt_tokens_details": {"cached_tokens": 400_000}}
@@ -75,14 +75,14 @@ async def spoken(conversation: Conversation, text: str) -> list[Event]:
     return found
 
 
-def booked(home: Path) -> list[Booked]:
+def booked(home: Path) -> list[LedgerLine]:
     """Without what no test can know."""
-    lines = list(read(str(home / "home/.local/share/overt")))
+    lines = list(read_ledger(str(home / "home/.local/share/overt")))
     assert all(line.ts > 1.6e9 and len(line.session) == 8 and line.ms >= 0 for line in lines)
     return [replace(line, ts=0.0, session="", ms=0) for line in lines]
 
 
-def expected(home: Path, **more: object) -> Booked:
+def expected(home: Path, **more: object) -> LedgerLine:
     given = {
         "ts": 0.0,
         "session": "",
@@ -90,7 +90,7 @@ def expected(home: Path, **more: object) -> Booked:
         "provider": "here",
         "model": "priced",
     } | more
-    return Booked(**given)  # type: ignore[arg-type]
+    return LedgerLine(**given)  # type: ignore[arg-type]
 
 
 def test_every_request_is_booked_with_its_tokens_and_its_price(home: Path) -> None:

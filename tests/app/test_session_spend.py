@@ -18,7 +18,7 @@ from overt.app.session import follow
 from overt.config.paths import read_environment
 from overt.core.events import Noticed, TextStreamed
 from overt.core.spending.spend import Totals
-from overt.sessions.ledger import NAME, Booked, Ledger
+from overt.sessions.ledger import NAME, LedgerLine, UsageLedger
 from overt.sessions.load import load
 from overt.sessions.resume import resume
 
@@ -89,7 +89,7 @@ async def test_ledger_of_100_mb_is_neither_read_nor_believed(tmp_path: Path) -> 
     async with shop([DIME] * 2, Options(directory=str(tmp_path))) as (conversation, _):
         await turn(conversation, "one")
         id = conversation.id
-    Ledger(str(ledger.parent)).book(Booked(ts=1.0, session=id, project="p", turn=1, cost=9.0))
+    UsageLedger(str(ledger.parent)).book(LedgerLine(ts=1.0, session=id, project="p", turn=1, cost=9.0))
     with ledger.open("ab") as file:
         file.truncate(LEDGER_BYTES)
     before = bytes_read()
@@ -105,7 +105,7 @@ async def test_ledger_of_100_mb_is_neither_read_nor_believed(tmp_path: Path) -> 
 
 
 def bytes_read() -> int:
-    """Return how many bytes this process has read from files, pipes and sockets."""
+    """Return how many bytes this process has read_ledger from files, pipes and sockets."""
     (line,) = [line for line in Path("/proc/self/io").read_text().splitlines() if line.startswith("rchar:")]
     return int(line.partition(":")[2])
 

@@ -18,7 +18,7 @@ from overt.config.always import add_always
 from overt.config.paths import read_environment
 from overt.core.settings import Rule
 from overt.lib.catalogue import load_texts
-from overt.sessions.ledger import Booked, Ledger
+from overt.sessions.ledger import LedgerLine, UsageLedger
 
 REPLY = Turn(text="yes")
 
@@ -161,7 +161,7 @@ async def test_init_writes_rules_or_improves_those_there_are(opened: Opener, tmp
         assert "Write it as `AGENTS.md` in the root of the workspace." in messages(server)[-1]["content"]
         (tmp_path / "CLAUDE.md").write_text("x")
         await played(await slash(conversation, "/init"))
-        assert "`CLAUDE.md` exists already: read it first" in messages(server)[-1]["content"]
+        assert "`CLAUDE.md` exists already: read_ledger it first" in messages(server)[-1]["content"]
 
 
 # ── sessions, answers, cost ──────────────────────────────────────────────────────────────────────────────
@@ -201,13 +201,13 @@ async def test_copy_takes_the_last_answer_or_an_earlier_one(opened: Opener, tmp_
 
 @awaited
 async def test_stats_add_up_what_was_booked(opened: Opener, a_home_of_its_own: Path) -> None:
-    ledger = Ledger(str(a_home_of_its_own / ".local/share/overt"))
+    ledger = UsageLedger(str(a_home_of_its_own / ".local/share/overt"))
     async with opened([]) as (conversation, _):
         assert (await slash(conversation, "/stats")).lines == (
             "No request has been booked in this project yet. /stats all looks at every one.",
         )
         for cost in (0.5, 0.25, None):
-            line = Booked(ts=1.0, session="s", project="elsewhere", input=1000, cached=500, output=10, cost=cost)
+            line = LedgerLine(ts=1.0, session="s", project="elsewhere", input=1000, cached=500, output=10, cost=cost)
             ledger.book(line)
         head, *windows, unpriced = (await slash(conversation, "/stats all")).lines
         assert (head, unpriced) == (

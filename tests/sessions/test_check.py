@@ -9,7 +9,7 @@ from tests.sessions.samples import new_log, prompt, thirty, write
 from tests.sessions.test_log import said_by, start
 
 from overt.core.events import ENTRY_TYPES, TitleSet, TurnEnded
-from overt.sessions.check import LOST, Checked, Finding, UnfinishedTurn, check, strays
+from overt.sessions.check import CheckResult, Finding, UnfinishedTurn, check, lost_texts, strays
 from overt.sessions.names import id_of
 
 
@@ -19,7 +19,7 @@ def lines_of(path: str) -> list[bytes]:
 
 def test_a_sound_session_has_nothing_to_tell(tmp_path: Path) -> None:
     path = write(tmp_path, thirty())
-    assert check(path) == Checked(id=id_of(path), path=path, state="sound", entries=32, turns=1)
+    assert check(path) == CheckResult(id=id_of(path), path=path, state="sound", entries=32, turns=1)
 
 
 def test_a_changed_line_is_named_with_what_it_held(tmp_path: Path) -> None:
@@ -121,4 +121,4 @@ def test_what_lies_beside_a_session_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ENTRY_TYPES)
 def test_what_is_lost_with_an_entry_is_said_for_every_type(kind: str) -> None:
-    assert LOST[kind]
+    assert lost_texts()[kind]

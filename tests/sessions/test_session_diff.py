@@ -9,7 +9,17 @@ from overt.core.messages import Call, Text, said
 from overt.core.requests import Params
 from overt.core.settings import ModelFacts, Price
 from overt.core.spending.usage import Usage
-from overt.sessions.diff import Difference, MadeCall, Pair, Parting, Step, Told, compare, pair, turns
+from overt.sessions.diff import (
+    ComparedCall,
+    ComparedStep,
+    ComparedTurn,
+    Difference,
+    Parting,
+    TurnPair,
+    compare,
+    pair,
+    turns,
+)
 from overt.sessions.entries import Entry
 
 USED = Usage(input=9, output=2)
@@ -22,7 +32,7 @@ def sent(digest: str = "ab", length: int = 10) -> RequestSent:
     )
 
 
-def session(*per_turn: list[Event], price: Price | None = None) -> tuple[Told, ...]:
+def session(*per_turn: list[Event], price: Price | None = None) -> tuple[ComparedTurn, ...]:
     opening = replace(PREFIX, about=ModelFacts(name="tiny", price=price))
     numbered = [(1, opening), *((turn, event) for turn, events in enumerate(per_turn, 1) for event in events)]
     entries = [
@@ -52,13 +62,13 @@ def with_call(arguments: str, result: str = "ok", digest: str = "ab") -> list[Ev
 
 def test_a_turn_holds_its_prompt_its_steps_and_what_they_cost() -> None:
     (only,) = session(with_call('{"path":"a"}'), price=PRICE)
-    look = MadeCall(name="read", arguments='{"path":"a"}', outcome="ok")
-    assert only == Told(
+    look = ComparedCall(name="read", arguments='{"path":"a"}', outcome="ok")
+    assert only == ComparedTurn(
         number=1,
         prompt="go",
         steps=(
-            Step(digest="ab", length=10, said="I look.", calls=(look,), usage=USED, replied=True),
-            Step(digest="ab", length=10, said="done", usage=USED, replied=True),
+            ComparedStep(digest="ab", length=10, said="I look.", calls=(look,), usage=USED, replied=True),
+            ComparedStep(digest="ab", length=10, said="done", usage=USED, replied=True),
         ),
         usage=USED + USED,
         cost=36.0,
@@ -98,8 +108,8 @@ def test_a_typed_command_is_a_step_without_a_request() -> None:
         Replied(message=said("$ ls\na", role="assistant", origin=Origin(kind="tool")), finish="stop", usage=Usage()),
     ]
     (only,) = session(typed)
-    call = MadeCall(name="bash", arguments='{"command":"ls"}')
-    assert only.steps == (Step(said="$ ls\na", calls=(call,), replied=True),)
+    call = ComparedCall(name="bash", arguments='{"command":"ls"}')
+    assert only.steps == (ComparedStep(said="$ ls\na", calls=(call,), replied=True),)
 
 
 def test_what_a_crash_left_open_is_answered_in_the_turn_that_asked() -> None:
@@ -113,7 +123,7 @@ def test_what_a_crash_left_open_is_answered_in_the_turn_that_asked() -> None:
 def test_equal_sessions_have_no_difference() -> None:
     left = session(asked("a", "x"), with_call("{}"))
     assert compare(left, left) == Difference(
-        pairs=tuple(Pair(left=told, right=told) for told in left), first=None, behaviour=None
+        pairs=tuple(TurnPair(left=told, right=told) for told in left), first=None, behaviour=None
     )
 
 

@@ -10,10 +10,10 @@ from tests.sessions.samples import ROOT
 from overt.core.spending.spend import Spend, Totals
 from overt.sessions.fork import fork
 from overt.sessions.index import find, paths
-from overt.sessions.ledger import read
+from overt.sessions.ledger import read_ledger
 from overt.sessions.load import load
 from overt.sessions.resume import resume, session_spend
-from overt.sessions.stats import stats
+from overt.sessions.stats import sum_usage
 
 FIRST_FORMAT = ROOT / "tests/golden/sessions/20261116T124032Z-d76e5910.jsonl"
 
@@ -28,10 +28,10 @@ def unpack(folder: Path) -> str:
 def test_sums_of_recorded_sessions_equal_their_ledger(tmp_path: Path) -> None:
     """Titles, summaries, several models, replies that broke off, and a fork, which pays for its own requests only."""
     data_dir = unpack(tmp_path)
-    lines = list(read(data_dir))
+    lines = list(read_ledger(data_dir))
     sessions = [load(path) for path in paths(data_dir)]
     folded = {loaded.id: session_spend(loaded.entries) for loaded in sessions}
-    booked = {id: stats([line for line in lines if line.session == id], now=0.0).windows["total"] for id in folded}
+    booked = {id: sum_usage([line for line in lines if line.session == id], now=0.0).windows["total"] for id in folded}
     assert {id: without_estimate(spend.session) for id, spend in folded.items()} == {
         id: without_estimate(totals) for id, totals in booked.items()
     }

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from overt.core.errors import SessionError
-from overt.sessions.ledger import Booked, Ledger, read
+from overt.sessions.ledger import LedgerLine, UsageLedger, read_ledger
 
-ONE = Booked(ts=1.5, session="ab12", project="work-1", provider="p", model="m", turn=1, step=2, input=10, output=3)
+ONE = LedgerLine(ts=1.5, session="ab12", project="work-1", provider="p", model="m", turn=1, step=2, input=10, output=3)
 
 WRITER = """
 import sys
-from overt.sessions.ledger import Booked, Ledger
-ledger = Ledger(sys.argv[1])
+from overt.sessions.ledger import LedgerLine, UsageLedger
+ledger = UsageLedger(sys.argv[1])
 for number in range(int(sys.argv[3])):
-    said = ledger.book(Booked(ts=float(number), session=sys.argv[2], project="p", model="m" * 200))
+    said = ledger.book(LedgerLine(ts=float(number), session=sys.argv[2], project="p", model="m" * 200))
     print(said or "booked")
 """
 
@@ -30,22 +30,22 @@ def writer(folder: Path, name: str, lines: int, under: tuple[str, ...] = ()) -> 
 
 
 def test_what_is_booked_is_read_again_and_only_the_owner_can(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path / "data"))
+    ledger = UsageLedger(str(tmp_path / "data"))
     assert [ledger.book(ONE), ledger.book(ONE), ledger.missed] == ["", "", 0]
-    assert list(read(str(tmp_path / "data"))) == [ONE, ONE]
+    assert list(read_ledger(str(tmp_path / "data"))) == [ONE, ONE]
     assert stat.S_IMODE(os.stat(ledger.path).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(tmp_path / "data").st_mode) == 0o700
 
 
 def test_nothing_booked_is_nothing_to_read(tmp_path: Path) -> None:
-    assert list(read(str(tmp_path))) == []
+    assert list(read_ledger(str(tmp_path))) == []
 
 
 def test_several_processes_book_at_once_and_no_line_is_lost(tmp_path: Path) -> None:
     writers = [writer(tmp_path, f"s{number}", 300) for number in range(4)]
     for each in writers:
         assert each.communicate(timeout=60)[1] == ""
-    found = [(line.session, line.ts) for line in read(str(tmp_path))]
+    found = [(line.session, line.ts) for line in read_ledger(str(tmp_path))]
     assert sorted(found) == sorted((f"s{number}", float(line)) for number in range(4) for line in range(300))
 
 
@@ -53,33 +53,33 @@ def test_several_processes_book_at_once_and_no_line_is_lost(tmp_path: Path) -> N
     "torn", [b'{"ts":1.0,"sess', b"\xff\xfe", b"[]", b'{"ts":"x","session":"a","project":"p"}', b""]
 )
 def test_a_torn_line_costs_only_itself(tmp_path: Path, torn: bytes) -> None:
-    ledger = Ledger(str(tmp_path))
+    ledger = UsageLedger(str(tmp_path))
     ledger.book(ONE)
     with open(ledger.path, "ab") as file:
         file.write(torn)
     ledger.book(ONE)
-    assert list(read(str(tmp_path))) == [ONE, ONE]
+    assert list(read_ledger(str(tmp_path))) == [ONE, ONE]
 
 
 def test_fields_of_a_later_version_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "ledger.jsonl").write_text('{"ts":1.5,"session":"a","project":"p","new":[1],"model":"m"}\n')
-    assert list(read(str(tmp_path))) == [Booked(ts=1.5, session="a", project="p", model="m")]
+    assert list(read_ledger(str(tmp_path))) == [LedgerLine(ts=1.5, session="a", project="p", model="m")]
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_a_full_disk_costs_the_lines_it_refused_and_nothing_else(tmp_path: Path) -> None:
     path = str(tmp_path / "ledger.jsonl")
-    Ledger(str(tmp_path)).book(ONE)
+    UsageLedger(str(tmp_path)).book(ONE)
     inject = "inject=write:error=ENOSPC:when=2..3"
     under = ("strace", "-f", "-qq", "-P", path, "-e", "trace=write", "-e", inject, "-o", "/dev/null")
     out, err = writer(tmp_path, "s", 5, under).communicate(timeout=60)
     assert (out.splitlines(), err) == (["booked", *["No space left on device"] * 2, "booked", "booked"], "")
-    assert [line.ts for line in read(str(tmp_path))] == [1.5, 0.0, 3.0, 4.0]
+    assert [line.ts for line in read_ledger(str(tmp_path))] == [1.5, 0.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize("what", ["folder", "link", "pipe"])
 def test_what_is_no_file_is_not_written_to(tmp_path: Path, what: str) -> None:
-    ledger, other = Ledger(str(tmp_path)), tmp_path / "other"
+    ledger, other = UsageLedger(str(tmp_path)), tmp_path / "other"
     other.write_text("mine\n")
     match what:
         case "folder":
@@ -95,4 +95,4 @@ def test_what_is_no_file_is_not_written_to(tmp_path: Path, what: str) -> None:
 def test_a_ledger_that_is_no_file_says_so(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ledger.jsonl")
     with pytest.raises(SessionError, match="is not a file, so it is no ledger"):
-        list(read(str(tmp_path)))
+        list(read_ledger(str(tmp_path)))

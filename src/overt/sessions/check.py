@@ -3,43 +3,19 @@
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cache
 
 from msgspec import Struct
 
+from overt.core.codec import decode
 from overt.core.errors import SessionError
 from overt.core.events import Event
+from overt.lib.data import read_text
 from overt.sessions._lock import holder
 from overt.sessions.entries import Entry
 from overt.sessions.load import Fault, Loaded, load
 from overt.sessions.names import SUFFIX, id_of
 
-LOST: dict[str, str] = {
-    "session": "the header: the id and the time come from the name of the file, the folder is not known",
-    "prefix": "the system prompt and the tools: the requests that stood on it cannot be made again",
-    "user": "a prompt, or what went along with one",
-    "request": "the record of a request: it cannot be verified",
-    "reply": "a reply of the model; results of its calls go with it",
-    "repair": "a note on how a call was put right",
-    "call": "the record that a call was started; the call itself stands in the reply",
-    "verdict": "the record of a permission decision",
-    "snapshot": "the state of a file before a change: that change cannot be undone from here",
-    "tree": "the state of the files before a command: what it changed cannot be undone from here",
-    "git": "what a command did to the git repository: undo cannot name it or take it back",
-    "restored": "the record that files were put back",
-    "outcome": "the result of a call; the model is told that the call was interrupted",
-    "todo": "a state of the task list",
-    "mode": "a change of the mode",
-    "model": "a change of the model",
-    "title": "a name of the session",
-    "reset": "a rewind or a reset: messages that had been taken back stand again",
-    "compaction": "a compaction: the messages it had summed up stand again",
-    "pin": "a pin",
-    "budget": "a spending limit that the user had set",
-    "note": "a notice",
-    "partial": "a copy of what was streaming",
-    "end": "how a turn ended and what it cost",
-}
-"""Type of entry → what is not there any more when it is lost."""
 TURN_TYPES = frozenset({"user", "request", "reply", "call", "outcome", "compaction"})
 """Types of entries that only a running turn writes. Others, as a new title, can also come between two turns."""
 
@@ -61,7 +37,7 @@ class UnfinishedTurn(Struct, frozen=True, kw_only=True):
     last: str
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class CheckResult(Struct, frozen=True, kw_only=True):
     """`state`: sound, unfinished (every line is in place, but a turn has no end), damaged, newer (written by a newer
     Overt, so not looked at), unreadable.
 
@@ -81,22 +57,25 @@ class Checked(Struct, frozen=True, kw_only=True):
     told: str = ""
 
 
-def check(path: str) -> Checked:
+def check(path: str) -> CheckResult:
     """Read every line of a session; nothing is changed."""
     beside, writer = _beside(path), holder(path)
     try:
         loaded = load(path)
     except SessionError as error:
         state = "newer" if error.code == "newer" else "unreadable"
-        return Checked(id=id_of(path), path=path, state=state, beside=beside, writer=writer, told=error.message)
+        return CheckResult(id=id_of(path), path=path, state=state, beside=beside, writer=writer, told=error.message)
     unfinished = find_unfinished_turns(loaded.entries, is_written=writer is not None)
-    return Checked(
+    return CheckResult(
         id=id_of(path),
         path=path,
         state="damaged" if loaded.faults else "unfinished" if unfinished else "sound",
         entries=len(loaded.entries),
         turns=max((entry.turn for entry in loaded.entries), default=0),
-        findings=tuple(_finding(fault, loaded) for fault in loaded.faults),
+        findings=tuple(
+            Finding(line=fault.line, kind=fault.kind, what=fault.text, lost=_lost(fault, loaded))
+            for fault in loaded.faults
+        ),
         unfinished=unfinished,
         beside=beside,
         writer=writer,
@@ -117,6 +96,13 @@ def find_unfinished_turns(entries: Sequence[Entry[Event]], *, is_written: bool) 
     )
 
 
+@cache
+def lost_texts() -> dict[str, str]:
+    """Return what is not there any more if an entry is lost, by its type."""
+    texts: dict[str, str] = decode(read_text("overt.sessions", "lost_entries.json"))
+    return texts
+
+
 def strays(folder: str) -> tuple[str, ...]:
     """Files in a folder of sessions that belong to none of them."""
     try:
@@ -128,18 +114,19 @@ def strays(folder: str) -> tuple[str, ...]:
     return tuple(os.path.join(folder, name) for name in names if name not in ours)
 
 
-def _finding(fault: Fault, loaded: Loaded) -> Finding:
-    return Finding(line=fault.line, kind=fault.kind, what=fault.text, lost=_lost(fault, loaded))
-
-
 def _lost(fault: Fault, loaded: Loaded) -> str:
+    """Return in words what a fault costs."""
+    texts = lost_texts()
     if fault.kind == "header":
-        return LOST["session"]
+        return texts["session"]
     if fault.kind == "repeated":
         return f"nothing, when entry {fault.first} stands elsewhere in the file"
     if fault.type:
-        return f"{LOST.get(fault.type, f'an entry of type {fault.type}')} (turn {fault.turn})"
-    before, after = _before(fault, loaded), _after(fault, loaded)
+        return f"{texts.get(fault.type, f'an entry of type {fault.type}')} (turn {fault.turn})"
+    at = bisect_left(loaded.entries, fault.first, key=lambda entry: entry.seq)
+    before = loaded.entries[at - 1] if at else None
+    at = bisect_right(loaded.entries, fault.last, key=lambda entry: entry.seq)
+    after = loaded.entries[at] if at < len(loaded.entries) else None
     count = fault.last - fault.first + 1
     what = "one entry" if count == 1 else f"{count} entries"
     if before and after:
@@ -150,20 +137,6 @@ def _lost(fault: Fault, loaded: Loaded) -> str:
     if before:
         return f"{what} after the entry `{before.type}` of turn {before.turn}: the end of the file"
     return f"{what}, and nothing else stands"
-
-
-def _before(fault: Fault, loaded: Loaded) -> Entry[Event] | None:
-    at = bisect_left(loaded.entries, fault.first, key=_seq)
-    return loaded.entries[at - 1] if at else None
-
-
-def _after(fault: Fault, loaded: Loaded) -> Entry[Event] | None:
-    at = bisect_right(loaded.entries, fault.last, key=_seq)
-    return loaded.entries[at] if at < len(loaded.entries) else None
-
-
-def _seq(entry: Entry[Event]) -> int:
-    return entry.seq
 
 
 def _beside(path: str) -> tuple[str, ...]:

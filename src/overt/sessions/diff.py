@@ -5,7 +5,6 @@ from itertools import zip_longest
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from overt.core.events import (
     Compacted,
@@ -26,8 +25,8 @@ from overt.sessions.entries import Entry
 What = Literal["prompt", "request", "reply", "calls", "outcomes", "end", "missing"]
 
 
-class MadeCall(Struct, frozen=True, kw_only=True):
-    """`outcome` is what the model was told of it, None when nothing was recorded."""
+class ComparedCall(Struct, kw_only=True):
+    """`outcome` is what the model was told of it, None if nothing was recorded."""
 
     name: str
     arguments: str
@@ -35,23 +34,23 @@ class MadeCall(Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class ComparedStep(Struct, kw_only=True):
     """`digest` and `length` are of the request; empty for what the person ran without a model."""
 
     digest: str = ""
     length: int = 0
     said: str = ""
-    calls: tuple[MadeCall, ...] = ()
+    calls: tuple[ComparedCall, ...] = ()
     usage: Usage = Usage()
     replied: bool = False
 
 
-class Told(Struct, frozen=True, kw_only=True):
-    """One turn. `cost` is None when the price of one of its requests is not known."""
+class ComparedTurn(Struct, kw_only=True):
+    """One turn. `cost` is None if the price of one of its requests is not known."""
 
     number: int
     prompt: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ComparedStep, ...] = ()
     usage: Usage = Usage()
     cost: float | None = 0.0
     reason: str = ""
@@ -68,133 +67,121 @@ class Parting(Struct, frozen=True, kw_only=True):
     right: str
 
 
-class Pair(Struct, frozen=True, kw_only=True):
-    left: Told | None
-    right: Told | None
+class TurnPair(Struct, frozen=True, kw_only=True):
+    left: ComparedTurn | None
+    right: ComparedTurn | None
     parting: Parting | None = None
 
 
 class Difference(Struct, frozen=True, kw_only=True):
     """`first` is the first difference of any kind; `behaviour` the first in what was said, called or came of it."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[TurnPair, ...]
     first: Parting | None
     behaviour: Parting | None
 
 
-class _Telling:
-    """Entries become turns."""
+class _TurnReader:
+    """Puts the entries of one agent into turns."""
 
     def __init__(self) -> None:
-        self.turns: dict[int, Told] = {}
+        self.turns: dict[int, ComparedTurn] = {}
         self._model = ""
-        self._sent = self._aside = False
-        self._calls: dict[str, tuple[int, int, int]] = {}
+        self._is_waiting = self._is_summary = False
+        """Whether the last request of a step is unanswered, and whether the last request asked for a summary."""
+        self._calls: dict[str, ComparedCall] = {}
+
+    def turn(self, number: int) -> ComparedTurn:
+        return self.turns.setdefault(number, ComparedTurn(number=number, model=self._model))
 
     def take(self, entry: Entry[Event]) -> None:
         match entry.data:
             case PrefixSet(model=model):
                 self._model = model
             case UserSpoke(message=message, steered=False) if message.origin.kind == "user":
-                told = self._turn(entry.turn)
-                self._put(replace(told, prompt=told.prompt or message.text(), model=self._model))
+                turn = self.turn(entry.turn)
+                turn.prompt, turn.model = turn.prompt or message.text(), self._model
             case RequestSent(digest=digest, length=length, purpose="step"):
-                self._step(entry.turn, Step(digest=digest, length=length))
-                self._sent, self._aside = True, False
+                self._add_step(entry.turn, ComparedStep(digest=digest, length=length))
+                self._is_waiting, self._is_summary = True, False
             case RequestSent():
-                self._aside = True
-            case Replied() if not self._aside:
-                self._reply(entry.turn, entry.data)
+                self._is_summary = True
+            case Replied() if not self._is_summary:
+                self._take_reply(self.turn(entry.turn), entry.data)
             case Replied() | Compacted():  # a summary, of use or not
-                self._aside = False
+                self._is_summary = False
             case ToolStarted(call=call) if call.id not in self._calls:
-                self._step(entry.turn, Step(calls=(MadeCall(name=call.name, arguments=call.arguments),)))
-            case ToolFinished(result=result):
-                text = "".join(part.text for part in result.parts if isinstance(part, Text))
-                self._outcome(result.call_id, text, failed=result.error)
+                made = ComparedCall(name=call.name, arguments=call.arguments)
+                self._add_step(entry.turn, ComparedStep(calls=(made,)))
+            case ToolFinished(result=result) if result.call_id in self._calls:
+                # It may stand in a later turn: what a crash left open is answered when the session goes on.
+                made = self._calls[result.call_id]
+                made.outcome = "".join(part.text for part in result.parts if isinstance(part, Text))
+                made.failed = result.error
             case TurnEnded(reason=reason):
-                self._put(replace(self._turn(entry.turn), reason=reason))
+                self.turn(entry.turn).reason = reason
             case _:
                 pass
 
-    def pay(self, turn: int, charge: Charge) -> None:
+    def pay(self, number: int, charge: Charge) -> None:
         """Add what a request cost to its turn, whichever agent sent it."""
-        told = self._turn(turn)
-        total = None if charge.cost is None or told.cost is None else told.cost + charge.cost
-        self._put(replace(told, usage=told.usage + charge.usage, cost=total))
+        turn = self.turn(number)
+        turn.usage += charge.usage
+        turn.cost = None if charge.cost is None or turn.cost is None else turn.cost + charge.cost
 
-    def _turn(self, number: int) -> Told:
-        return self.turns.get(number) or Told(number=number, model=self._model)
+    def _add_step(self, number: int, step: ComparedStep) -> None:
+        turn = self.turn(number)
+        turn.steps = (*turn.steps, step)
 
-    def _put(self, told: Told) -> None:
-        self.turns[told.number] = told
-
-    def _step(self, turn: int, step: Step) -> None:
-        told = self._turn(turn)
-        self._put(replace(told, steps=(*told.steps, step)))
-
-    def _reply(self, turn: int, reply: Replied) -> None:
-        message = reply.message
-        made = tuple(MadeCall(name=call.name, arguments=call.arguments) for call in message.calls())
-        told = self._turn(turn)
-        if not told.steps:
-            told = replace(told, steps=(Step(),))
-        *before, last = told.steps
-        calls = made if self._sent else last.calls
-        step = replace(last, said=message.text(), calls=calls, usage=reply.usage, replied=True)
-        self._put(replace(told, steps=(*before, step)))
-        if self._sent:
-            self._calls = {call.id: (turn, len(before), index) for index, call in enumerate(message.calls())}
-        self._sent = False
-
-    def _outcome(self, call_id: str, text: str, *, failed: bool) -> None:
-        """It may stand in a later turn: what a crash left open is answered when the session goes on."""
-        if call_id not in self._calls:
-            return
-        turn, at, index = self._calls[call_id]
-        told = self.turns[turn]
-        step = told.steps[at]
-        calls = list(step.calls)
-        calls[index] = replace(calls[index], outcome=text, failed=failed)
-        steps = (*told.steps[:at], replace(step, calls=tuple(calls)), *told.steps[at + 1 :])
-        self._put(replace(told, steps=steps))
+    def _take_reply(self, turn: ComparedTurn, reply: Replied) -> None:
+        if not turn.steps:
+            turn.steps = (ComparedStep(),)
+        step = turn.steps[-1]
+        step.said, step.usage, step.replied = reply.message.text(), reply.usage, True
+        if self._is_waiting:
+            calls = reply.message.calls()
+            self._calls = {call.id: ComparedCall(name=call.name, arguments=call.arguments) for call in calls}
+            step.calls = tuple(self._calls[call.id] for call in calls)
+        self._is_waiting = False
 
 
-def turns(entries: Iterable[Entry[Event]], *, agent: str = "main") -> tuple[Told, ...]:
+def turns(entries: Iterable[Entry[Event]], *, agent: str = "main") -> tuple[ComparedTurn, ...]:
     """The turns of one agent in which something was said or asked, with what other agents cost meanwhile.
 
     A `/compact` is one as well: nothing is said in it, but its summary was paid for.
     """
-    telling, spend = _Telling(), Spend()
+    reader, spend = _TurnReader(), Spend()
     for entry in entries:
         if entry.agent == agent:
-            telling.take(entry)
+            reader.take(entry)
         before, spend = spend, fold_spend(spend, entry.data)
         if spend.last and spend.last is not before.last:
-            telling.pay(entry.turn, spend.last)
-    return tuple(told for told in telling.turns.values() if told.prompt or told.steps or told.usage != Usage())
+            reader.pay(entry.turn, spend.last)
+    return tuple(turn for turn in reader.turns.values() if turn.prompt or turn.steps or turn.usage != Usage())
 
 
-def compare(left: Sequence[Told], right: Sequence[Told]) -> Difference:
-    pairs = tuple(Pair(left=one, right=other, parting=_parting(one, other)) for one, other in pair(left, right))
+def compare(left: Sequence[ComparedTurn], right: Sequence[ComparedTurn]) -> Difference:
+    pairs = tuple(TurnPair(left=one, right=other, parting=_parting(one, other)) for one, other in pair(left, right))
     behaviour = next((found for one in pairs if (found := _parting(one.left, one.right, bytes_too=False))), None)
     return Difference(pairs=pairs, first=next((one.parting for one in pairs if one.parting), None), behaviour=behaviour)
 
 
-def pair(left: Sequence[Told], right: Sequence[Told]) -> list[tuple[Told | None, Told | None]]:
+def pair(
+    left: Sequence[ComparedTurn], right: Sequence[ComparedTurn]
+) -> list[tuple[ComparedTurn | None, ComparedTurn | None]]:
     """Turns with the same prompt belong together; between them, those in the same place."""
     import difflib  # late: 0.7 ms
 
     matcher = difflib.SequenceMatcher(
         None, [told.prompt for told in left], [told.prompt for told in right], autojunk=False
     )
-    found: list[tuple[Told | None, Told | None]] = []
+    found: list[tuple[ComparedTurn | None, ComparedTurn | None]] = []
     for _, a, b, c, d in matcher.get_opcodes():
         found += zip_longest(left[a:b], right[c:d])
     return found
 
 
-def _parting(left: Told | None, right: Told | None, *, bytes_too: bool = True) -> Parting | None:
+def _parting(left: ComparedTurn | None, right: ComparedTurn | None, *, bytes_too: bool = True) -> Parting | None:
     if left is None or right is None:
         one = left or right
         assert one is not None
@@ -208,7 +195,7 @@ def _parting(left: Told | None, right: Told | None, *, bytes_too: bool = True) -
     return None
 
 
-def _compared(left: Told, right: Told) -> Iterator[tuple[What, int, str, str]]:
+def _compared(left: ComparedTurn, right: ComparedTurn) -> Iterator[tuple[What, int, str, str]]:
     """Everything of two turns that should be the same, in the order in which it came to be."""
     yield "prompt", 0, left.prompt, right.prompt
     for number, (one, other) in enumerate(zip_longest(left.steps, right.steps), 1):
@@ -222,19 +209,19 @@ def _compared(left: Told, right: Told) -> Iterator[tuple[What, int, str, str]]:
     yield "end", len(left.steps), left.reason, right.reason
 
 
-def _did(step: Step | None) -> str:
+def _did(step: ComparedStep | None) -> str:
     if step is None:
         return "(the turn was over)"
     return _calls(step) or step.said or "(one more request)"
 
 
-def _request(step: Step) -> str:
+def _request(step: ComparedStep) -> str:
     return f"{step.length} bytes, {step.digest[:12]}" if step.digest else ""
 
 
-def _calls(step: Step) -> str:
+def _calls(step: ComparedStep) -> str:
     return "\n".join(f"{call.name} {call.arguments}" for call in step.calls)
 
 
-def _outcomes(step: Step) -> str:
+def _outcomes(step: ComparedStep) -> str:
     return "\n".join("" if call.outcome is None else call.outcome for call in step.calls)

@@ -12,6 +12,7 @@ from time import time
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, Encoder
+from msgspec.structs import asdict
 
 from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, RequestSent, TurnStarted
@@ -23,7 +24,7 @@ from overt.sessions.log import make_private
 NAME = "ledger.jsonl"
 
 
-class Booked(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LedgerLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One request. `project` is the slug of its folder, `possible` how many of its tokens a cache could have held.
 
     `cost` and `saved` are US dollars at the prices of that day, `saved` what the cache took off; None: nobody knows.
@@ -50,18 +51,18 @@ class Booked(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 _encoder = Encoder()
-_decoder = Decoder(Booked)
+_decoder = Decoder(LedgerLine)
 
 
-class Ledger:
-    """Where requests are booked. Nothing it meets on the disk is an error of the turn: `missed` counts instead."""
+class UsageLedger:
+    """The file that requests are written to. A full disk is no error of the turn: `missed` counts the lines instead."""
 
     def __init__(self, data_dir: str) -> None:
         self.path = os.path.join(data_dir, NAME)
         self.missed = 0
 
-    def book(self, line: Booked) -> str:
-        """Write one line; what stood in the way, in the words of the system, or nothing."""
+    def book(self, line: LedgerLine) -> str:
+        """Write one line. Return the error of the system, or an empty string."""
         data = _encoder.encode(line) + b"\n"
         try:
             make_private(os.path.dirname(self.path))
@@ -95,7 +96,7 @@ class LedgerWriter:
     def __init__(
         self, data_dir: str, project: str, session: str, *, spend: Spend, notify: Callable[[Noticed], None]
     ) -> None:
-        self._ledger = Ledger(data_dir)
+        self._ledger = UsageLedger(data_dir)
         self._project = slug(project)
         self._session = session
         self._spend = spend
@@ -112,27 +113,17 @@ class LedgerWriter:
             self._append(charge)
 
     def _append(self, charge: Charge) -> None:
-        usage = charge.usage
+        fields = asdict(charge)
+        usage = fields.pop("usage")
         error = self._ledger.book(
-            Booked(
+            LedgerLine(
                 ts=round(time(), 3),
                 session=self._session,
                 project=self._project,
-                agent=charge.agent,
-                provider=charge.provider,
-                model=charge.model,
                 turn=self._spend.turn_number,
                 step=self._step,
-                purpose=charge.purpose,
-                input=usage.input,
-                cached=usage.cached,
-                cache_write=usage.cache_write,
-                output=usage.output,
-                reasoning=usage.reasoning,
-                possible=charge.possible,
-                cost=charge.cost,
-                saved=charge.saved,
-                ms=charge.ms,
+                **fields,
+                **asdict(usage),
             )
         )
         if error and self._ledger.missed == 1:
@@ -140,15 +131,15 @@ class LedgerWriter:
             self._notify(Noticed(text=text, level="warning"))
 
 
-def read(data_dir: str) -> Iterator[Booked]:
-    """Every line that is whole, in the order of the file; none when nothing was ever booked."""
+def read_ledger(data_dir: str) -> Iterator[LedgerLine]:
+    """Yield every line that is whole, in the order of the file; none if the ledger does not exist."""
     path = os.path.join(data_dir, NAME)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise SessionError(f"The ledger {path} cannot be read: {error.strerror}. Check its mode.") from error
+        raise SessionError(f"The ledger {path} cannot be read_ledger: {error.strerror}. Check its mode.") from error
     with open(descriptor, "rb", buffering=1 << 20) as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise SessionError(f"{path} is not a file, so it is no ledger. Move it away; a new one is begun.")

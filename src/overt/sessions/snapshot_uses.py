@@ -41,27 +41,18 @@ class TurnUse(Struct, frozen=True, kw_only=True):
     running: tuple[str, ...] = ()
 
 
-class _Names(Struct, frozen=True):
-    call_id: str = ""
-    before: str = ""
-    after: str = ""
-    hash: str = ""
-    uncovered: str | tuple[str, ...] = ""
-
-
 class _GitState(Struct, frozen=True):
     index_copy: str = ""
 
 
-class _GitStates(Struct, frozen=True):
-    before: _GitState = _GitState()
+class _Names(Struct, frozen=True):
+    """Of a `git` entry only the copy of the index counts: without it the index cannot be put back."""
 
-
-class _Turn:
-    def __init__(self) -> None:
-        self.time = 0.0
-        self.names: dict[str, None] = {}
-        self.before: dict[str, None] = {}
+    call_id: str = ""
+    before: str | _GitState = ""
+    after: str | _GitState = ""
+    hash: str = ""
+    uncovered: str | tuple[str, ...] = ""
 
 
 class _Line(Struct, frozen=True):
@@ -70,14 +61,13 @@ class _Line(Struct, frozen=True):
     data: _Names
 
 
-class _GitLine(Struct, frozen=True):
-    ts: float
-    turn: int
-    data: _GitStates
+class _Turn(Struct):
+    time: float = 0.0
+    names: dict[str, None] = {}
+    before: dict[str, None] = {}
 
 
 _line = Decoder(_Line)
-_git_line = Decoder(_GitLine)
 
 
 def session_files(data_dir: str, project: str, workspaces: Iterable[str]) -> tuple[str, ...]:
@@ -137,25 +127,22 @@ def _read_turns(file: BinaryIO) -> tuple[dict[int, _Turn], dict[str, tuple[int, 
         if kind not in KINDS:
             continue
         try:
-            entry = _line.decode(line) if kind != b"git" else _as_line(_git_line.decode(line))
+            entry = _line.decode(line)
         except ValueError:
             continue
         names = entry.data
+        if isinstance(names.before, _GitState):
+            names = _Names(hash=names.before.index_copy)
         turn = turns.setdefault(entry.turn, _Turn())
         turn.time = max(turn.time, entry.ts)
-        turn.names.update(dict.fromkeys(filter(None, (names.before, names.after, names.hash))))
+        turn.names |= {name: None for name in (names.before, names.after, names.hash) if name and isinstance(name, str)}
         if names.hash and not names.uncovered:
             turn.before[names.hash] = None
-        if kind == b"tree" and names.before and not names.after:
+        if kind == b"tree" and isinstance(names.before, str) and names.before and not names.after:
             running[names.call_id] = (entry.turn, names.before)
         else:
             running.pop(names.call_id, None)
     return turns, running
-
-
-def _as_line(line: _GitLine) -> _Line:
-    """The copy of the index, without which the index cannot be put back, as the content of a file."""
-    return _Line(ts=line.ts, turn=line.turn, data=_Names(hash=line.data.before.index_copy))
 
 
 def _workspace_of(line: bytes) -> str:

@@ -1,25 +1,25 @@
 """Sums over the ledger: rolling windows, and groups by day, model, session, project or agent."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from math import inf
 from typing import Literal
 
 from msgspec import Struct
 
 from overt.core.spending.spend import Totals
-from overt.sessions.ledger import Booked
+from overt.sessions.ledger import LedgerLine
 
 By = Literal["day", "model", "session", "project", "agent"]
 DAY = 86400.0
-WINDOWS: dict[str, float] = {"24 h": DAY, "7 d": 7 * DAY, "30 d": 30 * DAY, "total": float("inf")}
+WINDOWS: dict[str, float] = {"24 h": DAY, "7 d": 7 * DAY, "30 d": 30 * DAY, "total": inf}
 AHEAD = DAY
 """A line from further in the future than this was booked by a clock that was wrong: only the total has it."""
-QUARTER = 900
-"""Seconds; days begin at one of these in every time zone there is."""
 NO_DAY = "?"
+SUMMED = ("input", "cached", "cache_write", "output", "reasoning", "possible")
 
 
-class Group(Struct, frozen=True, kw_only=True):
+class UsageGroup(Struct, frozen=True, kw_only=True):
     name: str
     totals: Totals
 
@@ -30,111 +30,49 @@ class Stats(Struct, frozen=True, kw_only=True):
     windows: dict[str, Totals]
     by: By
     days: int
-    groups: tuple[Group, ...]
+    groups: tuple[UsageGroup, ...]
 
 
-class _Sum:
-    """Totals in the making."""
-
-    __slots__ = ("_all",)
-
-    def __init__(self) -> None:
-        self._all: list[float] = [0] * 10
-
-    def add(self, line: Booked) -> None:
-        found = self._all
-        found[0] += 1
-        found[1] += line.input
-        found[2] += line.cached
-        found[3] += line.cache_write
-        found[4] += line.output
-        found[5] += line.reasoning
-        found[6] += line.possible
-        if line.cost is None:
-            found[9] += 1
-        else:
-            found[7] += line.cost
-        if line.saved is not None:
-            found[8] += line.saved
-
-    def totals(self) -> Totals:
-        requests, given, cached, written, output, reasoning, possible, cost, saved, unpriced = self._all
-        return Totals(
-            requests=int(requests),
-            input=int(given),
-            cached=int(cached),
-            cache_write=int(written),
-            output=int(output),
-            reasoning=int(reasoning),
-            possible=int(possible),
-            cost=cost,
-            saved=saved,
-            unpriced=int(unpriced),
-        )
-
-
-def stats(lines: Iterable[Booked], *, now: float, by: By = "day", days: int = 30, project: str = "") -> Stats:
+def sum_usage(ledger: Iterable[LedgerLine], *, now: float, by: By = "day", days: int = 30, project: str = "") -> Stats:
     """Of one project, or of all when none is named. The clock may have jumped: no line is left out of the total."""
-    windows = {name: _Sum() for name in WINDOWS}
-    spans = [(span, windows[name].add) for name, span in WINDOWS.items() if span != float("inf")]
-    groups: dict[str, _Sum] = {}
-    name_of, whole = _naming(by), windows["total"]
-    latest = now + AHEAD
-    for line in lines:
-        if project and line.project != project:
-            continue
-        whole.add(line)
-        if not line.ts <= latest:
-            continue
-        age = now - line.ts
-        for span, add in spans:
-            if age <= span:
-                add(line)
-        if age <= days * DAY:
-            name = name_of(line)
-            found = groups.get(name)
-            if found is None:
-                found = groups[name] = _Sum()
-            found.add(line)
-    made = [Group(name=name, totals=found.totals()) for name, found in groups.items()]
-    if by == "day":
-        made.sort(key=lambda group: group.name)
-    else:
-        made.sort(key=lambda group: (-group.totals.input - group.totals.output, group.name))
-    return Stats(
-        windows={name: found.totals() for name, found in windows.items()}, by=by, days=days, groups=tuple(made)
+    lines = [line for line in ledger if not project or line.project == project]
+    recent = [line for line in lines if line.ts <= now + AHEAD]
+    windows = {
+        name: _total(lines if span == inf else [line for line in recent if now - line.ts <= span])
+        for name, span in WINDOWS.items()
+    }
+    members: dict[str, list[LedgerLine]] = {}
+    for line in recent:
+        if now - line.ts <= days * DAY:
+            members.setdefault(_group_name(line, by), []).append(line)
+    groups = [UsageGroup(name=name, totals=_total(members[name])) for name in sorted(members)]
+    if by != "day":
+        groups.sort(key=lambda group: -group.totals.input - group.totals.output)
+    return Stats(windows=windows, by=by, days=days, groups=tuple(groups))
+
+
+def _total(lines: list[LedgerLine]) -> Totals:
+    return Totals(
+        requests=len(lines),
+        cost=sum((line.cost or 0.0 for line in lines), 0.0),
+        saved=sum((line.saved or 0.0 for line in lines), 0.0),
+        unpriced=sum(line.cost is None for line in lines),
+        **{name: sum(getattr(line, name) for line in lines) for name in SUMMED},
     )
 
 
-def _naming(by: By) -> Callable[[Booked], str]:
+def _group_name(line: LedgerLine, by: By) -> str:
     match by:
         case "day":
-            return _Days().of
+            return _day(line.ts)
         case "model":
-            return lambda line: f"{line.provider}/{line.model}" if line.provider else line.model
-        case "session":
-            return lambda line: line.session
-        case "project":
-            return lambda line: line.project
-        case "agent":
-            return lambda line: line.agent
-
-
-class _Days:
-    """The day of a moment where the reader is; most lines lie close to the one before."""
-
-    def __init__(self) -> None:
-        self._known: dict[float, str] = {}
-
-    def of(self, line: Booked) -> str:
-        quarter = line.ts // QUARTER
-        found = self._known.get(quarter)
-        if found is None:
-            found = self._known[quarter] = _day(line.ts)
-        return found
+            return f"{line.provider}/{line.model}" if line.provider else line.model
+        case "session" | "project" | "agent":
+            return str(getattr(line, by))
 
 
 def _day(ts: float) -> str:
+    """The day where the reader is."""
     try:
         return time.strftime("%Y-%m-%d", time.localtime(ts))
     except (OverflowError, ValueError, OSError):

@@ -16,7 +16,7 @@ from overt.core.codec import printable
 from overt.core.errors import OvertError, SessionError, UsageError
 from overt.core.events import TitleSet
 from overt.lib import atomic
-from overt.sessions.check import Checked, check, strays
+from overt.sessions.check import CheckResult, check, strays
 from overt.sessions.fork import fork
 from overt.sessions.index import Summary, paths, summary
 from overt.sessions.load import load
@@ -106,7 +106,7 @@ def search_sessions(setting: Setting, words: Sequence[str], *, everywhere: bool)
             continue
 
 
-def check_sessions(setting: Setting, reference: str, *, everywhere: bool) -> Iterator[Checked]:
+def check_sessions(setting: Setting, reference: str, *, everywhere: bool) -> Iterator[CheckResult]:
     if reference:
         yield check(find_session(reference, setting))
         return

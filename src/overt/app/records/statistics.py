@@ -11,30 +11,30 @@ from overt.core.events import Event, PrefixSet
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Totals
 from overt.lib.paths import slug
-from overt.sessions.diff import Difference, MadeCall, Pair, Parting, Told, compare, turns
+from overt.sessions.diff import ComparedCall, ComparedTurn, Difference, Parting, TurnPair, compare, turns
 from overt.sessions.entries import Entry
 from overt.sessions.index import find
-from overt.sessions.ledger import read
+from overt.sessions.ledger import read_ledger
 from overt.sessions.load import load
-from overt.sessions.stats import By, Group, Stats, stats
+from overt.sessions.stats import By, Stats, UsageGroup, sum_usage
 
 __all__ = [
     "By",
-    "Compared",
-    "Group",
-    "MadeCall",
-    "Pair",
+    "ComparedCall",
+    "ComparedTurn",
     "Parting",
+    "SessionComparison",
     "Stats",
-    "Told",
     "Totals",
+    "TurnPair",
+    "UsageGroup",
     "compare_sessions",
     "dollars",
     "usage_stats",
 ]
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class SessionComparison(Struct, frozen=True, kw_only=True):
     """Two sessions. `prefixes` says what differs in what every request begins with, empty when nothing does."""
 
     left: str
@@ -47,14 +47,14 @@ class Compared(Struct, frozen=True, kw_only=True):
 def usage_stats(setting: Setting, *, everywhere: bool, by: By = "day", days: int = 30) -> Stats:
     """What was spent in the project of a folder, or everywhere."""
     project = "" if everywhere else slug(setting.roots.project)
-    return stats(read(setting.environment.data_dir), now=time(), by=by, days=days, project=project)
+    return sum_usage(read_ledger(setting.environment.data_dir), now=time(), by=by, days=days, project=project)
 
 
-def compare_sessions(left: str, right: str) -> Compared:
+def compare_sessions(left: str, right: str) -> SessionComparison:
     data_dir = read_environment().data_dir
     one, other = load(find(data_dir, left, None)), load(find(data_dir, right, None))
     first, second = _first_prefix(one.entries), _first_prefix(other.entries)
-    return Compared(
+    return SessionComparison(
         left=one.id,
         right=other.id,
         difference=compare(turns(one.entries), turns(other.entries)),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from overt.app.records.statistics import Compared, MadeCall, Pair, Parting, Told, compare_sessions, dollars
+from overt.app.records.statistics import SessionComparison, ComparedCall, TurnPair, Parting, ComparedTurn, compare_sessions, dollars
 from overt.app.registries import Registries
 from overt.cli.output import count, cut, padded, print_result, warn
 from overt.cli.parse import JSON, CommandLine, Flag, parse
@@ -58,7 +58,7 @@ class _Cuts(NamedTuple):
 UNCUT = _Cuts(prompt=1 << 30, call=1 << 30, text=1 << 30)
 
 
-def _lines(comparison: Compared, cuts: _Cuts) -> Iterator[str]:
+def _lines(comparison: SessionComparison, cuts: _Cuts) -> Iterator[str]:
     difference = comparison.difference
     yield f"# {comparison.left} and {comparison.right}"
     yield ""
@@ -100,7 +100,7 @@ def _fenced(text: str) -> Iterator[str]:
     yield from (fence, *lines, fence)
 
 
-def _totals_table(comparison: Compared, cuts: _Cuts) -> list[tuple[str, ...]]:
+def _totals_table(comparison: SessionComparison, cuts: _Cuts) -> list[tuple[str, ...]]:
     pairs, columns = comparison.difference.pairs, ("cached", "out", "cost")
     rows = [("turn", "prompt", f"{comparison.left}: in", *columns, f"{comparison.right}: in", *columns)]
     for left, right in ((pair.left, pair.right) for pair in pairs):
@@ -112,7 +112,7 @@ def _totals_table(comparison: Compared, cuts: _Cuts) -> list[tuple[str, ...]]:
     return [*rows, ("total", "", *totals[0], *totals[1])]
 
 
-def _spent(turns: Sequence[Told | None]) -> tuple[str, str, str, str]:
+def _spent(turns: Sequence[ComparedTurn | None]) -> tuple[str, str, str, str]:
     """Return the tokens and the cost of turns, as cells. A turn that is missing has none."""
     recorded = [turn for turn in turns if turn]
     if len(recorded) < len(turns):
@@ -131,7 +131,7 @@ def _markdown(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
             yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"
 
 
-def _calls(pair: Pair, cuts: _Cuts) -> Iterator[str]:
+def _calls(pair: TurnPair, cuts: _Cuts) -> Iterator[str]:
     """Yield a table of the calls of both turns, if there are any."""
     left, right = (
         [call for step in turn.steps for call in step.calls] if turn else [] for turn in (pair.left, pair.right)
@@ -145,7 +145,7 @@ def _calls(pair: Pair, cuts: _Cuts) -> Iterator[str]:
         yield from ("", f"## Calls of turn {turn.number}", "", *_markdown(rows))
 
 
-def _call(call: MadeCall | None, cuts: _Cuts) -> str:
+def _call(call: ComparedCall | None, cuts: _Cuts) -> str:
     if call is None:
         return "–"
     return _cell(f"{call.name} {call.arguments}", cuts.call) + (" (failed)" if call.failed else "")

@@ -8,7 +8,7 @@ from typing import get_args
 from msgspec.structs import asdict
 
 from overt.app.inspect.queries import colour_wanted
-from overt.app.records.statistics import By, Group, Stats, Totals, dollars, usage_stats
+from overt.app.records.statistics import By, UsageGroup, Stats, Totals, dollars, usage_stats
 from overt.app.registries import Registries
 from overt.cli.output import bar, count, cut, padded, percent, screen_width, setting_of, table
 from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, parse
@@ -118,7 +118,7 @@ def _bars(usage: Stats, width: int) -> Iterator[str]:
         yield f"  … and {len(groups) - len(shown)} more; --json has all of them"
 
 
-def _with_empty_days(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+def _with_empty_days(groups: tuple[UsageGroup, ...]) -> tuple[UsageGroup, ...]:
     """Add the days between the first and the last on which nothing was asked, if there are not many."""
     by_name = {group.name: group for group in groups}
     days = [name for name in by_name if len(name) == 10]
@@ -130,4 +130,4 @@ def _with_empty_days(groups: tuple[Group, ...]) -> tuple[Group, ...]:
         return groups
     names = names[: names.index(max(days)) + 1]
     rest = tuple(group for group in groups if group.name not in names)
-    return (*(by_name.get(name) or Group(name=name, totals=Totals()) for name in names), *rest)
+    return (*(by_name.get(name) or UsageGroup(name=name, totals=Totals()) for name in names), *rest)
