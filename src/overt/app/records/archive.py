@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from overt import __version__
 from overt.app.inspect.queries import find_session
-from overt.app.records.export import FORMATS, Exported, Format, exported
+from overt.app.records.export import FORMATS, Format, SessionExport, build_export
 from overt.app.redaction.secrets import make_redactor
 from overt.app.setting import Setting
 from overt.core.codec import printable
@@ -27,7 +27,7 @@ from overt.sessions.search import Hit, search
 LONGEST_NAME = 120
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class SearchResult(Struct, frozen=True, kw_only=True):
     """The hits of a search in one session."""
 
     session: Summary
@@ -68,7 +68,7 @@ def fork_session(setting: Setting, reference: str, turn: int | None) -> str:
 
 def export_text(path: str, format: Format) -> str:
     loaded = load(path)
-    return drawn(exported(loaded.entries, loaded.opened, loaded.damage), format)
+    return drawn(build_export(loaded.entries, loaded.opened, loaded.damage), format)
 
 
 def export_session(setting: Setting, reference: str, *, format: str, target: str) -> str:
@@ -95,13 +95,13 @@ def write_export(target: str, text: str) -> None:
     atomic.replace(target, text.encode("utf-8", "replace"))
 
 
-def search_sessions(setting: Setting, words: Sequence[str], *, everywhere: bool) -> Iterator[Found]:
+def search_sessions(setting: Setting, words: Sequence[str], *, everywhere: bool) -> Iterator[SearchResult]:
     """Session after session, the one written last first; what cannot be read is passed over."""
     if not any(word.strip() for word in words):
         raise UsageError("overt sessions search needs at least one word")
     for path in _known(setting, everywhere=everywhere):
         try:
-            yield Found(session=summary(path), hits=search(path, words))
+            yield SearchResult(session=summary(path), hits=search(path, words))
         except (OSError, SessionError):
             continue
 
@@ -123,7 +123,7 @@ def _known(setting: Setting, *, everywhere: bool) -> tuple[str, ...]:
     return paths(setting.environment.data_dir, None if everywhere else setting.roots.project)
 
 
-def drawn(session: Exported, format: Format) -> str:
+def drawn(session: SessionExport, format: Format) -> str:
     """The text of the file."""
     match format:
         case "html":

@@ -42,14 +42,14 @@ Format = Literal["markdown", "json", "html"]
 FORMATS: dict[str, Format] = {"markdown": "markdown", "md": "markdown", "json": "json", "html": "html", "htm": "html"}
 
 
-class Picture(Struct, frozen=True, kw_only=True):
+class ExportedFile(Struct, frozen=True, kw_only=True):
     """An image or a document; `data` is base64 in JSON."""
 
     media: str
     data: bytes
 
 
-class Asked(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ExportedCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A call as the model wrote it."""
 
     id: str
@@ -57,7 +57,7 @@ class Asked(Struct, frozen=True, kw_only=True, omit_defaults=True):
     arguments: str
 
 
-class Spoken(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ExportedMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`role`: user, assistant, tool (the result of a call) or note (what the program did or told beside).
 
     `origin` says where the words of a user message came from when it was not the person, and `origin_kind` is its
@@ -73,19 +73,19 @@ class Spoken(Struct, frozen=True, kw_only=True, omit_defaults=True):
     origin_kind: str = ""
     model: str = ""
     reasoning: str = ""
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[ExportedCall, ...] = ()
     call_id: str = ""
     name: str = ""
     headline: str = ""
     arguments: str = ""
     error: bool = False
     diff: str = ""
-    files: tuple[Picture, ...] = ()
+    files: tuple[ExportedFile, ...] = ()
     usage: Usage | None = None
     ms: int = 0
 
 
-class Ended(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ExportedEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
     text: str = ""
     steps: int = 0
@@ -93,14 +93,14 @@ class Ended(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage = Usage()
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class ExportedTurn(Struct, frozen=True, kw_only=True):
     turn: int
     started: str
-    messages: tuple[Spoken, ...]
-    ended: Ended | None = None
+    messages: tuple[ExportedMessage, ...]
+    ended: ExportedEnd | None = None
 
 
-class About(Struct, frozen=True, kw_only=True):
+class ExportedSession(Struct, frozen=True, kw_only=True):
     id: str
     title: str
     parent: str
@@ -111,151 +111,147 @@ class About(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...]
 
 
-class Exported(Struct, frozen=True, kw_only=True):
+class SessionExport(Struct, frozen=True, kw_only=True):
     """`usage` is the sum over every reply, summary and title; `damage` names what could not be read."""
 
     format: int
-    session: About
-    turns: tuple[Turn, ...]
+    session: ExportedSession
+    turns: tuple[ExportedTurn, ...]
     usage: Usage
     damage: tuple[str, ...] = ()
 
 
-def exported(entries: Sequence[Entry[Event]], opened: SessionOpened, damage: Iterable[str] = ()) -> Exported:
-    telling = _Telling()
+def build_export(entries: Sequence[Entry[Event]], opened: SessionOpened, damage: Iterable[str] = ()) -> SessionExport:
+    builder = _ExportBuilder()
     for entry in entries:
-        telling.take(entry)
-    telling.close()
-    about = About(
+        builder.read(entry)
+    builder.end_turn()
+    about = ExportedSession(
         id=opened.id,
-        title=telling.title or telling.first,
+        title=builder.title or builder.first_prompt,
         parent=opened.parent,
         created=opened.created,
         workspace=opened.workspace,
         project=opened.project,
         overt=opened.overt,
-        models=tuple(dict.fromkeys(telling.models)),
+        models=tuple(dict.fromkeys(builder.models)),
     )
-    return Exported(format=FORMAT, session=about, turns=tuple(telling.turns), usage=telling.usage, damage=tuple(damage))
+    turns = tuple(builder.turns)
+    return SessionExport(format=FORMAT, session=about, turns=turns, usage=builder.usage, damage=tuple(damage))
 
 
-class _Telling:
-    """The entries as they come, put into turns."""
+class _ExportBuilder:
+    """Puts the entries into turns. `_calls` are those without a result, each with its headline."""
 
     def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self.title = self.first = ""
+        self.turns: list[ExportedTurn] = []
+        self.title = self.first_prompt = ""
         self.models: list[str] = []
         self.usage = Usage()
-        self._named = False
+        self._is_named = False
         self._turn = 0
         self._started = ""
-        self._messages: list[Spoken] = []
-        self._ended: Ended | None = None
-        self._calls: dict[str, Call] = {}
-        self._headlines: dict[str, str] = {}
+        self._messages: list[ExportedMessage] = []
+        self._end: ExportedEnd | None = None
+        self._calls: dict[str, tuple[Call, str]] = {}
         self._partial = ""
 
-    def take(self, entry: Entry[Event]) -> None:
-        time, agent = clock(entry.ts), _below(entry.agent)
+    def read(self, entry: Entry[Event]) -> None:
+        time, agent = clock(entry.ts), "" if entry.agent == "main" else entry.agent
         if entry.turn != self._turn and not agent:
-            self.close()
+            self.end_turn()
             self._turn, self._started = entry.turn, time
         match entry.data:
             case Replied(usage=usage, message=message) if agent and not message.parts:
                 self.usage += usage  # asked for a title
             case Replied() as reply:
-                self._reply(reply, time)
+                self._read_reply(reply, time, agent)
             case ToolStarted(call=call, headline=headline):
-                self._calls[call.id], self._headlines[call.id] = call, headline
-            case ToolFinished() as done:
-                self._messages.append(self._result(done, time))
+                self._calls[call.id] = (call, headline)
+            case ToolFinished() as outcome:
+                self._read_outcome(outcome, time, agent)
             case PartialSaved(text=text):
                 self._partial = text
             case TitleSet(title=title, model=model, usage=usage):
                 self.usage += usage
-                if title and (not model or not self._named):
-                    self.title, self._named = title, not model
+                if title and (not model or not self._is_named):
+                    self.title, self._is_named = title, not model
             case TurnEnded() as end if not agent:
-                self._ended = Ended(reason=end.reason, text=end.text, steps=end.steps, ms=end.ms, usage=end.usage)
+                self._end = ExportedEnd(reason=end.reason, text=end.text, steps=end.steps, ms=end.ms, usage=end.usage)
             case UserSpoke(message=message):
-                self._messages.append(_said(message, time, agent))
+                self._messages.append(_user_message(message, time, agent))
                 if message.origin.kind == "user":
-                    self.first = self.first or " ".join(message.text().split())[:120]
+                    self.first_prompt = self.first_prompt or " ".join(message.text().split())[:120]
             case event:
                 if isinstance(event, Compacted):
                     self.usage += event.usage
                 if text := _note(event):
-                    self._messages.append(Spoken(role="note", time=time, text=text, agent=agent))
+                    self._messages.append(ExportedMessage(role="note", time=time, text=text, agent=agent))
 
-    def close(self) -> None:
-        """The turn is over, or the file: calls without a result and words without an end are told of."""
+    def end_turn(self) -> None:
+        """The turn is over, or the file: add calls without a result and words without an end."""
+        time = self._started
         if self._partial:
             self._messages.append(
-                Spoken(role="assistant", time=self._started, text=self._partial, origin="partial", error=True)
+                ExportedMessage(role="assistant", time=time, text=self._partial, origin="partial", error=True)
             )
-        for call in self._calls.values():
+        for call, headline in self._calls.values():
             self._messages.append(
-                Spoken(
-                    role="tool",
-                    time=self._started,
-                    call_id=call.id,
-                    name=call.name,
-                    headline=self._headlines.get(call.id, ""),
-                    arguments=call.arguments,
-                    text=say("export.no_result"),
-                    error=True,
-                )
+                replace(_tool_message(call, headline, time), text=say("export.no_result"), error=True)
             )
-        if self._messages or self._ended:
-            made = Turn(turn=self._turn, started=self._started, messages=tuple(self._messages), ended=self._ended)
-            self.turns.append(made)
-        self._messages, self._ended, self._calls, self._headlines, self._partial = [], None, {}, {}, ""
+        if self._messages or self._end:
+            messages = tuple(self._messages)
+            self.turns.append(ExportedTurn(turn=self._turn, started=time, messages=messages, ended=self._end))
+        self._messages, self._end, self._calls, self._partial = [], None, {}, ""
 
-    def _reply(self, reply: Replied, time: str) -> None:
-        message = reply.message
+    def _read_reply(self, reply: Replied, time: str, agent: str) -> None:
+        message, calls = reply.message, reply.message.calls()
         self._partial = ""
         self.usage += reply.usage
-        if reply.model:
-            self.models.append(reply.model)
-        self._calls |= {call.id: call for call in message.calls()}
+        self.models += [reply.model] if reply.model else []
+        self._calls |= {call.id: (call, "") for call in calls}
         self._messages.append(
-            Spoken(
+            ExportedMessage(
                 role="assistant",
                 time=time,
                 text=message.text(),
-                agent=_below(reply.agent),
+                agent=agent,
                 model=reply.model,
                 origin="interrupted" if reply.finish == "interrupted" else "",
                 reasoning="\n".join(part.text for part in message.parts if isinstance(part, Reasoning)),
-                calls=tuple(Asked(id=call.id, name=call.name, arguments=call.arguments) for call in message.calls()),
+                calls=tuple(ExportedCall(id=call.id, name=call.name, arguments=call.arguments) for call in calls),
                 usage=reply.usage,
                 ms=reply.ms,
             )
         )
 
-    def _result(self, done: ToolFinished, time: str) -> Spoken:
-        result = done.result
-        call = self._calls.pop(result.call_id, Call(id=result.call_id, name="", arguments=""))
-        view = done.view
-        return Spoken(
-            role="tool",
-            time=time,
-            text="".join(part.text for part in result.parts if isinstance(part, Text)),
-            agent=_below(done.agent),
-            call_id=result.call_id,
-            name=call.name,
-            headline=self._headlines.get(result.call_id, ""),
-            arguments=call.arguments,
-            error=result.error,
-            diff="\n".join(f"--- {file.path}\n{file.diff}" for file in view.files) if isinstance(view, Diffs) else "",
-            files=_files(result.parts),
-            ms=done.ms,
+    def _read_outcome(self, outcome: ToolFinished, time: str, agent: str) -> None:
+        result, view = outcome.result, outcome.view
+        unknown = Call(id=result.call_id, name="", arguments="")
+        call, headline = self._calls.pop(result.call_id, (unknown, ""))
+        self._messages.append(
+            replace(
+                _tool_message(call, headline, time),
+                text="".join(part.text for part in result.parts if isinstance(part, Text)),
+                agent=agent,
+                error=result.error,
+                diff="\n".join(f"--- {file.path}\n{file.diff}" for file in view.files)
+                if isinstance(view, Diffs)
+                else "",
+                files=_files(result.parts),
+                ms=outcome.ms,
+            )
         )
 
 
+def _tool_message(call: Call, headline: str, time: str) -> ExportedMessage:
+    return ExportedMessage(
+        role="tool", time=time, call_id=call.id, name=call.name, headline=headline, arguments=call.arguments
+    )
+
+
 def clock(seconds: float) -> str:
-    """A time of the file in UTC; a clock may have said anything."""
+    """Return a time in UTC, or an empty string if the clock of that machine was far off."""
     try:
         return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(seconds))
     except (ValueError, OverflowError, OSError):
@@ -263,25 +259,22 @@ def clock(seconds: float) -> str:
 
 
 def dated(stamp: str) -> str:
-    """The time of a file's name as people write it."""
-    found = re.fullmatch(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z", stamp)
-    return f"{found[1]}-{found[2]}-{found[3]} {found[4]}:{found[5]} UTC" if found else stamp
+    """Return the time of a session's file name as people write it."""
+    if not re.fullmatch(r"\d{8}T\d{6}Z", stamp):
+        return stamp
+    return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]} UTC"
 
 
-def _below(agent: str) -> str:
-    return "" if agent == "main" else agent
-
-
-def _said(message: Message, time: str, agent: str) -> Spoken:
+def _user_message(message: Message, time: str, agent: str) -> ExportedMessage:
     origin = message.origin
-    spoken = Spoken(role="user", time=time, text=message.text(), agent=agent, files=_files(message.parts))
+    made = ExportedMessage(role="user", time=time, text=message.text(), agent=agent, files=_files(message.parts))
     if origin.kind == "user" and origin.where != "!":
-        return spoken
-    return replace(spoken, origin=f"{origin.kind} {origin.where}".strip(), origin_kind=origin.kind)
+        return made
+    return replace(made, origin=f"{origin.kind} {origin.where}".strip(), origin_kind=origin.kind)
 
 
-def _files(parts: Iterable[object]) -> tuple[Picture, ...]:
-    return tuple(Picture(media=part.media, data=part.data) for part in parts if isinstance(part, Image | Document))
+def _files(parts: Iterable[object]) -> tuple[ExportedFile, ...]:
+    return tuple(ExportedFile(media=part.media, data=part.data) for part in parts if isinstance(part, Image | Document))
 
 
 def _note(event: Event) -> str:

@@ -8,7 +8,7 @@ import re
 from base64 import b64encode
 from html import escape
 
-from overt.app.records.export import Exported, Picture, Spoken, Turn, dated
+from overt.app.records.export import ExportedFile, ExportedMessage, ExportedTurn, SessionExport, dated
 from overt.app.records.export_prose import pieces, shown, spans_of
 from overt.lib.catalogue import say
 from overt.lib.data import read_text
@@ -23,8 +23,8 @@ HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(\S.*)$")
 BOLD = re.compile(r"\*\*([^*\s](?:[^*]*[^*\s])?)\*\*")
 
 
-def draw(found: Exported) -> str:
-    about = found.session
+def draw(session: SessionExport) -> str:
+    about = session.session
     title = _words(about.title) or _words(about.id)
     facts = (
         ("export.id", about.id),
@@ -34,7 +34,7 @@ def draw(found: Exported) -> str:
         ("export.folder", about.workspace),
     )
     rows = "".join(f"<div><dt>{say(key)}</dt><dd>{_words(value)}</dd></div>" for key, value in facts if value)
-    damage = "".join(f'<p class="damage">{say("export.damage")} {_words(line)}</p>' for line in found.damage)
+    damage = "".join(f'<p class="damage">{say("export.damage")} {_words(line)}</p>' for line in session.damage)
     return (
         f'<!DOCTYPE html>\n<html lang="{say("export.language")}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -42,26 +42,27 @@ def draw(found: Exported) -> str:
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title>\n<style>\n{read_text('overt.app.records', 'export.css')}</style>\n</head>\n<body>\n"
         f"<header><h1>{title}</h1><dl>{rows}</dl>{damage}</header>\n"
-        f"{_contents(found)}<main>\n{''.join(map(_turn, found.turns))}</main>\n{_footer(found)}</body>\n</html>\n"
+        f"{_contents(session)}<main>\n{''.join(map(_turn, session.turns))}</main>\n{_footer(session)}</body>\n</html>\n"
     )
 
 
-def _contents(found: Exported) -> str:
-    if len(found.turns) < CONTENTS_FROM:
+def _contents(session: SessionExport) -> str:
+    if len(session.turns) < CONTENTS_FROM:
         return ""
     rows = "".join(
-        f'<li value="{turn.turn}"><a href="#turn-{turn.turn}">{_words(_opening(turn))}</a></li>' for turn in found.turns
+        f'<li value="{turn.turn}"><a href="#turn-{turn.turn}">{_words(_opening(turn))}</a></li>'
+        for turn in session.turns
     )
     return f"<nav><details><summary>{say('export.contents')}</summary><ol>{rows}</ol></details></nav>\n"
 
 
-def _opening(turn: Turn) -> str:
+def _opening(turn: ExportedTurn) -> str:
     said = next((each.text for each in turn.messages if each.role == "user" and not each.origin), "")
     words = " ".join(said.split())
     return words if len(words) <= 90 else f"{words[:89]}…" if words else "–"
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: ExportedTurn) -> str:
     ended = ""
     if turn.ended:
         usage, failed = turn.ended.usage, turn.ended.reason != "done"
@@ -76,7 +77,7 @@ def _turn(turn: Turn) -> str:
     )
 
 
-def _message(message: Spoken) -> str:
+def _message(message: ExportedMessage) -> str:
     match message.role:
         case "user" if not message.origin:
             return f'<article class="user">{_who(say("export.you"))}{_prose(message.text)}{_files(message)}</article>\n'
@@ -92,7 +93,7 @@ def _message(message: Spoken) -> str:
             return _folded("note", _words(first), _prose(rest)) if rest.strip() else _note(first)
 
 
-def _reply(message: Spoken) -> str:
+def _reply(message: ExportedMessage) -> str:
     made = ""
     if message.reasoning.strip():
         made += _folded("thought", say("export.reasoning"), _prose(message.reasoning))
@@ -103,7 +104,7 @@ def _reply(message: Spoken) -> str:
     return made
 
 
-def _tool(message: Spoken) -> str:
+def _tool(message: ExportedMessage) -> str:
     headline = " ".join(message.headline.split())
     took = f'<span class="ms">{message.ms} ms</span>' if message.ms else ""
     summary = f"<b>{_words(message.name)}</b> <code>{_words(headline)}</code>{took}"
@@ -128,7 +129,7 @@ def _who(name: str) -> str:
 
 
 def _words(text: str) -> str:
-    return escape(shown(text), quote=True)
+    return escape(shown(text))
 
 
 def _code(text: str) -> str:
@@ -143,11 +144,11 @@ def _diff(text: str) -> str:
     return f'<pre tabindex="0" class="diff"><code>{"".join(marked)}</code></pre>'
 
 
-def _files(message: Spoken) -> str:
+def _files(message: ExportedMessage) -> str:
     return "".join(map(_picture, message.files))
 
 
-def _picture(file: Picture) -> str:
+def _picture(file: ExportedFile) -> str:
     if file.media not in RASTER:
         return _note(say("export.file", media=file.media, size=len(file.data)))
     return f'<img alt="" src="data:{file.media};base64,{b64encode(file.data).decode()}">'
@@ -231,22 +232,18 @@ def _marked(line: str) -> str:
 def _inline(span: str) -> str:
     marks = len(span) - len(span.lstrip("`"))
     inner = span[marks:-marks]
-    return f"<code>{escape(inner.strip() or inner, quote=True)}</code>"
+    return f"<code>{escape(inner.strip() or inner)}</code>"
 
 
 def _bold(text: str) -> str:
-    made: list[str] = []
-    end = 0
-    for found in BOLD.finditer(text):
-        made += [escape(text[end : found.start()], quote=True), f"<strong>{escape(found[1], quote=True)}</strong>"]
-        end = found.end()
-    return "".join(made) + escape(text[end:], quote=True)
+    parts = enumerate(map(escape, BOLD.split(text)))
+    return "".join(f"<strong>{part}</strong>" if number % 2 else part for number, part in parts)
 
 
-def _footer(found: Exported) -> str:
-    usage = found.usage
+def _footer(session: SessionExport) -> str:
+    usage = session.usage
     rows = (
-        ("export.turns", len(found.turns)),
+        ("export.turns", len(session.turns)),
         ("export.input", usage.input),
         ("export.cached", usage.cached),
         ("export.output", usage.output),

@@ -2,13 +2,13 @@
 
 import re
 
-from overt.app.records.export import Exported, Spoken, Turn, dated
+from overt.app.records.export import ExportedMessage, ExportedTurn, SessionExport, dated
 from overt.app.records.export_prose import fenced, pieces, shown, spans_of
 from overt.lib.catalogue import say
 
 
-def draw(found: Exported) -> str:
-    about = found.session
+def draw(session: SessionExport) -> str:
+    about = session.session
     facts = (
         ("export.id", f"`{about.id}`"),
         ("export.parent", f"`{about.parent}`" if about.parent else ""),
@@ -19,15 +19,15 @@ def draw(found: Exported) -> str:
     parts = [
         f"# {_plain(about.title) or about.id}",
         "\n".join(f"- {say(key)}: {value}" for key, value in facts if value),
-        *(f"> **{say('export.damage')}** {_plain(line)}" for line in found.damage),
-        *(_turn(turn) for turn in found.turns),
+        *(f"> **{say('export.damage')}** {_plain(line)}" for line in session.damage),
+        *(_turn(turn) for turn in session.turns),
         "---",
-        _usage(found),
+        _usage(session),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: ExportedTurn) -> str:
     when = turn.started.replace("T", " ").replace("Z", " UTC")
     parts = [f"## {say('export.turn', turn=turn.turn)} · {when}", *(_message(each) for each in turn.messages)]
     if turn.ended and turn.ended.reason != "done":
@@ -35,7 +35,7 @@ def _turn(turn: Turn) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _message(message: Spoken) -> str:
+def _message(message: ExportedMessage) -> str:
     match message.role:
         case "user":
             who = say("export.you") if not message.origin else _plain(message.origin)
@@ -48,7 +48,7 @@ def _message(message: Spoken) -> str:
             return _quoted(f"({message.text})")
 
 
-def _reply(message: Spoken) -> str:
+def _reply(message: ExportedMessage) -> str:
     parts = []
     if message.reasoning.strip():
         parts.append(_folded(say("export.reasoning"), fenced(shown(message.reasoning))))
@@ -58,7 +58,7 @@ def _reply(message: Spoken) -> str:
     return "\n\n".join(parts)
 
 
-def _tool(message: Spoken) -> str:
+def _tool(message: ExportedMessage) -> str:
     mark = "✗ " if message.error else ""
     inner = [fenced(shown(message.arguments), "json")] if message.arguments.strip() else []
     if message.diff:
@@ -113,17 +113,17 @@ def _code(text: str) -> str:
     return f"`{shown(text).replace('`', '´')}`"
 
 
-def _pictures(message: Spoken) -> str:
+def _pictures(message: ExportedMessage) -> str:
     return "".join(
         f"\n\n*{say('export.file', media=_plain(each.media), size=len(each.data))}*" for each in message.files
     )
 
 
-def _usage(found: Exported) -> str:
-    usage = found.usage
+def _usage(session: SessionExport) -> str:
+    usage = session.usage
     return say(
         "export.usage",
-        turns=len(found.turns),
+        turns=len(session.turns),
         input=f"{usage.input:,}",
         cached=f"{usage.cached:,}",
         output=f"{usage.output:,}",

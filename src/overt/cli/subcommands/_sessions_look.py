@@ -3,7 +3,7 @@
 from shutil import get_terminal_size
 from time import localtime, strftime
 
-from overt.app.records.archive import Found, check_sessions, search_sessions, stray_files
+from overt.app.records.archive import SearchResult, check_sessions, search_sessions, stray_files
 from overt.app.setting import Setting
 from overt.cli.output import plural, print_result, warn
 from overt.cli.parse import Arguments
@@ -59,7 +59,7 @@ def check(setting: Setting, words: list[str], args: Arguments) -> int:
     return 1 if bad else 0
 
 
-def _all_as_json(found: Found) -> bool:
+def _all_as_json(found: SearchResult) -> bool:
     some = False
     for hit in found.hits:
         some = True
@@ -68,7 +68,7 @@ def _all_as_json(found: Found) -> bool:
     return some
 
 
-def _some(found: Found) -> bool:
+def _some(found: SearchResult) -> bool:
     """The first few, the rest as a number."""
     count = 0
     width = max(40, get_terminal_size((100, 24)).columns)
