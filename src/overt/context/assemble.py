@@ -93,7 +93,7 @@ class Assembler:
                 shared = self._length
         self._recalled = ("", 0)
         if self._before:
-            shared, self._before = _common(self._before, self._blocks), ()
+            shared, self._before = common_length(b"".join(self._before), b"".join(self._blocks)), ()
         self._messages, self._sent = settled, len(messages)
         closing = self._wire.tail(params)
         if len(settled) < len(messages):
@@ -156,9 +156,8 @@ class Assembler:
         self._length += len(piece)
 
 
-def _common(before: tuple[bytes, ...], now: list[bytes]) -> int:
-    """How many bytes two bodies begin with alike."""
-    one, other = b"".join(before), b"".join(now)
+def common_length(one: bytes, other: bytes) -> int:
+    """Return how many bytes two bodies begin with alike."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

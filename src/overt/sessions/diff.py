@@ -17,7 +17,6 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.messages import Text
 from overt.core.spending.spend import Charge, Spend, fold_spend
 from overt.core.spending.usage import Usage
 from overt.sessions.entries import Entry
@@ -116,7 +115,7 @@ class _TurnReader:
             case ToolFinished(result=result) if result.call_id in self._calls:
                 # It may stand in a later turn: what a crash left open is answered when the session goes on.
                 made = self._calls[result.call_id]
-                made.outcome = "".join(part.text for part in result.parts if isinstance(part, Text))
+                made.outcome = result.text()
                 made.failed = result.error
             case TurnEnded(reason=reason):
                 self.turn(entry.turn).reason = reason

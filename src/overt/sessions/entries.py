@@ -9,7 +9,7 @@ A line that needs one is marked `odd`: in its strings NUL stands before four hex
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 from zlib import crc32
 
@@ -136,6 +136,15 @@ def decode_line(line: bytes) -> Entry[Event]:
     if entry.v > VERSION:
         raise newer(entry.v)
     return entry if entry.agent == "main" and not entry.odd else settled(entry)
+
+
+def sound_entries(lines: Iterable[bytes]) -> Iterator[Entry[Event]]:
+    """Yield the lines that are entries. The others are left out: `load` and `check` name the damage."""
+    for line in lines:
+        try:
+            yield decode_line(line)
+        except (ValueError, SessionError):
+            continue
 
 
 def settled(entry: Entry[Any]) -> Entry[Event]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, ModelSet, PrefixSet, Replied, SessionOpened, TitleSet, UserSpoke
 from overt.sessions._lock import Lock
-from overt.sessions.entries import Entry, decode_line
+from overt.sessions.entries import Entry, sound_entries
 from overt.sessions.load import open_regular, rebuilt
 from overt.sessions.names import SUFFIX, created_of, folder_of, id_of, outputs_of, sessions_folder
 
@@ -171,7 +171,7 @@ def _head(file: BinaryIO) -> list[Entry[Event]]:
     """Entries up to the first prompt, as far as they lie near the beginning."""
     found: list[Entry[Event]] = []
     while file.tell() < _HEAD_MOST and (line := file.readline(_HEAD_MOST)):
-        found += _entries((line,))
+        found += sound_entries((line,))
         if found and _prompted(found[-1].data):
             break
     return found
@@ -180,17 +180,7 @@ def _head(file: BinaryIO) -> list[Entry[Event]]:
 def _tail(file: BinaryIO, size: int) -> list[Entry[Event]]:
     file.seek(max(0, size - _TAIL))
     lines = file.read(_TAIL).split(b"\n")
-    return _entries(lines if size <= _TAIL else lines[1:])
-
-
-def _entries(lines: Iterable[bytes]) -> list[Entry[Event]]:
-    found: list[Entry[Event]] = []
-    for line in lines:
-        try:
-            found.append(decode_line(line))
-        except (ValueError, SessionError):
-            pass  # a list shows what it can; `load` names the damage
-    return found
+    return list(sound_entries(lines if size <= _TAIL else lines[1:]))
 
 
 def _newest_title(file: BinaryIO, size: int) -> str:
@@ -220,9 +210,8 @@ def _title_at(file: BinaryIO, offset: int) -> TitleSet | None:
     file.seek(start)
     before = file.read(offset - start)
     file.seek(start + before.rfind(b"\n") + 1)
-    found = _entries((file.readline(_BLOCK),))
-    event = found[0].data if found else None
-    return event if isinstance(event, TitleSet) else None
+    titles = (entry.data for entry in sound_entries((file.readline(_BLOCK),)) if isinstance(entry.data, TitleSet))
+    return next(titles, None)
 
 
 def _prompted(event: Event) -> str:

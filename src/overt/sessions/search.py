@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from overt.core.errors import SessionError
 from overt.core.events import Event, Replied, TitleSet, ToolFinished, UserSpoke
-from overt.core.messages import Call, Text
-from overt.sessions.entries import Entry, decode_line
+from overt.sessions.entries import Entry, sound_entries
 from overt.sessions.load import open_regular
 
 _KINDS = (b'"type":"user"', b'"type":"reply"', b'"type":"outcome"', b'"type":"title"')
@@ -94,11 +93,8 @@ def _in_block(block: bytes, wanted: Sequence[str], runs: Sequence[bytes]) -> Ite
             continue
         if not _may_hold(line.lower(), runs):
             continue
-        try:
-            entry = decode_line(line)
-        except (ValueError, SessionError):
-            continue  # what is no entry is for `check` to tell
-        yield from _in_entry(entry, wanted)
+        for entry in sound_entries((line,)):
+            yield from _in_entry(entry, wanted)
 
 
 def _in_entry(entry: Entry[Event], wanted: Sequence[str]) -> Iterator[Hit]:
@@ -136,11 +132,10 @@ def _texts(event: Event) -> Iterator[tuple[str, str]]:
             yield message.origin.kind if message.origin.kind in ("file", "harness") else "user", message.text()
         case Replied(message=message):
             yield "model", message.text()
-            for part in message.parts:
-                if isinstance(part, Call):
-                    yield "call", f"{part.name} {part.arguments}"
+            for call in message.calls():
+                yield "call", f"{call.name} {call.arguments}"
         case ToolFinished(result=result):
-            yield "tool", "".join(part.text for part in result.parts if isinstance(part, Text))
+            yield "tool", result.text()
         case TitleSet(title=title):
             yield "title", title
         case _:

@@ -14,7 +14,7 @@ from msgspec.json import Decoder
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import SessionOpened
 from overt.sessions._lock import holder
-from overt.sessions.entries import decode_line
+from overt.sessions.entries import sound_entries
 from overt.sessions.index import paths
 from overt.sessions.load import open_regular
 
@@ -146,8 +146,5 @@ def _read_turns(file: BinaryIO) -> tuple[dict[int, _Turn], dict[str, tuple[int, 
 
 
 def _workspace_of(line: bytes) -> str:
-    try:
-        event = decode_line(line).data
-    except (ValueError, OvertError):
-        return ""
-    return event.workspace if isinstance(event, SessionOpened) else ""
+    headers = (entry.data for entry in sound_entries((line,)))
+    return next((header.workspace for header in headers if isinstance(header, SessionOpened)), "")

@@ -1,14 +1,13 @@
 """Sessions of the project for the picker: in pieces, each with a preview, and searched through in pieces too."""
 
 import os
-from collections.abc import Iterator
 from itertools import islice
 
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Preview, SessionPage, SessionRow
 from overt.core.errors import OvertError, SessionError
-from overt.core.events import Event, Replied, UserSpoke
-from overt.sessions.entries import decode_line
+from overt.core.events import Replied, UserSpoke
+from overt.sessions.entries import sound_entries
 from overt.sessions.index import paths, summary_or_name
 from overt.sessions.load import open_regular
 from overt.sessions.search import search as search_in
@@ -61,22 +60,15 @@ def _ending(path: str, size: int) -> tuple[str, str, bool]:
         file.seek(max(0, length - size))
         lines = file.read(size).split(b"\n")
     prompt = answer = ""
-    for event in _events(lines if length <= size else lines[1:]):
+    for entry in sound_entries(lines if length <= size else lines[1:]):
+        event = entry.data
+        if event.agent != "main":
+            continue
         if isinstance(event, UserSpoke) and event.message.origin.kind == "user":
             prompt, answer = event.message.text(), ""
         elif isinstance(event, Replied):
             answer = event.message.text().strip() or answer
     return prompt, answer, length <= size
-
-
-def _events(lines: list[bytes]) -> Iterator[Event]:
-    for line in lines:
-        try:
-            entry = decode_line(line)
-        except (ValueError, SessionError):
-            continue  # `overt sessions check` tells of it
-        if entry.agent == "main":
-            yield entry.data
 
 
 def _row(path: str, conversation: Conversation) -> SessionRow:

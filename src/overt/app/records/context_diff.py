@@ -6,6 +6,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from overt.app.records.rebuild import Rebuilt
+from overt.context.assemble import common_length
 from overt.context.provenance import RequestSpan, trace
 
 AROUND = 60
@@ -43,12 +44,12 @@ def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> Request
     before, after = one.made.request.body(), other.made.request.body()
     if before == after:
         return None
-    at = _common(before, after)
+    at = common_length(before, after)
     old, new = _spans(one), _spans(other)
     causes = tuple((made.number, cause) for made in between for cause in made.resets)
     return RequestComparison(
         at=at,
-        extends=_goes_on([_print(span, before) for span in old[:-1]], [_print(span, after) for span in new]),
+        extends=[_print(span, before) for span in old[:-1]] == [_print(span, after) for span in new[: len(old) - 1]],
         before=before[max(0, at - AROUND) : at + AROUND],
         after=after[max(0, at - AROUND) : at + AROUND],
         old=_span_at(old, at),
@@ -83,20 +84,7 @@ def _moved(
     return tuple(found)
 
 
-def _goes_on(old: list[bytes], new: list[bytes]) -> bool:
-    """All that stood before the closing bytes stands there still."""
-    return new[: len(old)] == old
-
-
 def _print(span: RequestSpan, body: bytes) -> bytes:
     """The same for the same bytes from the same place, the comma before a message and marks for a cache aside."""
     data = body[span.start : span.end].removeprefix(b",").replace(MARK, b"")
     return sha256(span.key.encode() + b"\0" + data).digest()
-
-
-def _common(one: bytes, other: bytes) -> int:
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
-    return low

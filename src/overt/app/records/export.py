@@ -31,7 +31,7 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.messages import Call, Document, Image, Message, Reasoning, Text
+from overt.core.messages import Call, Document, Image, Message, Reasoning
 from overt.core.spending.usage import Usage
 from overt.core.views import Diffs
 from overt.lib.catalogue import say
@@ -232,7 +232,7 @@ class _ExportBuilder:
         self._messages.append(
             replace(
                 _tool_message(call, headline, time),
-                text="".join(part.text for part in result.parts if isinstance(part, Text)),
+                text=result.text(),
                 agent=agent,
                 error=result.error,
                 diff="\n".join(f"--- {file.path}\n{file.diff}" for file in view.files)

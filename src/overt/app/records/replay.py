@@ -18,6 +18,7 @@ from overt.app.records.replay_tools import ReplayedCall, run_tools
 from overt.app.registries import Registries
 from overt.app.session_title import title_request
 from overt.config.paths import read_environment
+from overt.context.assemble import common_length
 from overt.core.events import Event, RequestSent, TitleSet, UserSpoke
 from overt.core.fragments import USER
 from overt.core.requests import Request
@@ -237,8 +238,7 @@ class _AgentReplay:
         rebuilt = self._rebuilder.request_at(entry)
         if rebuilt is None or rebuilt.differs:
             return None
-        one, other = rebuilt.made.request.body(), request.body()
-        return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+        return common_length(rebuilt.made.request.body(), request.body())
 
     def _title_request(self, title: TitleSet) -> Request:
         spoken = (each.data.message for each in self._entries if isinstance(each.data, UserSpoke))

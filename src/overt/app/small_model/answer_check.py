@@ -1,12 +1,13 @@
-"""What a task asked for and what was really done about it, told from the words and the record."""
+"""Compare what a task asked for with what was really done, by the words of the task and the calls of the turn."""
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 
-from overt.core.codec import decode
-from overt.core.messages import Call, Message, Result
+from overt.context.facts import answered, arguments_of
+from overt.core.messages import Message
 from overt.safety.command import read_command
 
 CHANGE = (
@@ -22,11 +23,12 @@ TEST = r"\btests?\b|\btest_|_test\b|测试"
 ADMITTED = r"\b(fail(s|ed|ure)?|cannot|can't|could ?n[o']t|couldn't|unable|not possible)\b|失败|无法|不能"
 
 
-class Done(Struct, frozen=True, kw_only=True):
-    """`changed` are the files written or edited; `maybe_changed`: these, or a command that does more than look.
+class TurnFacts(Struct, frozen=True, kw_only=True):
+    """What happened in a turn. `changed` are the files written or edited; `maybe_changed` is also set if a command ran
+    that does more than look.
 
-    `ran`: a command; `checked`: one after the last change; `denied`: something was not allowed;
-    `failed`: something else went wrong.
+    `ran`: a command ran; `checked`: one ran after the last change; `denied`: a call was denied; `failed`: another call
+    failed.
     """
 
     changed: tuple[str, ...] = ()
@@ -38,7 +40,7 @@ class Done(Struct, frozen=True, kw_only=True):
 
 
 def asks_for_change(task: str) -> bool:
-    """A question is none, even when it speaks of changes."""
+    """True if the task wants files changed. A question does not, even if it speaks of changes."""
     asked = task.strip()
     wish = re.sub(POLITE, "", asked, flags=re.I)
     if re.search(QUESTION, wish, re.I) or (wish == asked and asked.endswith(("?", "？"))):
@@ -54,26 +56,29 @@ def speaks_of_tests(task: str) -> bool:
     return bool(re.search(TEST, task, re.I))
 
 
-def what_happened(turn: Sequence[Message]) -> Done:
+def read_turn(turn: Sequence[Message]) -> TurnFacts:
     changed: dict[str, None] = {}
     maybe = ran = checked = denied = failed = False
-    for name, arguments, result in _answered(turn):
+    for call, result in answered(turn):
         if result.error:
             denied = denied or result.cause == "denied"
             failed = failed or result.cause != "denied"
             continue
-        if name in ("write", "edit"):
+        if call.name in ("write", "edit"):
             if not result.unchanged:
-                changed[str(arguments.get("path", ""))] = None
+                changed[str(arguments_of(call).get("path", ""))] = None
                 checked = False
-        elif name == "bash":
+        elif call.name == "bash":
             ran = checked = True
-            maybe = maybe or read_command(str(arguments.get("command", "")), lambda _: True).hazard != "harmless"
+            command = str(arguments_of(call).get("command", ""))
+            maybe = maybe or read_command(command, lambda _: True).hazard != "harmless"
     touched = maybe or bool(changed)
-    return Done(changed=tuple(changed), maybe_changed=touched, ran=ran, checked=checked, denied=denied, failed=failed)
+    return TurnFacts(
+        changed=tuple(changed), maybe_changed=touched, ran=ran, checked=checked, denied=denied, failed=failed
+    )
 
 
-class Failed(Struct, frozen=True, kw_only=True):
+class FailedCall(Struct, frozen=True, kw_only=True):
     """`hopeless`: it was refused because it had been tried before."""
 
     name: str
@@ -81,16 +86,15 @@ class Failed(Struct, frozen=True, kw_only=True):
     hopeless: bool
 
 
-def failed_in_a_row(turn: Sequence[Message]) -> list[Failed]:
-    """The calls that failed since the last one that worked, newest first; none once somebody spoke."""
+def failed_in_a_row(turn: Sequence[Message]) -> list[FailedCall]:
+    """Return the calls that failed since the last one that worked, newest first; none if the user spoke since."""
     if not turn or turn[-1].role != "tool":
         return []
-    found: list[Failed] = []
-    for name, arguments, result in reversed(_answered(turn)):
-        if not result.error or result.cause == "denied":
-            break
-        found.append(Failed(name=name, arguments=arguments, hopeless=result.cause == "repeated"))
-    return found
+    failed = takewhile(lambda pair: pair[1].error and pair[1].cause != "denied", reversed(answered(turn)))
+    return [
+        FailedCall(name=call.name, arguments=arguments_of(call), hopeless=result.cause == "repeated")
+        for call, result in failed
+    ]
 
 
 def admits_failure(answer: str) -> bool:
@@ -99,27 +103,5 @@ def admits_failure(answer: str) -> bool:
 
 def last_run_failed(turn: Sequence[Message]) -> str:
     """Return how the last command failed, or an empty string if it did not or something was done after it."""
-    answered = _answered(turn)
-    return answered[-1][2].ended if answered and answered[-1][0] == "bash" else ""
-
-
-def _answered(turn: Sequence[Message]) -> list[tuple[str, dict[str, object], Result]]:
-    """Each call with its result, in order. An id is looked up in the reply before it: it may come again later."""
-    calls: dict[str, Call] = {}
-    found = []
-    for message in turn:
-        if message.role == "assistant":
-            calls = {call.id: call for call in message.calls()}
-        for part in message.parts:
-            if isinstance(part, Result) and part.call_id in calls:
-                call = calls[part.call_id]
-                found.append((call.name, _arguments(call.arguments), part))
-    return found
-
-
-def _arguments(text: str) -> dict[str, object]:
-    try:
-        found = decode(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    calls = answered(turn)
+    return calls[-1][1].ended if calls and calls[-1][0].name == "bash" else ""

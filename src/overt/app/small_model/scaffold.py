@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from overt.app.context.prefix import Fragments
 from overt.app.models.tool_calling import Conduct, Ground, Manner
 from overt.app.small_model.answer_check import (
-    Failed,
+    FailedCall,
     admits_failure,
     asks_for_change,
     asks_to_run,
     failed_in_a_row,
     last_run_failed,
+    read_turn,
     speaks_of_tests,
-    what_happened,
 )
 from overt.app.small_model.mentions import named, private, wanted_words
 from overt.context.compact import compact_calls, compact_prompt, shots
@@ -156,7 +156,7 @@ class CompactLead:
         specs = self._specs_after(failed)
         return form_of(specs, paths=await self._paths(), final=not 0 < len(failed) < FAILURES)
 
-    def _specs_after(self, failed: list[Failed]) -> dict[str, ToolSpec]:
+    def _specs_after(self, failed: list[FailedCall]) -> dict[str, ToolSpec]:
         """What failed would be said again word for word: another tool is another chance."""
         if not failed:
             return self._specs
@@ -178,7 +178,7 @@ class CompactLead:
         return f"{DOUBT}{why}" if why else ""
 
     async def _why_not(self, task: str, turn: tuple[Message, ...]) -> str:
-        done = what_happened(turn)
+        done = read_turn(turn)
         files = self._files()
         for path in done.changed:
             try:
