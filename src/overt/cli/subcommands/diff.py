@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from overt.app.records.statistics import SessionComparison, ComparedCall, TurnPair, Parting, ComparedTurn, compare_sessions, dollars
+from overt.app.records.statistics import (
+    ComparedCall,
+    ComparedTurn,
+    Parting,
+    SessionComparison,
+    TurnPair,
+    compare_sessions,
+    dollars,
+)
 from overt.app.registries import Registries
 from overt.cli.output import count, cut, padded, print_result, warn
 from overt.cli.parse import JSON, CommandLine, Flag, parse

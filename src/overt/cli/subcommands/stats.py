@@ -8,7 +8,7 @@ from typing import get_args
 from msgspec.structs import asdict
 
 from overt.app.inspect.queries import colour_wanted
-from overt.app.records.statistics import By, UsageGroup, Stats, Totals, dollars, usage_stats
+from overt.app.records.statistics import By, Stats, Totals, UsageGroup, dollars, usage_stats
 from overt.app.registries import Registries
 from overt.cli.output import bar, count, cut, padded, percent, screen_width, setting_of, table
 from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, parse
