@@ -17,9 +17,8 @@ from overt.agent.gate import Gate
 from overt.agent.permissions import PermissionState, Terms
 from overt.app.capabilities import Capabilities
 from overt.app.conversation import Conversation
-from overt.app.record import NoLog
+from overt.app.record import NoLog, SessionRecord
 from overt.app.session import Session, follow
-from overt.app.session_state import OpeningState
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting
 from overt.app.workspace_services import WorkspaceServices
@@ -116,7 +115,7 @@ class Bench:
             prefix=agent.spec.prefix, provider="played", model="m", wire="openai", encoder=1, fingerprint="f"
         )
         session = Session(
-            OpeningState(id="test", setting=setting), NoLog(), redactor=Redactor(), log_notices=self.troubles
+            SessionRecord(log=NoLog(), id="test"), setting, redactor=Redactor(), log_notices=self.troubles
         )
         self.conversation = Conversation(agent, opening, session=session, services=services)
         self.events: list[Event] = []

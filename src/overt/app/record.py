@@ -1,16 +1,16 @@
-"""Where a conversation is recorded: a new session, one that goes on, or none."""
+"""Open the record of a session: a new one, one that is continued, or none."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from overt import __version__
 from overt.app.options import Options
-from overt.app.session_state import Recorder
 from overt.app.setting import Setting
 from overt.core.errors import SessionError
-from overt.core.events import Event, Noticed, SessionOpened, TitleSet
+from overt.core.events import Event, Noticed, SessionOpened
 from overt.core.ids import new_id
 from overt.core.ports import UnsavedEntry
 from overt.lib.catalogue import say
@@ -20,38 +20,29 @@ from overt.sessions.log import SessionLog
 from overt.sessions.resume import Resumed, resume
 
 
-class NoLog:
-    """The recorder of a session that is not kept."""
+class Recorder(Protocol):
+    """Where events are recorded. `append` never raises for a full disk: it keeps trying and reports it elsewhere."""
 
-    def append(self, event: object, *, turn: int, step: int) -> None: ...
+    def append(self, event: Event, *, turn: int, step: int) -> None: ...
+    def sync(self) -> None: ...
+    def close(self) -> tuple[UnsavedEntry, ...]: ...
+
+
+class NoLog:
+    """The recorder of a session that is not stored."""
+
+    def append(self, event: Event, *, turn: int, step: int) -> None: ...
     def sync(self) -> None: ...
 
     def close(self) -> tuple[UnsavedEntry, ...]:
         return ()
 
 
-class Naming:
-    """Records the name of a session just before its first fact, so that one nobody used leaves nothing behind."""
+class SessionRecord(Struct, frozen=True, kw_only=True):
+    """Where a session is recorded, and what a continued one had come to. `path` is empty if it is not stored.
 
-    def __init__(self, log: Recorder, name: str) -> None:
-        self._log = log
-        self._name = name
-
-    def append(self, event: Event, *, turn: int, step: int) -> None:
-        name, self._name = self._name, ""
-        if name:
-            self._log.append(TitleSet(title=name, model=""), turn=turn, step=step)
-        self._log.append(event, turn=turn, step=step)
-
-    def sync(self) -> None:
-        self._log.sync()
-
-    def close(self) -> tuple[UnsavedEntry, ...]:
-        return self._log.close()
-
-
-class Recorded(Struct, frozen=True, kw_only=True):
-    """`resumed` is what a session that goes on had come to; `notices` are for the person."""
+    `notices` are for the user.
+    """
 
     log: Recorder
     id: str
@@ -60,8 +51,8 @@ class Recorded(Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
 
 
-def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], None]) -> Recorded:
-    path = _wanted(options, setting)
+def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], None]) -> SessionRecord:
+    path = _path_to_continue(options, setting)
     places = setting.roots
     id = ""
     if options.session_id:
@@ -70,7 +61,7 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
         id = free_id(setting.environment.data_dir, options.session_id)
     if path is None:
         if not options.persist:
-            return Recorded(log=NoLog(), id=id or new_id())
+            return SessionRecord(log=NoLog(), id=id or new_id())
         log = SessionLog.create(
             setting.environment.data_dir,
             workspace=places.workspace,
@@ -79,10 +70,10 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
             id=id,
             notify=notify,
         )
-        return Recorded(log=log, id=log.id, path=log.path)
+        return SessionRecord(log=log, id=log.id, path=log.path)
     if not options.persist:
         loaded = load(path)
-        return _going_on(NoLog(), "", loaded, setting)
+        return _continued(NoLog(), "", loaded, setting)
     if options.fork:
         from overt.sessions.fork import fork  # late: 0.3 ms
 
@@ -91,10 +82,10 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
         id="", format=VERSION, overt=__version__, workspace=places.workspace, project=places.project, created=""
     )
     log, loaded = SessionLog.open(path, opened=header, notify=notify)
-    return _going_on(log, path, loaded, setting)
+    return _continued(log, path, loaded, setting)
 
 
-def _wanted(options: Options, setting: Setting) -> str | None:
+def _path_to_continue(options: Options, setting: Setting) -> str | None:
     data, project = setting.environment.data_dir, setting.roots.project
     if not options.resume and not options.continue_last:
         return None
@@ -108,11 +99,11 @@ def _wanted(options: Options, setting: Setting) -> str | None:
     return path
 
 
-def _going_on(log: Recorder, path: str, loaded: Loaded, setting: Setting) -> Recorded:
-    """In another folder, what was read there is not known here."""
+def _continued(log: Recorder, path: str, loaded: Loaded, setting: Setting) -> SessionRecord:
+    """Return the record of a loaded session. In another folder, the files that it has read do not count as read."""
     resumed, notices = resume(loaded.entries), loaded.damage
     there = loaded.opened.workspace
     if there and there != setting.roots.workspace:
         resumed = replace(resumed, history=replace(resumed.history, seen={}))
         notices = (*notices, say("session.moved", there=there))
-    return Recorded(log=log, id=loaded.id, path=path, resumed=resumed, notices=notices)
+    return SessionRecord(log=log, id=loaded.id, path=path, resumed=resumed, notices=notices)

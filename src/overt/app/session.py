@@ -12,11 +12,13 @@ slow one delays nobody. A callback that raises is dropped, and the others are to
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import NamedTuple
 
 from overt.app.diagnostics.recent import RECENT
 from overt.app.partial import Partial
+from overt.app.record import SessionRecord
 from overt.app.redaction.scrub import Scrub, redact_event
-from overt.app.session_state import Denial, OpeningState, Recorder
+from overt.app.setting import Setting
 from overt.core.events import (
     TYPE_OF,
     Compacted,
@@ -28,6 +30,7 @@ from overt.core.events import (
     Replied,
     RequestSent,
     TextStreamed,
+    TitleSet,
     ToolFinished,
     ToolStarted,
     TurnEnded,
@@ -41,6 +44,7 @@ from overt.core.spending.spend import fold_spend
 from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
 from overt.lib.redaction.redact import Redactor
+from overt.sessions.resume import Resumed
 
 Receive = Callable[[Event], None]
 MAIN = "main"
@@ -62,25 +66,46 @@ class Subscription:
             self._subscribers.remove(self)
 
 
+class Denial(NamedTuple):
+    """A call that was denied, and who decided so."""
+
+    call: Call
+    reason: str
+    decided: PermissionDecided
+
+
 class Session:
     """The state of one session, kept by folding its events; `history` is that of the main agent."""
 
     def __init__(
-        self, opening: OpeningState, log: Recorder, *, redactor: Redactor, log_notices: deque[Noticed]
+        self,
+        record: SessionRecord,
+        setting: Setting,
+        *,
+        redactor: Redactor,
+        log_notices: deque[Noticed],
+        name: str = "",
     ) -> None:
-        """`log_notices` is where the log puts its own troubles, such as a full disk."""
-        self.id, self.path, self.setting = opening.id, opening.path, opening.setting
-        self.workspace = opening.setting.roots.workspace
-        self.histories: dict[str, History] = {MAIN: opening.history}
-        self.turn, self.step = opening.turn, 0
-        self.marks = list(opening.marks)
-        self.mode = opening.mode
-        self.spend = opening.spend
+        """`setting` is the configuration that the session was opened with, flags included.
+
+        `log_notices` is where the log puts its own troubles, such as a full disk. A `name` is recorded just before
+        the first event, so that a session without one leaves nothing behind.
+        """
+        resumed = record.resumed or Resumed(history=History())
+        named = TitleSet(title=name, model="")
+        self.id, self.path, self.setting = record.id, record.path, setting
+        self.workspace = setting.roots.workspace
+        self.histories: dict[str, History] = {MAIN: fold(resumed.history, named)}
+        self.turn, self.step = resumed.turn, 0
+        self.marks = list(resumed.marks)
+        self.mode = resumed.mode
+        self.spend = resumed.spend
         self.calls: dict[str, Call] = {}
         self.denials: list[Denial] = []
         self.last_call_denied = False
-        self.redaction = Scrub(redactor, opening.history.messages)
-        self._log = log
+        self.redaction = Scrub(redactor, resumed.history.messages)
+        self._log = log = record.log
+        self._unrecorded_name = named if name else None
         self._log_notices = log_notices
         self._subscribers: list[Subscription] = []
         self._unpublished: deque[Event] = deque()
@@ -154,6 +179,9 @@ class Session:
 
     def _record(self, event: Event) -> None:
         step = self.step + isinstance(event, RequestSent) if event.agent == MAIN else 0
+        if self._unrecorded_name:
+            name, self._unrecorded_name = self._unrecorded_name, None
+            self._log.append(name, turn=self.turn, step=step)
         self._log.append(event, turn=self.turn, step=step)
         if event.agent == MAIN and isinstance(event, UserSpoke) and not event.steered:
             note(self.marks, mark(self.history, self.turn, event))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from overt.app.record import Recorded
+from overt.app.record import SessionRecord
 from overt.app.setting import Setting
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.capabilities import JobState
@@ -47,7 +47,7 @@ class SessionWorkspace:
         *,
         record: Callable[[Event], None] = lambda _: None,
         redactor: Redactor | None = None,
-        recorded: Recorded | None = None,
+        recorded: SessionRecord | None = None,
     ) -> None:
         self.shared = shared
         self.undo_enabled = setting.config.undo.enabled

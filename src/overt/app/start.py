@@ -14,19 +14,17 @@ from overt.app.conversation import Conversation
 from overt.app.mailbox import Mailbox
 from overt.app.models.session_models import SessionModels
 from overt.app.options import Options
-from overt.app.record import Naming, Recorded, open_record
+from overt.app.record import open_record
 from overt.app.redaction.secrets import make_redactor
 from overt.app.services import Services
 from overt.app.session import Session
-from overt.app.session_state import OpeningState
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
 from overt.app.workspace_services import shared_services
 from overt.config.always import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
-from overt.core.events import Event, Noticed, TitleSet, TurnEnded
-from overt.core.history import History, fold
+from overt.core.events import Event, Noticed, TurnEnded
 from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
 from overt.safety.policy import Sight
@@ -49,8 +47,7 @@ async def open_conversation(
     recorded = open_record(options, setting, log_notices.append)
     resumed = recorded.resumed
     name = _session_name(options, redactor)
-    log = Naming(recorded.log, name) if name else recorded.log
-    session = Session(_opening_state(setting, recorded, name), log, redactor=redactor, log_notices=log_notices)
+    session = Session(recorded, setting, redactor=redactor, log_notices=log_notices, name=name)
     notices = [*setting.config.warnings, *filter(None, (setting.trust.warning, warn_about_sandbox(sandbox)))]
     notices += recorded.notices
 
@@ -118,21 +115,6 @@ async def open_conversation(
     if options.interactive:
         agent.runtime.provider.warm(agent.runtime.assembler.opening(agent.spec.prefix, agent.spec.params))
     return conversation
-
-
-def _opening_state(setting: Setting, recorded: Recorded, name: str) -> OpeningState:
-    """Return the state after all that is recorded, and after the name, which the log records before its next event."""
-    resumed = recorded.resumed or Resumed(history=History())
-    return OpeningState(
-        id=recorded.id,
-        setting=setting,
-        path=recorded.path,
-        history=fold(resumed.history, TitleSet(title=name, model="")),
-        marks=resumed.marks,
-        turn=resumed.turn,
-        mode=resumed.mode,
-        spend=resumed.spend,
-    )
 
 
 def _session_name(options: Options, redactor: Redactor) -> str:

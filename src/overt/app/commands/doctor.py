@@ -5,10 +5,9 @@ from overt.app.conversation import Conversation
 
 
 async def doctor(conversation: Conversation, _argument: str) -> Done:
-    from overt.app.diagnostics.doctor import examine  # late: 50 ms
-    from overt.app.diagnostics.doctor_lines import lines  # late: 50 ms
+    from overt.app.diagnostics.doctor import doctor_lines, examine  # late: 50 ms
 
-    return Done(lines=tuple(lines(await examine(conversation.setting))))
+    return Done(lines=tuple(doctor_lines(await examine(conversation.setting))))
 
 
 COMMAND = Command(name="doctor", run=doctor, order=310, anytime=True)

@@ -1,9 +1,12 @@
-"""What `overt doctor` finds out: the setting as it is read, and the walls of the sandbox as they really stand."""
+"""What `overt doctor` and `/doctor` find out: the setting as it is read, and which walls of the sandbox hold."""
 
 import asyncio
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +17,7 @@ from overt.app.setting import Setting
 from overt.config.profiles import load_profile, with_profile
 from overt.core.errors import ConfigError, OvertError
 from overt.core.ports import SandboxState, Spawner
+from overt.lib.catalogue import say
 from overt.lib.paths import shown
 from overt.sandbox.choose import find_bubblewrap
 from overt.sandbox.profile import Place
@@ -27,15 +31,15 @@ ASKED_WITHIN = 3.0
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A program Overt uses; `version` is its own first line, empty when it is not there or was not asked."""
+    """A program Overt uses. `version` is the first line it prints, empty if it is missing or was not started."""
 
     name: str
     path: str
     version: str
 
 
-class Model(Struct, frozen=True, kw_only=True):
-    """Which model would be used, as far as that can be told without leaving this machine.
+class ModelCheck(Struct, frozen=True, kw_only=True):
+    """Which model would be used, as far as that is known without leaving this machine.
 
     `probed` is the day on which `overt doctor --model` looked at it, and `calls` how it then calls tools.
     """
@@ -47,8 +51,8 @@ class Model(Struct, frozen=True, kw_only=True):
     calls: str = ""
 
 
-class Sandbox(Struct, frozen=True, kw_only=True):
-    """`state` is which one came up and why no better one; `checked` what its walls did when they were tried."""
+class SandboxCheck(Struct, frozen=True, kw_only=True):
+    """`state` is the sandbox that started and why no better one; `checked` is which of its walls held."""
 
     state: SandboxState
     checked: Checked
@@ -59,7 +63,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return not self.checked.void and all(wall.held for wall in self.checked.walls)
 
 
-class Examined(Struct, frozen=True, kw_only=True):
+class Examination(Struct, frozen=True, kw_only=True):
     version: str
     python: str
     platform: str
@@ -69,19 +73,19 @@ class Examined(Struct, frozen=True, kw_only=True):
     workspace: str
     project: str
     trusted: bool
-    model: Model
+    model: ModelCheck
     programs: tuple[Program, ...]
     sessions: str
     sessions_writable: bool
-    sandbox: Sandbox
+    sandbox: SandboxCheck
 
     @property
     def well(self) -> bool:
-        """A missing model is no illness: it is the next thing to set up."""
+        """True if nothing is broken. A model that is not set up yet does not count."""
         return not self.mistake and self.sessions_writable and self.sandbox.whole
 
 
-async def examine(setting: Setting, mistake: str = "") -> Examined:
+async def examine(setting: Setting, mistake: str = "") -> Examination:
     """Look at everything. Nothing is changed or left behind, and nothing beyond this machine is asked.
 
     `mistake` says why the configuration could not be read; `setting` then holds its defaults.
@@ -91,7 +95,7 @@ async def examine(setting: Setting, mistake: str = "") -> Examined:
     system = os.uname()
     sessions = os.path.join(environment.data_dir, "sessions")
     warnings = [*config.warnings, *([setting.trust.warning] if setting.trust.warning else [])]
-    return Examined(
+    return Examination(
         version=__version__,
         python=".".join(str(number) for number in sys.version_info[:3]),
         platform=f"{system.sysname} {system.release} {system.machine}",
@@ -109,23 +113,23 @@ async def examine(setting: Setting, mistake: str = "") -> Examined:
     )
 
 
-async def _model(setting: Setting) -> Model:
-    """Asked offline first, so that only servers on this machine are; what lies beyond is named, not called."""
+async def _model(setting: Setting) -> ModelCheck:
+    """Find the model offline, so that only servers on this machine are asked. One that lies beyond is only named."""
     offline = replace(setting, config=replace(setting.config, offline=True))
     try:
         async with asyncio.timeout(ASKED_WITHIN):
             found = await choose_model(offline, "")
     except OvertError as error:
         if isinstance(error, ConfigError) and error.code == "offline" and not setting.config.offline:
-            return Model(name=error.details[0])
-        return Model(problem=error.message)
+            return ModelCheck(name=error.details[0])
+        return ModelCheck(problem=error.message)
     except TimeoutError:
-        return Model(problem="no server on this machine answered in time")
+        return ModelCheck(problem="no server on this machine answered in time")
     place = f" at {found.entry.base_url}" if found.entry.base_url else ""
     full = f"{found.entry.name}/{found.model}"
     profile = load_profile(setting.environment.data_dir, found.entry.base_url, found.model)
     calls = with_profile(found.about, profile).calls
-    return Model(
+    return ModelCheck(
         name=f"{full}{place}",
         reference=found.model if found.entry.name == "environment" else full,
         probed=profile.probed if profile else "",
@@ -134,8 +138,9 @@ async def _model(setting: Setting) -> Model:
 
 
 async def _programs(setting: Setting) -> tuple[Program, ...]:
-    environ = setting.environment.get("PATH")
-    paths = {"rg": find_rg(environ), "git": _which("git", environ), "bwrap": find_bubblewrap()}
+    path = setting.environment.get("PATH")
+    absolute = os.pathsep.join(filter(os.path.isabs, path.split(os.pathsep)))
+    paths = {"rg": find_rg(path), "git": shutil.which("git", path=absolute) or "", "bwrap": find_bubblewrap()}
     versions = await asyncio.gather(*(_version(path, setting.roots.workspace) for path in paths.values()))
     return tuple(
         Program(name=name, path=path, version=version)
@@ -143,52 +148,40 @@ async def _programs(setting: Setting) -> tuple[Program, ...]:
     )
 
 
-def _which(name: str, environ_path: str) -> str:
-    for folder in environ_path.split(os.pathsep):
-        path = os.path.join(folder, name)
-        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return ""
-
-
 async def _version(path: str, workspace: str) -> str:
-    """Its first line. What lies in the workspace is not started: nobody may have vouched for it."""
+    """Return the first line a program prints. One in the workspace is not started: the user may not trust it."""
     ours = os.path.dirname(path) == os.path.dirname(sys.executable)
     if not path or (os.path.realpath(path).startswith(workspace.rstrip("/") + "/") and not ours):
         return ""
     if os.path.basename(path) == "git":
         return await asyncio.to_thread(read_git_version, path, ASKED_WITHIN)
+    return await asyncio.to_thread(_read_version, path)
+
+
+def _read_version(path: str) -> str:
+    command, environment = [path, "--version"], {"PATH": os.defpath}
     try:
-        async with asyncio.timeout(ASKED_WITHIN):
-            running = await asyncio.create_subprocess_exec(
-                path,
-                "--version",
-                cwd="/",
-                env={"PATH": os.defpath},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
-            try:
-                out, _ = await running.communicate()
-            finally:
-                if running.returncode is None:
-                    running.kill()
-                    await running.wait()
-    except (OSError, TimeoutError):
+        ended = subprocess.run(
+            command, cwd="/", env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASKED_WITHIN
+        )
+    except (OSError, subprocess.TimeoutExpired):
         return ""
-    lines = out.decode("utf-8", "replace").splitlines()
-    return lines[0] if lines and running.returncode == 0 else ""
+    lines = ended.stdout.decode("utf-8", "replace").splitlines()
+    return lines[0] if lines and ended.returncode == 0 else ""
 
 
-async def _sandbox(setting: Setting) -> Sandbox:
+async def _sandbox(setting: Setting) -> SandboxCheck:
     config, environment = setting.config, setting.environment
     network = config.origin("sandbox.network") if config.sandbox.network else ""
     base = _base(environment.cache_dir)
     with tempfile.TemporaryDirectory(prefix="overt-doctor-", dir=base) as folder:
-        state = await _came_up(_place(folder, folder), config.sandbox.mode)
+        spawner = Supervised(place=_place(folder, folder), mode=config.sandbox.mode)
+        try:
+            state = await spawner.standing()
+        finally:
+            await spawner.close()
     if not state.boxed or sys.platform != "linux":
-        return Sandbox(state=state, checked=_untried(state), network=network)
+        return SandboxCheck(state=state, checked=_untried(state), network=network)
 
     def open_box(stage: Stage, most: int) -> Spawner:
         place = replace(
@@ -197,15 +190,7 @@ async def _sandbox(setting: Setting) -> Sandbox:
         return Supervised(place=place, mode=config.sandbox.mode, most_processes=most)
 
     env = child_environment(environment.variables, config.env_pass)
-    return Sandbox(state=state, checked=await check(open_box, base=base, env=env), network=network)
-
-
-async def _came_up(place: Place, mode: str) -> SandboxState:
-    spawner = Supervised(place=place, mode=mode)
-    try:
-        return await spawner.standing()
-    finally:
-        await spawner.close()
+    return SandboxCheck(state=state, checked=await check(open_box, base=base, env=env), network=network)
 
 
 def _place(workspace: str, temp: str) -> Place:
@@ -221,7 +206,7 @@ def _place(workspace: str, temp: str) -> Place:
 
 
 def _untried(state: SandboxState) -> Checked:
-    """Without a box there is nothing to try, and trying would do harm."""
+    """Return all walls as not held: without a sandbox there is nothing to try, and trying would do harm."""
     walls = tuple(
         Wall(number=number, name=name, held=False, detail="", attempts=()) for number, name in enumerate(NAMES, 1)
     )
@@ -229,7 +214,7 @@ def _untried(state: SandboxState) -> Checked:
 
 
 def _base(cache: str) -> str:
-    """A folder that a box shows: there a wall has to refuse what elsewhere is merely out of sight."""
+    """Return a folder that is visible in a sandbox: a wall must refuse it, not only hide it."""
     for folder in (cache, os.path.dirname(cache)):
         if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
             return os.path.realpath(folder)
@@ -237,7 +222,61 @@ def _base(cache: str) -> str:
 
 
 def _writable(folder: str) -> bool:
-    """Whether it can be written, or made, without trying."""
+    """True if a folder can be written or created, without trying it."""
     while not os.path.lexists(folder) and folder != "/":
         folder = os.path.dirname(folder)
     return os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
+
+
+def doctor_lines(found: Examination) -> Iterator[str]:
+    """Yield what was found, in lines for people."""
+    yield say("doctor.head", version=found.version, python=found.python, platform=found.platform)
+    yield say("doctor.files", files=", ".join(found.files) or say("doctor.no_files"))
+    if found.mistake:
+        yield f"  ✗ {found.mistake}"
+    for warning in found.warnings:
+        yield f"  ! {warning}"
+    yield say("doctor.trusted" if found.trusted else "doctor.untrusted", project=found.project)
+    if found.model.name:
+        yield say("doctor.model", model=found.model.name)
+        if found.model.probed:
+            yield say("doctor.profile", calls=found.model.calls, probed=found.model.probed)
+        elif found.model.reference:
+            yield say("doctor.no_profile", model=found.model.reference)
+    else:
+        yield say("doctor.no_model")
+        yield from (f"  ! {line}" for line in found.model.problem.splitlines())
+    yield say("doctor.programs")
+    for program in found.programs:
+        yield (
+            f"  ✓ {program.version or program.name} ({program.path})"
+            if program.path
+            else f"  ! {program.name}: {say('doctor.absent')}"
+        )
+    yield say("doctor.sessions", folder=found.sessions)
+    if not found.sessions_writable:
+        yield f"  ✗ {say('doctor.read_only')}"
+    yield from _walls(found.sandbox)
+
+
+def _walls(sandbox: SandboxCheck) -> Iterator[str]:
+    checked, state = sandbox.checked, sandbox.state
+    held = 0 if checked.void else checked.held
+    yield say("doctor.sandbox", held=held, all=len(checked.walls), kind=state.kind)
+    if checked.void:
+        yield f"  ✗ {say('doctor.void', reason=checked.void)}"
+        return
+    for wall in checked.walls:
+        yield f"  {'✓' if wall.held else '✗'} {wall.number:2} {say(f'doctor.wall.{wall.name}')}"
+        if not wall.held:
+            yield f"       {say(f'doctor.means.{wall.name}')}"
+        if wall.detail:
+            yield f"       {say('doctor.through', what=wall.detail)}"
+    if state.boxed and not checked.loopback:
+        yield f"  ! {say('doctor.no_loopback')}"
+    if state.missing:
+        yield f"  ! {say('doctor.lacking', names=', '.join(state.missing))}"
+    if sandbox.network:
+        yield f"  ! {say('doctor.network', origin=sandbox.network)}"
+    if state.why and not sandbox.whole:
+        yield f"  → {state.why}"

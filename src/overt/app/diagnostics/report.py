@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from overt.app.diagnostics.crash import FOLDER as CRASHES
 from overt.app.diagnostics.crash import prepare_log, version_lines
-from overt.app.diagnostics.doctor import Examined
-from overt.app.diagnostics.doctor_lines import lines as doctor_lines
+from overt.app.diagnostics.doctor import Examination, doctor_lines
 from overt.app.redaction.secrets import known_secrets
 from overt.app.setting import Setting
 from overt.config.origin import explain
@@ -42,7 +41,7 @@ class ReportArchive(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
 
 
-def make_report(examined: Examined, setting: Setting, *, session: str = "", replies: bool = False) -> ReportArchive:
+def make_report(examined: Examination, setting: Setting, *, session: str = "", replies: bool = False) -> ReportArchive:
     """Write the archive into the state folder. `session` is the id of one to include."""
     environment = setting.environment
     prepare_log()

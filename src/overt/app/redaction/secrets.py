@@ -2,9 +2,9 @@
 
 import os
 
-from overt.app.redaction.sources import find_secrets
 from overt.app.setting import Setting
 from overt.config.paths import read_environment
+from overt.config.trust import assignments
 from overt.core.errors import OvertError
 from overt.lib.redaction.redact import Redactor
 from overt.lib.redaction.secret_values import secret_values
@@ -12,12 +12,16 @@ from overt.lib.text import visible
 
 
 def known_secrets(setting: Setting) -> tuple[str, ...]:
-    project = setting.roots.project
-    return find_secrets(setting.environment, project, trusted=setting.trust.has(project))
+    """Return every value that must never be shown."""
+    environment, project = setting.environment, setting.roots.project
+    secrets = (*environment.secrets(), *secret_values(environment.variables))
+    if not setting.trust.has(project):
+        return secrets  # the file could name a common word a secret and have it hidden everywhere
+    return (*secrets, *secret_values(dict(assignments(os.path.join(project, ".env")))))
 
 
 def make_redactor(setting: Setting) -> Redactor:
-    """The redactor of one conversation: it knows the secrets around it and what `redact.allow` lets through."""
+    """Make the redactor of one conversation. It knows the secrets around it and what `redact.allow` lets through."""
     entries, roots = setting.config.redact_allow, setting.roots
     allowed = None
     if entries:
@@ -29,9 +33,9 @@ def make_redactor(setting: Setting) -> Redactor:
 
 
 def harmless(text: str) -> str:
-    """An error that ends the program, fit for a terminal: there may be no conversation to scrub it."""
+    """Make an error that ends the program fit for a terminal: there may be no conversation to redact it."""
     try:
         known = secret_values(read_environment().variables)
     except OvertError:
-        known = ()  # it is the one that is being told
+        known = ()  # this is the error that is being shown
     return visible(Redactor(known).clean(text))

@@ -3,8 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-from overt.app.diagnostics.doctor import Examined, examine
-from overt.app.diagnostics.doctor_lines import lines
+from overt.app.diagnostics.doctor import Examination, doctor_lines, examine
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.probing import ModelTest, try_model
 from overt.app.registries import Registries
@@ -51,11 +50,11 @@ def run(argv: list[str], registries: Registries) -> int:
         return _report(args, examination, setting)
     held = examination.sandbox.checked.held
     value = {"well": examination.well, "walls_held": held, "found": examination}
-    print_result(args, value, lines(examination))
+    print_result(args, value, doctor_lines(examination))
     return 0 if examination.well else 1
 
 
-def _report(args: Arguments, examined: Examined, setting: Setting) -> int:
+def _report(args: Arguments, examined: Examination, setting: Setting) -> int:
     from overt.app.diagnostics.report import make_report  # late: 18 ms
 
     report = make_report(examined, setting, session=args.text("session"), replies=args.switch("replies"))

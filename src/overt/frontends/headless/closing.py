@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from overt.app.session_state import Denial
+from overt.app.session import Denial
 from overt.core.events import Event, ToolFinished, TreeTaken
 from overt.core.views import Diffs
 from overt.lib.catalogue import say
