@@ -362,7 +362,7 @@ async def test_a_question_is_dropped_when_the_next_one_comes(
 async def test_one_look_at_a_slow_disk_at_a_time(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened([REPLY]) as (conversation, _):
         completer = Completer(conversation)
-        levels = completer._levels
+        levels = completer._folders
         going = asyncio.Event()
         loop, most, count = asyncio.get_running_loop(), 0, 0
         gate = threading.Event()

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.app.completion.choices import BEFORE, ENDS, LONGEST, LONGEST_ARGUMENT, Asked, asked
-from overt.app.completion.folder import MOST_LISTED, MOST_NAMES, Found, Levels, Wanted
-from overt.app.completion.frecency import HALF_LIFE, MOST, Used
-from overt.app.completion.ignored import Ignored
-from overt.app.completion.mentions import pointed
-from overt.app.completion.ranking import rank, ranked
+from overt.app.completion.choices import BEFORE, ENDS, LONGEST, LONGEST_ARGUMENT, CompletionRequest, request_at
+from overt.app.completion.folder import MOST_LISTED, MOST_NAMES, FolderSearch, PathMatch, PathQuery
+from overt.app.completion.frecency import HALF_LIFE, MOST, FileUses
+from overt.app.completion.ignored import IgnoreRules
+from overt.app.completion.mentions import mentioned_paths
+from overt.app.completion.ranking import best_matches, rank
 from overt.app.context.references import ENDS as REFERENCE_ENDS
 from overt.app.context.references import FOUND
 
 NOW = 1_800_000_000.0
 
 
-def at_bar(text: str, *, tab: bool = False) -> Asked | None:
-    """Asked with the cursor where the bar stands."""
+def at_bar(text: str, *, tab: bool = False) -> CompletionRequest | None:
+    """Ask with the cursor where the bar stands."""
     cursor = text.index("|")
-    return asked(text.replace("|", "", 1), cursor, tab=tab)
+    return request_at(text.replace("|", "", 1), cursor, tab=tab)
 
 
 @pytest.mark.parametrize(
@@ -31,57 +31,57 @@ def at_bar(text: str, *, tab: bool = False) -> Asked | None:
     [
         ("|", None),
         ("|/mode", None),
-        ("/|", Asked("command", 0, 1, "")),
-        ("/mo|", Asked("command", 0, 3, "mo")),
-        ("/m|ode plan", Asked("command", 0, 5, "m")),
-        ("/?|", Asked("command", 0, 2, "?")),
-        ("/mode |", Asked("argument", 6, 6, "", name="mode")),
-        ("/mode  pl|", Asked("argument", 7, 9, "pl", name="mode")),
-        ("/mode pl|an", Asked("argument", 6, 10, "pl", name="mode")),
-        ("/rewind 3 b|", Asked("argument", 8, 11, "3 b", name="rewind")),
+        ("/|", CompletionRequest("command", 0, 1, "")),
+        ("/mo|", CompletionRequest("command", 0, 3, "mo")),
+        ("/m|ode plan", CompletionRequest("command", 0, 5, "m")),
+        ("/?|", CompletionRequest("command", 0, 2, "?")),
+        ("/mode |", CompletionRequest("argument", 6, 6, "", name="mode")),
+        ("/mode  pl|", CompletionRequest("argument", 7, 9, "pl", name="mode")),
+        ("/mode pl|an", CompletionRequest("argument", 6, 10, "pl", name="mode")),
+        ("/rewind 3 b|", CompletionRequest("argument", 8, 11, "3 b", name="rewind")),
         ("/usr/b|in", None),
         ("say /mo|", None),
         ("/compact keep\nthe |", None),
         (f"/compact {'x' * (LONGEST_ARGUMENT + 1)}|", None),
-        ("@|", Asked("file", 0, 1, "")),
-        ("look at @src/ca|", Asked("file", 8, 15, "src/ca")),
-        ("@src/ca|rt.py now", Asked("file", 0, 12, "src/ca")),
-        ("@|cart", Asked("file", 0, 1, "")),
-        ("看@src/a|里的错误", Asked("file", 1, 7, "src/a")),
-        ("看@文|", Asked("file", 1, 3, "文")),
-        ('@"my fold|', Asked("file", 0, 9, "my fold", quoted=True)),
-        ('@"my folder/|" x', Asked("file", 0, 13, "my folder/", quoted=True)),
-        ('@"a@b|', Asked("file", 0, 5, "a@b", quoted=True)),
+        ("@|", CompletionRequest("file", 0, 1, "")),
+        ("look at @src/ca|", CompletionRequest("file", 8, 15, "src/ca")),
+        ("@src/ca|rt.py now", CompletionRequest("file", 0, 12, "src/ca")),
+        ("@|cart", CompletionRequest("file", 0, 1, "")),
+        ("看@src/a|里的错误", CompletionRequest("file", 1, 7, "src/a")),
+        ("看@文|", CompletionRequest("file", 1, 3, "文")),
+        ('@"my fold|', CompletionRequest("file", 0, 9, "my fold", quoted=True)),
+        ('@"my folder/|" x', CompletionRequest("file", 0, 13, "my folder/", quoted=True)),
+        ('@"a@b|', CompletionRequest("file", 0, 5, "a@b", quoted=True)),
         ('@"done" |', None),
         ("me@exam|", None),
         ("@scope@exam|", None),
         ("@a b|", None),
         ("@a，|", None),
-        ("one\n@tw|", Asked("file", 4, 7, "tw")),
+        ("one\n@tw|", CompletionRequest("file", 4, 7, "tw")),
         ("@one\ntwo|", None),
-        ("/review @src/|", Asked("file", 8, 13, "src/")),
+        ("/review @src/|", CompletionRequest("file", 8, 13, "src/")),
         ("!cat src|", None),
         ("!npm i @scope/x|", None),
     ],
 )
-def test_what_is_completed_is_the_word_at_the_cursor(text: str, found: Asked | None) -> None:
+def test_what_is_completed_is_the_word_at_the_cursor(text: str, found: CompletionRequest | None) -> None:
     assert at_bar(text) == found
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("!|", Asked("path", 1, 1, "")),
-        ("!cat sr|", Asked("path", 5, 7, "sr")),
-        ("!cat my\\ fo|", Asked("path", 5, 11, "my fo")),
-        ("!a>out/|", Asked("path", 3, 7, "out/")),
+        ("!|", CompletionRequest("path", 1, 1, "")),
+        ("!cat sr|", CompletionRequest("path", 5, 7, "sr")),
+        ("!cat my\\ fo|", CompletionRequest("path", 5, 11, "my fo")),
+        ("!a>out/|", CompletionRequest("path", 3, 7, "out/")),
         ("!cat 'my fo|", None),
         ("!cat $HOME/|", None),
         ("!echo `l|", None),
         ("plain wo|", None),
     ],
 )
-def test_a_shell_line_completes_names_when_tab_asks(text: str, found: Asked | None) -> None:
+def test_a_shell_line_completes_names_when_tab_asks(text: str, found: CompletionRequest | None) -> None:
     assert at_bar(text, tab=True) == found
 
 
@@ -95,7 +95,7 @@ def test_a_reference_ends_where_the_one_that_is_sent_does() -> None:
 @given(st.text(alphabet=f'ab.@/"{ENDS[:6]} \n\t看，{BEFORE}!', max_size=40), st.data())
 def test_an_unquoted_word_is_read_the_same_when_it_is_sent(text: str, data: st.DataObject) -> None:
     cursor = data.draw(st.integers(0, len(text)))
-    found = asked(text, cursor)
+    found = request_at(text, cursor)
     if found and found.kind == "file" and found.word and not found.quoted:
         match = re.compile(FOUND).search(text[:cursor], found.start)
         assert match and (match.start(), match[4]) == (found.start, found.word)
@@ -104,7 +104,7 @@ def test_an_unquoted_word_is_read_the_same_when_it_is_sent(text: str, data: st.D
 
 
 def test_a_long_line_costs_no_more_than_its_last_part() -> None:
-    assert asked("x" * LONGEST + "@" + "a" * (LONGEST + 1), 2 * LONGEST + 2) is None
+    assert request_at("x" * LONGEST + "@" + "a" * (LONGEST + 1), 2 * LONGEST + 2) is None
 
 
 # ── what fits ────────────────────────────────────────────────────────────────────────────────────────────
@@ -130,10 +130,10 @@ def test_a_name_fits_by_its_beginning_first(word: str, name: str, place: int | N
 
 def test_loose_fits_come_only_where_nothing_fits_better() -> None:
     names = ["memory", "model", "mode", "undo"]
-    assert ranked(names, "mo", lambda name: (name,)) == ["model", "mode", "memory"]
-    assert ranked(names, "mdl", lambda name: (name,)) == ["model"]
+    assert best_matches(names, "mo", lambda name: (name,)) == ["model", "mode", "memory"]
+    assert best_matches(names, "mdl", lambda name: (name,)) == ["model"]
     titles = [("a1", "Fix the cart"), ("b2", "Other")]
-    assert ranked(titles, "cart", lambda pair: pair) == [("a1", "Fix the cart")]
+    assert best_matches(titles, "cart", lambda pair: pair) == [("a1", "Fix the cart")]
 
 
 # ── what is ignored ──────────────────────────────────────────────────────────────────────────────────────
@@ -168,13 +168,13 @@ def test_ignore_files_are_read_as_git_reads_them(
     tmp_path: Path, lines: str, path: str, folder: bool, ignored: bool
 ) -> None:
     (tmp_path / ".gitignore").write_text(lines)
-    assert Ignored(str(tmp_path))(str(tmp_path / path), folder=folder) is ignored
+    assert IgnoreRules(str(tmp_path))(str(tmp_path / path), folder=folder) is ignored
 
 
 def test_the_nearest_ignore_file_decides_and_a_change_is_seen(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / ".gitignore").write_text("*.txt")
-    ignored = Ignored(str(tmp_path))
+    ignored = IgnoreRules(str(tmp_path))
     assert ignored(str(tmp_path / "sub/a.txt"), folder=False)
     (tmp_path / "sub/.gitignore").write_text("!a.txt")
     assert not ignored(str(tmp_path / "sub/a.txt"), folder=False)
@@ -189,38 +189,38 @@ def test_the_nearest_ignore_file_decides_and_a_change_is_seen(tmp_path: Path) ->
 
 def test_an_ignore_file_that_is_a_pipe_makes_nobody_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".gitignore")
-    assert not Ignored(str(tmp_path))(str(tmp_path / "a"), folder=False)
+    assert not IgnoreRules(str(tmp_path))(str(tmp_path / "a"), folder=False)
 
 
 # ── what is used ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_uses_are_counted_fade_and_lift_the_folders_above(tmp_path: Path) -> None:
-    used = Used(str(tmp_path), "/work")
+    used = FileUses(str(tmp_path), "/work")
     used.add(["src/a.py"], NOW - HALF_LIFE)
     used.add(["src/a.py", "b.py"], NOW - HALF_LIFE)
-    fresh = Used(str(tmp_path), "/work")
+    fresh = FileUses(str(tmp_path), "/work")
     assert [fresh.score(path, NOW) for path in ("src/a.py", "src", "b.py", "c.py")] == [1.0, 1.0, 0.5, 0.0]
-    assert Used(str(tmp_path), "/other").score("b.py", NOW) == 0.0
+    assert FileUses(str(tmp_path), "/other").score("b.py", NOW) == 0.0
 
 
 def test_the_file_of_uses_is_private_bounded_and_survives_nonsense(tmp_path: Path) -> None:
-    used = Used(str(tmp_path), "/work")
+    used = FileUses(str(tmp_path), "/work")
     for start in range(0, MOST + 100, 50):
         used.add([f"f{number}" for number in range(start, start + 50)], NOW + start)
     assert os.stat(used.path).st_mode & 0o777 == 0o600
-    assert Used(str(tmp_path), "/work").score("f0", NOW + 500) == 0.0
-    assert Used(str(tmp_path), "/work").score("f499", NOW + 450) == 1.0
+    assert FileUses(str(tmp_path), "/work").score("f0", NOW + 500) == 0.0
+    assert FileUses(str(tmp_path), "/work").score("f499", NOW + 450) == 1.0
     for nonsense in (b"", b"[]", b'{"v":1,"used":[]}', b'{"v":1,"used":{"a":3,"b":["x",1]}}', b"[" * 9999, b"\xff"):
         Path(used.path).write_bytes(nonsense)
-        assert Used(str(tmp_path), "/work").score("a", NOW) == 0.0
+        assert FileUses(str(tmp_path), "/work").score("a", NOW) == 0.0
     used.add(["a"], NOW)
-    assert Used(str(tmp_path), "/work").score("a", NOW) == 1.0
+    assert FileUses(str(tmp_path), "/work").score("a", NOW) == 1.0
 
 
 def test_uses_that_cannot_be_kept_are_no_error(tmp_path: Path) -> None:
     (tmp_path / "projects").write_text("in the way")
-    used = Used(str(tmp_path), "/work")
+    used = FileUses(str(tmp_path), "/work")
     used.add(["a", "x" * 5000, "half \udcff"], NOW)
     assert used.score("a", NOW) == 1.0
 
@@ -230,7 +230,7 @@ def test_what_a_prompt_points_at_is_found_as_it_will_be_read(tmp_path: Path) -> 
     for name in ("src/a.py", "my file.md", "b.py"):
         (tmp_path / name).touch()
     text = 'fix @src/a.py:3 and @src/ with @"my file.md", @b.py. not @gone or @../x or me@b.py, @./b.py'
-    assert pointed(text, str(tmp_path)) == ["src/a.py", "src", "my file.md", "b.py"]
+    assert mentioned_paths(text, str(tmp_path)) == ["src/a.py", "src", "my file.md", "b.py"]
 
 
 # ── one level ────────────────────────────────────────────────────────────────────────────────────────────
@@ -240,7 +240,7 @@ class Place:
     def __init__(self, root: Path) -> None:
         self.root = root / "w"
         self.root.mkdir()
-        self.used = Used(str(root / "data"), str(self.root))
+        self.used = FileUses(str(root / "data"), str(self.root))
 
     def put(self, name: str, *, age: int = 0) -> None:
         path = self.root / name
@@ -248,11 +248,11 @@ class Place:
         path.touch()
         os.utime(path, (NOW - age, NOW - age))
 
-    def levels(self) -> Levels:
-        return Levels((str(self.root),), ignored=Ignored(str(self.root)), used=self.used)
+    def levels(self) -> FolderSearch:
+        return FolderSearch((str(self.root),), ignored=IgnoreRules(str(self.root)), uses=self.used)
 
     def find(self, folder: str, word: str = "", *, loose: bool = False) -> list[str]:
-        found, _ = self.levels().find(Wanted(folder, word, NOW, loose))
+        found, _ = self.levels().find(PathQuery(folder, word, NOW, loose))
         return [f"{each.path}/" if each.folder else each.path for each in found]
 
 
@@ -313,7 +313,7 @@ def test_a_folder_of_many_files_is_cut_and_says_how_many_more(place: Place) -> N
         place.put(f"many/f{number}")
     for rules in ("", "many/\n"):
         (place.root / ".gitignore").write_text(rules)
-        found, more = place.levels().find(Wanted("many/", "", NOW))
+        found, more = place.levels().find(PathQuery("many/", "", NOW))
         assert (len(found), more) == (MOST_LISTED, 7)
 
 
@@ -333,7 +333,7 @@ def test_names_further_down_are_found_with_the_folders_around_them(place: Place)
     found = place.levels().below(names, "shop", NOW)
     assert [each.path for each in found] == ["shopping", "a/shop.py", "a/b/Shop", "my shop"]
     assert [each.folder for each in found] == [True, False, True, True]
-    assert place.levels().below(names, ".sh", NOW) == [Found("shopping/.shop", False)]
+    assert place.levels().below(names, ".sh", NOW) == [PathMatch("shopping/.shop", False)]
     assert place.levels().below(names, "shp", NOW) == []
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from overt.app.chat.compaction_notice import short
+from overt.app.chat.notices import short_count
 from overt.core.events import Compacted, Replied
 from overt.core.fragments import MODEL, Origin
 from overt.core.messages import Message, said
@@ -54,6 +54,6 @@ def test_a_summary_that_came_to_nothing_is_no_answer_in_stream_json() -> None:
 
 
 def test_numbers_are_short() -> None:
-    assert [short(number) for number in (0, 999, 1_000, 9_949, 10_000, 1_500_000)] == [
+    assert [short_count(number) for number in (0, 999, 1_000, 9_949, 10_000, 1_500_000)] == [
         *("0", "999", "1.0k", "9.9k", "10k", "1500k"),
     ]

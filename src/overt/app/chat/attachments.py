@@ -7,18 +7,13 @@ from typing import NamedTuple
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 from overt.lib.catalogue import say
+from overt.lib.encoding import sniff_media
 from overt.lib.read_file import read_regular
 from overt.lib.text import visible
 
 LIMIT_MB = 10
 LIMIT = LIMIT_MB << 20
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-MAGIC = (
-    (rb"\x89PNG\r\n\x1a\n", "image/png"),
-    (rb"\xff\xd8\xff", "image/jpeg"),
-    (rb"GIF8[79]a", "image/gif"),
-    (rb"RIFF....WEBP", "image/webp"),
-)
 
 
 class Attachment(NamedTuple):
@@ -31,12 +26,12 @@ class Attachment(NamedTuple):
 
 
 def from_bytes(data: bytes, name: str) -> Attachment:
-    """What it is, is read from its first bytes, for a name can say anything; an OvertError says why it is not taken."""
+    """Make an attachment of an image. Its kind is read from its first bytes; an OvertError says why it is refused."""
     shown = visible(name)
     if len(data) > LIMIT:
         raise OvertError(say("tui.composer.image_large", name=shown, limit=LIMIT_MB))
-    media = next((media for magic, media in MAGIC if re.match(magic, data, re.DOTALL)), "")
-    if not media:
+    media = sniff_media(data)
+    if not media.startswith("image/"):
         raise OvertError(say("tui.composer.image_kind", name=shown))
     return Attachment(name, Image(media=media, data=data))
 
@@ -51,7 +46,7 @@ def from_file(path: str) -> Attachment:
 
 
 def dropped(text: str) -> tuple[tuple[Attachment, ...], str]:
-    """The images when a pasted text is nothing but paths of image files; and why one could not be taken.
+    """Return the images if a pasted text is nothing but paths of image files, and why one was refused.
 
     Terminals give a dropped file as its path: bare, in quotes, with backslashes, or as a file:// address.
     """

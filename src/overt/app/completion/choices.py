@@ -1,5 +1,6 @@
 """What can be completed where the cursor stands, and what there is to choose: light enough to be asked at every key."""
 
+import re
 from typing import Literal, NamedTuple
 
 Kind = Literal["command", "argument", "file", "path"]
@@ -17,10 +18,10 @@ SHELL_ODD = "\"'`$*?[{~"
 """What would have to be understood before a name could be found behind it."""
 
 
-class Asked(NamedTuple):
-    """From `start` to `end` is what a choice takes the place of; `word` is what was typed of it, as it is meant.
+class CompletionRequest(NamedTuple):
+    """What may be completed. A choice replaces the text from `start` to `end`; `word` is what was typed, unescaped.
 
-    `name` is the command that an argument belongs to. `quoted`: a reference in quotes.
+    `name` is the command that an argument belongs to. `quoted` is true for a reference in quotes.
     """
 
     kind: Kind
@@ -32,7 +33,10 @@ class Asked(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """`again`: there is more to choose behind it, as below a folder. The cursor goes `back` so far from its end."""
+    """One row of the menu. With `again` there is more to choose behind it, as below a folder.
+
+    The cursor goes `back` so many characters from the end of `insert`.
+    """
 
     insert: str
     label: str
@@ -43,9 +47,9 @@ class Choice(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """`selected` is where the cursor of the menu begins, -1 for nowhere. `more` were found and are not listed.
+    """The menu. `selected` is the row where its cursor begins, -1 for none. `more` matches are not listed.
 
-    `partial`: a better answer to the same question may follow.
+    If it is `partial`, a better answer to the same request may follow.
     """
 
     kind: Kind
@@ -57,8 +61,8 @@ class Completion(NamedTuple):
     partial: bool = False
 
 
-def asked(text: str, cursor: int, *, tab: bool = False) -> Asked | None:
-    """What may be completed before the cursor; names in a shell line only when somebody asks for them with Tab."""
+def request_at(text: str, cursor: int, *, tab: bool = False) -> CompletionRequest | None:
+    """Return what may be completed before the cursor. Names in a shell line are completed on Tab only."""
     if not 0 < cursor <= len(text):
         return None
     if text[0] == "!":
@@ -66,7 +70,7 @@ def asked(text: str, cursor: int, *, tab: bool = False) -> Asked | None:
     return _reference(text, cursor) or (_slash(text, cursor) if text[0] == "/" else None)
 
 
-def _reference(text: str, cursor: int) -> Asked | None:
+def _reference(text: str, cursor: int) -> CompletionRequest | None:
     low = max(cursor - LONGEST, 0)
     low = max(text.rfind("\n", low, cursor) + 1, low)
     at = cursor
@@ -79,27 +83,27 @@ def _reference(text: str, cursor: int) -> Asked | None:
         word = text[at + 1 : cursor]
         if word.startswith('"'):
             if '"' not in word[1:]:
-                return Asked("file", at, cursor + text.startswith('"', cursor), word[1:], quoted=True)
+                return CompletionRequest("file", at, cursor + text.startswith('"', cursor), word[1:], quoted=True)
         elif not any(char in ENDS or char == "@" or char.isspace() for char in word):
-            return Asked("file", at, _path_end(text, cursor) if word else cursor, word)
+            return CompletionRequest("file", at, _path_end(text, cursor) if word else cursor, word)
     return None
 
 
 def _path_end(text: str, at: int) -> int:
-    """Where a name goes on behind the cursor; Chinese text goes on without a blank, and is none of it."""
+    """Return where a name ends that goes on behind the cursor. Chinese text after it, without a blank, is no part."""
     while at < len(text) and text[at].isascii() and (text[at].isalnum() or text[at] in PATH):
         at += 1
     return at
 
 
-def _slash(text: str, cursor: int) -> Asked | None:
+def _slash(text: str, cursor: int) -> CompletionRequest | None:
     end = 1
     while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] in "-_?"):
         end += 1
     if text[end : end + 1] not in ("", " ", "\n"):
         return None  # a path
     if cursor <= end:
-        return Asked("command", 0, end, text[1:cursor])
+        return CompletionRequest("command", 0, end, text[1:cursor])
     start = end
     while start < cursor and text[start] == " ":
         start += 1
@@ -109,10 +113,10 @@ def _slash(text: str, cursor: int) -> Asked | None:
     last = cursor
     while last < len(text) and not text[last].isspace():
         last += 1
-    return Asked("argument", start, last, word, name=text[1:end])
+    return CompletionRequest("argument", start, last, word, name=text[1:end])
 
 
-def _shell_word(text: str, cursor: int) -> Asked | None:
+def _shell_word(text: str, cursor: int) -> CompletionRequest | None:
     start = cursor
     while start > 1 and cursor - start < LONGEST and not (text[start - 1] in SHELL_ENDS and text[start - 2] != "\\"):
         start -= 1
@@ -121,14 +125,4 @@ def _shell_word(text: str, cursor: int) -> Asked | None:
         text.count(mark, 0, start) % 2 for mark in "\"'"
     ):
         return None
-    return Asked("path", start, cursor, _unescaped(raw))
-
-
-def _unescaped(raw: str) -> str:
-    kept: list[str] = []
-    escaped = False
-    for char in raw:
-        escaped = char == "\\" and not escaped
-        if not escaped:
-            kept.append(char)
-    return "".join(kept)
+    return CompletionRequest("path", start, cursor, re.sub(r"\\(.?)", r"\1", raw))

@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from overt.app.command import Offer
 from overt.app.command_registry import CommandRegistry
-from overt.app.completion.choices import ENDS, Asked, Choice, Completion, asked
+from overt.app.completion.choices import ENDS, Choice, Completion, CompletionRequest, request_at
 from overt.app.completion.facts import CompletionFacts
-from overt.app.completion.folder import Found, Levels, Wanted
-from overt.app.completion.frecency import Used
-from overt.app.completion.ignored import Ignored
-from overt.app.completion.ranking import ranked
+from overt.app.completion.folder import FolderSearch, PathMatch, PathQuery
+from overt.app.completion.frecency import FileUses
+from overt.app.completion.ignored import IgnoreRules
+from overt.app.completion.ranking import best_matches
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.ports import Journal
@@ -41,39 +41,39 @@ class Completer:
         self._facts = CompletionFacts(conversation)
         setting = conversation.setting
         folders = (*setting.config.allow_write, *setting.config.allow_read)
-        self._used = Used(setting.environment.data_dir, conversation.workspace)
-        self._levels = Levels(
+        self._uses = FileUses(setting.environment.data_dir, conversation.workspace)
+        self._folders = FolderSearch(
             (conversation.workspace, *map(os.path.realpath, folders)),
-            ignored=Ignored(setting.roots.project),
-            used=self._used,
+            ignored=IgnoreRules(setting.roots.project),
+            uses=self._uses,
         )
         self._asking: asyncio.Task[None] | None = None
-        self._looking: asyncio.Task[object] | None = None
+        self._disk_task: asyncio.Task[object] | None = None
         self._counting: set[asyncio.Task[None]] = set()
         self._writing = asyncio.Lock()
 
     def ask(self, serial: int, text: str, cursor: int, tab: bool, answer: Answer) -> None:
-        """`answer` is called in this thread: once, or again when more was found out."""
+        """Call `answer` in this thread: once, and again if a better completion follows."""
         if self._asking:
             self._asking.cancel()
         self._asking = asyncio.create_task(self._answer(serial, text, cursor, tab, answer))
         self._asking.add_done_callback(log_failure("completion"))
 
     async def _answer(self, serial: int, text: str, cursor: int, tab: bool, answer: Answer) -> None:
-        found = await self.complete(text, cursor, tab=tab)
-        answer(serial, found)
-        if found.partial:
+        completion = await self.complete(text, cursor, tab=tab)
+        answer(serial, completion)
+        if completion.partial:
             await self._facts.fetched()
             answer(serial, await self.complete(text, cursor, tab=tab))
 
     async def complete(self, text: str, cursor: int, *, tab: bool = False) -> Completion:
-        question = asked(text, cursor, tab=tab)
+        question = request_at(text, cursor, tab=tab)
         if question is None:
             return Completion("command", cursor, cursor)
         try:
             match question.kind:
                 case "command":
-                    return commands(question, self._conversation.commands)
+                    return complete_commands(question, self._conversation.commands)
                 case "argument":
                     return await self._arguments(question)
                 case _:
@@ -93,88 +93,88 @@ class Completer:
         if self._asking:
             self._asking.cancel()
         await self._facts.close()
-        waiting = [task for task in (self._asking, self._looking, *self._counting) if task]
+        waiting = [task for task in (self._asking, self._disk_task, *self._counting) if task]
         if waiting:
             await asyncio.wait(waiting, timeout=SEARCH_WITHIN)
 
     # ── arguments ────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _arguments(self, question: Asked) -> Completion:
+    async def _arguments(self, question: CompletionRequest) -> Completion:
         command = self._conversation.commands.get(question.name)
         if command is None or command.complete is None:
             return Completion("argument", question.start, question.end)
         offers = await command.complete(self._facts, question.word)
-        found = ranked((each for each in offers if _is_plain(each.text)), question.word, _names)
+        matches = best_matches((each for each in offers if _is_plain(each.text)), question.word, _texts)
         return Completion(
             "argument",
             question.start,
             question.end,
             choices=tuple(
                 Choice(offer.text, offer.label or offer.text, offer.detail, again=offer.more)
-                for offer in found[:MOST_OFFERS]
+                for offer in matches[:MOST_OFFERS]
             ),
             # Who has typed nothing yet may want the command as it is: an Enter must not choose for them.
             selected=0 if question.word or command.asks_for_argument else -1,
-            more=max(len(found) - MOST_OFFERS, 0),
+            more=max(len(matches) - MOST_OFFERS, 0),
             partial=self._facts.fetching,
         )
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _paths(self, question: Asked) -> Completion:
-        levels = self._levels
+    async def _paths(self, question: CompletionRequest) -> Completion:
+        folders = self._folders
         folder, slash, name = question.word.rpartition("/")
-        wanted = Wanted(folder + slash, name, time())
-        found, more = await self._alone(lambda: levels.find(wanted))
-        if not found and name and question.kind == "file" and not slash:
-            found = await self._below(name)
-        if not found and name:
-            found, more = await self._alone(lambda: levels.find(wanted._replace(loose=True)))
-        if [each.path for each in found] == [question.word] and not found[0].folder:
-            found = []  # it stands there already
+        wanted = PathQuery(folder + slash, name, time())
+        matches, more = await self._alone(lambda: folders.find(wanted))
+        if not matches and name and question.kind == "file" and not slash:
+            matches = await self._below(name)
+        if not matches and name:
+            matches, more = await self._alone(lambda: folders.find(wanted._replace(loose=True)))
+        if [each.path for each in matches] == [question.word] and not matches[0].folder:
+            matches = []  # it is typed already
         point = self._reference if question.kind == "file" else _shell_name
-        choices = tuple(point(each, wanted.folder, quoted=question.quoted) for each in found)
+        choices = tuple(point(each, wanted.folder, quoted=question.quoted) for each in matches)
         return Completion(question.kind, question.start, question.end, choices=choices, more=more)
 
     async def _alone(self, work: Callable[[], T]) -> T:
         """One look at the disk at a time: where it is slow, those who gave up waiting must not pile up."""
-        while self._looking and not self._looking.done():
-            await asyncio.wait([self._looking])
+        while self._disk_task and not self._disk_task.done():
+            await asyncio.wait([self._disk_task])
         looking = asyncio.ensure_future(asyncio.to_thread(work))
-        self._looking = looking
+        self._disk_task = looking
         return await asyncio.shield(looking)
 
-    async def _below(self, name: str) -> list[Found]:
+    async def _below(self, name: str) -> list[PathMatch]:
         """Files and folders of that name further down, of those that the file tools would find."""
-        levels, files = self._levels, self._conversation.session_workspace.files("complete", Journal())
+        folders, files = self._folders, self._conversation.session_workspace.files("complete", Journal())
         try:
             async with asyncio.timeout(SEARCH_WITHIN):
                 names = await files.names()
-                return await self._alone(lambda: levels.below(names, name, time()))
+                return await self._alone(lambda: folders.below(names, name, time()))
         except (OvertError, TimeoutError):
             return []
 
-    def _reference(self, found: Found, folder: str, *, quoted: bool) -> Choice:
+    def _reference(self, match: PathMatch, folder: str, *, quoted: bool) -> Choice:
         """As `@` references are written: in quotes where the name needs them."""
-        path = f"{found.path}/" if found.folder else found.path
+        path = f"{match.path}/" if match.folder else match.path
         label = path.removeprefix(folder)
-        if not self._conversation.agent.runtime.gate.may_read(found.path.removeprefix("./")):
+        if not self._conversation.agent.runtime.gate.may_read(match.path.removeprefix("./")):
             detail = say("tui.complete.denied")
         else:
-            detail = f"→ {found.link}" if found.link else ""
+            detail = f"→ {match.link}" if match.link else ""
         if quoted or any(char in ENDS or char == "@" or char.isspace() for char in path):
-            return Choice(f'@"{path}"', label, detail, folder=found.folder, again=found.folder, back=int(found.folder))
-        return Choice(f"@{path}", label, detail, folder=found.folder, again=found.folder)
+            return Choice(f'@"{path}"', label, detail, folder=match.folder, again=match.folder, back=int(match.folder))
+        return Choice(f"@{path}", label, detail, folder=match.folder, again=match.folder)
 
     async def _count(self, text: str) -> None:
-        from overt.app.completion.mentions import pointed  # late: 1.1 ms
+        from overt.app.completion.mentions import mentioned_paths  # late: 1.1 ms
 
         workspace = self._conversation.workspace
         async with self._writing:
-            await asyncio.to_thread(lambda: self._used.add(pointed(text, workspace), time()))
+            await asyncio.to_thread(lambda: self._uses.add(mentioned_paths(text, workspace), time()))
 
 
-def commands(question: Asked, registry: CommandRegistry) -> Completion:
+def complete_commands(question: CompletionRequest, registry: CommandRegistry) -> Completion:
     """Offer names before aliases, and aliases only once something is typed. The one that matches is inserted."""
     names = [(command.name, command.describe(), command) for command in registry.listed()]
     if question.word:
@@ -183,7 +183,7 @@ def commands(question: Asked, registry: CommandRegistry) -> Completion:
             names += [(alias, about, command) for alias in command.aliases]
     choices = tuple(
         Choice(f"/{name}", f"/{name}", about, again=command.needs_argument or command.asks_for_argument)
-        for name, about, command in ranked(names, question.word, lambda row: (row[0],))
+        for name, about, command in best_matches(names, question.word, lambda row: (row[0],))
     )
     return Completion("command", question.start, question.end, choices=choices)
 
@@ -192,11 +192,11 @@ def _is_plain(text: str) -> bool:
     return "\n" not in text and "\t" not in text and visible(text) == text
 
 
-def _names(offer: Offer) -> tuple[str, ...]:
+def _texts(offer: Offer) -> tuple[str, ...]:
     return (offer.text, offer.also) if offer.also else (offer.text,)
 
 
-def _shell_name(found: Found, folder: str, *, quoted: bool) -> Choice:
-    path = f"{found.path}/" if found.folder else found.path
-    insert = re.sub(SHELL_SIGNS, lambda match: f"\\{match[0]}", path)
-    return Choice(insert, path.removeprefix(folder), folder=found.folder, again=found.folder)
+def _shell_name(match: PathMatch, folder: str, *, quoted: bool) -> Choice:
+    path = f"{match.path}/" if match.folder else match.path
+    insert = re.sub(SHELL_SIGNS, lambda sign: f"\\{sign[0]}", path)
+    return Choice(insert, path.removeprefix(folder), folder=match.folder, again=match.folder)

@@ -1,4 +1,4 @@
-"""The names of one folder that fit what was typed, ranked: what is pointed at often and lately, then what is newest.
+"""The names of one folder that match what was typed: first those mentioned often and recently, then the newest.
 
 Everything here blocks and belongs in a thread. Nothing is opened, no link is followed to look at a name, and a
 folder with a hundred thousand files costs no more than its first ten thousand.
@@ -10,8 +10,8 @@ from itertools import islice
 from time import monotonic
 from typing import NamedTuple, TypeVar
 
-from overt.app.completion.frecency import Used
-from overt.app.completion.ignored import Ignored
+from overt.app.completion.frecency import FileUses
+from overt.app.completion.ignored import IgnoreRules
 from overt.app.completion.ranking import LOOSE, rank
 from overt.config.paths import is_placeholder
 from overt.lib.protected import protected_name
@@ -29,16 +29,16 @@ FRESH = 1.5
 NEVER = frozenset({".git"})
 
 
-class Found(NamedTuple):
-    """`path` is as it was typed up to the last slash, and the name. `link` is where a link leads."""
+class PathMatch(NamedTuple):
+    """A file or folder. `path` is what was typed up to the last slash, and the name. `link` is where a link leads."""
 
     path: str
     folder: bool
     link: str = ""
 
 
-class Wanted(NamedTuple):
-    """`folder` is what was typed up to the last slash, `word` what follows; `loose`: letters in order are enough."""
+class PathQuery(NamedTuple):
+    """`folder` is what was typed up to the last slash, `word` what follows. With `loose`, letters in order match."""
 
     folder: str
     word: str
@@ -46,43 +46,43 @@ class Wanted(NamedTuple):
     loose: bool = False
 
 
-class Levels:
-    """`roots` are the folders that may be looked into; the first is the workspace."""
+class FolderSearch:
+    """Finds names in folders. `roots` are those that may be searched; the first is the workspace."""
 
-    def __init__(self, roots: Sequence[str], *, ignored: Ignored, used: Used) -> None:
+    def __init__(self, roots: Sequence[str], *, ignored: IgnoreRules, uses: FileUses) -> None:
         self._roots = tuple(roots)
         self.ignored = ignored
-        self._used = used
+        self._uses = uses
         self._last: tuple[str, float, list[os.DirEntry[str]]] = ("", 0.0, [])
 
-    def find(self, wanted: Wanted) -> tuple[list[Found], int]:
-        """The best names, and how many more there are. Ignored ones come where there is nothing else."""
+    def find(self, wanted: PathQuery) -> tuple[list[PathMatch], int]:
+        """Return the best names, and how many more there are. Ignored ones are returned if there are no others."""
         try:
             place = os.path.realpath(os.path.join(self._roots[0], wanted.folder))
         except ValueError:  # a NUL or half a character, which no name holds
             return [], 0
         if not self.inside(place):
             return [], 0
-        fitting = self._fitting(place, wanted)
-        found: list[Found] = []
-        passed: list[Found] = []
+        entries = self._fitting(place, wanted)
+        matches: list[PathMatch] = []
+        ignored: list[PathMatch] = []
         judged = 0
-        into_ignored = self.ignored(place, folder=True)  # whoever looks into an ignored folder wants to see it
-        for entry in fitting[:MOST_JUDGED]:
+        into_ignored = self.ignored(place, folder=True)  # a user who looks into an ignored folder wants to see it
+        for entry in entries[:MOST_JUDGED]:
             judged += 1
-            one = self._found(entry, wanted.folder)
-            if one is None:
+            match = self._match(entry, wanted.folder)
+            if match is None:
                 continue
-            if not into_ignored and self.ignored(os.path.join(place, entry.name), folder=one.folder):
-                passed.append(one)
+            if not into_ignored and self.ignored(os.path.join(place, entry.name), folder=match.folder):
+                ignored.append(match)
             else:
-                found.append(one)
-            if len(found) == MOST_LISTED:
+                matches.append(match)
+            if len(matches) == MOST_LISTED:
                 break
-        return (found, len(fitting) - judged) if found else (passed[:MOST_LISTED], 0)
+        return (matches, len(entries) - judged) if matches else (ignored[:MOST_LISTED], 0)
 
-    def below(self, names: Sequence[str], word: str, now: float) -> list[Found]:
-        """Files and folders anywhere in the workspace whose own name holds the word. `names` are all of its files."""
+    def below(self, names: Sequence[str], word: str, now: float) -> list[PathMatch]:
+        """Return files and folders of the workspace whose own name holds the word. `names` are all its files."""
         small = word.lower()
         paths = [path for path in names if small in path.lower()]
         if len(paths) > MOST_NAMES:
@@ -92,18 +92,18 @@ class Levels:
             folders[path] = False
             while path := path.rpartition("/")[0]:
                 folders[path] = True
-        fits: list[tuple[int, str, Found]] = []
+        fits: list[tuple[int, str, PathMatch]] = []
         for path, folder in folders.items():
             fit = rank(word, path.rpartition("/")[2])
             if fit is not None and fit < LOOSE and can_be_named(path) and (small.startswith(".") or not _hides(path)):
-                fits.append((fit, path, Found(path, folder)))
+                fits.append((fit, path, PathMatch(path, folder)))
         root = self._roots[0]
         return self._ordered(fits, now, lambda one: _changed(os.path.join(root, one.path)))[:MOST_LISTED]
 
     def inside(self, real: str) -> bool:
         return any(real == root or real.startswith(f"{root.rstrip('/')}/") for root in self._roots)
 
-    def _fitting(self, place: str, wanted: Wanted) -> list[os.DirEntry[str]]:
+    def _fitting(self, place: str, wanted: PathQuery) -> list[os.DirEntry[str]]:
         hidden = wanted.word.startswith(".")
         base = os.path.normpath(f"{wanted.folder}x")[:-1]
         fits: list[tuple[int, str, os.DirEntry[str]]] = []
@@ -116,12 +116,12 @@ class Levels:
         return self._ordered(fits, wanted.now, _changed)
 
     def _ordered(self, fits: list[tuple[int, str, T]], now: float, changed: Callable[[T], int]) -> list[T]:
-        """The best fit first, then what is used most, then the newest, then by name."""
+        """Sort by match, then by use, then the newest first, then by name."""
         dated = len(fits) <= MOST_DATED
 
         def order(each: tuple[int, str, T]) -> tuple[int, float, int, str]:
             fit, path, one = each
-            return fit, -self._used.score(path, now), -changed(one) if dated else 0, path
+            return fit, -self._uses.score(path, now), -changed(one) if dated else 0, path
 
         return [one for _, _, one in sorted(fits, key=order)]
 
@@ -133,24 +133,24 @@ class Levels:
         self._last = (place, monotonic(), entries)
         return entries
 
-    def _found(self, entry: os.DirEntry[str], folder: str) -> Found | None:
-        """None for what cannot be pointed at: a name that a terminal or a prompt could stumble over, a way out."""
+    def _match(self, entry: os.DirEntry[str], folder: str) -> PathMatch | None:
+        """Return None for what cannot be mentioned: an unprintable name, or a link that leads out of the folders."""
         if not can_be_named(entry.name):
             return None
         try:
             linked = entry.is_symlink()
             if linked and not self.inside(os.path.realpath(entry.path)):
                 return None
-            if not (entry.is_dir() or entry.is_file()) or _held(entry):
+            if not (entry.is_dir() or entry.is_file()) or _is_placeholder(entry):
                 return None
             target = os.readlink(entry.path) if linked else ""
-            return Found(folder + entry.name, entry.is_dir(), target if can_be_named(target) else "")
+            return PathMatch(folder + entry.name, entry.is_dir(), target if can_be_named(target) else "")
         except OSError:
             return None
 
 
-def _held(entry: os.DirEntry[str]) -> bool:
-    """Whether it is only where the sandbox keeps an absent file of the configuration from being made."""
+def _is_placeholder(entry: os.DirEntry[str]) -> bool:
+    """True for an empty folder that the sandbox puts where a configuration file must not be created."""
     return bool(protected_name(entry.name)) and entry.is_dir() and is_placeholder(entry.path)
 
 

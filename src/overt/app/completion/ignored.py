@@ -19,7 +19,7 @@ MOST = 2000
 ALWAYS = frozenset({"node_modules", "__pycache__"})
 
 
-class Ignored:
+class IgnoreRules:
     """`root` is the project. What was read of an ignore file is kept as long as it does not change."""
 
     def __init__(self, root: str) -> None:

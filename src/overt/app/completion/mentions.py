@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from overt.app.context.references import FOUND, LINES, LONGEST, MOST, PUNCTUATION
 
 
-def pointed(text: str, workspace: str) -> list[str]:
+def mentioned_paths(text: str, workspace: str) -> list[str]:
     """Relative to the workspace, each once; a way out of it is none of our business."""
     found: dict[str, None] = {}
     for number, match in enumerate(re.finditer(FOUND, text)):

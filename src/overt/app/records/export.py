@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.chat.budget_notice import describe_budget
+from overt.app.chat.notices import describe_budget
 from overt.core.events import (
     BudgetSet,
     Compacted,

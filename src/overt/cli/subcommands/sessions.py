@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from time import localtime, strftime
 
-from overt.app.chat.budget_notice import describe_budget
+from overt.app.chat.notices import describe_budget
 from overt.app.inspect.queries import delete_session, session_entries, sessions
 from overt.app.registries import Registries
 from overt.app.setting import Setting

@@ -53,7 +53,7 @@ class ChangeCounter:
 
 def closing_line(run: RunSummary) -> str:
     """Return the line. Parts that have nothing to say are left out."""
-    from overt.app.chat.compaction_notice import short  # late: 0.4 ms
+    from overt.app.chat.notices import short_count  # late: 0.4 ms
 
     parts = []
     if run.files:
@@ -61,7 +61,7 @@ def closing_line(run: RunSummary) -> str:
     if run.command_files:
         parts.append(say("closing.by_commands", files=_count("file", run.command_files)))
     parts.append(_count("step", run.steps))
-    parts.append(say("closing.tokens", tokens=short(run.tokens)))
+    parts.append(say("closing.tokens", tokens=short_count(run.tokens)))
     if run.cost:
         parts.append(run.cost)
     if run.session:

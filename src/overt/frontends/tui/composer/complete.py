@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from overt.app.completion.choices import Asked, Choice, Completion, asked
+from overt.app.completion.choices import Choice, Completion, CompletionRequest, request_at
 from overt.frontends.tui.composer.menu import Menu
 from overt.frontends.tui.terminal.rows import Row
 
@@ -53,7 +53,7 @@ def _is_typed_already(text: str, completion: Completion, choice: Choice) -> bool
     return completion.kind == "file" and text[completion.start : completion.end] == choice.insert
 
 
-def _goes_on(closed: Asked, question: Asked) -> bool:
+def _goes_on(closed: CompletionRequest, question: CompletionRequest) -> bool:
     """Return whether this is the word whose menu was closed, perhaps with more typed after it."""
     same = (closed.kind, closed.start, closed.name) == (question.kind, question.start, question.name)
     return same and question.word.startswith(closed.word)
@@ -68,14 +68,14 @@ class CompletionMenu:
         self._open: CompletionQuery | None = None
         self._answered: tuple[str, int] | None = None
         self._hasty: Literal["", "first", "only"] = ""
-        self._closed: Asked | None = None
+        self._closed: CompletionRequest | None = None
 
     def changed(self, text: str, cursor: int) -> CompletionQuery | None:
         """Return what to ask after a key that changed the text or moved the cursor, or None.
 
         A menu stays on the screen until the next answer, so that it does not flicker; but nothing is chosen from it.
         """
-        question = asked(text, cursor)
+        question = request_at(text, cursor)
         if question is None:
             self.close()
             return None
@@ -115,7 +115,7 @@ class CompletionMenu:
             return MenuResult("ignored")
         if key == "esc":
             self._forget()
-            self._closed = asked(text, cursor)
+            self._closed = request_at(text, cursor)
             return MenuResult("handled")
         if key == "enter" and self._answered != (text, cursor):
             return MenuResult("ignored")
@@ -137,7 +137,7 @@ class CompletionMenu:
         return self.menu.draw(columns, most) if self.menu else []
 
     def _tab(self, text: str, cursor: int) -> MenuResult:
-        if asked(text, cursor, tab=True) is None:
+        if request_at(text, cursor, tab=True) is None:
             return MenuResult("ignored")
         hasty: Literal["first", "only"] = "only" if text.startswith("!") or self._closed else "first"
         self._closed = None
@@ -155,7 +155,7 @@ class CompletionMenu:
         if completion.kind == "path" and choice.again:
             return result._replace(query=self._ask(result.text, result.cursor, tab=True))
         if completion.kind == "argument" and not choice.again:
-            self._closed = asked(result.text, result.cursor)
+            self._closed = request_at(result.text, result.cursor)
         return result._replace(query=self.changed(result.text, result.cursor))
 
     def _ask(self, text: str, cursor: int, *, tab: bool = False) -> CompletionQuery:
