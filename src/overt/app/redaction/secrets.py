@@ -1,8 +1,8 @@
 """What must never be shown: the secrets of the environment, and of the `.env` of a trusted project."""
 
 import os
+from typing import TYPE_CHECKING
 
-from overt.app.setting import Setting
 from overt.config.paths import read_environment
 from overt.config.trust import assignments
 from overt.core.errors import OvertError
@@ -10,8 +10,11 @@ from overt.lib.redaction.redact import Redactor
 from overt.lib.redaction.secret_values import secret_values
 from overt.lib.text import visible
 
+if TYPE_CHECKING:
+    from overt.app.setting import Setting
 
-def known_secrets(setting: Setting) -> tuple[str, ...]:
+
+def known_secrets(setting: "Setting") -> tuple[str, ...]:
     """Return every value that must never be shown."""
     environment, project = setting.environment, setting.roots.project
     secrets = (*environment.secrets(), *secret_values(environment.variables))
@@ -20,7 +23,7 @@ def known_secrets(setting: Setting) -> tuple[str, ...]:
     return (*secrets, *secret_values(dict(assignments(os.path.join(project, ".env")))))
 
 
-def make_redactor(setting: Setting) -> Redactor:
+def make_redactor(setting: "Setting") -> Redactor:
     """Make the redactor of one conversation. It knows the secrets around it and what `redact.allow` lets through."""
     entries, roots = setting.config.redact_allow, setting.roots
     allowed = None
