@@ -20,9 +20,9 @@ from overt.core.views import Output
 from overt.repair.mend import mend
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.sandbox.denial import NETWORK
-from overt.tools.registry import tools_for
+from overt.tools.registry import BUILT_IN
 
-TOOLS = tools_for(frozenset({"read", "write", "run", "notes"}))
+TOOLS = BUILT_IN.for_effects(frozenset({"read", "write", "run", "notes"}))
 BOX = SandboxState(kind="bubblewrap")
 BARE = SandboxState(why="bubblewrap is not installed")
 
@@ -356,7 +356,7 @@ def test_nothing_is_offered_where_nobody_can_be_asked() -> None:
 @pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
 def test_a_file_with_a_second_name_is_asked_about(mode: Mode) -> None:
     sight = Sight(root="/w", exists=lambda path: True, look=Hands(BOX, links=2).look)
-    subject = subject_of("write", ("a",), sight)
+    subject = subject_of(TOOLS["write"], ("a",), sight)
     verdict = judge(subject, TOOLS["write"].effects, rules=(), mode=mode, world=World(boxed=True))
     assert (verdict.action, verdict.rule, verdict.dangerous) == ("ask", "hard link", False)
 
@@ -401,7 +401,11 @@ def test_no_rule_opens_a_protected_name_to_the_file_tools(path: str) -> None:
     sight = Sight(root="/w", exists=lambda path: True)
     rules = (Rule(action="allow", tool="edit"),)
     verdict = judge(
-        subject_of("write", (path,), sight), TOOLS["write"].effects, rules=rules, mode="yolo", world=World(boxed=True)
+        subject_of(TOOLS["write"], (path,), sight),
+        TOOLS["write"].effects,
+        rules=rules,
+        mode="yolo",
+        world=World(boxed=True),
     )
     assert (verdict.action, verdict.rule, verdict.origin) == ("deny", "protected", "guard")
 

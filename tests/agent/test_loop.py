@@ -50,7 +50,7 @@ from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
 from overt.lib.redaction.redact import Redactor
 from overt.safety.policy import Sight
-from overt.tools.registry import tools_for
+from overt.tools.registry import BUILT_IN
 
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
 
@@ -87,7 +87,7 @@ class Bench:
         )
         workspace = SessionWorkspace(setting, WorkspaceServices(setting))
         self.hands = Capabilities(workspace, history=lambda: self.conversation.history, effects=EFFECTS)
-        tools = tools_for(EFFECTS)
+        tools = BUILT_IN.for_effects(EFFECTS)
         services = plain_services(workspace)
         gate = Gate(
             PermissionState(Terms(rules=()), mode=mode, remember=remember or self.remembered.append),
@@ -109,6 +109,7 @@ class Bench:
             hands=self.hands,
             assembler=Assembler(self.player.wire),
             hide=lambda text: text.replace("the-key", "[redacted]"),
+            find_tool=BUILT_IN.find,
         )
         agent = Agent(spec, runtime)
         opening = PrefixSet(

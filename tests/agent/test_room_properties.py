@@ -25,6 +25,7 @@ from overt.core.views import Plain
 from overt.providers.wires.anthropic import Anthropic
 from overt.providers.wires.openai import OpenAIChat
 from overt.providers.wires.responses import OpenAIResponses
+from overt.tools.registry import BUILT_IN
 
 PREFIX = Prefix(system=(Fragment(key="system", text="You are a test.", origin=HARNESS),), tools=())
 WIRES: tuple[type[Any], ...] = (OpenAIChat, OpenAIResponses, Anthropic)
@@ -110,6 +111,7 @@ class Living:
             hands=nothing,
             assembler=Assembler(wire),
             hide=lambda text: text,
+            find_tool=BUILT_IN.find,
             budget=Budget(window=window),
         )
         self.agent = Agent(spec, runtime)
@@ -177,7 +179,9 @@ def assert_tail(before: History, living: Living, cause: str) -> None:
         assert (old == new) is not removed
     filled = budget.count(PREFIX, before.messages)
     window = min(budget.window or filled, filled) if cause == "asked" else budget.window
-    least = find_tail(before.messages, 0, budget.message).start  # the last exchange stays whatever its size
+    least = find_tail(
+        before.messages, 0, budget.message, find_tool=BUILT_IN.find
+    ).start  # the last exchange stays whatever its size
     kept = living.history.messages[-len(tail) :]
     assert event.end == least or sum(map(budget.message, kept)) <= window / 5 + 1
 

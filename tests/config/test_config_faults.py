@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.configuration import load
 
-from overt.config.load import load
 from overt.config.paths import Environment
 from overt.config.schema import AgentSettings, Config, Permissions
 from overt.core.capabilities import Effect

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from tests.fakes.configuration import load
 
-from overt.config.load import Flag, load
+from overt.config.load import Flag
 from overt.config.origin import explain
 from overt.config.paths import Environment
 from overt.config.reading.keys import SETTINGS

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.fakes.configuration import load
 
-from overt.config.load import load
 from overt.config.paths import Environment, read_environment
 from overt.config.schema import Config
 from overt.core.errors import ConfigError

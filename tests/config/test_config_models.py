@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.fakes.configuration import load
 
-from overt.config.load import load
 from overt.config.origin import explain
 from overt.config.paths import Environment
 from overt.config.schema import Config

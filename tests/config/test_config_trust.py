@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.fakes.configuration import load
 
 from overt.config.always import Always, add_always, always_file, load_always, remove_always
-from overt.config.load import load
 from overt.config.paths import Environment
 from overt.config.schema import Config, Permissions
 from overt.config.trust import Trusted, dotenv, is_trusted, trust, trust_file, trusted, untrust

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from tests.config.test_config_load import environment, failure, loaded
+from tests.fakes.configuration import load
 
-from overt.config.load import load
 from overt.config.origin import explain
 from overt.config.schema import Setting
 from overt.core.settings import UndoSettings

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from tests.fakes.configuration import load
 
 from overt.app.options import SANDBOX_FLAG, Options
 from overt.app.setting import read_setting
-from overt.config.load import Flag, load
+from overt.config.load import Flag
 from overt.config.paths import Environment
 from overt.config.schema import Config, Permissions
 from overt.core.errors import ConfigError

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from overt.context.compaction import (
     FEWEST,
@@ -34,6 +35,9 @@ from overt.core.messages import Call, Message, Result, ResultCause, SummaryFacts
 from overt.core.settings import Price
 from overt.core.views import Todo
 from overt.lib.tokens import estimate
+from overt.tools.registry import BUILT_IN
+
+FIND = BUILT_IN.find
 
 FILE = Origin(kind="file", where="notes.txt", hash="h")
 
@@ -99,7 +103,7 @@ def text_in(messages: Sequence[Message], kind: str = "summary") -> str:
 
 
 def tail_from(messages: Sequence[Message], tokens: int) -> int:
-    return find_tail(messages, tokens, size).start
+    return find_tail(messages, tokens, size, find_tool=FIND).start
 
 
 def test_the_end_that_stays_is_as_long_as_its_tokens_allow_and_begins_at_a_call() -> None:
@@ -127,19 +131,19 @@ def test_the_end_does_not_part_a_prompt_from_what_went_along_with_it() -> None:
 
 def test_a_large_result_in_the_end_is_removed_and_the_end_goes_on_before_it() -> None:
     messages = [prompt("go"), *reads(6), *step(9, "read", "word " * 4000, path="large.txt"), *reads(2), answer("ok")]
-    tail = find_tail(messages, 2_000, size)
+    tail = find_tail(messages, 2_000, size, find_tool=FIND)
     assert (tail.start, [old.call_id for old in tail.large]) == (3, ["c9"])
-    assert find_tail(messages, 2_000, size, prune=False) == HistoryTail(start=15)
+    assert find_tail(messages, 2_000, size, find_tool=FIND, prune=False) == HistoryTail(start=15)
 
 
 def test_the_results_that_the_model_has_not_read_yet_stay() -> None:
     messages = [prompt("go"), *reads(2), *step(9, "read", "word " * 4000, path="large.txt")]
-    assert find_tail(messages, 1_000, size) == HistoryTail(start=5)
+    assert find_tail(messages, 1_000, size, find_tool=FIND) == HistoryTail(start=5)
 
 
 def test_results_that_are_removed_do_not_stretch_the_end_over_the_whole_history() -> None:
     messages = [prompt("go"), *reads(60, words=4000), answer("ok")]
-    tail = find_tail(messages, 5_000, size)
+    tail = find_tail(messages, 5_000, size, find_tool=FIND)
     assert tail.start > 100
     assert middle(messages, tail.start) == MessageRange(start=1, end=tail.start)
 
@@ -173,7 +177,7 @@ def test_no_result_is_ever_parted_from_its_call(kinds: list[str], tokens: int) -
     if span is None:
         return
     history = History(messages=tuple(messages))
-    found = replacement(history, span, written="short", turns="turn 1", tokens=1, window=0)
+    found = replacement(history, span, written="short", turns="turn 1", window=0, find_tool=FIND)
     after = fold(history, Compacted(cause="asked", start=span.start, end=span.end, summary=found)).messages
     waiting: list[str] = []
     for message in after:
@@ -205,14 +209,14 @@ def test_todo_lists_failures_without_an_answer_and_the_end_are_not_pruned() -> N
         *step(7, "read", long, path="d.py"),
     ]
     end = len(messages) - 2
-    assert [old.call_id for old in prunable(messages, end, size)] == ["c1", "c4", "c5"]
+    assert [old.call_id for old in prunable(messages, end, size, find_tool=FIND)] == ["c1", "c4", "c5"]
 
 
 def test_results_of_calls_that_share_an_id_stay_because_the_newest_would_go_with_the_oldest() -> None:
     """Some servers count the calls of each reply from the start."""
     long = "word " * 400
     messages = [prompt("go"), *step(0, "read", long, path="a.py"), *step(1, "read", long), *step(0, "read", long)]
-    assert [old.call_id for old in prunable(messages, 5, size)] == ["c1"]
+    assert [old.call_id for old in prunable(messages, 5, size, find_tool=FIND)] == ["c1"]
     assert [old.call_id for old in results(messages, size)] == ["c1"]
 
 
@@ -225,7 +229,7 @@ def test_a_result_that_was_taken_out_says_how_long_it_was_and_how_to_get_it_back
     history = History(messages=tuple(step(1, "read", "x" * 5000, path="a.py")))
     after = fold(history, Compacted(cause="limit", pruned=("c1",), text="[overt] {characters} characters"))
     assert text_of(after.messages[1].parts[0]) == "[overt] 5000 characters"
-    assert prunable(after.messages, 2, size) == []
+    assert prunable(after.messages, 2, size, find_tool=FIND) == []
     assert after.eras == (history.messages,)
 
 
@@ -308,7 +312,14 @@ def test_the_summary_keeps_what_the_history_itself_tells() -> None:
     history = History(messages=messages, pins=("Only ASCII in code.",), todos=todos)
     span = middle(messages, len(messages) - 8)
     assert span == MessageRange(start=1, end=len(messages) - 8)
-    found = replacement(history, span, written="## Objective\nA parser.", turns="turns 1-2", tokens=900, window=0)
+    found = replacement(
+        history,
+        replace(span, tokens=900),
+        written="## Objective\nA parser.",
+        turns="turns 1-2",
+        window=0,
+        find_tool=FIND,
+    )
     summary, current = found
     assert current == prompt("Now the docs. Keep them short.")
     assert (summary.role, summary.origin) == ("user", Origin(kind="summary", where="turns 1-2"))
@@ -337,7 +348,7 @@ def summary_of(*messages: Message) -> tuple[Message, ...]:
     history = History(messages=(prompt("go"), *messages, answer("so far"), answer("ok")))
     span = middle(history.messages, len(history.messages) - 1)
     assert span
-    return replacement(history, span, written="s", turns="turn 1", tokens=1, window=0)
+    return replacement(history, span, written="s", turns="turn 1", window=0, find_tool=FIND)
 
 
 def test_the_reason_of_a_denial_is_among_what_the_user_said() -> None:
@@ -355,7 +366,7 @@ def test_the_output_of_a_tool_cannot_pass_for_the_words_of_the_user() -> None:
 def test_a_long_reason_of_a_denial_is_not_pruned() -> None:
     denied = refused(1, "edit", "denied", reason="because of that " * 200, path="a.py")
     messages = [*denied, *step(2, "edit", "ok", path="a.py"), *step(3, "read", "word " * 400, path="b.py")]
-    assert [old.call_id for old in prunable(messages, 6, size)] == ["c3"]
+    assert [old.call_id for old in prunable(messages, 6, size, find_tool=FIND)] == ["c3"]
 
 
 def test_commands_that_were_not_run_are_told_apart_from_those_that_failed() -> None:
@@ -389,14 +400,14 @@ def test_a_second_summary_still_holds_what_the_first_one_kept() -> None:
     history = History(messages=first)
     span = middle(first, len(first) - 8)
     assert span
-    made = replacement(history, span, written="The first summary.", turns="turn 1", tokens=1, window=0)
+    made = replacement(history, span, written="The first summary.", turns="turn 1", window=0, find_tool=FIND)
     history = fold(history, Compacted(cause="asked", start=span.start, end=span.end, summary=made))
     history = History(
         messages=(*history.messages, *[each for n in range(10, 16) for each in step(n, "read", "x", path="z.py")])
     )
     again = middle(history.messages, len(history.messages) - 8)
     assert again
-    (second,) = replacement(history, again, written="", turns="turn 1", tokens=1, window=0)
+    (second,) = replacement(history, again, written="", turns="turn 1", window=0, find_tool=FIND)
     gone = (second,)
     assert section_of(gone, SAID) == "> never touch b: c.py\n>\n> really"
     assert section_of(gone, FILES).splitlines() == [
@@ -417,7 +428,7 @@ def test_words_of_the_user_do_not_pass_for_ours() -> None:
     for _ in range(3):
         span = middle(history.messages, len(history.messages) - 8)
         assert span
-        (summary,) = replacement(history, span, written="s", turns="turn 1", tokens=1, window=0)
+        (summary,) = replacement(history, span, written="s", turns="turn 1", window=0, find_tool=FIND)
         assert summary.facts == SummaryFacts(quotes=forged, written="s")
         history = History(messages=(prompt("go"), summary, answer("a"), answer("b"), *history.messages[-8:]))
 
@@ -429,7 +440,7 @@ def test_a_long_prompt_is_cut_with_a_mark_and_its_rules_are_kept_whole() -> None
     history = History(messages=messages)
     span = middle(messages, len(messages) - 8)
     assert span
-    found = replacement(history, span, written="s", turns="turns 1-3", tokens=1, window=32_000)
+    found = replacement(history, span, written="s", turns="turns 1-3", window=32_000, find_tool=FIND)
     text = text_in(found)
     assert f"\n> {rule}\n" in text
     assert "characters cut here; rules among them follow]" in text
@@ -444,7 +455,7 @@ def test_when_quotes_take_too_much_what_states_no_rule_is_left_out_and_counted()
     for _ in range(2):
         span = middle(history.messages, len(history.messages) - 8)
         assert span
-        found = replacement(history, span, written="s", turns="turns 1-9", tokens=1, window=2_000)
+        found = replacement(history, span, written="s", turns="turns 1-9", window=2_000, find_tool=FIND)
         quoted = section_of(found, SAID).split("\n\n")
         assert len("".join(quoted).encode()) < 1_400
         assert quoted[1] == f"> {rule}"

@@ -56,7 +56,7 @@ def test_the_tool_is_written_first() -> None:
 
 
 def test_reading_takes_existing_files_and_writing_any() -> None:
-    found = shape(form_of({"read": READ, "write": WRITE}, paths=["a.py", "b.py"]))["anyOf"]
+    found = shape(form_of({"read": READ, "write": WRITE}, paths={"read": ["a.py", "b.py"]}))["anyOf"]
     assert found[0]["properties"]["path"] == {"type": "string", "enum": ["a.py", "b.py"]}
     assert found[1]["properties"]["path"] == {"type": "string"}
 
@@ -67,7 +67,7 @@ def test_where_nothing_can_be_added_at_the_end_an_edit_names_its_place() -> None
     )
     edit = ToolSpec(name="edit", description="Edit.", schema=Raw(schema))
     free, place = {"type": "string"}, {"type": "string", "minLength": 1}
-    assert shape(form_of({"edit": edit}, paths=["a.py", "b.json"], final=False)) == {
+    assert shape(form_of({"edit": edit}, paths={"edit": ["a.py", "b.json"]}, final=False)) == {
         "anyOf": [
             option("edit", {"path": {"type": "string", "enum": ["a.py"]}, "old": free}, "path", "old"),
             option("edit", {"path": {"type": "string", "enum": ["b.json"]}, "old": place}, "path", "old"),
@@ -78,7 +78,7 @@ def test_where_nothing_can_be_added_at_the_end_an_edit_names_its_place() -> None
 
 def test_too_many_paths_are_left_to_the_model() -> None:
     many = [f"f{number}" for number in range(MOST_PATHS + 1)]
-    assert shape(form_of({"read": READ}, paths=many)) == shape(form_of({"read": READ}))
+    assert shape(form_of({"read": READ}, paths={"read": many})) == shape(form_of({"read": READ}))
 
 
 def test_the_answer_can_be_kept_out_or_be_all_there_is() -> None:

@@ -39,10 +39,13 @@ def test_the_server_takes_our_forms_and_the_model_keeps_to_them(tmp_path: Path) 
                 talk = Talk(provider, system="Reply with one JSON object that calls a tool.")
                 return [
                     await reply(
-                        provider, talk, "Read the file.", form_of({"read": narrow["read"]}, paths=ODD, final=False)
+                        provider,
+                        talk,
+                        "Read the file.",
+                        form_of({"read": narrow["read"]}, paths={"read": ODD, "edit": ODD}, final=False),
                     ),
                     await reply(provider, talk, "Say done.", form_of(narrow, only_final=True)),
-                    await reply(provider, talk, "Run ls.", form_of(wide, paths=ODD)),
+                    await reply(provider, talk, "Run ls.", form_of(wide, paths={"read": ODD, "edit": ODD})),
                 ]
         finally:
             provider.close()

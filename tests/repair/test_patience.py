@@ -58,7 +58,7 @@ def through(text: str) -> None:
     scavenge((Text(text=text),), TOOLS, calls="schema")
     ways: list[tuple[Calls, int]] = [("native", 400), ("native", len(text) or 1), ("schema", 400)]
     for calls, size in ways:
-        veil = Veil(calls)
+        veil = Veil(calls, TOOLS)
         shown = "".join(veil.feed(text[at : at + size]) for at in range(0, len(text), size))
         assert len(shown + veil.rest(True)) <= len(text)
     for name, arguments in (("bash", text), ("read", text), ("bash", f'{{"command":"{text}'), (text[:1000], text)):

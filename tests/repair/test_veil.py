@@ -11,7 +11,9 @@ from msgspec import json
 
 from overt.core.settings import Calls
 from overt.repair.veil import Veil
+from overt.tools.registry import BUILT_IN
 
+TOOLS = BUILT_IN.by_name
 DATA = Path(__file__).parent.parent / "data"
 LEAKED: list[dict[str, Any]] = json.decode((DATA / "leaked_calls.json").read_bytes())
 ORDINARY: list[dict[str, str]] = json.decode((DATA / "ordinary_texts.json").read_bytes())
@@ -31,7 +33,7 @@ SHOWN_BEFORE_IT_IS_KNOWN = (
 
 
 def fed(calls: Calls, pieces: list[str]) -> tuple[str, Veil]:
-    veil = Veil(calls)
+    veil = Veil(calls, TOOLS)
     return "".join(veil.feed(piece) for piece in pieces), veil
 
 
@@ -56,7 +58,7 @@ def test_prose_passes_and_markup_waits(text: str, shown: str, size: int) -> None
     seen, veil = fed("native", pieces)
     held = veil.rest(True)
     assert seen + held == text
-    assert (seen.rstrip("\n"), Veil("native").rest(False)) == (shown.rstrip("\n"), "")
+    assert (seen.rstrip("\n"), Veil("native", TOOLS).rest(False)) == (shown.rstrip("\n"), "")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_prose_passes_and_markup_waits(text: str, shown: str, size: int) -> None
     ],
 )
 def test_what_is_only_talked_about_is_shown_as_it_comes(text: str) -> None:
-    veil = Veil("native")
+    veil = Veil("native", TOOLS)
     seen = ""
     for at, char in enumerate(text):
         seen += veil.feed(char)

@@ -12,7 +12,10 @@ from overt.core.settings import Mode
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject
+from overt.tools.registry import BUILT_IN
 from overt.workspace.undo.losses import UndoCover
+
+TOOLS = BUILT_IN.by_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "safety.md"
 FILES = ("README.md", "src/app.py", "run.sh", "package.json", "requirements.txt", "tool.py", "fix.patch", "release.tgz")
@@ -46,7 +49,7 @@ def cover(tmp_path_factory: pytest.TempPathFactory) -> UndoCover:
 
 def read(command: str, cover: UndoCover) -> tuple[Subject, Reach | None]:
     sight = Sight(root=cover.root, exists=lambda path: os.path.lexists(os.path.join(cover.root, path)))
-    subject = subject_of("bash", (command,), sight)
+    subject = subject_of(TOOLS["bash"], (command,), sight)
     if subject.reading.hazard != "dangerous":
         return subject, None
     surveys = {place: cover.survey(change) for place, change in changes_of(subject.reading).items()}

@@ -7,6 +7,9 @@ from overt.core.settings import Action, Mode, Rule
 from overt.safety.command import read_command
 from overt.safety.policy import Sight, judge, subject_of
 from overt.safety.rules import Subject, normal, speaks_of
+from overt.tools.registry import BUILT_IN
+
+TOOLS = BUILT_IN.by_name
 
 RUN: frozenset[Effect] = frozenset({"run"})
 WRITE: frozenset[Effect] = frozenset({"write"})
@@ -14,8 +17,16 @@ READ: frozenset[Effect] = frozenset({"read"})
 MODES: tuple[Mode, ...] = ("review", "auto", "yolo", "plan")
 
 
+def jobs(action: str) -> Subject:
+    return subject_of(
+        TOOLS["jobs"], (action,), Sight(root="/w", exists=lambda path: False, edit_rules=BUILT_IN.edit_rules)
+    )
+
+
 def bash(command: str) -> Subject:
-    return subject_of("bash", (command,), Sight(root="/w", exists=lambda path: path == "there"))
+    return subject_of(
+        TOOLS["bash"], (command,), Sight(root="/w", exists=lambda path: path == "there", edit_rules=BUILT_IN.edit_rules)
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,8 +67,12 @@ def test_the_rest_is_ordinary(command: str) -> None:
         (Subject(tool="edit", values=("a",)), WRITE, ("ask", "allow", "allow", "deny")),
         (bash("pytest"), RUN, ("ask", "ask", "allow", "deny")),
         (bash("rm x"), RUN, ("ask", "ask", "ask", "deny")),
-        (Subject(tool="jobs", values=("list",)), RUN, ("allow", "allow", "allow", "allow")),
-        (Subject(tool="jobs", values=("stop",)), RUN, ("ask", "ask", "allow", "deny")),
+        (
+            jobs("list"),
+            RUN,
+            ("allow", "allow", "allow", "allow"),
+        ),
+        (jobs("stop"), RUN, ("ask", "ask", "allow", "deny")),
     ],
 )
 def test_each_mode_has_its_verdict(subject: Subject, effects: frozenset[Effect], expected: tuple[Action, ...]) -> None:
@@ -66,7 +81,7 @@ def test_each_mode_has_its_verdict(subject: Subject, effects: frozenset[Effect],
 
 def rule(action: Action, text: str) -> Rule:
     tool, _, pattern = text.partition("(")
-    return Rule(action=action, tool=tool, pattern=pattern.removesuffix(")"))
+    return Rule(action=action, tool=BUILT_IN.rule_names.get(tool.lower(), tool), pattern=pattern.removesuffix(")"))
 
 
 def test_deny_stands_over_ask_and_ask_over_allow_whatever_the_order() -> None:
@@ -95,12 +110,12 @@ def test_no_bare_allow_rule_opens_what_is_final(mode: Mode) -> None:
         ("bash(git *)", bash("git log $(make)"), False),
         ("bash(echo *)", bash("echo x > f"), False),
         ("Bash(make)", bash("make"), True),
-        ("edit(src/**)", Subject(tool="write", values=("src/a/b.py",)), True),
-        ("edit(src/**)", Subject(tool="write", values=("test/a.py",)), False),
-        ("edit(*.py)", Subject(tool="patch", values=("a.py", "b.txt")), False),
+        ("edit(src/**)", Subject(tool="write", family="edit", values=("src/a/b.py",)), True),
+        ("edit(src/**)", Subject(tool="write", family="edit", values=("test/a.py",)), False),
+        ("edit(*.py)", Subject(tool="patch", family="edit", values=("a.py", "b.txt")), False),
         ("read(.env)", Subject(tool="read", values=("sub/.env",)), True),
         ("read(./secret/*)", Subject(tool="read", values=("secret/a",)), True),
-        ("edit", Subject(tool="multiedit", values=("a",)), True),
+        ("edit", Subject(tool="multiedit", family="edit", values=("a",)), True),
         ("edit", Subject(tool="read", values=("a",)), False),
     ],
 )
@@ -110,7 +125,7 @@ def test_allow_rules_speak_of_exactly_what_they_name(text: str, subject: Subject
 
 def test_a_denial_needs_only_one_part_of_a_command() -> None:
     assert speaks_of(rule("deny", "bash(curl *)"), bash("ls; curl x | sh"))
-    assert speaks_of(rule("deny", "edit(*.lock)"), Subject(tool="patch", values=("a.py", "b.lock")))
+    assert speaks_of(rule("deny", "edit(*.lock)"), Subject(tool="patch", family="edit", values=("a.py", "b.lock")))
 
 
 def test_a_fallback_that_was_set_decides_where_no_rule_speaks() -> None:
@@ -122,12 +137,16 @@ def test_a_fallback_that_was_set_decides_where_no_rule_speaks() -> None:
     "spelling", ["secrets/k", "./secrets/k", "/w/secrets/k", "x/../secrets/k", "/w/x/..//secrets/k"]
 )
 def test_a_path_rule_holds_however_the_path_is_spelled(spelling: str) -> None:
-    subject = subject_of("read", (spelling,), Sight(root="/w", exists=lambda path: True))
+    subject = subject_of(
+        TOOLS["read"], (spelling,), Sight(root="/w", exists=lambda path: True, edit_rules=BUILT_IN.edit_rules)
+    )
     assert judge(subject, READ, rules=[rule("deny", "read(secrets/**)")], mode="review").action == "deny"
 
 
 def test_an_allowed_folder_is_not_left_by_going_up() -> None:
-    subject = subject_of("write", ("src/../Makefile",), Sight(root="/w", exists=lambda path: True))
+    subject = subject_of(
+        TOOLS["write"], ("src/../Makefile",), Sight(root="/w", exists=lambda path: True, edit_rules=BUILT_IN.edit_rules)
+    )
     assert judge(subject, WRITE, rules=[rule("allow", "edit(src/**)")], mode="review").action == "ask"
 
 
@@ -167,7 +186,11 @@ def test_a_path_has_one_spelling(path: str, expected: str) -> None:
 
 
 def in_folder(command: str, workdir: str) -> Subject:
-    return subject_of("bash", (command, workdir), Sight(root="/w", exists=lambda path: path == "web/there"))
+    return subject_of(
+        TOOLS["bash"],
+        (command, workdir),
+        Sight(root="/w", exists=lambda path: path == "web/there", edit_rules=BUILT_IN.edit_rules),
+    )
 
 
 def test_paths_of_a_command_count_from_its_workdir() -> None:

@@ -8,15 +8,20 @@ from msgspec.structs import replace
 from overt.core.settings import Action, Rule
 from overt.safety.policy import Sight, subject_of
 from overt.safety.rules import Subject, lasting, matching, opens_network, speaks_of
+from overt.tools.registry import BUILT_IN
+
+TOOLS = BUILT_IN.by_name
 
 
 def bash(command: str) -> Subject:
-    return subject_of("bash", (command,), Sight(root="/w", exists=lambda path: False))
+    return subject_of(
+        TOOLS["bash"], (command,), Sight(root="/w", exists=lambda path: False, edit_rules=BUILT_IN.edit_rules)
+    )
 
 
 def rule(action: Action, text: str) -> Rule:
     tool, _, pattern = text.partition("(")
-    return Rule(action=action, tool=tool, pattern=pattern.removesuffix(")"))
+    return Rule(action=action, tool=BUILT_IN.rule_names.get(tool.lower(), tool), pattern=pattern.removesuffix(")"))
 
 
 @pytest.mark.parametrize(

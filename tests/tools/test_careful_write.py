@@ -5,9 +5,9 @@ from pathlib import Path
 from tests.workspace.files_kit import done, files, refused
 
 from overt.core.tool import Outcome, Tool
-from overt.tools.careful_write import careful_write
-from overt.tools.plain_read import Args as ReadArgs
-from overt.tools.plain_read import read
+from overt.tools.small_model.read import Args as ReadArgs
+from overt.tools.small_model.read import read
+from overt.tools.small_model.write import careful_write
 from overt.tools.write import Args
 
 LONG = "one\ntwo\nthree\nfour\nfive\n"

@@ -7,7 +7,7 @@ from tests.workspace.files_kit import done, files, refused
 
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome
-from overt.tools.forgiving_edit import Args, edit
+from overt.tools.small_model.edit import Args, edit
 
 CODE = """\
 def greet(name):

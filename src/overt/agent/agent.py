@@ -16,7 +16,7 @@ from overt.core.messages import Message
 from overt.core.ports import Hands, Provider
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Calls, Limits, Price
-from overt.core.tool import Tool
+from overt.core.tool import Tool, ToolLookup
 from overt.lib.result_limit import ResultLimit, result_limit
 
 
@@ -50,7 +50,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     and `room` remembers when a request was made to fit. `updates` returns the messages that join before a request:
     rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
     turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` refuses a request once
-    the session has cost too much.
+    the session has cost too much. `find_tool` finds any tool, also one that the agent does not have, by the names that
+    a history has for it.
     """
 
     provider: Provider
@@ -58,6 +59,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     hands: Hands
     assembler: Assembler
     hide: Callable[[str], str]
+    find_tool: ToolLookup
     lead: Lead | None = None
     checks: tuple[AnswerCheck, ...] = ()
     budget: Budget | None = None

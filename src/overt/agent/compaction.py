@@ -144,7 +144,13 @@ class _Job:
         window = self.budget.window or self._start
         most = min(window, self._start) if self.cause == "asked" else window
         tokens = min(TAIL_SHARE * most, self.target / 2)
-        return find_tail(self.history().messages, round(share * tokens), self.budget.message, prune=self.budget.prune)
+        return find_tail(
+            self.history().messages,
+            round(share * tokens),
+            self.budget.message,
+            find_tool=self.agent.runtime.find_tool,
+            prune=self.budget.prune,
+        )
 
     def _least(self) -> float:
         """The tokens of a middle that is worth a request for its summary; after an overflow any is."""
@@ -160,7 +166,8 @@ class _Job:
     def _old(self) -> list[Old]:
         """Results that may go: all before the end that stays, and the large ones in it."""
         tail = self._tail()
-        return [*prunable(self.history().messages, tail.start, self.budget.message), *tail.large]
+        messages, find_tool = self.history().messages, self.agent.runtime.find_tool
+        return [*prunable(messages, tail.start, self.budget.message, find_tool=find_tool), *tail.large]
 
     def _pruned(self, old: list[Old]) -> Compacted | None:
         if not old or not self.budget.prune:
@@ -175,10 +182,10 @@ class _Job:
         history = self.history()
         found = replacement(
             history,
-            span,
+            replace(span, tokens=self._tokens(span)),
             written=written,
             turns=turns_of(history, span, self.agent.runtime.marks()),
-            tokens=self._tokens(span),
+            find_tool=self.agent.runtime.find_tool,
             window=self.budget.window,
         )
         pruned = tuple(old.call_id for old in large if old.at >= span.end)

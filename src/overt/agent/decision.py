@@ -113,4 +113,5 @@ class PermissionGate(Protocol):
 
 def read_request(mended: Mended, sight: Sight) -> CallRequest:
     """Find out what a repaired call is about."""
-    return CallRequest(mended=mended, subject=subject_of(mended.call.name, mended.args.subjects(), sight))
+    assert mended.tool is not None  # a call that names no tool was answered before
+    return CallRequest(mended=mended, subject=subject_of(mended.tool, mended.args.subjects(), sight))

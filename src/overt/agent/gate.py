@@ -23,7 +23,7 @@ from overt.core.tool import Outcome
 from overt.core.views import Plain
 from overt.lib.catalogue import say
 from overt.repair.mend import Mended
-from overt.safety.policy import CallFacts, Sight, Verdict, World, judge, subject_of
+from overt.safety.policy import CallFacts, Sight, Verdict, World, judge, subject_of_paths
 from overt.safety.reach import Reach, changes_of, judge_reach
 
 
@@ -50,7 +50,7 @@ class Gate:
 
     def may_read(self, path: str) -> bool:
         effects: frozenset[Effect] = frozenset({"read"})
-        subject, terms = subject_of("read", (path,), self._sight), self.permissions.terms
+        subject, terms = subject_of_paths((path,), self._sight, tool="read"), self.permissions.terms
         verdict = judge(subject, effects, rules=terms.rules, mode=self.permissions.mode, fallback=terms.fallback)
         return verdict.action == "allow"
 

@@ -72,7 +72,7 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
                     if veil is None:
                         from overt.repair import veil as hide_markup  # late: 0.9 ms
 
-                        veil = hide_markup.Veil(agent.spec.calls)
+                        veil = hide_markup.Veil(agent.spec.calls, agent.spec.tools)
                     if shown := veil.feed(text):
                         emit(TextStreamed(agent=path, text=shown))
                 case ReasoningDelta(text=text):

@@ -98,7 +98,7 @@ def answer_unattended(verdict: Verdict, sandbox: SandboxState, terms: Terms) -> 
 
 def network_reason(request: CallRequest) -> str:
     """Return why the model says that a command needs the network: its own words, in one line."""
-    reason = getattr(request.mended.args, "network", "") if request.subject.tool == "bash" else ""
+    reason = getattr(request.mended.args, "network", "") if request.subject.is_command else ""
     line = " ".join(reason.split())
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
 
@@ -106,7 +106,6 @@ def network_reason(request: CallRequest) -> str:
 def _rules_to_store(request: CallRequest, *, network: bool) -> tuple[Rule, ...]:
     """Return what `always` stores: rules for the command, for all edits in the workspace, or for this one tool."""
     subject = request.subject
-    if subject.tool == "bash":
+    if subject.is_command:
         return lasting(subject, network=network)
-    tool = "edit" if "write" in request.tool.effects else subject.tool
-    return (Rule(action="allow", tool=tool, origin=ALWAYS),)
+    return (Rule(action="allow", tool=request.tool.family, origin=ALWAYS),)

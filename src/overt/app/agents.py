@@ -19,16 +19,13 @@ from overt.context.assemble import Assembler
 from overt.core.capabilities import Effect
 from overt.core.errors import ProviderError
 from overt.core.events import PrefixSet
-from overt.core.foreign import our_tool
 from overt.core.ports import Hands
 from overt.core.requests import Params
-from overt.core.settings import Rule
 from overt.core.tool import Tool
 from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
 from overt.providers.discover import ChosenModel, is_local
 from overt.sessions.resume import Resumed
-from overt.tools.registry import tools_for
 
 
 class Agents(Struct, frozen=True, kw_only=True):
@@ -102,6 +99,7 @@ class Agents(Struct, frozen=True, kw_only=True):
             lead=setup.lead,
             checks=setup.checks,
             updates=self.updates.collect,
+            find_tool=self.setting.tools.find,
             marks=lambda: self.session.marks,
             budget=self.models.window(found),
             spend_limit=self.spend_limit,
@@ -110,17 +108,14 @@ class Agents(Struct, frozen=True, kw_only=True):
         return agent, prefix_event(agent, found)
 
     def _tools(self) -> dict[str, Tool]:
-        settings = self.setting.config.tools
-        denied = {our_tool(rule.tool) for rule in self.setting.config.permissions.rules if _removes(rule)}
-        tools = tools_for(self.effects, without=frozenset(settings.disabled) | denied)
-        chosen = tools if settings.enabled is None else settings.enabled
-        return {name: tool for name, tool in tools.items() if name in chosen}
+        """Return the tools that the settings leave. A bare denial removes a tool if it speaks of no other."""
+        config, tools = self.setting.config, self.setting.tools.for_effects(self.effects)
+        denied = {rule.tool for rule in config.permissions.rules if rule.action == "deny" and not rule.pattern}
+        shared = {tool.family for tool in tools.values() if tool.family != tool.name}
+        removed = {*config.tools.disabled, *denied - shared}
+        chosen = tools if config.tools.enabled is None else config.tools.enabled
+        return {name: tool for name, tool in tools.items() if name in chosen and name not in removed}
 
     def _moved(self, resumed: Resumed) -> bool:
         """The recorded prefix says where the session began, which may not be here."""
         return resumed.opened is not None and resumed.opened.workspace != self.setting.roots.workspace
-
-
-def _removes(rule: Rule) -> bool:
-    """A bare denial of a tool takes it out of the model's list."""
-    return rule.action == "deny" and not rule.pattern and our_tool(rule.tool) != "edit"

@@ -56,7 +56,7 @@ class ContextSource(Protocol):
         """Return the messages that go before a prompt: files that it names, and rules that hold for them."""
         ...
 
-    def tool_called(self, tool: str) -> None:
+    def tool_called(self, name: str) -> None:
         """A call of this tool streams in."""
         ...
 

@@ -12,7 +12,6 @@ from overt.app.workspace_services import WorkspaceServices
 from overt.core.capabilities import JobState
 from overt.core.errors import OvertError
 from overt.core.events import Event
-from overt.core.foreign import our_tool
 from overt.core.ports import Journal, Profile, SandboxState
 from overt.core.settings import Rule
 from overt.lib.logs.background import log_failure
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 CLOSE_WITHIN_S = 12.0
 """A session that ends waits this long for the records of its last commands."""
-PROGRAM_TOOLS = ("bash", "jobs")
 
 
 class SessionWorkspace:
@@ -183,11 +181,12 @@ class SessionWorkspace:
             self._warming = asyncio.get_running_loop().create_task(self._warm(tool))
             self._warming.add_done_callback(log_failure("sandbox"))
 
-    async def _warm(self, tool: str) -> None:
+    async def _warm(self, name: str) -> None:
         if self._closed:
             return
+        tool = self._setting.tools.find(name)
         try:
-            if our_tool(tool) in PROGRAM_TOOLS:
+            if tool and "run" in tool.effects:
                 self.programs("", self.profile)
                 self.shared.spawner.warm(self.profile)
                 self.shared.keeper.warm()
@@ -221,7 +220,8 @@ def forbid_by(rules: Sequence[Rule]) -> Callable[[str, str], str] | None:
         return None
 
     def forbid(effect: str, path: str) -> str:
-        rule = matching(denials, Subject(tool=effect, values=(path,)), "deny")
+        family = "edit" if effect == "write" else ""
+        rule = matching(denials, Subject(tool=effect, family=family, values=(path,)), "deny")
         return rule.text() if rule else ""
 
     return forbid

@@ -16,23 +16,34 @@ from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
 from overt.lib.logs.log import LOG
 from overt.providers.registry import is_kind, kinds
+from overt.tools.registry import BUILT_IN, ToolRegistry
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """Environment, roots, trust and configuration, as they were read when a session or a subcommand began."""
+    """Environment, roots, trust and configuration, as they were read when a session or a subcommand began, and the
+    tools there are."""
 
     environment: Environment
     roots: Roots
     trust: Trusted
     config: Config
     registries: Registries = Registries()
+    tools: ToolRegistry = BUILT_IN
 
 
 def read_setting(options: Options) -> Setting:
+    registries = options.registries
+    tools = ToolRegistry(registries.tools) if registries.tools else BUILT_IN
     environment = read_environment()
     places = roots(environment, options.directory)
     trust = trusted(environment, places.project)
-    config = load(environment, project=places.project, trusted=trust.has(places.project), flags=tuple(_flags(options)))
+    config = load(
+        environment,
+        project=places.project,
+        trusted=trust.has(places.project),
+        flags=tuple(_flags(options)),
+        tool_names=lambda: tools.rule_names,
+    )
     for key, paths in (("allow_write", config.allow_write), ("allow_read", config.allow_read)):
         for path in paths:
             if not os.path.isdir(path):
@@ -42,7 +53,9 @@ def read_setting(options: Options) -> Setting:
     set_language(language_of(config.language, environment.variables))
     logs = config.logs
     LOG.configure(environment.state_dir, level=logs.level, max_size=logs.max_size, keep=logs.keep)
-    setting = Setting(environment=environment, roots=places, trust=trust, config=config, registries=options.registries)
+    setting = Setting(
+        environment=environment, roots=places, trust=trust, config=config, registries=registries, tools=tools
+    )
     LOG.learn_from(lambda: _known_secrets(setting))
     RECENT.setting = setting
     return setting
@@ -68,6 +81,10 @@ def _check_kinds(config: Config, registries: Registries) -> None:
         if setting.key.rpartition(".")[2] == "kind" and not is_kind(setting.value, registries.wires):
             known = ", ".join(f"'{name}'" for name in kinds(registries.wires))
             raise ConfigError(f"{setting.origin}: `kind` must be one of {known}, got {setting.value!r}")
+
+
+def is_tool_name(name: str) -> bool:
+    return BUILT_IN.find(name) is not None
 
 
 def _flags(options: Options) -> list[Flag]:

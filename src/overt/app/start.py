@@ -159,6 +159,7 @@ def _make_sight(setting: Setting, hands: Capabilities) -> Sight:
         exists=lambda path: os.path.lexists(os.path.join(workspace, path)),
         look=hands.look,
         also=frozenset(setting.config.permissions.dangerous),
+        edit_rules=setting.tools.edit_rules,
     )
 
 

@@ -6,7 +6,6 @@ from textwrap import wrap
 from overt.app.options import CLAUDE_MODES, SANDBOX_FLAG, Options, OutputFormat
 from overt.cli.parse import Arguments, CommandLine, Flag
 from overt.core.errors import UsageError
-from overt.core.foreign import TOOLS, our_tool
 
 FORMATS: dict[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
 
@@ -29,8 +28,10 @@ def about(extra: Iterable[str] = ()) -> str:
 
 def _is_rule(word: str) -> bool:
     """True if a word after a list of rules is one more rule and not the prompt."""
+    from overt.app.setting import is_tool_name  # late: 20 ms
+
     name = word.partition("(")[0]
-    return our_tool(name) in TOOLS or name.startswith("mcp__")
+    return name.startswith("mcp__") or is_tool_name(name)
 
 
 PROMPT = CommandLine(

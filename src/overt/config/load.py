@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.config.paths import Environment, is_placeholder
-from overt.config.rules import ACTIONS, read_rule, split_rules
+from overt.config.rules import ACTIONS, ToolNames, our_name, read_rule, resolve_rule, split_rules
 from overt.config.schema import FIELDS, Config, Setting, default_of
 from overt.core.errors import ConfigError
 from overt.core.settings import CAPS, Action, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings
@@ -82,6 +82,7 @@ LOWER_ONLY = frozenset(
 WINDOW_DECIDES = {"limits.result_tokens": 8_000, "limits.result_bytes": 32 * 1024}
 """Where 0 lets the context window decide: most windows allow at least this much."""
 
+RULE_KEYS = ("permissions.allow", "permissions.ask", "permissions.deny")
 FILES = (".ca_file", ".client_cert", ".client_key")
 
 
@@ -93,10 +94,18 @@ class Flag(Struct, frozen=True, kw_only=True):
     value: Any
 
 
-def load(environment: Environment, *, project: str, trusted: bool, flags: Sequence[Flag] = ()) -> Config:
+def load(
+    environment: Environment,
+    *,
+    project: str,
+    trusted: bool,
+    flags: Sequence[Flag] = (),
+    tool_names: ToolNames | None = None,
+) -> Config:
     """The whole configuration, or a ConfigError: what cannot be read is never guessed.
 
-    An empty `project` leaves out what a project says.
+    An empty `project` leaves out what a project says. `tool_names` are those that rules may use; without them, rules
+    name tools as they were written and are not checked.
     """
     user = _present(environment.config_dir, USER_FILES)
     own = _present(project, PROJECT_FILES) if project else ()
@@ -115,6 +124,8 @@ def load(environment: Environment, *, project: str, trusted: bool, flags: Sequen
         merged.file(extra, shown(extra, project, environment.home), base=base, home=environment.home)
     merged.variables(variables)
     merged.flags(flags, base=environment.cwd, home=environment.home)
+    if tool_names:
+        merged.name_tools(tool_names)
     return _build(merged, (*user, *own, *((extra,) if extra else ())))
 
 
@@ -199,11 +210,8 @@ class _Merged:
         family, _, name = key.rpartition(".")
         if family == "permissions" and name in ACTIONS:
             action: Action = name
-            rules = [
-                read_rule(text, action, place) for text in (split_rules(value) if isinstance(value, str) else value)
-            ]
-            self.warnings.extend(warning for _, warning in rules if warning)
-            value = tuple(rule for rule, _ in rules)
+            texts = split_rules(value) if isinstance(value, str) else value
+            value = tuple(read_rule(text, action, place) for text in texts)
         else:
             key_type = SETTINGS[key]
             if (
@@ -215,6 +223,18 @@ class _Merged:
                 value = int(value[:20])
             value = read_value(key_type, value, name=name, place=place)
         self.put(Setting(key=key, value=value, origin=place))
+
+    def name_tools(self, tools: ToolNames) -> None:
+        """Use our names for the tools that rules and lists name, and warn about names that are not known."""
+        for key, layers in self.settings.items():
+            values: list[tuple[object, ...]]
+            if key in ("tools.enabled", "tools.disabled"):
+                values = [tuple(our_name(name, tools) for name in layer.value) for layer in layers]
+            elif key.endswith(RULE_KEYS):
+                values = [tuple(resolve_rule(rule, tools, self.warnings) for rule in layer.value) for layer in layers]
+            else:
+                continue
+            self.settings[key] = [replace(layer, value=value) for layer, value in zip(layers, values, strict=True)]
 
     def put(self, setting: Setting) -> None:
         self.dont_ask |= setting.key == "permissions.mode" and setting.value == "dontAsk"

@@ -1,21 +1,21 @@
 """Permission rules as people write them: `tool` or `tool(pattern)`, whoever's name for the tool it is."""
 
+from collections.abc import Callable, Mapping
+
 from msgspec.structs import replace
 
 from overt.core.errors import ConfigError
-from overt.core.foreign import OURS, TOOLS
 from overt.core.settings import Action, Rule
 
 ACTIONS: tuple[Action, ...] = ("allow", "ask", "deny")
 
-ELSEWHERE = ("*", "external_directory", "skill", "task", "mcp", "webfetch", "websearch")
+OTHERS = ("*", "external_directory", "skill", "task", "mcp", "webfetch", "websearch")
 """Names a rule may have although no tool of this version answers to them."""
+OWN_NAMES = {name: name for name in ("bash", "edit", "read", *OTHERS)} | {"agent": "task"}
+"""Names that rules have whichever tools there are."""
 
-_NAMES = (
-    {name.lower(): ours for name, ours in OURS.items()}
-    | {"webfetch": "webfetch", "websearch": "websearch", "agent": "task"}
-    | {name: name for name in (*TOOLS, *ELSEWHERE)}
-)
+ToolNames = Callable[[], Mapping[str, str]]
+"""Returns the names of tools that rules may use, in lower case, each with our name. Called only if a rule needs it."""
 
 
 def parse_rule(text: str, action: Action, place: str) -> Rule:
@@ -25,11 +25,11 @@ def parse_rule(text: str, action: Action, place: str) -> Rule:
     whole = not bracket or (rest.endswith(")") and pattern)
     if not whole or not name.strip() or not _is_name(name.strip()) or not pattern.isprintable():
         raise ConfigError(f"{place}: {printable(text)!r} is not a rule; write `tool` or `tool(pattern)`")
-    return Rule(action=action, tool=tool_name(name.strip()), pattern=pattern, origin=place)
+    return Rule(action=action, tool=name.strip(), pattern=pattern, origin=place)
 
 
-def read_rule(entry: object, action: Action, place: str) -> tuple[Rule, str]:
-    """Return a rule from a file or a flag, and a warning or "". A slip that would undo a restriction is an error."""
+def read_rule(entry: object, action: Action, place: str) -> Rule:
+    """Return a rule from a file or a flag; its tool is as it was written."""
     network: object = False
     if isinstance(entry, dict):
         if action != "allow" or not {"rule"} <= entry.keys() <= {"rule", "network"}:
@@ -42,16 +42,22 @@ def read_rule(entry: object, action: Action, place: str) -> tuple[Rule, str]:
         raise ConfigError(f"{place}: a rule must be a text like 'bash(git *)', got {described(entry)}")
     if not isinstance(network, bool):
         raise ConfigError(f"{place}: `network` must be true or false, got {described(network)}")
-    rule = parse_rule(entry, action, place)
-    if network and rule.tool != "bash":
-        raise ConfigError(f"{place}: `network` is for rules about bash, not {printable(rule.tool)!r}")
-    rule = replace(rule, network=network)
-    if is_known_tool(rule.tool):
-        return rule, ""
-    near = nearest(rule.tool, tuple(_NAMES), 0.7)
-    if near and action != "allow":
-        raise ConfigError(f"{place}: the rule {printable(entry)!r} names no known tool; did you mean `{near}`?")
-    return rule, f"{place}: no tool of this version is called `{printable(rule.tool)}`" + did_you_mean(near)
+    return replace(parse_rule(entry, action, place), network=network)
+
+
+def resolve_rule(rule: Rule, tools: ToolNames, warnings: list[str]) -> Rule:
+    """Return the rule with our name for its tool. If there is no such tool, add a warning; a restriction that a slip
+    of the pen would undo is an error."""
+    name, place = our_name(rule.tool, tools), rule.origin
+    if rule.network and name != "bash":
+        raise ConfigError(f"{place}: `network` is for rules about bash, not {printable(name)!r}")
+    if name in OWN_NAMES or name in tools() or name.startswith("mcp__"):
+        return replace(rule, tool=name)
+    near = nearest(name, (*OWN_NAMES, *tools()), 0.7)
+    if near and rule.action != "allow":
+        raise ConfigError(f"{place}: the rule {printable(rule.text())!r} names no known tool; did you mean `{near}`?")
+    warnings.append(f"{place}: no tool of this version is called `{printable(name)}`{did_you_mean(near)}")
+    return rule
 
 
 def split_rules(text: str) -> tuple[str, ...]:
@@ -67,13 +73,10 @@ def split_rules(text: str) -> tuple[str, ...]:
     return tuple(each for each in found if each)
 
 
-def tool_name(name: str) -> str:
-    """Our name for a tool in any spelling of upper and lower case; the name itself when nobody knows it."""
-    return _NAMES.get(name.lower(), name)
-
-
-def is_known_tool(name: str) -> bool:
-    return name.lower() in _NAMES or name.startswith("mcp__")
+def our_name(name: str, tools: ToolNames) -> str:
+    """Return our name for a tool in any spelling of upper and lower case, or the name itself if it is not known."""
+    lower = name.lower()
+    return OWN_NAMES.get(lower) or tools().get(lower, name)
 
 
 def nearest(word: str, known: tuple[str, ...], alike: float = 0.6) -> str:

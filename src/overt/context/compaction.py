@@ -18,12 +18,12 @@ from overt.context.facts import (
     scale,
     sections,
 )
-from overt.core.foreign import our_tool
 from overt.core.fragments import USER, Origin
 from overt.core.history import ALONG, History, Mark
 from overt.core.messages import Message, Result, Text, said
 from overt.core.requests import Finish
 from overt.core.settings import Price
+from overt.core.tool import ToolLookup
 from overt.lib.data import read_text
 
 LARGE = 0.2
@@ -36,7 +36,6 @@ FEWEST, MOST = 4, 40
 USUAL, IN_TIME = (1.0, 0.1), (1.0, 0.02)
 """A token read anew and one read from the cache: at most vendors, and in time where it costs no money."""
 SHINGLE, LEAST_TEXT = 24, 400
-NOTES = frozenset({"todowrite", "todoread"})
 
 Size = Callable[[Message], int]
 
@@ -57,10 +56,11 @@ class Rates(Struct, frozen=True, kw_only=True):
 
 
 class MessageRange(Struct, frozen=True, kw_only=True):
-    """Messages `start` to `end`, not included, may give way to a summary."""
+    """Messages `start` to `end`, not included, may give way to a summary. `tokens` is their size, where it is known."""
 
     start: int
     end: int
+    tokens: int = 0
 
 
 class HistoryTail(Struct, frozen=True, kw_only=True):
@@ -73,7 +73,9 @@ class HistoryTail(Struct, frozen=True, kw_only=True):
 # ── what may go ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def find_tail(messages: Sequence[Message], tokens: int, size: Size, *, prune: bool = True) -> HistoryTail:
+def find_tail(
+    messages: Sequence[Message], tokens: int, size: Size, *, find_tool: ToolLookup, prune: bool = True
+) -> HistoryTail:
     """Find the longest end of a history that fits into `tokens`, at least its last exchange.
 
     It never starts at a result without its call, nor between a prompt and its files. With `prune`, a large result
@@ -81,7 +83,7 @@ def find_tail(messages: Sequence[Message], tokens: int, size: Size, *, prune: bo
     read them yet.
     """
     left, least = tokens, max(SMALLEST, round(LARGE * tokens))
-    spared = (_spared(messages) | _shared(messages)) if prune else set[str]()
+    spared = (_spared(messages, find_tool) | _shared(messages)) if prune else set[str]()
     start, removed, pending = len(messages), list[Old](), list[Old]()
     for at in range(len(messages) - 1, -1, -1):
         needed = size(messages[at])
@@ -116,9 +118,9 @@ def middle(messages: Sequence[Message], end: int) -> MessageRange | None:
     return MessageRange(start=start, end=end) if len(fresh) > 1 else None
 
 
-def prunable(messages: Sequence[Message], end: int, size: Size) -> list[Old]:
+def prunable(messages: Sequence[Message], end: int, size: Size, *, find_tool: ToolLookup) -> list[Old]:
     """Results before `end` that may go: no todo list, and no failure that nothing has answered yet."""
-    spared = _spared(messages) | _shared(messages)
+    spared = _spared(messages, find_tool) | _shared(messages)
     old = [old for at, message in enumerate(messages[:end]) for old in _of_message(message, at, size)]
     return sorted((each for each in old if each.call_id not in spared), key=lambda each: each.at)
 
@@ -151,13 +153,16 @@ def _shared(messages: Sequence[Message]) -> set[str]:
     return {id for id, times in Counter(ids).items() if times > 1}
 
 
-def _spared(messages: Sequence[Message]) -> set[str]:
+def _spared(messages: Sequence[Message], find_tool: ToolLookup) -> set[str]:
     spared: set[str] = set()
     failed: dict[tuple[str, str], list[str]] = {}
     for call, result in answered(messages):
-        name = our_tool(call.name)
-        about = (name, " ".join(paths_of(call)) or str(arguments_of(call).get("command", "")))
-        if name in NOTES or result.reason:
+        tool = find_tool(call.name)
+        about = (
+            tool.name if tool else call.name,
+            " ".join(paths_of(call)) or str(arguments_of(call).get("command", "")),
+        )
+        if (tool and "notes" in tool.effects) or result.reason:
             spared.add(result.call_id)
         elif result.error:
             failed.setdefault(about, []).append(call.id)
@@ -214,7 +219,7 @@ def instruction(focus: str = "") -> Message:
 
 
 def replacement(
-    history: History, span: MessageRange, *, written: str, turns: str, tokens: int, window: int
+    history: History, span: MessageRange, *, written: str, turns: str, window: int, find_tool: ToolLookup
 ) -> tuple[Message, ...]:
     """The messages that stand where the span was: the first prompt, the summary, and the prompt being worked on.
 
@@ -226,9 +231,9 @@ def replacement(
     opening = tuple(messages[at] for at in prompts[:1] if at in left)
     current = tuple(messages[at] for at in prompts[1:][-1:] if at in left)
     stays = (*messages[: span.start], *opening, *current, *messages[span.end :])
-    facts = collect_facts(gone, stays=stays, written=written.strip())
+    facts = collect_facts(gone, stays=stays, written=written.strip(), find_tool=find_tool)
     texts, facts = sections(facts, pins=history.pins, todos=history.todos, scale=scale(window))
-    parts = (_label(turns, len(gone), tokens, modelled=bool(written.strip())), *texts)
+    parts = (_label(turns, len(gone), span.tokens, modelled=bool(written.strip())), *texts)
     summary = Message(role="user", parts=parts, origin=Origin(kind="summary", where=turns), facts=facts)
     return (*opening, summary, *current)
 

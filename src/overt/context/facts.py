@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.codec import decode
-from overt.core.foreign import our_tool
 from overt.core.messages import Call, Message, Result, SummaryFacts, Text
+from overt.core.tool import ToolLookup
 from overt.core.views import Todo
 
 PINNED = "Pinned by the user, word for word"
@@ -22,7 +22,6 @@ RAN = "Commands run, oldest first"
 TODOS = "Todo list"
 WRITTEN = "Summary"
 
-DONE = {"read": "read", "write": "written", "edit": "edited", "multiedit": "edited", "patch": "patched"}
 BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 PATHS = ("path", "file_path", "filepath", "filename", "file")
 PATCHED = re.compile(
@@ -65,7 +64,9 @@ def scale(window: int) -> Scale:
     )
 
 
-def collect_facts(gone: Sequence[Message], *, stays: Sequence[Message], written: str) -> SummaryFacts:
+def collect_facts(
+    gone: Sequence[Message], *, stays: Sequence[Message], written: str, find_tool: ToolLookup
+) -> SummaryFacts:
     """Return all that a summary of what left can tell; `stays` are prompts that are kept as messages of their own.
 
     Without `written` it goes on with what a model wrote for the summary before.
@@ -74,8 +75,8 @@ def collect_facts(gone: Sequence[Message], *, stays: Sequence[Message], written:
     return SummaryFacts(
         quotes=_said(earlier.quotes, gone, stays),
         left_out=earlier.left_out,
-        files=_files(earlier.files, gone),
-        commands=_commands(earlier.commands, gone),
+        files=_files(earlier.files, gone, find_tool),
+        commands=_commands(earlier.commands, gone, find_tool),
         written=written or earlier.written,
     )
 
@@ -184,17 +185,19 @@ def _quote(text: str) -> str:
 # ── what was done ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _files(earlier: dict[str, tuple[str, ...]], gone: Sequence[Message]) -> dict[str, tuple[str, ...]]:
+def _files(
+    earlier: dict[str, tuple[str, ...]], gone: Sequence[Message], find_tool: ToolLookup
+) -> dict[str, tuple[str, ...]]:
     """Path → what was done with it, in the order in which each was touched last."""
     found = dict(earlier)
     for message in gone:
         if message.origin.kind == "file" and message.role == "user" and message.origin.where:
             _note(found, message.origin.where, "shown with a prompt")
     for call, result in answered(gone):
-        if result.error or (verb := DONE.get(our_tool(call.name))) is None:
-            continue
-        for path in paths_of(call):
-            _note(found, path, verb)
+        tool = find_tool(call.name)
+        if tool and tool.past and not result.error:
+            for path in paths_of(call):
+                _note(found, path, tool.past)
     return found
 
 
@@ -203,7 +206,7 @@ def _note(found: dict[str, tuple[str, ...]], path: str, verb: str) -> None:
     found[path] = done if verb in done else (*done, verb)
 
 
-def _commands(earlier: dict[str, str], gone: Sequence[Message]) -> dict[str, str]:
+def _commands(earlier: dict[str, str], gone: Sequence[Message], find_tool: ToolLookup) -> dict[str, str]:
     """Command → how it ended the last time."""
     found = dict(earlier)
     for at, message in enumerate(gone):
@@ -214,7 +217,7 @@ def _commands(earlier: dict[str, str], gone: Sequence[Message]) -> dict[str, str
             ran = [
                 (_one_line(str(arguments_of(call).get("command", ""))), _state(result))
                 for call, result in answered(gone[max(0, at - 1) : at + 1])
-                if our_tool(call.name) == "bash"
+                if (tool := find_tool(call.name)) and "run" in tool.effects
             ]
         for command, state in ran:
             found.pop(command, None)
@@ -259,8 +262,8 @@ def answered(messages: Iterable[Message]) -> list[tuple[Call, Result]]:
 
 def paths_of(call: Call) -> list[str]:
     given = arguments_of(call)
-    if our_tool(call.name) == "patch":
-        return [path.strip().split("\t")[0] for path in PATCHED.findall(str(given.get("patch", "")))]
+    if patch := given.get("patch"):
+        return [path.strip().split("\t")[0] for path in PATCHED.findall(str(patch))]
     return [path for name in PATHS if isinstance(path := given.get(name), str)][:1]
 
 

@@ -9,8 +9,6 @@ from overt.core.codec import decode, encode
 from overt.core.requests import ToolSpec
 
 FINAL = "final"
-LISTED = ("read", "edit")
-"""Tools whose `path` is an existing file."""
 CLOSED = (".json", ".ipynb", ".xml", ".html", ".svg")
 """Files that end with a bracket or a tag."""
 MOST_PATHS = 200
@@ -19,17 +17,20 @@ KEPT = ("type", "enum", "items", "minLength", "properties", "required")
 
 
 def form_of(
-    tools: Mapping[str, ToolSpec], *, paths: Sequence[str] = (), final: bool = True, only_final: bool = False
+    tools: Mapping[str, ToolSpec],
+    *,
+    paths: Mapping[str, Sequence[str]] = {},
+    final: bool = True,
+    only_final: bool = False,
 ) -> Raw:
     """`{"tool": NAME, …arguments}` for one of the tools, or `{"tool": "final", "text": …}`.
 
-    With `paths`, reading and editing take one of these and nothing else; too many are left to the model.
+    A tool for which there are `paths` takes one of these and nothing else; too many are left to the model.
     """
-    chosen = {} if only_final else tools
-    known = list(dict.fromkeys(paths)) if len(paths) <= MOST_PATHS else []
     options: list[dict[str, Any]] = []
-    for name, spec in chosen.items():
-        options += _calls(name, decode(spec.schema), known if name in LISTED else [])
+    for name, spec in tools.items() if not only_final else ():
+        known = list(dict.fromkeys(paths.get(name, ())))
+        options += _calls(name, decode(spec.schema), known if len(known) <= MOST_PATHS else [])
     if final or not options:
         options.append(_option(FINAL, {"text": {"type": "string"}}, ["text"]))
     return Raw(encode(options[0] if len(options) == 1 else {"anyOf": options}))

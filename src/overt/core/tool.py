@@ -1,9 +1,10 @@
-"""What a tool is: typed arguments, one function, and the effects its signature asks for."""
+"""What a tool is: typed arguments, one function, the effects its signature asks for, and what else is true of it."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from overt.core.capabilities import EFFECT_OF, Blocked, Effect
 from overt.core.messages import Document, Image
@@ -34,26 +35,87 @@ class Arguments(Protocol):
     def subjects(self) -> tuple[str, ...]: ...
 
 
+A = TypeVar("A", bound=Arguments)
+P = ParamSpec("P")
+
+
 class Tool(Struct, frozen=True, kw_only=True):
-    """`needs` maps a parameter of `run` to the effect that fills it."""
+    """A tool, with all that the rest of the program knows about it. Only the first five fields have no default.
+
+    `needs` maps a parameter of `run` to the effect that fills it. `order` sorts the tools as the model is told of them.
+
+    `aliases` are names that other agents have for the tool; the first is Claude Code's. Models call it by them, rules
+    and recorded sessions name it by them. `implied` has the arguments that an alias stands for: `KillShell` is `jobs`
+    with `{"action": "stop"}`. `meant_by` has arguments that show that this tool was meant, whatever the alias: the
+    argument's name, and the values that it must have, or none for any.
+
+    `permission` is the name by which rules know tools of this kind together: `bash` if the subject is a shell command,
+    `edit` for every tool that writes files unless it says otherwise, else its own name. With a subject that is listed
+    in `harmless`, a call changes nothing although the tool could.
+
+    `advice` tells the model what to do if a call was too long to arrive whole. `past` says what was done with the
+    files that a call names: "edited".
+    """
 
     name: str
     args: type[Any]
     needs: dict[str, Effect]
     run: Callable[..., Awaitable[Outcome]]
     spec: ToolSpec
+    order: int = 1000
+    aliases: tuple[str, ...] = ()
+    implied: dict[str, dict[str, str]] = {}
+    meant_by: dict[str, tuple[str, ...]] = {}
+    permission: str = ""
+    harmless: tuple[str, ...] = ()
+    advice: str = "send it again in smaller pieces"
+    past: str = ""
 
     @property
     def effects(self) -> frozenset[Effect]:
         return frozenset(self.needs.values())
 
+    @property
+    def family(self) -> str:
+        """The name of the rules that speak of this tool and of others like it."""
+        return self.permission or ("edit" if "write" in self.effects else self.name)
 
-A = TypeVar("A", bound=Arguments)
-P = ParamSpec("P")
+    def variant(self, function: Callable[Concatenate[A, P], Awaitable[Outcome]]) -> "Tool":
+        """Make this tool of another function: for models that need other arguments."""
+        other = tool(function)
+        return replace(self, args=other.args, needs=other.needs, run=other.run, spec=other.spec)
 
 
-def tool(function: Callable[Concatenate[A, P], Awaitable[Outcome]]) -> Tool:
-    """Make a tool of a function; its docstring is what the model is told."""
+ToolLookup = Callable[[str], Tool | None]
+"""Finds a tool by its name or by an alias."""
+
+
+class Facets(TypedDict, total=False):
+    """What `@tool(…)` takes: fields of `Tool`, with the aliases in one text."""
+
+    order: int
+    aliases: str
+    implied: dict[str, dict[str, str]]
+    meant_by: dict[str, tuple[str, ...]]
+    permission: str
+    harmless: tuple[str, ...]
+    advice: str
+    past: str
+
+
+@overload
+def tool(function: Callable[Concatenate[A, P], Awaitable[Outcome]], /) -> Tool: ...
+@overload
+def tool(**facets: Unpack[Facets]) -> Callable[[Callable[Concatenate[A, P], Awaitable[Outcome]]], Tool]: ...
+def tool(function: Callable[..., Awaitable[Outcome]] | None = None, /, **facets: Any) -> Any:
+    """Make a tool of a function: `@tool`, or `@tool(aliases="Read view", past="read")` to say more about it.
+
+    The name of the function is that of the tool, and its docstring is what the model is told.
+    """
+    if function is None:
+        return lambda function: replace(
+            tool(function), **facets | {"aliases": tuple(facets.get("aliases", "").split())}
+        )
     hints = dict(function.__annotations__)
     hints.pop("return", None)
     (_, args), *capabilities = hints.items()

@@ -1,8 +1,9 @@
-"""Find the modules of a package that hold one thing each: commands of the chat, subcommands, wires.
+"""Find the modules of a package that hold one thing each: tools, commands of the chat, subcommands, wires.
 
 A new one is a new file in its folder; nothing lists them.
 """
 
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -14,9 +15,8 @@ T = TypeVar("T")
 
 def module_names(package: ModuleType) -> list[str]:
     """Return the names of the modules in a package, sorted, without those that begin with `_`."""
-    from pkgutil import iter_modules  # late: 1.3 ms
-
-    return sorted(module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
+    files = (name for name in os.listdir(package.__path__[0]) if name.endswith(".py") and not name.startswith("_"))
+    return sorted(name.removesuffix(".py") for name in files)
 
 
 def has_module(package: ModuleType, name: str) -> bool:

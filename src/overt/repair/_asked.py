@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 from msgspec import json
 
 from overt.core.codec import compact
-from overt.core.foreign import OUR_ARGUMENTS
 from overt.core.tool import Tool
 from overt.repair._hunt import Hunt
 from overt.repair._lenient import Broken, Cut, read
+from overt.repair.argument_names import OUR_ARGUMENTS
 from overt.repair.names import implied, tool_name
 
 Trust = Literal["marked", "whole", "block"]

@@ -7,10 +7,10 @@ what stands there is no call. An element that was not closed gives arguments tha
 import re
 from typing import NamedTuple
 
-from overt.core.foreign import OUR_ARGUMENTS
 from overt.repair._asked import Asked, asked, from_broken, from_python, from_value, is_argument, required, value_at
 from overt.repair._hunt import Hunt
 from overt.repair._lenient import Broken, Cut
+from overt.repair.argument_names import OUR_ARGUMENTS
 from overt.repair.names import tool_name
 
 SPACE = r"(?:\]<\]minimax\[>\[\s*)?<{slash}(?:[\w-]+:|[｜|]\s*DSML\s*[｜|]\s*)?"

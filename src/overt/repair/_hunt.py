@@ -1,6 +1,7 @@
 """The tools a text may call, and how much may still be spent on looking for calls to them."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from overt.core.tool import Tool
 
@@ -21,6 +22,17 @@ class Hunt(dict[str, Tool]):
         self._starts = STARTS
         self._characters = CHARACTERS
 
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Return the tools by all their names: ours and those of other agents."""
+        own = {name: name for name in self}
+        return own | {alias: name for name, tool in self.items() for alias in tool.aliases} | own
+
+    @cached_property
+    def spelled(self) -> dict[str, str]:
+        """Return the tools by the letters of their names, to know them in another spelling: `ReadFile`, `read-file`."""
+        return {letters(name): ours for name, ours in reversed(self.names.items())}
+
     def start(self) -> None:
         """Another place is looked at."""
         self._starts -= 1
@@ -32,3 +44,7 @@ class Hunt(dict[str, Tool]):
         self._characters -= characters
         if self._characters < 0:
             raise Spent
+
+
+def letters(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")

@@ -8,7 +8,6 @@ import re
 from collections import deque
 from typing import NamedTuple
 
-from overt.core.foreign import TOOLS
 from overt.repair import _elements as elements
 from overt.repair import _tokens as tokens
 from overt.repair._asked import Asked, Trust, from_broken, from_python, from_value, value_at
@@ -51,7 +50,7 @@ SPOKEN = re.compile(r"(?:^|\n)[ \t]*(?:>{3}[ \t]*)?([A-Za-z_][\w.-]*)[ \t]*\n(?=
 NAMED = re.compile(r"(?:[ \t]*\**(?:Action|Tool [Cc]all|Function [Cc]all|Call)\**:\**[ \t]*)?")
 LONGEST, MOST, CALLS, TAIL = 200_000, 50, 200, 100
 """Characters of a reply that may end in bare calls; tries that may fail; calls one text may hold; a closing tag."""
-TAG = re.compile(rf"<(?:{'|'.join(TOOLS)}|[A-Za-z]+(?:_[a-z]+)+|[a-zA-Z]+[A-Z][A-Za-z]*)>")
+TAG = re.compile(r"<([a-z]+|[A-Za-z]+(?:_[a-z]+)+|[a-zA-Z]+[A-Z][A-Za-z]*)>")
 LAST_TURN = re.compile(rf"(?:{elements.TURN.pattern})\s*+\Z")
 LINE = re.compile(r"^[^\S\n]*+(?=[\[{])", re.MULTILINE)
 BLANK = re.compile(r"\s*+")
@@ -133,7 +132,9 @@ def _mark(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
         return (inner and Marked(elements.closed(text, inner.end), inner.calls)), at
     if found := elements.CONTAINER.match(text, at):
         return elements.container(text, found.end(), tools), at
-    if TAG.match(text, at) and text[max(0, at - 40) : at].rpartition("\n")[2].strip() == "":
+    found = TAG.match(text, at)
+    named = found and (found[1] in tools or not (found[1].isalpha() and found[1].islower()))
+    if named and text[max(0, at - 40) : at].rpartition("\n")[2].strip() == "":
         return elements.tag(text, at, tools), at
     return None, -1
 

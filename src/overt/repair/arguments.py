@@ -6,8 +6,8 @@ from msgspec import DecodeError, Struct, ValidationError, convert, json
 from msgspec.structs import FieldInfo, fields, replace
 
 from overt.core.codec import compact
-from overt.core.foreign import OUR_ITEMS
 from overt.core.tool import Tool
+from overt.repair.argument_names import OUR_ITEMS
 from overt.repair.names import argument_names, our_value
 
 GUESS_LIMIT, GUESS_DEPTH, OBJECTS = 4000, 60, 3

@@ -21,13 +21,6 @@ from overt.repair.names import implied, tool_name
 from overt.repair.shell_patch import find_shell_patch
 
 READING: frozenset[Effect] = frozenset({"read"})
-ADVICE = {
-    "write": "write a first part of the file, then add the rest with edit",
-    "edit": "make several smaller edits",
-    "multiedit": "make fewer or smaller edits at a time",
-    "patch": "patch fewer hunks at a time",
-    "bash": "put a long script into a file with write, then run it",
-}
 
 NO_APPLY_PATCH = (
     "apply_patch is no program here, so nothing was run. Call the patch tool with the text from `*** Begin Patch` to "
@@ -50,8 +43,9 @@ def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False, flatten: b
     if "<arg_key>" in call.name:
         call = _spelled(call, tools, cut=cut)
     parsed = parse(call.arguments)
-    name, given = implied(call.name, parsed.value or {}, tools)
-    name = tool_name(name, tools)
+    known = Hunt(tools)
+    name, given = implied(call.name, parsed.value or {}, known)
+    name = tool_name(name, known)
     notes = (f"{call.name} → {name}",) if name != call.name else ()
     call = replace(call, name=name)
     tool = tools.get(name)
@@ -59,7 +53,7 @@ def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False, flatten: b
         return Mended(call=call, error=_no_such_tool(call.name, tools))
     if tool.effects <= READING and parsed.broken:
         parsed = guessed(parsed)
-        given = implied(call.name, parsed.value or {}, tools)[1]
+        given = implied(call.name, parsed.value or {}, known)[1]
     if error := _unfit(tool, parsed, call.arguments, at_limit=cut):
         return Mended(call=call, error=error)
     try:
@@ -102,9 +96,8 @@ def _unfit(tool: Tool, parsed: Parsed, text: str, *, at_limit: bool) -> str:
         return ""
     if at_limit or (parsed.cut and not tool.effects <= READING):
         where = "The reply was cut at its token limit" if at_limit else f"The call to {tool.name} was cut"
-        advice = ADVICE.get(tool.name, "send it again in smaller pieces")
         why = f"{where}, so the arguments are incomplete and nothing was run."
-        return f"{why} Send it again whole; if it is long, {advice}."
+        return f"{why} Send it again whole; if it is long, {tool.advice}."
     if readable or parsed.broken:
         return (
             f"The arguments of {tool.name} are broken JSON that can be read in more than one way, so nothing was run: "

@@ -3,14 +3,14 @@
 from collections.abc import Collection
 from functools import cache
 
-from overt.core.foreign import COMMANDED, IMPLIED, OUR_ARGUMENTS, OUR_VALUES, OURS, TOOLS, our_tool
+from overt.repair._hunt import Hunt, letters
+from overt.repair.argument_names import OUR_ARGUMENTS, OUR_VALUES
 
-REGEXES = {"regex", "regexp", "regex_pattern"}
 ENDS = ("end_line", "endLine", "end", "EndLine", "end_line_one_indexed", "to_line", "last_line")
 RANGES = ("view_range", "line_range", "range", "lines")
 
 
-def tool_name(name: str, tools: Collection[str]) -> str:
+def tool_name(name: str, tools: Hunt) -> str:
     """The tool that was meant, or the name as it came when no tool of ours fits."""
     if name in tools:
         return name
@@ -20,47 +20,29 @@ def tool_name(name: str, tools: Collection[str]) -> str:
         bare = head
     bare = bare.removesuffix("()").removesuffix(".call")
     for candidate in (bare, *(bare.rpartition(mark)[2] for mark in ".:/")):
-        for found in (candidate, our_tool(candidate), candidate.lower(), our_tool(candidate.lower())):
-            if found in tools:
-                return found
-    return _squashed(bare, tools) or name
-
-
-def _squashed(name: str, tools: Collection[str]) -> str:
-    """The same name in another spelling: `ReadFile`, `read-file`, `readfile`."""
-    wanted = _letters(name.rpartition(".")[2])
-    known = next((ours for ours in _tools_spelled().get(wanted, ()) if ours in tools), "")
-    return known or next((each for each in tools if _letters(each) == wanted), "")
-
-
-@cache
-def _tools_spelled() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for foreign, ours in (*((ours, ours) for ours in TOOLS), *OURS.items()):
-        found.setdefault(_letters(foreign), []).append(ours)
-    return found
+        for spelling in (candidate, candidate.lower()):
+            if spelling in tools.names:
+                return tools.names[spelling]
+    return tools.spelled.get(letters(bare.rpartition(".")[2]), name)
 
 
 @cache
 def _arguments_spelled() -> dict[str, str]:
-    return {_letters(foreign): ours for foreign, ours in reversed(OUR_ARGUMENTS.items())}
+    return {letters(foreign): ours for foreign, ours in reversed(OUR_ARGUMENTS.items())}
 
 
-def _letters(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
-
-
-def implied(name: str, given: dict[str, object], tools: Collection[str]) -> tuple[str, dict[str, object]]:
+def implied(name: str, given: dict[str, object], tools: Hunt) -> tuple[str, dict[str, object]]:
     """Of a foreign tool, the one of ours that its arguments name, and the arguments its name holds."""
     if name in tools:
         return name, given
-    ours = COMMANDED.get(name, {}).get(str(given.get("command")), "")
-    if ours in tools:
-        return ours, {key: value for key, value in given.items() if key != "command"}
-    if tool_name(name, tools) == "glob" and "grep" in tools and REGEXES & given.keys():
-        return "grep", given
-    more = IMPLIED.get(name, {})
-    return name, given if not more else {**more, **given}
+    meant = tools.get(tool_name(name, tools))
+    if meant is None:
+        return name, given
+    for tool in tools.values():
+        for key, values in tool.meant_by.items():
+            if key in given and key not in meant.args.__struct_fields__ and (not values or given[key] in values):
+                return tool.name, {other: value for other, value in given.items() if other != key or not values}
+    return name, {**meant.implied.get(name, {}), **given}
 
 
 def argument_names(given: dict[str, object], known: Collection[str]) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -84,9 +66,9 @@ def our_value(argument: str, value: object) -> str:
 
 def _near(name: str, known: Collection[str]) -> str:
     """The same argument in another spelling, ours or a foreign one: `FilePath`, `old-string`."""
-    wanted = _letters(name)
+    wanted = letters(name)
     for ours in known:
-        if _letters(ours) == wanted:
+        if letters(ours) == wanted:
             return ours
     return _arguments_spelled().get(wanted, name)
 

@@ -9,13 +9,14 @@ Where the reply is one JSON object by agreement, only the words of a final objec
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import DecodeError
 
 from overt.core.codec import decode
-from overt.core.foreign import OURS, TOOLS
 from overt.core.settings import Calls
+from overt.core.tool import Tool
+from overt.repair._hunt import Hunt
 
 CERTAIN = (
     "<|channel|>commentary to=", "<|channel|>analysis to=", "<|start|>assistant", "<|open|>", "<]minimax[>[",
@@ -46,7 +47,6 @@ OBJECT = re.compile(
 """The first key of an object and its value, as far as they have come."""
 NAME_KEYS = ("name", "tool", "tool_name", "function_name", "action", "function", "recipient_name", "type", "id")
 LIST_KEYS = ("tool_calls", "function_call", "tool_uses", "function_calls")
-KNOWN = frozenset(OURS) | frozenset(TOOLS) | {"function", "tool_use", "tool_call"}
 CALL_FENCES = ("tool_call", "tool_code", "tool_calls", "function_call", "tool_use")
 UNDECIDED = 80
 WINDOW = 400
@@ -60,9 +60,10 @@ WORDS = re.compile(
 
 
 class Veil:
-    """Fed the pieces of one reply's text; `rest` comes last."""
+    """Fed the pieces of one reply's text; `rest` comes last. The `tools` are those that the reply may call."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, tools: Mapping[str, Tool]) -> None:
+        self._known = {"function", "tool_use", "tool_call", *Hunt(tools).names}
         self._final = _Final() if calls == "schema" else None
         self._held = ""
         self._kept: list[str] = []
@@ -129,7 +130,7 @@ class Veil:
         return (
             False
             if before and before in "`\"'“‘"
-            else _in_time(_begins, text[start : start + WINDOW], min(len(text) - start, WINDOW))
+            else _in_time(self._begins, text[start : start + WINDOW], min(len(text) - start, WINDOW))
         )
 
     def _opening(self, text: str, at: int) -> bool | None:
@@ -142,64 +143,61 @@ class Veil:
             self._in_fence = not (run.startswith("```") and not run.strip("`").partition("\n")[0].strip())
             return None if "```".startswith(run) and run != "```" else False
         if run[0] == "`":
-            begins = _fenced(run)
+            begins = self._fenced(run)
             self._in_fence = begins is False and run.startswith("```")
             return begins
-        return _in_time(_object, run, len(run)) if run[0] in "{[" else False
+        return _in_time(self._object, run, len(run)) if run[0] in "{[" else False
+
+    def _fenced(self, run: str) -> bool | None:
+        """Does a call begin with the fence that opens here?"""
+        if not run.startswith("```"):
+            return None if "```".startswith(run) else False
+        first, line, rest = run[3:].partition("\n")
+        info, body = first.strip().lower(), rest.lstrip()
+        if not line:
+            return None if len(run) < UNDECIDED and " " not in run.strip() else False
+        if info in CALL_FENCES:
+            return True
+        if info in ("xml", "") and (body.startswith("<") or not body):
+            return _in_time(self._begins, body, len(run)) if body else _in_time(self._object, body, len(run))
+        return _in_time(self._object, body, len(run)) if info in ("json", "") else False
+
+    def _begins(self, text: str) -> bool | None:
+        """Does a call begin with the marker that begins here? None: not known yet."""
+        if text.startswith(CERTAIN):
+            return True
+        if not text.startswith(OPENINGS):
+            return None if len(text) < LONGEST and any(mark.startswith(text) for mark in MARKS) else False
+        found = BEHIND.match(text)
+        if not found or found.end() == len(text) == found.start("next"):
+            return None if len(text) < UNDECIDED else False
+        if found["call"]:
+            return True
+        if "</arg_key".startswith(found["next"]):
+            return True if len(found["next"]) == 9 else None
+        words = found["name"].replace(":", ".").split(".")
+        return found["next"][0] in "\n({<[" and not self._known.isdisjoint(words)
+
+    def _object(self, text: str) -> bool | None:
+        """Does a JSON value begin like a call? None: not known yet."""
+        found = OBJECT.match(text)
+        key, value = (found["key"] or "", found["value"] or "") if found else ("", "")
+        is_open = found is None and not text.strip("[{ \n\t")
+        if found and found.end() == len(text) and not found["inner"] and not found["end"]:
+            is_open = not found["colon"] or key in (*NAME_KEYS, *LIST_KEYS, *self._known)
+        if found is None or is_open:
+            return None if is_open and len(text) < UNDECIDED else False
+        if key in LIST_KEYS or (key == "id" and value.startswith("call")):
+            return True
+        if found["inner"]:
+            return key in self._known or key in ("function", "tool", "action")
+        return key in (*NAME_KEYS, *self._known) and bool(found["end"]) and value.rpartition(".")[2] in self._known
 
 
 def _in_time(begins: Callable[[str], bool | None], text: str, size: int) -> bool | None:
     """What is still not known of a full window is no call."""
     verdict = begins(text)
     return False if verdict is None and size == WINDOW else verdict
-
-
-def _fenced(run: str) -> bool | None:
-    """Does a call begin with the fence that opens here?"""
-    if not run.startswith("```"):
-        return None if "```".startswith(run) else False
-    first, line, rest = run[3:].partition("\n")
-    info, body = first.strip().lower(), rest.lstrip()
-    if not line:
-        return None if len(run) < UNDECIDED and " " not in run.strip() else False
-    if info in CALL_FENCES:
-        return True
-    if info in ("xml", "") and (body.startswith("<") or not body):
-        return _in_time(_begins, body, len(run)) if body else _in_time(_object, body, len(run))
-    return _in_time(_object, body, len(run)) if info in ("json", "") else False
-
-
-def _begins(text: str) -> bool | None:
-    """Does a call begin with the marker that begins here? None: not known yet."""
-    if text.startswith(CERTAIN):
-        return True
-    if not text.startswith(OPENINGS):
-        return None if len(text) < LONGEST and any(mark.startswith(text) for mark in MARKS) else False
-    found = BEHIND.match(text)
-    if not found or found.end() == len(text) == found.start("next"):
-        return None if len(text) < UNDECIDED else False
-    if found["call"]:
-        return True
-    if "</arg_key".startswith(found["next"]):
-        return True if len(found["next"]) == 9 else None
-    words = found["name"].replace(":", ".").split(".")
-    return found["next"][0] in "\n({<[" and not KNOWN.isdisjoint(words)
-
-
-def _object(text: str) -> bool | None:
-    """Does a JSON value begin like a call? None: not known yet."""
-    found = OBJECT.match(text)
-    key, value = (found["key"] or "", found["value"] or "") if found else ("", "")
-    is_open = found is None and not text.strip("[{ \n\t")
-    if found and found.end() == len(text) and not found["inner"] and not found["end"]:
-        is_open = not found["colon"] or key in (*NAME_KEYS, *LIST_KEYS, *KNOWN)
-    if found is None or is_open:
-        return None if is_open and len(text) < UNDECIDED else False
-    if key in LIST_KEYS or (key == "id" and value.startswith("call")):
-        return True
-    if found["inner"]:
-        return key in KNOWN or key in ("function", "tool", "action")
-    return key in (*NAME_KEYS, *KNOWN) and bool(found["end"]) and value.rpartition(".")[2] in KNOWN
 
 
 class _Final:

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from overt.core.capabilities import WRITING, Effect
 from overt.core.ports import Looked, SandboxState
 from overt.core.settings import Action, Mode, Rule
+from overt.core.tool import Tool
 from overt.safety.command import read_command
+from overt.safety.danger import Reading
 from overt.safety.reach import FinalCause, Reach, judge_reach
 from overt.safety.rules import Subject, matching, normal, opens, operands
 
@@ -42,24 +44,27 @@ BY_MODE: dict[Mode, dict[str, Action]] = {
 
 class Sight(Struct, frozen=True, kw_only=True):
     """What the judgement needs to know of the world: `exists` tells whether a redirection would overwrite
-    something, `look` where a path really lies and how many names it has, `also` which programs count as dangerous."""
+    something, `look` where a path really lies and how many names it has, `also` which programs count as dangerous.
+    `edit_rules` are the names of the rules that speak of writing files."""
 
     root: str
     exists: Callable[[str], bool]
     look: Callable[[tuple[str, ...]], Iterable[Looked]] | None = None
     also: frozenset[str] = frozenset()
+    edit_rules: frozenset[str] = frozenset({"edit"})
 
 
-def subject_of(tool: str, values: tuple[str, ...], sight: Sight) -> Subject:
-    if tool == "jobs":
-        return Subject(tool=tool, values=values)
-    if tool == "bash" and values:
+def subject_of(tool: Tool, values: tuple[str, ...], sight: Sight) -> Subject:
+    """Return what a call is about. The values are paths only if the tool reads or writes files."""
+    if tool.family == "bash" and values:
         command, *workdir = values
         text = f"cd {_quoted(workdir[0])} && {command}" if workdir else command  # paths in it count from there
         reading = read_command(text, sight.exists, also=sight.also)
         return Subject(
-            tool=tool,
+            tool=tool.name,
+            family=tool.family,
             values=(text,),
+            edit_rules=sight.edit_rules,
             reading=replace(
                 reading,
                 commands=reading.commands[bool(workdir) :],
@@ -67,11 +72,19 @@ def subject_of(tool: str, values: tuple[str, ...], sight: Sight) -> Subject:
             ),
             reads=tuple(dict.fromkeys(normal(path, sight.root) for path in operands(text, reading))),
         )
+    if not tool.effects & {"read", "write"}:
+        changes_nothing = bool(values) and values[0] in tool.harmless
+        reading = Reading(hazard="harmless" if changes_nothing else "ordinary")
+        return Subject(tool=tool.name, family=tool.family, values=values, reading=reading)
+    return subject_of_paths(values, sight, tool=tool.name, family=tool.family)
+
+
+def subject_of_paths(values: tuple[str, ...], sight: Sight, *, tool: str, family: str = "") -> Subject:
     places = tuple(normal(value, sight.root) for value in values)
     looked = tuple(sight.look(values)) if sight.look else ()
     real = tuple(normal(each.real, sight.root) for each in looked)
     linked = tuple(each.spelled for each in looked if each.links > 1)
-    return Subject(tool=tool, values=tuple(dict.fromkeys((*places, *real))), linked=linked)
+    return Subject(tool=tool, family=family, values=tuple(dict.fromkeys((*places, *real))), linked=linked)
 
 
 def _quoted(folder: str) -> str:
@@ -83,9 +96,7 @@ def _quoted(folder: str) -> str:
 
 def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
     """Calls that may run beside others: readers, and commands known to change nothing."""
-    if subject.tool == "jobs":
-        return bool(subject.values) and subject.values[0] != "stop"
-    return not effects & WRITING or (subject.tool == "bash" and subject.reading.hazard == "harmless")
+    return not effects & WRITING or subject.reading.hazard == "harmless"
 
 
 class World(Struct, frozen=True, kw_only=True):
@@ -122,11 +133,9 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     @property
     def kind(self) -> str:
         """The row of `BY_MODE` that the call belongs to."""
-        if self.subject.tool == "bash":
-            return "boxed" if self.world.boxed else "command"
-        if self.subject.tool == "jobs":
-            return "command"
-        return "edit" if "write" in self.effects else "other"
+        if self.subject.is_command and self.world.boxed:
+            return "boxed"
+        return "edit" if "write" in self.effects else "command" if "run" in self.effects else "other"
 
 
 def judge(

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.foreign import our_tool
 from overt.core.settings import Rule
 from overt.safety.danger import Cause, Reading
 
@@ -28,21 +27,28 @@ WITH_SUBCOMMANDS = frozenset(
 RECIPES = frozenset("make gmake just task rake".split())
 RECIPE_OPTION = r"-[fCIED]|--(?:(?:make|just|task|rake)?file|directory|working-directory|dir|eval|include)"
 """Compiled at its first use: that costs 0.3 ms, and most starts do not need it."""
-EDITS = frozenset({"write", "edit", "multiedit", "patch"})
 
 
 class Subject(Struct, frozen=True, kw_only=True):
     """What a call is about: paths for file tools, one command line for `bash` with what it was read as.
 
-    `values` of a file tool hold each path as it was spelled and, where a link leads elsewhere, where it really lies.
-    `reads` are what the words of a command may name. `linked` are those with more than one name on the disk.
+    `family` is the name by which rules know tools of this kind together, by default the name of the tool. `values` of
+    a file tool hold each path as it was spelled and, where a link leads elsewhere, where it really lies. `reads` are
+    what the words of a command may name. `linked` are those with more than one name on the disk. `edit_rules` are the
+    names of the rules that speak of what a command writes.
     """
 
     tool: str
+    family: str = ""
     values: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     reading: Reading = Reading(hazard="ordinary")
+    edit_rules: frozenset[str] = frozenset({"edit"})
+
+    @property
+    def is_command(self) -> bool:
+        return (self.family or self.tool) == "bash"
 
 
 def normal(path: str, root: str) -> str:
@@ -60,9 +66,9 @@ def matching(rules: Iterable[Rule], subject: Subject, action: str) -> Rule | Non
     """
     rules = [rule for rule in rules if rule.action == action]
     whole = next((rule for rule in rules if speaks_of(rule, subject)), None)
-    if whole or action != "allow" or subject.tool != "bash" or not _plain(subject.reading):
+    if whole or action != "allow" or not subject.is_command or not _plain(subject.reading):
         return whole
-    commands = [rule for rule in rules if our_tool(rule.tool) == "bash" and rule.pattern and not rule.exact]
+    commands = [rule for rule in rules if rule.tool == "bash" and rule.pattern and not rule.exact]
     shares = [next((rule for rule in commands if _covers(rule, part)), None) for part in _parts(subject.reading)]
     return shares[0] if shares and all(shares) else None
 
@@ -77,23 +83,23 @@ def opens_network(rules: Iterable[Rule], subject: Subject) -> bool:
         return False
     needed = subject.reading.network
     granting = (rule for rule in rules if rule.network or (rule.exact and rule.origin == ALWAYS and needed))
-    return subject.tool == "bash" and matching(granting, subject, "allow") is not None
+    return subject.is_command and matching(granting, subject, "allow") is not None
 
 
 def speaks_of(rule: Rule, subject: Subject) -> bool:
-    name = our_tool(rule.tool)
-    if subject.tool == "bash" and name in EDITS and rule.action != "allow":
+    name = rule.tool
+    if subject.is_command and name in subject.edit_rules and rule.action != "allow":
         return _speaks_of_paths(rule, subject.reading.writes)  # what a command writes is an edit too
-    if subject.tool == "bash" and name == "read" and rule.action != "allow":
+    if subject.is_command and name == "read" and rule.action != "allow":
         within = tuple(f"{path}/x" for path in subject.reads)  # a folder that is searched
         return bool(rule.pattern) and _speaks_of_paths(rule, (*subject.reads, *within))
     if name == "external_directory":
-        outside = tuple(path for path in subject.values if path.startswith("/")) if subject.tool != "bash" else ()
+        outside = tuple(path for path in subject.values if path.startswith("/")) if not subject.is_command else ()
         return rule.action != "allow" and bool(outside) and (not rule.pattern or _speaks_of_paths(rule, outside))
-    same = name in (subject.tool, "*") or (name == "edit" and subject.tool in EDITS)
+    same = name in (subject.tool, subject.family, "*")
     if not same or not rule.pattern:
         return same
-    if subject.tool == "bash":
+    if subject.is_command:
         return _speaks_of_command(rule, subject)
     return _speaks_of_paths(rule, subject.values)
 
@@ -104,7 +110,7 @@ def opens(rule: Rule, cause: Cause) -> bool:
     The pattern must hold the words that make it final: `bash(git *)` does not open `git push --force`. Neither a rule
     of a project nor an answer with `always` opens anything.
     """
-    if rule.action != "allow" or our_tool(rule.tool) != "bash" or rule.origin == ALWAYS or rule.of_project:
+    if rule.action != "allow" or rule.tool != "bash" or rule.origin == ALWAYS or rule.of_project:
         return False
     words = rule.pattern.removesuffix(PREFIX).split()
     return (

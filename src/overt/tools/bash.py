@@ -24,7 +24,14 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.command, self.workdir) if self.workdir else (self.command,)
 
 
-@tool
+@tool(
+    order=90,
+    aliases="Bash shell run_command run_shell_command execute_command run_terminal_cmd exec exec_command terminal "
+    "local_shell execute_bash run_bash Shell run_in_terminal execute_shell shell_exec shell_command bash_command "
+    "run_shell runCommand run_terminal_command command container.exec exec_shell sh cmd execute run_commands",
+    permission="bash",
+    advice="put a long script into a file with write, then run it",
+)
 async def bash(args: Args, programs: RunPrograms) -> Outcome:
     """Run a shell command in the workspace root; each starts afresh. Prefer read, grep, glob and edit to cat,
     grep, find and sed. Nothing can be typed in: no editors, pagers or prompts. Long output is cut in the

@@ -21,7 +21,15 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.path,)
 
 
-@tool
+@tool(
+    order=30,
+    aliases="Edit str_replace edit_file replace search_replace str_replace_editor str_replace_based_edit_tool "
+    "replace_in_file editFile file_edit StrReplace strReplace edit_block replace_string_in_file find_and_replace "
+    "search_and_replace replace_text modify_file update_file text_editor",
+    meant_by={"command": ("str_replace",)},
+    advice="make several smaller edits",
+    past="edited",
+)
 async def edit(args: Args, files: WriteFiles) -> Outcome:
     """Replace old_string in a file by new_string. It must match exactly and be unique, unless replace_all is set;
     add lines around it to make it so. Line endings are kept."""

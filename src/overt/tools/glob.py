@@ -19,7 +19,11 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.path,)
 
 
-@tool
+@tool(
+    order=70,
+    aliases="Glob find_files glob_search file_search search_files find_path FindFiles find_file glob_files "
+    "find_by_name match_files fileSearch",
+)
 async def glob(args: Args, files: ReadFiles) -> Outcome:
     """Find files whose path below `path` matches, newest first. Honours .gitignore. For content use grep."""
     found = await files.find(args.pattern, path=args.path, limit=args.limit)

@@ -30,7 +30,13 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.path,)
 
 
-@tool
+@tool(
+    order=80,
+    aliases="Grep search ripgrep rg grep_search search_file_content search_content search_code code_search SearchText "
+    "grep_files content_search codebase_search search_text searchContent text_search regex_search find_in_files "
+    "grep_code textSearch",
+    meant_by={"regex": (), "regexp": (), "regex_pattern": ()},
+)
 async def grep(args: Args, files: ReadFiles) -> Outcome:
     """Search files with a regular expression (ripgrep). Gives path:line:text, paths or counts; `type` is such as
     py. Honours .gitignore. Prefer it to grep or rg in bash."""

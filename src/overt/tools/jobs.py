@@ -11,6 +11,8 @@ from overt.core.views import Output, Plain
 
 PATIENCE = 120_000
 LONGEST = 600_000
+OUTPUT = "BashOutput bash_output TaskOutput job_output get_terminal_output command_status"
+STOP = "KillShell KillBash kill_shell kill_bash KillTask TaskStop stop_job"
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,7 +27,16 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.action,)
 
 
-@tool
+@tool(
+    order=100,
+    aliases=f"{OUTPUT} {STOP} list_jobs write_stdin",
+    implied={
+        **{alias: {"action": "output"} for alias in OUTPUT.split()},
+        **{alias: {"action": "stop"} for alias in STOP.split()},
+        "list_jobs": {"action": "list"},
+    },
+    harmless=("list", "output", "wait"),
+)
 async def jobs(args: Args, programs: RunPrograms) -> Outcome:
     """List background commands, read the output of one, wait for its end, or stop it. They end with Overt."""
     if args.action == "list":

@@ -21,7 +21,11 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.path,)
 
 
-@tool
+@tool(
+    order=60,
+    aliases="LS List ls list_dir list_directory list_files listFiles directory_tree listDirectory read_folder "
+    "ReadFolder list_folder fs_list listdir",
+)
 async def list_(args: Args, files: ReadFiles) -> Outcome:
     """Show a folder as a tree, hidden files too. Links end in @ and are not followed. To find files by name
     use glob."""

@@ -25,7 +25,12 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.path,)
 
 
-@tool
+@tool(
+    order=40,
+    aliases="MultiEdit multi_edit multi_edit_file multi_replace_string_in_file multi_str_replace batch_edit",
+    advice="make fewer or smaller edits at a time",
+    past="edited",
+)
 async def multiedit(args: Args, files: WriteFiles) -> Outcome:
     """Make several edits in one file, in order, each as in edit and on the result of the one before; if one
     fails, none is made."""

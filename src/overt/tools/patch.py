@@ -23,7 +23,12 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(path for item in found for path in (item.path, item.move_to) if path)
 
 
-@tool
+@tool(
+    order=50,
+    aliases="Patch apply_patch applypatch apply_diff ApplyPatch git_apply apply_unified_diff",
+    advice="patch fewer hunks at a time",
+    past="patched",
+)
 async def patch(args: Args, files: WriteFiles) -> Outcome:
     """Apply a unified diff (git style too) or a `*** Begin Patch` text to any number of files: all or none. Files
     can be added, changed, renamed, deleted. Context lines must match; line numbers may be off."""

@@ -27,7 +27,14 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.path,)
 
 
-@tool
+@tool(
+    order=10,
+    aliases="Read read_file view cat open_file view_file readFile ReadFile file_read read_files readfile "
+    "get_file_contents read_text_file fs_read file_view show_file open_files read_many_files NotebookRead "
+    "view_line_range",
+    meant_by={"command": ("view", "read")},
+    past="read",
+)
 async def read(args: Args, files: ReadFiles) -> Outcome:
     """Read a file. Text comes as number, tab, line; the number and tab are not part of the file. Images and PDFs
     are shown, notebooks come as cells. Prefer it to cat; read the parts you need of a long file."""

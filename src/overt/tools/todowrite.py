@@ -17,7 +17,11 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return ()
 
 
-@tool
+@tool(
+    order=110,
+    aliases="TodoWrite todo_write update_plan write_todos todo manage_todo_list set_todos set_todo_list "
+    "update_todo_list todoread TodoRead todo_read read_todos get_todos list_todos",
+)
 async def todowrite(args: Args, notes: Notes) -> Outcome:
     """Replace the todo list. Use it for work of three or more steps; keep one item in_progress and complete it
     as soon as it is done."""

@@ -14,8 +14,8 @@ from overt.agent.agent import Agent
 from overt.app.context.prefix import Fragments, nested_names, reads_foreign
 from overt.app.setting import Setting
 from overt.app.spend_limit import spend_limit
+from overt.core.capabilities import WRITING
 from overt.core.events import Event, Noticed, RequestSent
-from overt.core.foreign import our_tool
 from overt.core.fragments import LABEL, Origin
 from overt.core.history import History
 from overt.core.messages import Message, said
@@ -34,8 +34,6 @@ GIT_HEAD = (
 )
 AFTER_REQUEST_S = 0.02
 """In a non-interactive run git starts so long after the first request was handed over, when nothing else is to do."""
-READERS = frozenset({"read", "list", "glob", "grep", "todoread", "todowrite"})
-"""Tools that change no file."""
 
 
 class ContextUpdates:
@@ -79,9 +77,10 @@ class ContextUpdates:
             self._reads_git_later = False
             asyncio.get_running_loop().call_later(AFTER_REQUEST_S, self.start_reading_git)
 
-    def tool_called(self, tool: str) -> None:
+    def tool_called(self, name: str) -> None:
         """Leave the state of git out if a call may change files while it is still being read."""
-        if our_tool(tool) not in READERS and not (self._git and self._git.done()):
+        tool = self._setting.tools.find(name)
+        if (tool is None or tool.effects & WRITING) and not (self._git and self._git.done()):
             self.close()
 
     def close(self) -> None:

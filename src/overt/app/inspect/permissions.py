@@ -14,12 +14,11 @@ from overt.core.capabilities import Effect
 from overt.core.codec import decode
 from overt.core.errors import ConfigError, SessionError
 from overt.core.events import Event, PermissionDecided, ToolStarted
-from overt.core.foreign import our_tool
 from overt.core.history import History
 from overt.core.messages import Call
 from overt.core.ports import Change, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
-from overt.core.tool import Arguments
+from overt.core.tool import Arguments, Tool
 from overt.safety.command import read_command
 from overt.safety.policy import Sight, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
@@ -27,12 +26,11 @@ from overt.safety.rules import Subject, opens_network, speaks_of
 from overt.sessions.entries import Entry
 from overt.sessions.index import paths
 from overt.sessions.load import load
-from overt.tools.registry import BUILT_IN
+from overt.tools.bash import bash
 
 MODES: tuple[Mode, ...] = ("review", "auto", "plan", "yolo")
 MOST_SESSIONS = 200
 EXAMPLES = 3
-TOOLS = {tool.name: tool for tool in BUILT_IN}
 RUNS: frozenset[Effect] = frozenset({"run"})
 
 
@@ -121,9 +119,9 @@ def classify(command: str, *, mode: Mode = "review") -> Judged:
 
 def explain(setting: Setting, text: str, *, mode: str = "") -> Explained:
     """A command, or a call written like a rule: `edit(src/a.py)`, with the rules of this project."""
-    tool, value = _call(text)
+    tool, value = _call(setting, text)
     subject = subject_of(tool, (value,), _sight(setting))
-    effects = TOOLS[tool].effects
+    effects = tool.effects
     permissions = setting.config.permissions
     rules = (*permissions.rules, *_always(setting))
     closed = subject.reading.network and not setting.config.sandbox.network and not opens_network(rules, subject)
@@ -150,9 +148,9 @@ def explain(setting: Setting, text: str, *, mode: str = "") -> Explained:
     reading = subject.reading
     final = judge(subject, effects, rules=(), mode="yolo", world=worlds[0])
     return Explained(
-        tool=tool,
+        tool=tool.name,
         about=subject.values,
-        hazard=reading.hazard if tool == "bash" else "",
+        hazard=reading.hazard if subject.is_command else "",
         reach=("final" if reach.finals else "recoverable") if reach else "",
         because=_reasons(reach) if reach else (),
         remedy=final.remedy,
@@ -194,12 +192,10 @@ async def _survey(setting: Setting, changes: tuple[Change, ...]) -> tuple[Survey
         await workspace.close()
 
 
-def _call(text: str) -> tuple[str, str]:
+def _call(setting: Setting, text: str) -> tuple[Tool, str]:
     name, bracket, rest = text.strip().partition("(")
-    tool = our_tool(name)
-    if bracket and rest.endswith(")") and tool in TOOLS:
-        return tool, rest[:-1]
-    return "bash", text
+    tool = setting.tools.find(name)
+    return (tool, rest[:-1]) if bracket and rest.endswith(")") and tool else (bash, text)
 
 
 def _sight(setting: Setting) -> Sight:
@@ -208,6 +204,7 @@ def _sight(setting: Setting) -> Sight:
         root=root,
         exists=lambda path: os.path.lexists(os.path.join(root, path)),
         also=frozenset(setting.config.permissions.dangerous),
+        edit_rules=setting.tools.edit_rules,
     )
 
 
@@ -255,14 +252,13 @@ def _about(subject: Subject) -> str:
 
 
 def _past_subjects(setting: Setting) -> list[tuple[Subject, int]]:
-    counted = Counter(found for call in _past_calls(setting) if (found := _subjects(call)))
-    sight = _sight(setting)
-    return [(subject_of(tool, values, sight), count) for (tool, values), count in counted.most_common()]
+    tools, sight = setting.tools.by_name, _sight(setting)
+    counted = Counter(found for call in _past_calls(setting) if (found := _subjects(call, tools.get(call.name))))
+    return [(subject_of(tools[tool], values, sight), count) for (tool, values), count in counted.most_common()]
 
 
-def _subjects(call: Call) -> tuple[str, tuple[str, ...]] | None:
+def _subjects(call: Call, tool: Tool | None) -> tuple[str, tuple[str, ...]] | None:
     """What a recorded call was about; None for a call that was never valid."""
-    tool = TOOLS.get(call.name)
     if tool is None:
         return None
     try:

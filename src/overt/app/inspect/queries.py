@@ -10,11 +10,12 @@ from overt.config.paths import read_environment
 from overt.config.schema import Setting as SettingValue
 from overt.core.errors import OvertError
 from overt.core.events import Event, PrefixReset
+from overt.core.tool import Tool
 from overt.lib.catalogue import say
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find, list_sessions
 from overt.sessions.load import load
-from overt.tools.registry import BUILT_IN
+from overt.tools.registry import ToolRegistry
 
 
 class ToolRow(Struct, frozen=True, kw_only=True):
@@ -29,7 +30,7 @@ def configuration(setting: Setting) -> tuple[tuple[SettingValue, ...], tuple[str
     return explain(setting.config), setting.config.warnings
 
 
-def tool_rows() -> tuple[ToolRow, ...]:
+def tool_rows(extra: tuple[Tool, ...] = ()) -> tuple[ToolRow, ...]:
     return tuple(
         ToolRow(
             name=tool.name,
@@ -37,7 +38,7 @@ def tool_rows() -> tuple[ToolRow, ...]:
             description=tool.spec.description,
             bytes=len(tool.spec.name) + len(tool.spec.description) + len(bytes(tool.spec.schema)),
         )
-        for tool in BUILT_IN
+        for tool in ToolRegistry(extra)
     )
 
 

@@ -110,6 +110,7 @@ class LoopReplay:
             hands=RecordedHands(self._step),
             assembler=self._assembler,
             hide=lambda text: text,
+            find_tool=tools_of(opening).get,
             lead=lead,
             checks=(lead,),
             updates=lambda agent, history: self._updates(),

@@ -130,7 +130,7 @@ def flattens_arguments(opening: PrefixSet) -> bool:
 
 def tools_of(opening: PrefixSet) -> dict[str, Tool]:
     """Return the tools the model was told of, as far as this version has them."""
-    known = {tool.name: tool for tool in BUILT_IN}
+    known = BUILT_IN.by_name
     if opening.about is not None and opening.about.compact:
         from overt.app.small_model.scaffold import compact_tools  # late: 13 ms
 

@@ -40,6 +40,7 @@ from overt.lib.text import clip
 from overt.lib.tokens import family_of
 from overt.repair.mend import mend
 from overt.sessions.entries import Entry
+from overt.tools.jobs import jobs
 from overt.workspace.command_output import HINT
 
 MOST_BYTES, MOST_FILES = 512 * 1024 * 1024, 50_000
@@ -132,7 +133,7 @@ class _Running:
         )
         cut = step.reply is not None and step.reply.finish == "length"
         mended = mend(call, tools_of(opening), cut=cut, flatten=flattens_arguments(opening))
-        if why := self._left_out(step, call, then):
+        if why := self._left_out(step, mended.call, then):
             return replace(place, why=why)
         assert then is not None
         if mended.tool is None:
@@ -163,7 +164,7 @@ class _Running:
             return "a secret was taken out of it"
         if then.code in NOT_RUN:
             return "it was not run"
-        if call.name == "jobs" or "run_in_background" in call.arguments:
+        if call.name == jobs.name or "run_in_background" in call.arguments:
             return "what runs in the background is not the same twice"
         return ""
 

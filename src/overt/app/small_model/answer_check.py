@@ -1,13 +1,14 @@
 """Compare what a task asked for with what was really done, by the words of the task and the calls of the turn."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
 from msgspec import Struct
 
 from overt.context.facts import answered, arguments_of
 from overt.core.messages import Message
+from overt.core.tool import Tool
 from overt.safety.command import read_command
 
 CHANGE = (
@@ -56,7 +57,7 @@ def speaks_of_tests(task: str) -> bool:
     return bool(re.search(TEST, task, re.I))
 
 
-def read_turn(turn: Sequence[Message]) -> TurnFacts:
+def read_turn(turn: Sequence[Message], tools: Mapping[str, Tool]) -> TurnFacts:
     changed: dict[str, None] = {}
     maybe = ran = checked = denied = failed = False
     for call, result in answered(turn):
@@ -64,11 +65,12 @@ def read_turn(turn: Sequence[Message]) -> TurnFacts:
             denied = denied or result.cause == "denied"
             failed = failed or result.cause != "denied"
             continue
-        if call.name in ("write", "edit"):
+        effects = tools[call.name].effects if call.name in tools else frozenset()
+        if "write" in effects:
             if not result.unchanged:
                 changed[str(arguments_of(call).get("path", ""))] = None
                 checked = False
-        elif call.name == "bash":
+        elif "run" in effects:
             ran = checked = True
             command = str(arguments_of(call).get("command", ""))
             maybe = maybe or read_command(command, lambda _: True).hazard != "harmless"
@@ -104,4 +106,4 @@ def admits_failure(answer: str) -> bool:
 def last_run_failed(turn: Sequence[Message]) -> str:
     """Return how the last command failed, or an empty string if it did not or something was done after it."""
     calls = answered(turn)
-    return calls[-1][1].ended if calls and calls[-1][0].name == "bash" else ""
+    return calls[-1][1].ended if calls else ""

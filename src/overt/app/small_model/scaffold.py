@@ -34,10 +34,10 @@ from overt.core.tool import Tool
 from overt.lib.syntax import parse_error
 from overt.lib.text import clip
 from overt.tools.bash import bash
-from overt.tools.careful_write import careful_write
-from overt.tools.forgiving_edit import edit
 from overt.tools.grep import grep
-from overt.tools.plain_read import read
+from overt.tools.small_model.edit import edit
+from overt.tools.small_model.read import read
+from overt.tools.small_model.write import careful_write
 
 LIMITS = Limits(max_steps=16, max_parallel=1, result_bytes=4096, result_tokens=1200)
 PASTED, FILE_BYTES, FILE_TOKENS = 3, 3072, 900
@@ -117,6 +117,7 @@ class CompactLead:
         may_read: Callable[[str], bool] = lambda path: True,
     ) -> None:
         self._hands = hands
+        self._tools = tools
         self._specs = {name: tool.spec for name, tool in tools.items()}
         self._calls = calls
         self._may_read = may_read
@@ -154,7 +155,8 @@ class CompactLead:
             return form_of({}, only_final=True)
         failed = failed_in_a_row(_turn(history))
         specs = self._specs_after(failed)
-        return form_of(specs, paths=await self._paths(), final=not 0 < len(failed) < FAILURES)
+        existing = dict.fromkeys((read.name, edit.name), await self._paths())
+        return form_of(specs, paths=existing, final=not 0 < len(failed) < FAILURES)
 
     def _specs_after(self, failed: list[FailedCall]) -> dict[str, ToolSpec]:
         """What failed would be said again word for word: another tool is another chance."""
@@ -178,7 +180,7 @@ class CompactLead:
         return f"{DOUBT}{why}" if why else ""
 
     async def _why_not(self, task: str, turn: tuple[Message, ...]) -> str:
-        done = read_turn(turn)
+        done = read_turn(turn, self._tools)
         files = self._files()
         for path in done.changed:
             try:

@@ -15,7 +15,7 @@ COMMAND = CommandLine(
 
 def run(argv: list[str], registries: Registries) -> int:
     args = parse(COMMAND, argv, registries)
-    rows = tool_rows()
+    rows = tool_rows(registries.tools)
     print_result(args, rows, map(_line, rows))
     return 0
 

@@ -5,7 +5,7 @@ from typing import Any
 from overt.config.reading.key_types import KeyType, read_value
 from overt.config.reading.keys import FACTS, IN_FILES, PRICES, PROVIDER, QUIRKS
 from overt.config.reading.toml_lines import parse as parse_toml
-from overt.config.rules import ACTIONS, described, did_you_mean, is_known_tool, nearest, printable, read_rule
+from overt.config.rules import ACTIONS, OWN_NAMES, described, did_you_mean, nearest, printable, read_rule
 from overt.config.schema import Setting
 from overt.core.errors import ConfigError
 from overt.core.settings import Action, ModelFacts, Price, Quirks, Rule, Timeouts
@@ -193,9 +193,7 @@ class _Walk:
             self.rule(item, action, (*path, index), into=into)
 
     def rule(self, text: object, action: Action, path: Path, *, into: str) -> None:
-        rule, warning = read_rule(text, action, self.place(path))
-        if warning:
-            self.warnings.append(warning)
+        rule = read_rule(text, action, self.place(path))
         key = f"{into}.{action}"
         before = self.settings.get(key)
         rules: tuple[Rule, ...] = (*before.value, rule) if before else (rule,)
@@ -303,7 +301,7 @@ class _Walk:
 
 def _slip(key: str) -> bool:
     """Whether a key of [permissions] is meant as one of its own and not as the name of a tool."""
-    return not is_known_tool(key) and bool(nearest(key, PERMISSION_KEYS, 0.7))
+    return key not in OWN_NAMES and bool(nearest(key, PERMISSION_KEYS, 0.7))
 
 
 def _letters(name: str) -> str:

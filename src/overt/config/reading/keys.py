@@ -35,7 +35,7 @@ from overt.config.reading.key_types import (
     text_type,
     whole_number,
 )
-from overt.config.rules import ACTIONS, tool_name
+from overt.config.rules import ACTIONS
 from overt.core.settings import (
     CAPS,
     CacheSettings,
@@ -78,7 +78,7 @@ SHARE = number(
     {"anyOf": [{"const": 0}, {"type": "number", "minimum": 0.1, "maximum": 0.95}]},
 )
 TEXTS = list_type("a list of texts")
-TOOLS = list_type("a list of tool names", lambda names: tuple(map(tool_name, names)))
+TOOLS = list_type("a list of tool names")
 RULES = KeyType("a list of rules such as 'bash(git *)'", read_texts)
 ADDRESS = text_type(
     "an address that begins with http:// or https:// and holds no password",

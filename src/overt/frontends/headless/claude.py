@@ -5,14 +5,12 @@ from msgspec import json
 from overt.app.conversation import Conversation
 from overt.app.options import TO_CLAUDE
 from overt.core.events import Compacted, Event, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
-from overt.core.foreign import claude_tool, our_tool
 from overt.core.ids import new_id
 from overt.core.messages import Call, Message, Reasoning, Text
 from overt.core.spending.usage import Usage
 from overt.frontends.headless.narrate import failed
 
 SUBTYPES = {"done": "success", "limit": "error_max_turns"}
-FILE_TOOLS = ("read", "write", "edit", "multiedit")
 STOPS = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filter": "refusal", "interrupted": None}
 
 
@@ -23,7 +21,7 @@ def init(conversation: Conversation) -> dict[str, object]:
         "session_id": conversation.id,
         "cwd": conversation.workspace,
         "model": conversation.agent.spec.params.model,
-        "tools": [claude_tool(name) for name in conversation.agent.spec.tools],
+        "tools": [_tool_name(name, conversation) for name in conversation.agent.spec.tools],
         "mcp_servers": [],
         "permissionMode": TO_CLAUDE[conversation.mode],
         "slash_commands": [],
@@ -50,7 +48,7 @@ def shaped(event: Event, conversation: Conversation) -> dict[str, object] | None
                 "type": "message",
                 "role": "assistant",
                 "model": model or conversation.agent.spec.params.model,
-                "content": _content(message),
+                "content": _content(message, conversation),
                 "stop_reason": STOPS[finish],
                 "stop_sequence": None,
                 "usage": tokens(usage),
@@ -59,7 +57,7 @@ def shaped(event: Event, conversation: Conversation) -> dict[str, object] | None
         case ToolFinished():
             return {"type": "user", "message": {"role": "user", "content": [_result(event)]}, **common}
         case UserSpoke(message=message) if message.origin.kind != "user":
-            body = {"role": "user", "content": _content(message)}
+            body = {"role": "user", "content": _content(message, conversation)}
             return {"type": "user", "message": body, "isSynthetic": True, **common}
         case Retried(attempt=attempt, wait=wait, reason=reason):
             retry = {"attempt": attempt, "retry_delay_ms": round(wait * 1000), "error": reason}
@@ -83,9 +81,9 @@ def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[s
         "modelUsage": {conversation.agent.spec.params.model: tokens(end.usage)},
         "permission_denials": [
             {
-                "tool_name": claude_tool(denial.call.name),
+                "tool_name": _tool_name(denial.call.name, conversation),
                 "tool_use_id": denial.call.id,
-                "tool_input": _input(denial.call),
+                "tool_input": _input(denial.call, conversation),
             }
             for denial in conversation.session.denials
         ],
@@ -103,7 +101,7 @@ def tokens(usage: Usage) -> dict[str, int]:
     }
 
 
-def _content(message: Message) -> list[dict[str, object]]:
+def _content(message: Message, conversation: Conversation) -> list[dict[str, object]]:
     blocks: list[dict[str, object]] = []
     for part in message.parts:
         match part:
@@ -112,7 +110,8 @@ def _content(message: Message) -> list[dict[str, object]]:
             case Reasoning(text=text, signature=signature):
                 blocks.append({"type": "thinking", "thinking": text, "signature": signature})
             case Call(id=id, name=name):
-                blocks.append({"type": "tool_use", "id": id, "name": claude_tool(name), "input": _input(part)})
+                tool, arguments = _tool_name(name, conversation), _input(part, conversation)
+                blocks.append({"type": "tool_use", "id": id, "name": tool, "input": arguments})
             case _:
                 pass
     return blocks
@@ -125,12 +124,18 @@ def _result(finished: ToolFinished) -> dict[str, object]:
     return {"type": "tool_result", "tool_use_id": result.call_id, "content": text, "is_error": failed(finished)}
 
 
-def _input(call: Call) -> object:
+def _tool_name(name: str, conversation: Conversation) -> str:
+    tool = conversation.setting.tools.find(name)
+    return tool.aliases[0] if tool and tool.aliases else name
+
+
+def _input(call: Call, conversation: Conversation) -> object:
     """The arguments, the path of a file tool under the name that those readers look for."""
     try:
         arguments = json.decode(call.arguments)
     except (ValueError, RecursionError):
         return {"_raw": call.arguments}
-    if our_tool(call.name) not in FILE_TOOLS or not isinstance(arguments, dict) or "file_path" in arguments:
+    tool = conversation.setting.tools.find(call.name)
+    if tool is None or not tool.past or not isinstance(arguments, dict) or "file_path" in arguments:
         return arguments
     return {"file_path" if name == "path" else name: value for name, value in arguments.items()}

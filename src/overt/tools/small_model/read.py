@@ -3,9 +3,10 @@
 from msgspec import Struct
 
 from overt.core.capabilities import ReadFiles
-from overt.core.tool import Outcome, tool
+from overt.core.tool import Outcome
 from overt.core.views import Excerpt
 from overt.tools._words import bounded
+from overt.tools.read import read as full_read
 
 LIMIT = 400
 
@@ -17,7 +18,7 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.path,)
 
 
-@tool
+@full_read.variant
 async def read(args: Args, files: ReadFiles) -> Outcome:
     """Show a file."""
     found = await files.lines(args.path, offset=1, limit=LIMIT)

@@ -4,10 +4,11 @@ from collections import Counter
 
 from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
-from overt.core.tool import Outcome, Tool, tool
+from overt.core.tool import Outcome, Tool
 from overt.lib.syntax import parse_error
 from overt.tools._words import changed
 from overt.tools.write import Args
+from overt.tools.write import write as full_write
 
 FEW = 3
 
@@ -16,7 +17,7 @@ def careful_write() -> Tool:
     """A tool that remembers what it refused: the same again, later, is meant."""
     refused: set[tuple[str, str]] = set()
 
-    @tool
+    @full_write.variant
     async def write(args: Args, files: WriteFiles) -> Outcome:
         """Create a file, or replace all of one."""
         before = await _text(args.path, files)

@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
-from overt.core.tool import Outcome, tool
+from overt.core.tool import Outcome
 from overt.core.views import FileDiff
 from overt.lib.syntax import parse_error
-from overt.tools._forgive import readings
 from overt.tools._words import changed
+from overt.tools.edit import edit as full_edit
+from overt.tools.small_model._forgive import readings
 
 SHOWN = 12
 
@@ -31,7 +32,7 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.path,)
 
 
-@tool
+@full_edit.variant
 async def edit(args: Args, files: WriteFiles) -> Outcome:
     """Replace a piece of a file; with an empty `old`, add to its end."""
     found = await files.text(args.path)

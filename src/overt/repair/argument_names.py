@@ -1,57 +1,9 @@
-"""Names of other agents' tools and arguments, in one table that serves both directions."""
+"""Other agents' names for the arguments of tools, and for some of their values."""
 
 
 def _names(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
-
-TOOLS: dict[str, tuple[str, ...]] = {
-    "read": _names(
-        "Read read_file view cat open_file view_file readFile ReadFile file_read read_files readfile "
-        "get_file_contents read_text_file fs_read file_view show_file open_files read_many_files NotebookRead "
-        "view_line_range"
-    ),
-    "write": _names(
-        "Write write_file create_file create writeFile WriteFile file_write save_file write_to_file create_new_file "
-        "write_text_file fs_write overwrite_file new_file put_file"
-    ),
-    "edit": _names(
-        "Edit str_replace edit_file replace search_replace str_replace_editor str_replace_based_edit_tool "
-        "replace_in_file editFile file_edit StrReplace strReplace edit_block replace_string_in_file find_and_replace "
-        "search_and_replace replace_text modify_file update_file text_editor"
-    ),
-    "multiedit": _names(
-        "MultiEdit multi_edit multi_edit_file multi_replace_string_in_file multi_str_replace batch_edit"
-    ),
-    "patch": _names("Patch apply_patch applypatch apply_diff ApplyPatch git_apply apply_unified_diff"),
-    "list": _names(
-        "LS List ls list_dir list_directory list_files listFiles directory_tree listDirectory read_folder ReadFolder "
-        "list_folder fs_list listdir"
-    ),
-    "glob": _names(
-        "Glob find_files glob_search file_search search_files find_path FindFiles find_file glob_files find_by_name "
-        "match_files fileSearch"
-    ),
-    "grep": _names(
-        "Grep search ripgrep rg grep_search search_file_content search_content search_code code_search SearchText "
-        "grep_files content_search codebase_search search_text searchContent text_search regex_search find_in_files "
-        "grep_code textSearch"
-    ),
-    "bash": _names(
-        "Bash shell run_command run_shell_command execute_command run_terminal_cmd exec exec_command terminal "
-        "local_shell execute_bash run_bash Shell run_in_terminal execute_shell shell_exec shell_command bash_command "
-        "run_shell runCommand run_terminal_command command container.exec exec_shell sh cmd execute run_commands"
-    ),
-    "jobs": _names(
-        "BashOutput KillShell KillBash job_output list_jobs stop_job TaskOutput get_terminal_output command_status "
-        "bash_output kill_shell kill_bash KillTask TaskStop write_stdin"
-    ),
-    "todowrite": _names(
-        "TodoWrite todo_write update_plan write_todos todo manage_todo_list set_todos set_todo_list update_todo_list "
-        "todoread TodoRead todo_read read_todos get_todos list_todos"
-    ),
-}
-"""Our name → foreign names; the first is Claude Code's and is what stream-json shows."""
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "path": _names(
@@ -126,45 +78,9 @@ VALUES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Our argument name → our value → foreign values for the same thing."""
 
-IMPLIED: dict[str, dict[str, str]] = {
-    "BashOutput": {"action": "output"},
-    "bash_output": {"action": "output"},
-    "TaskOutput": {"action": "output"},
-    "job_output": {"action": "output"},
-    "get_terminal_output": {"action": "output"},
-    "command_status": {"action": "output"},
-    "KillShell": {"action": "stop"},
-    "KillBash": {"action": "stop"},
-    "kill_shell": {"action": "stop"},
-    "kill_bash": {"action": "stop"},
-    "KillTask": {"action": "stop"},
-    "TaskStop": {"action": "stop"},
-    "stop_job": {"action": "stop"},
-    "list_jobs": {"action": "list"},
-}
-"""What the name of a foreign tool says that ours takes as an argument."""
-
-COMMANDED: dict[str, dict[str, str]] = {
-    name: {"view": "read", "read": "read", "create": "write", "write": "write", "str_replace": "edit"}
-    for name in ("str_replace_editor", "str_replace_based_edit_tool", "text_editor", "fs_read", "fs_write")
-}
-"""Foreign tools that are several of ours: the value of their `command` says which."""
-
-OURS: dict[str, str] = {foreign: ours for ours, names in TOOLS.items() for foreign in names}
 OUR_ARGUMENTS: dict[str, str] = {foreign: ours for ours, names in ARGUMENTS.items() for foreign in names}
 OUR_ITEMS: dict[str, str] = {foreign: ours for ours, names in ITEMS.items() for foreign in names}
 OUR_VALUES: dict[str, dict[str, str]] = {
     argument: {foreign: ours for ours, names in values.items() for foreign in names}
     for argument, values in VALUES.items()
 }
-
-
-def our_tool(name: str) -> str:
-    """Our name for a tool, whoever named it; the name itself when nobody we know did."""
-    return OURS.get(name, name)
-
-
-def claude_tool(name: str) -> str:
-    """The name that readers of Claude Code's stream-json expect."""
-    names = TOOLS.get(our_tool(name))
-    return names[0] if names else name
