@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from overt.app.context.prefix import Fragments
+from overt.app.context.prefix import BUILT_IN, Fragments
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
+from overt.core.errors import ConfigError
 from overt.core.fragments import Fragment, Origin
 from overt.core.ports import SandboxState
 from overt.core.settings import Recipe, Rule
@@ -208,3 +209,20 @@ def test_a_small_model_gets_less_and_no_facts(laid: Laid) -> None:
     found = laid.fragments().beside(prompt)
     assert told(found) == [("system", "small"), ("project", "AGENTS.md")]
     assert found[1].text.count("x") == 4096
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("memry", "did you mean `memory`?"),
+        ("xyzzy", f"sources are {', '.join(source.key for source in BUILT_IN)}"),
+    ],
+)
+def test_an_unknown_source_is_an_error_that_names_the_file_and_line(laid: Laid, name: str, hint: str) -> None:
+    laid.put(".config/overt/config.toml", f"[context]\nsources = ['{name}']")
+    with pytest.raises(ConfigError) as error:
+        laid.fragments().usual()
+    assert error.value.message == (
+        f"~/.config/overt/config.toml:2: `sources` holds '{name}', which is no source; {hint} "
+        "(a file has an ending or a slash: 'CLAUDE.md', 'docs/rules/*.md', './RULES')"
+    )

@@ -9,7 +9,7 @@ from overt.config.origin import explain
 from overt.config.paths import Environment
 from overt.config.schema import Config
 from overt.core.errors import ConfigError
-from overt.core.settings import CAPS, SOURCES, Recipe
+from overt.core.settings import CAPS, Recipe
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def rows(config: Config) -> list[tuple[str, object, str]]:
 def test_the_built_in_recipe_is_shown_as_the_default(where: Environment) -> None:
     assert rows(load(where, project=where.cwd, trusted=False)) == [
         ("context.context_window", None, "default"),
-        ("context.sources", SOURCES, "default"),
+        ("context.sources", None, "default"),
         ("context.instructions", (), "default"),
         ("context.strict", False, "default"),
         ("context.foreign", True, "default"),
@@ -86,16 +86,6 @@ def test_instructions_of_all_layers_join_and_are_relative_to_the_file_that_names
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "[context]\nsources = ['memry']",
-            "overt.toml:2: `sources` holds 'memry', which is no source; did you mean `memory`? "
-            "(a file has an ending or a slash: 'CLAUDE.md', 'docs/rules/*.md', './RULES')",
-        ),
-        (
-            "[context]\nsources = ['xyzzy']",
-            f"overt.toml:2: `sources` holds 'xyzzy', which is no source; sources are {', '.join(SOURCES)} "
-            "(a file has an ending or a slash: 'CLAUDE.md', 'docs/rules/*.md', './RULES')",
-        ),
         (
             "[context]\nsources = ['system', 'a.md', 'system']",
             "overt.toml:2: `sources` names 'system' twice; remove one of them",

@@ -87,6 +87,7 @@ def test_the_default_recipe_is_shown_and_a_wrong_one_is_named(rich: Place) -> No
     assert re.search(r"^context\.sources +\S*system.*default$", shown, re.M)
     assert re.search(r"^context\.caps\.memory +8000 +default$", shown, re.M)
     put(rich.work, "overt.toml", "[context]\nsources = ['sistem']\n")
+    assert rich.run("trust").code == 0
     ran = rich.run("config")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith(

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from overt.app.command import Command
+    from overt.app.context.prefix import ContextSource
     from overt.app.options import Options
     from overt.core.tool import Tool
     from overt.providers.wires import WireKind
@@ -28,5 +29,6 @@ class Registries(Struct, frozen=True, kw_only=True):
     tools: tuple["Tool", ...] = ()
     commands: tuple["Command", ...] = ()
     wires: tuple["WireKind", ...] = ()
+    context_sources: tuple["ContextSource", ...] = ()
     subcommands: Mapping[str, Subcommand] = {}
     frontends: Mapping[str, Frontend] = {}

@@ -222,9 +222,6 @@ class Interface(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     titles: bool = True
 
 
-SOURCES = ("system", "global", "project", "instructions", "memory", "skills", "environment", "append")
-"""What stands before a conversation, in the order in which it is sent unless a recipe says otherwise."""
-
 CAPS = {
     "system": 32 * 1024,
     "global": 16 * 1024,
@@ -240,20 +237,22 @@ CAPS = {
 
 
 class Recipe(Struct, frozen=True, kw_only=True):
-    """Names of `sources` that are none of ours are files. `strict` leaves out what lies outside of the project.
+    """`sources` None means all of them in their usual order; names that are none of ours are files.
+
+    `strict` leaves out what lies outside of the project.
 
     `foreign`: files that are meant for other agents are read where ours are missing, unless it is strict.
     `caps` holds those that differ from the usual.
     """
 
-    sources: tuple[str, ...] = SOURCES
+    sources: tuple[str, ...] | None = None
     instructions: tuple[str, ...] = ()
     strict: bool = False
     foreign: bool = True
     caps: dict[str, int] = {}
 
-    def cap(self, name: str) -> int:
-        return self.caps.get(name) or CAPS[name]
+    def cap(self, name: str, usual: int = 0) -> int:
+        return self.caps.get(name) or CAPS.get(name, usual)
 
 
 def is_file_name(source: str) -> bool:

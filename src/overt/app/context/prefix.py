@@ -1,19 +1,21 @@
-"""What every request of a session begins with, as the recipe orders it: prompts, rules, notes, facts of this machine.
+"""What every request of a session begins with: prompts, rules, notes, facts of this machine, each from a source.
 
 Every source is read once: what changes on disk afterwards joins at the next session, so that the prefix holds.
 """
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import strftime
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.app.options import Options
 from overt.app.setting import Setting
 from overt.context import recipe
 from overt.context.recipe import Entry, Source
+from overt.core.errors import ConfigError
 from overt.core.fragments import Fragment, Origin
 from overt.core.ports import SandboxState
 from overt.core.settings import Mode, is_file_name
@@ -28,6 +30,21 @@ from overt.safety.rules import Subject, matching, normal
 SMALL_CAP = 4096
 """No source may be longer for a small model, whose window is small too."""
 RANKED = ("global", "project", "instructions")
+PROJECT_TITLE = "Rules of this project"
+
+
+class ContextSource(Struct, frozen=True, kw_only=True):
+    """One source of the system text, under its name in `context.sources`; without that setting, all of them in `order`.
+
+    `read` gets what the session knows and how many characters there are for it, and returns fragments. `cap` holds
+    where `context.caps` has no such name. Without `for_small_models`, small models do not get it.
+    """
+
+    key: str
+    order: int
+    read: Callable[["Fragments", int], Iterable[Fragment]]
+    cap: int = 16 * 1024
+    for_small_models: bool = True
 
 
 def place_of_rules(setting: Setting) -> Place:
@@ -51,14 +68,15 @@ def shelves_of(setting: Setting) -> memory.Shelves:
 
 
 class Fragments:
-    """The sources of the system text, each a fragment that knows where it came from.
+    """The sources of the system text, each as fragments that know where they came from.
 
-    `notices` tells what was cut or left out.
+    `prompt` is the system prompt as things stand. `notices` tells what was cut or left out.
     """
 
     def __init__(self, options: Options, setting: Setting, sandbox: SandboxState, redactor: Redactor) -> None:
+        self.prompt = recipe.built_in_prompt()
+        self.setting = setting
         self._options = options
-        self._setting = setting
         self._sandbox = sandbox
         self._redactor = redactor
         self._recipe = setting.config.recipe
@@ -69,6 +87,7 @@ class Fragments:
         self._notes: dict[memory.Scope, tuple[memory.Note, ...]] = {}
         self._fixed_facts: dict[str, str] = {}
         self._first_facts: dict[str, str] = {}
+        self._small = False
         self.notices: tuple[str, ...] = ()
 
     @property
@@ -77,15 +96,15 @@ class Fragments:
         return self._options.system_prompt is not None or bool(self._options.append_system_prompt)
 
     def usual(self) -> tuple[Fragment, ...]:
-        return self._made(self.given() or recipe.built_in_prompt(), small=False)
+        return self._made(recipe.built_in_prompt(), small=False)
 
     def beside(self, prompt: Fragment) -> tuple[Fragment, ...]:
         """A prompt made for one kind of model, with what a person said in its place or on top of it."""
-        return self._made(self.given() or prompt, small=True)
+        return self._made(prompt, small=True)
 
     def given(self) -> Fragment | None:
         """The system prompt that a person put in the place of ours."""
-        options, agent, cap = self._options, self._setting.config.agent, self._recipe.cap("system")
+        options, agent, cap = self._options, self.setting.config.agent, self._recipe.cap("system")
         if options.system_prompt is not None:
             origin = Origin(kind="flag", where=options.system_prompt_origin)
             return recipe.given_prompt("system", options.system_prompt, origin=origin, cap=cap)
@@ -94,8 +113,8 @@ class Fragments:
             return recipe.given_prompt("system", agent.system_prompt, origin=origin, cap=cap)
         return None
 
-    def _appended(self) -> tuple[Fragment, ...]:
-        given, agent, cap = self._options.append_system_prompt, self._setting.config.agent, self._recipe.cap("append")
+    def appended(self) -> tuple[Fragment, ...]:
+        given, agent, cap = self._options.append_system_prompt, self.setting.config.agent, self._recipe.cap("append")
         if given:
             origin = Origin(kind="flag", where="--append-system-prompt")
             return (recipe.given_prompt("append", given, origin=origin, cap=cap),)
@@ -105,18 +124,21 @@ class Fragments:
         return ()
 
     def _configured(self, key: str) -> Origin:
-        where = self._setting.config.origin(key)
+        where = self.setting.config.origin(key)
         return Origin(kind="environment" if where.startswith("OVERT_") else "file", where=where)
 
     def _made(self, prompt: Fragment, *, small: bool) -> tuple[Fragment, ...]:
         found: list[Fragment] = []
-        sources = self._recipe.sources
-        if "system" not in sources and self.given():
-            found.append(prompt)  # a recipe may leave out ours, not what somebody put in its place
+        self.prompt, self._small = self.given() or prompt, small
+        sources = sources_of(self.setting)
+        names = {source.key for source in sources}
+        if "system" not in names and self.given():
+            found.append(self.prompt)  # a recipe may leave out ours, not what somebody put in its place
         for source in sources:
-            found += (prompt,) if source == "system" else self._source(source, small=small)
-        if "append" not in sources:
-            found += self._appended()
+            if source.for_small_models or not small:
+                found += source.read(self, self.cap(source.key, source.cap))
+        if "append" not in names:
+            found += self.appended()
         ranked = [fragment for fragment in found if fragment.key in RANKED]
         if ranked:
             found[found.index(ranked[0]) : found.index(ranked[0])] = recipe.order(ranked)
@@ -126,65 +148,53 @@ class Fragments:
         )
         return self._without_secrets(found)
 
-    def _source(self, source: str, *, small: bool) -> tuple[Fragment, ...]:
-        match source:
-            case "global":
-                return recipe.files(source, "Rules of the user", self._files(source), self._cap(source, small))
-            case "project":
-                return recipe.files(source, "Rules of this project", self._files(source), self._cap(source, small))
-            case "instructions":
-                return recipe.files(source, "Instructions", self._files(source), self._cap(source, small))
-            case "memory":
-                return self._memory(small=small)
-            case "environment":
-                if small:
-                    return ()
-                budget_usd = self._setting.config.limits.budget_usd
-                # Always the usual mode, so that sessions in all modes share what a server has cached.
-                self._first_facts = self._first_facts or self.facts("review", budget_usd=budget_usd)
-                return (recipe.environment(self._first_facts, cap=self._cap(source, small)),)
-            case "append":
-                return self._appended()
-            case _ if is_file_name(source):
-                key, title = (
-                    ("project", "Rules of this project") if _walks(source) else ("instructions", "Instructions")
-                )
-                return recipe.files(key, title, self._files(source), self._cap(key, small))
-            case _:
-                return ()  # skills: there are none yet
+    def cap(self, name: str, usual: int = 0) -> int:
+        """Return how many characters a source may have for the model in use."""
+        cap = self._recipe.cap(name, usual)
+        return min(cap, SMALL_CAP) if self._small else cap
 
-    def _cap(self, name: str, small: bool) -> int:
-        cap = self._recipe.cap(name)
-        return min(cap, SMALL_CAP) if small else cap
+    def environment(self, cap: int) -> tuple[Fragment, ...]:
+        budget_usd = self.setting.config.limits.budget_usd
+        # Always the usual mode, so that sessions in all modes share what a server has cached.
+        self._first_facts = self._first_facts or self.facts("review", budget_usd=budget_usd)
+        return (recipe.environment(self._first_facts, cap=cap),)
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _files(self, source: str) -> tuple[Source, ...]:
+    def global_rules(self, cap: int) -> tuple[Fragment, ...]:
+        def find() -> Iterable[Piece]:
+            path = os.path.join(self.setting.environment.config_dir, RULES)
+            piece = None if self._recipe.strict else instructions.read(path, self._place.where(path), follow=True)
+            return (piece,) if piece else ()
+
+        return recipe.files("global", "Rules of the user", self._files("global", find), cap)
+
+    def project_rules(self, cap: int) -> tuple[Fragment, ...]:
+        return recipe.files("project", PROJECT_TITLE, self._files("project", self._project_rules), cap)
+
+    def instruction_files(self, cap: int) -> tuple[Fragment, ...]:
+        def find() -> Iterable[Piece]:
+            return [piece for pattern in self._recipe.instructions for piece in self._instructions(pattern)]
+
+        return recipe.files("instructions", "Instructions", self._files("instructions", find), cap)
+
+    def named_files(self, name: str) -> tuple[Fragment, ...]:
+        """A file or a pattern that the configuration names among the sources."""
+        if _walks(name):
+            pieces = self._files(name, lambda: instructions.walked(self._place, name))
+            return recipe.files("project", PROJECT_TITLE, pieces, self.cap("project"))
+        pieces = self._files(name, lambda: instructions.matched(self._place, name, strict=self._recipe.strict))
+        return recipe.files("instructions", "Instructions", pieces, self.cap("instructions"))
+
+    def _files(self, source: str, find: Callable[[], Iterable[Piece]]) -> tuple[Source, ...]:
+        """Return the files of a source, which are looked for and read once in a session."""
         if source not in self._found:
-            self._found[source] = tuple(self._fit(self._pieces(source)))
+            self._found[source] = tuple(self._fit(find()))
         return self._found[source]
 
-    def _pieces(self, source: str) -> Iterable[Piece]:
-        strict = self._recipe.strict
-        match source:
-            case "global" if strict:
-                return ()
-            case "global":
-                path = os.path.join(self._setting.environment.config_dir, RULES)
-                piece = instructions.read(path, self._place.where(path), follow=True)
-                return (piece,) if piece else ()
-            case "project":
-                return self._project_rules()
-            case "instructions":
-                return [piece for pattern in self._recipe.instructions for piece in self._instructions(pattern)]
-            case _ if _walks(source):
-                return instructions.walked(self._place, source)
-            case _:
-                return instructions.matched(self._place, source, strict=strict)
-
     def _project_rules(self) -> tuple[Piece, ...]:
-        pieces = project_rules(self._setting)
-        if self._recipe.foreign and not self._recipe.strict and not reads_foreign(self._setting):
+        pieces = project_rules(self.setting)
+        if self._recipe.foreign and not self._recipe.strict and not reads_foreign(self.setting):
             every = instructions.project_rules(self._place, foreign=True)
             unread = [piece.where for piece in every if piece not in pieces]
             self._left_out += [say("context.untrusted", where=", ".join(unread))] if unread else []
@@ -209,28 +219,28 @@ class Fragments:
                 yield Source(where=piece.where, content=piece.content, whole=piece.whole)
 
     def _denial(self, path: str) -> str:
-        rules = [rule for rule in self._setting.config.permissions.rules if rule.pattern]
-        subject = Subject(tool="read", values=(normal(path, self._setting.roots.workspace),))
+        rules = [rule for rule in self.setting.config.permissions.rules if rule.pattern]
+        subject = Subject(tool="read", values=(normal(path, self.setting.roots.workspace),))
         rule = matching(rules, subject, "deny")
         return rule.text() if rule else ""
 
     # ── memory ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def _memory(self, *, small: bool) -> tuple[Fragment, ...]:
-        if "memory" not in self._found:
-            path = os.path.join(self._place.project, memory.PROJECT_FILE)
-            piece = instructions.read(path, memory.PROJECT_FILE)
-            self._found["memory"] = tuple(self._fit((piece,) if piece else ()))
-            if not self._recipe.strict:
-                self._notes = {scope: memory.notes(shelves_of(self._setting), scope) for scope in _scopes()}
+    def notes(self, cap: int) -> tuple[Fragment, ...]:
+        def find() -> Iterable[Piece]:
+            piece = instructions.read(os.path.join(self._place.project, memory.PROJECT_FILE), memory.PROJECT_FILE)
+            return (piece,) if piece else ()
+
+        if "memory" not in self._found and not self._recipe.strict:
+            self._notes = {scope: memory.notes(shelves_of(self.setting), scope) for scope in _scopes()}
         return (
-            *self._shelf("global", "Notes for every project", small=small),
-            *recipe.files("memory", "Notes of this project", self._found["memory"], self._cap("memory", small)),
-            *self._shelf("project", "Private notes for this project", small=small),
+            *self._shelf("global", "Notes for every project"),
+            *recipe.files("memory", "Notes of this project", self._files("memory", find), cap),
+            *self._shelf("project", "Private notes for this project"),
         )
 
-    def _shelf(self, scope: memory.Scope, title: str, *, small: bool) -> tuple[Fragment, ...]:
-        folder = shown(shelves_of(self._setting).folder(scope), home=self._setting.environment.home)
+    def _shelf(self, scope: memory.Scope, title: str) -> tuple[Fragment, ...]:
+        folder = shown(shelves_of(self.setting).folder(scope), home=self.setting.environment.home)
         entries = [
             Entry(
                 name=note.name,
@@ -239,13 +249,13 @@ class Fragments:
             )
             for note in self._notes.get(scope, ())
         ]
-        return recipe.notes(title, folder, entries, self._cap("notes", small))
+        return recipe.notes(title, folder, entries, self.cap("notes"))
 
     # ── facts ────────────────────────────────────────────────────────────────────────────────────────────
 
     def facts(self, mode: Mode, *, budget_usd: float, network: bool = False) -> dict[str, str]:
         """What holds now, by the names under which the model is told it. `network`: it was opened for this session."""
-        config, interactive = self._setting.config, self._options.interactive
+        config, interactive = self.setting.config, self._options.interactive
         permissions, sandbox, boxed = config.permissions, config.sandbox, self._sandbox.boxed
         max_steps = config.limits.max_steps if config.origin("agent.max_steps") != "default" else 0
         self._fixed_facts = self._fixed_facts or self._look_around()
@@ -266,7 +276,7 @@ class Fragments:
 
     def _look_around(self) -> dict[str, str]:
         """What stays as it is while the program runs."""
-        roots = self._setting.roots
+        roots = self.setting.roots
         return {
             "Workspace": visible(roots.workspace).replace("\n", "\\n"),
             "Platform": sys.platform,
@@ -280,16 +290,55 @@ class Fragments:
         return tuple(replace(fragment, text=clean(fragment.text)) for fragment in fragments)
 
 
+BUILT_IN = (
+    ContextSource(key="system", order=10, read=lambda fragments, _: (fragments.prompt,)),
+    ContextSource(key="global", order=20, read=Fragments.global_rules),
+    ContextSource(key="project", order=30, read=Fragments.project_rules),
+    ContextSource(key="instructions", order=40, read=Fragments.instruction_files),
+    ContextSource(key="memory", order=50, read=Fragments.notes),
+    ContextSource(key="skills", order=60, read=lambda _fragments, _cap: ()),  # there are none yet
+    ContextSource(key="environment", order=70, read=Fragments.environment, for_small_models=False),
+    ContextSource(key="append", order=80, read=lambda fragments, _: fragments.appended()),
+)
+
+
+def sources_of(setting: Setting) -> tuple[ContextSource, ...]:
+    """Return the sources of a session in their order, or raise a ConfigError if the configuration names another."""
+    every = sorted((*BUILT_IN, *setting.registries.context_sources), key=lambda source: source.order)
+    known = {source.key: source for source in every}
+    names = setting.config.recipe.sources
+    if names is None:
+        return tuple(known.values())
+    for name in names:
+        if name not in known and not is_file_name(name):
+            raise _unknown_source(setting, name, known)
+    return tuple(known.get(name) or _file_source(name) for name in names)
+
+
+def _unknown_source(setting: Setting, name: str, known: Iterable[str]) -> ConfigError:
+    from overt.config.rules import did_you_mean, nearest, printable  # late: 0.0 ms
+
+    near = did_you_mean(nearest(name, (*known,)))
+    return ConfigError(
+        f"{setting.config.origin('context.sources')}: `sources` holds {printable(name)!r}, which is no source"
+        f"{near or '; sources are ' + ', '.join(known)} "
+        "(a file has an ending or a slash: 'CLAUDE.md', 'docs/rules/*.md', './RULES')"
+    )
+
+
+def _file_source(name: str) -> ContextSource:
+    return ContextSource(key=name, order=0, read=lambda fragments, _: fragments.named_files(name))
+
+
 def _walks(source: str) -> bool:
     """A bare file name is looked for as AGENTS.md is: in every folder from the project down to the workspace."""
     return is_file_name(source) and not any(mark in source for mark in "/~*?[")
 
 
-def nested_names(sources: Iterable[str]) -> tuple[str, ...]:
+def nested_names(setting: Setting) -> tuple[str, ...]:
     """The names under which a folder further down may have rules of its own."""
-    return tuple(
-        RULES if source == "project" else source for source in sources if source == "project" or _walks(source)
-    )
+    names = (source.key for source in sources_of(setting))
+    return tuple(RULES if name == "project" else name for name in names if name == "project" or _walks(name))
 
 
 def _scopes() -> tuple[memory.Scope, memory.Scope]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent
-from overt.app.context.prefix import Fragments, nested_names, reads_foreign
+from overt.app.context.prefix import Fragments, nested_names, reads_foreign, sources_of
 from overt.app.setting import Setting
 from overt.app.spend_limit import spend_limit
 from overt.core.capabilities import WRITING
@@ -67,7 +67,7 @@ class ContextUpdates:
     def start_reading_git(self) -> None:
         """Read the state of git in the background. In a folder that is not trusted nothing is started."""
         setting = self._setting
-        wanted = not self._closed and "environment" in setting.config.recipe.sources
+        wanted = not self._closed and any(source.key == "environment" for source in sources_of(setting))
         if wanted and setting.trust.has(setting.roots.project):
             self._git = asyncio.get_running_loop().run_in_executor(None, self._read_git)
 
@@ -157,17 +157,16 @@ class ContextUpdates:
 
     def _join_rules(self, history: History, agent: Agent) -> tuple[Message, ...]:
         """Rules of folders further down, when something below them was read."""
-        recipe = self._setting.config.recipe
-        if not history.seen or not nested_names(recipe.sources):
+        if not history.seen or not (names := nested_names(self._setting)):
             return ()
         if self._nesting is None:
             from overt.app.context.folder_rules import Nested  # late: 0.9 ms
 
             self._nesting = Nested(
                 self._setting.roots.workspace,
-                nested_names(recipe.sources),
+                names,
                 may_read=agent.runtime.gate.may_read,
-                cap=recipe.cap("nested"),
+                cap=self._setting.config.recipe.cap("nested"),
                 instead={RULES: FOREIGN_RULES} if reads_foreign(self._setting) else {},
             )
         return self._nesting(history)

@@ -4,6 +4,7 @@ import os
 
 from msgspec import Struct
 
+from overt.app.context.prefix import sources_of
 from overt.app.setting import Setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
@@ -27,7 +28,9 @@ class ToolRow(Struct, frozen=True, kw_only=True):
 
 def configuration(setting: Setting) -> tuple[tuple[SettingValue, ...], tuple[str, ...]]:
     """Return every setting with its origin, and the warnings about the files."""
-    return explain(setting.config), setting.config.warnings
+    usual = SettingValue(key="context.sources", value=tuple(each.key for each in sources_of(setting)), origin="default")
+    rows = (usual if (row.key, row.origin) == (usual.key, "default") else row for row in explain(setting.config))
+    return tuple(rows), setting.config.warnings
 
 
 def tool_rows(extra: tuple[Tool, ...] = ()) -> tuple[ToolRow, ...]:

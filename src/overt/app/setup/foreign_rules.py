@@ -4,6 +4,7 @@ import os
 
 from msgspec.structs import replace
 
+from overt.app.context.prefix import sources_of
 from overt.app.setting import Setting
 from overt.app.setup.config_file import Change
 from overt.config.load import load
@@ -15,10 +16,10 @@ OURS = "AGENTS.md"
 
 def rules_found(setting: Setting) -> tuple[str, ...]:
     """Files that are here and would not be read as things stand; a link to our own rules is read already."""
-    recipe = setting.config.recipe
+    recipe, sources = setting.config.recipe, setting.config.recipe.sources or ()
     folder, home = setting.roots.project, setting.environment.home
     ours = os.path.realpath(os.path.join(folder, OURS))
-    found = [name for name in OF_PROJECTS if name not in recipe.sources and _is_other(os.path.join(folder, name), ours)]
+    found = [name for name in OF_PROJECTS if name not in sources and _is_other(os.path.join(folder, name), ours)]
     listed = {os.path.realpath(path) for path in recipe.instructions}
     found += [name for name in OF_PERSONS if os.path.isfile(home + name[1:]) and _real(home, name) not in listed]
     return tuple(found)
@@ -26,7 +27,8 @@ def rules_found(setting: Setting) -> tuple[str, ...]:
 
 def with_rules(change: Change, found: tuple[str, ...], setting: Setting) -> Change:
     """Those of projects are read right behind our own, in every project; those of the person with the instructions."""
-    sources = list(load(setting.environment, project="", trusted=False).recipe.sources)
+    config = load(setting.environment, project="", trusted=False)
+    sources = [source.key for source in sources_of(replace(setting, config=config))]
     at = sources.index("project") + 1 if "project" in sources else len(sources)
     sources[at:at] = [name for name in found if name in OF_PROJECTS]
     return replace(

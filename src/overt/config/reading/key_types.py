@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from overt.config.rules import described, did_you_mean, nearest, printable
 from overt.core.errors import ConfigError
-from overt.core.settings import SOURCES, is_file_name
 
 LARGEST = 10**9
 KB, MB, GB, TB = 1024, 1024**2, 1024**3, 1024**4
@@ -218,12 +217,6 @@ def read_sources(names: tuple[str, ...]) -> tuple[str, ...]:
     for number, name in enumerate(names):
         if name in names[:number]:
             raise Unfit(f"names {printable(name)!r} twice; remove one of them")
-        if name not in SOURCES and not is_file_name(name):
-            near = did_you_mean(nearest(name, SOURCES))
-            raise Unfit(
-                f"holds {printable(name)!r}, which is no source{near or '; sources are ' + ', '.join(SOURCES)} "
-                "(a file has an ending or a slash: 'CLAUDE.md', 'docs/rules/*.md', './RULES')"
-            )
     return names
 
 
