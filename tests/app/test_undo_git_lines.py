@@ -34,7 +34,7 @@ class Case:
 
     def __init__(self, root: Path, tmp_path: Path, commands: Iterable[tuple[str, ...]]) -> None:
         self.root = root
-        self.before = GitReader(str(root)).read()[1]
+        self.before = GitReader(str(root)).read().state
         moves = watch(root, tmp_path, *commands)
         self.turn = Turned(turn=3, git=tuple(move for move in moves if isinstance(move, GitMoved)))
         self.points = Checkpoints(turns=(self.turn,))
@@ -48,7 +48,7 @@ class Case:
         return self.git.undo(self.points, 0, lambda: Undone(lines=()))
 
     def assert_as_before(self) -> None:
-        now = GitReader(str(self.root)).read()[1]
+        now = GitReader(str(self.root)).read().state
         assert not differ(now, self.before)
         run_git(self.root, "fsck")
 
@@ -226,12 +226,12 @@ def test_the_last_undo_is_completed_unless_a_later_turn_is_next(root: Path, tmp_
 def test_a_linked_worktree_is_put_back_without_touching_the_main_one(root: Path, tmp_path: Path) -> None:
     side = tmp_path / "side"
     run_git(root, "worktree", "add", "-qb", "side", str(side))
-    main = GitReader(str(root)).read()[1]
+    main = GitReader(str(root)).read().state
     (side / "a.txt").write_text("side\n")
     case = Case(side, tmp_path, [("commit", "-qam", "side")])
     case.undo()
     case.assert_as_before()
-    assert not differ(GitReader(str(root)).read()[1], main)
+    assert not differ(GitReader(str(root)).read().state, main)
     assert (side / "a.txt").read_text() == "side\n"
 
 

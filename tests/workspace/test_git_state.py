@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,8 @@ from tests.workspace.test_git_process import run_git
 from overt.core.events import Event, GitMoved
 from overt.core.states import GitState, StashEntry
 from overt.workspace.git import state as git_state
-from overt.workspace.git.state import GitReader, differ, digest_index
-from overt.workspace.git.watch import GitWatch
+from overt.workspace.git.state import GitReader, GitReading, differ, digest_index
+from overt.workspace.undo.keeper import Keeper
 from overt.workspace.undo.recorder import UndoRecorder
 from overt.workspace.undo.snapshots import Store
 
@@ -30,7 +28,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def read(root: Path) -> GitState:
-    return GitReader(str(root)).read()[1]
+    return GitReader(str(root)).read().state
 
 
 def assert_as_git_says(state: GitState, root: Path) -> None:
@@ -61,16 +59,16 @@ def test_head_refs_and_stash_are_read_as_git_says_them_loose_and_packed(root: Pa
         (root / "a.txt").write_text(f"{number}\n")
         run_git(root, *words)
         run_git(root, "checkout", "-q", "--", "a.txt")
-        state = reader.read()[1]
+        state = reader.read().state
         assert_as_git_says(state, root)
     assert (state.head, len(state.stash)) == ("", 2)
-    assert reader.read()[1] == state
+    assert reader.read().state == state
 
 
 def test_a_linked_worktree_has_its_own_head_and_index_and_shared_refs(root: Path, tmp_path: Path) -> None:
     run_git(root, "worktree", "add", "-qb", "side", str(tmp_path / "side"))
-    repository, state = GitReader(str(tmp_path / "side")).read()
-    assert repository == git_state.Repository(
+    state = read(tmp_path / "side")
+    assert git_state.find_repository(str(tmp_path / "side")) == git_state.Repository(
         str(root / ".git/worktrees/side"), str(root / ".git"), str(tmp_path / "side")
     )
     assert state.head == "refs/heads/side"
@@ -83,7 +81,7 @@ def test_a_linked_worktree_has_its_own_head_and_index_and_shared_refs(root: Path
 
 
 def test_a_folder_without_a_repository_has_an_empty_state(tmp_path: Path) -> None:
-    assert GitReader(str(tmp_path)).read() == (None, GitState())
+    assert GitReader(str(tmp_path)).read() == GitReading()
     run_git(tmp_path, "init", "-q")
     state = read(tmp_path)
     assert (state.head, state.commit, state.exists) == ("refs/heads/main", "", True)
@@ -146,19 +144,15 @@ def watch(root: Path, tmp_path: Path, *commands: tuple[str, ...]) -> list[Event]
     """Run each command as a call of its own and return what was recorded."""
     facts: list[Event] = []
 
-    @asynccontextmanager
-    async def nothing() -> AsyncIterator[None]:
-        yield
-
     async def main() -> None:
-        it = GitWatch(str(root), Store(str(tmp_path / "snapshots")))
+        it = Keeper(Store(str(tmp_path / "snapshots")), None, git=GitReader(str(root)))
         for number, words in enumerate(commands):
-            async with it.around(f"c{number}", nothing(), UndoRecorder(facts.append)):
+            async with it.around(f"c{number}", UndoRecorder(facts.append)):
                 await asyncio.to_thread(run_git, root, *words)
-        await it.settled()
+        await it.quiet()
 
     asyncio.run(main())
-    return facts
+    return [fact for fact in facts if isinstance(fact, GitMoved)]
 
 
 def test_a_command_that_moves_git_is_recorded_with_the_refs_that_differ(root: Path, tmp_path: Path) -> None:

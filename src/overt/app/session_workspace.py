@@ -148,13 +148,13 @@ class SessionWorkspace:
         from overt.workspace.programs import Programs  # late: 9 ms
 
         self.shared.stay_up(self)
-        watch, keeper, recorder = self.shared.git_watch, self.shared.keeper, self.recorder
+        keeper, recorder = self.shared.keeper, self.recorder
         return Programs(
             self._program_services,
             profile=profile,
             agent=agent,
             report=report,
-            keeping=lambda: watch.around(call_id, keeper.around(call_id, recorder, agent), recorder, agent),
+            keeping=lambda: keeper.around(call_id, recorder, agent),
         )
 
     @cached_property

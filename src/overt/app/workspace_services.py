@@ -21,7 +21,6 @@ from overt.core.ports import Profile, SandboxState
 
 if TYPE_CHECKING:
     from overt.sandbox.profile import Place
-    from overt.workspace.git.watch import GitWatch
     from overt.workspace.programs import Supervised
     from overt.workspace.undo.keeper import Keeper
     from overt.workspace.undo.maintenance import LimitEnforcer
@@ -44,7 +43,6 @@ class WorkspaceServices:
         self._closed = False
         self._spawner: Supervised | None = None
         self._keeper: Keeper | None = None
-        self._git_watch: GitWatch | None = None
 
     def serves(self, setting: Setting) -> bool:
         """True if a session with these settings can share them: same folders, sandbox, environment and undo."""
@@ -120,14 +118,6 @@ class WorkspaceServices:
             )
         return self._keeper
 
-    @property
-    def git_watch(self) -> "GitWatch":
-        if self._git_watch is None:
-            from overt.workspace.git.watch import GitWatch  # late: 1.0 ms
-
-            self._git_watch = GitWatch(self.place.workspace, self.keeper.store)
-        return self._git_watch
-
     def _make_limits(self) -> "LimitEnforcer":
         from overt.app.undo.usage import limits_of  # late: 11 ms
 
@@ -145,8 +135,6 @@ class WorkspaceServices:
         """Wait until everything is recorded that the calls of all sessions have done to files."""
         if self._keeper is not None:
             await self._keeper.quiet()
-        if self._git_watch is not None:
-            await self._git_watch.settled()
 
     # ── the sessions that share them ─────────────────────────────────────────────────────────────────────
 
@@ -184,8 +172,6 @@ class WorkspaceServices:
             self._idle_timer.cancel()
         if self._spawner is not None:
             await self._spawner.close()
-        if self._git_watch is not None:
-            await self._git_watch.settled()
         if self._keeper is not None:
             await self._keeper.close()
 

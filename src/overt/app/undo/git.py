@@ -134,7 +134,7 @@ class GitUndo:
 
     def _find_later_change(self, change: GitChange) -> str:
         """Return what is not any more as the turn left it, or an empty string."""
-        _, now = GitReader(self._workspace).read()
+        now = GitReader(self._workspace).read().state
         after = change.after
         if (now.head, now.commit) != (after.head, after.commit):
             return f"HEAD ({name_head(now)})"
@@ -160,7 +160,7 @@ class GitUndo:
             except OvertError as error:
                 problems.append(say("undo.git.index_left", why=error.message))
         backups += self._restore_stash(repository, change, problems)
-        _, now = GitReader(self._workspace).read()
+        now = GitReader(self._workspace).read().state
         lines = [say("undo.git.done", turn=turns[0], head=name_head(now)), *problems]
         lines += [say("undo.git.backup", commit=each[:SHORT], command=find_way_back(change, each)) for each in backups]
         notice = f"Git was put back as well: HEAD is {name_head(now)}."

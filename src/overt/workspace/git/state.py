@@ -47,6 +47,14 @@ class Repository(NamedTuple):
     work_tree: str
 
 
+class GitReading(NamedTuple):
+    """The state of a repository, its folder and its index file; all empty where there is no repository."""
+
+    state: GitState = GitState()
+    git_dir: str = ""
+    index_file: bytes = b""
+
+
 class GitReader:
     """Reads the repository that a folder lies in. Files that did not change since the last time are not read again."""
 
@@ -54,14 +62,11 @@ class GitReader:
         self._folder = folder
         self._earlier: dict[str, tuple[Stamp, bytes]] = {}
         self._files: dict[str, tuple[Stamp, bytes]] = {}
-        self.index_bytes = b""
-        """The index file of the last reading, so that it can be kept if the next one differs."""
 
-    def read(self) -> tuple[Repository | None, GitState]:
-        """The repository and its state; None and an empty state where there is no repository."""
+    def read(self) -> GitReading:
         repository = find_repository(self._folder)
         if repository is None:
-            return None, GitState()
+            return GitReading()
         self._earlier, self._files = self._files, {}
         git_dir, common_dir, _ = repository
         refs = dict(parse_packed_refs(self._bytes(f"{common_dir}/packed-refs", MOST_PACKED_BYTES)))
@@ -69,17 +74,18 @@ class GitReader:
         head, commit = self._read_head(git_dir, refs)
         has_stash = refs.pop(STASH, "") != ""
         index = f"{git_dir}/index"
-        self.index_bytes = self._bytes(index, MOST_INDEX_BYTES)
+        raw = self._bytes(index, MOST_INDEX_BYTES)
         hash_size = 32 if len(commit) == 64 else 20
-        return repository, GitState(
+        state = GitState(
             head=head,
             commit=commit,
             refs={name: value for name, value in refs.items() if not name.startswith(OWN)},
             stash=parse_stash(self._bytes(f"{common_dir}/logs/{STASH}", MOST_LOG_BYTES)) if has_stash else (),
-            index=digest_index(self.index_bytes, hash_size=hash_size) if index in self._files else "",
+            index=digest_index(raw, hash_size=hash_size) if index in self._files else "",
             index_mtime=self._files[index][0][1] if index in self._files else 0,
             operation=find_operation(git_dir),
         )
+        return GitReading(state, git_dir, raw)
 
     def _read_head(self, git_dir: str, refs: dict[str, str]) -> tuple[str, str]:
         text = self._text(f"{git_dir}/HEAD")

@@ -11,12 +11,20 @@ Without a complete record nothing is certain, and undo asks.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from overt.core.errors import OvertError
+from overt.core.events import TreeTaken
 from overt.core.states import FileChange, FileState
 from overt.lib.encoding import read_name, show_name
+from overt.lib.logs.log import LOG
+from overt.sandbox.profile import PRIVATE
+from overt.workspace.undo.shadow import Shadow, Taken
 
 ANY_NAME = ".overt-any-name"
 
@@ -87,30 +95,53 @@ def attribute(
     return tuple(path for path in shared if path in by_path), tuple(others)
 
 
-def touched_outside(changes: Iterable[FileChange], record: WriteRecord) -> tuple[str, ...]:
-    """Paths that the command may have changed although the snapshots do not differ there: not covered, or the same."""
-    known = {change.path for change in changes}
-    return tuple(
-        path
-        for path, touched in record.paths.items()
-        if path not in known and not (touched.start == "-" and touched.signature == "-")
+def compare_snapshots(
+    start: TreeTaken, before: Taken, after: Taken, shadow: Shadow, record: WriteRecord, roots: Sequence[str]
+) -> TreeTaken:
+    """Complete the record of a command with what it changed, by the snapshots around it and its own record."""
+    taken = replace(start, after=after.name, tracked=not record.gap)
+    try:
+        changes = () if before.name == after.name else shadow.changes(before.name, after.name)
+    except OvertError:
+        return taken  # undo says so when it is asked for them
+    if record.gap:
+        LOG.info("undo", f"a command was not tracked: {record.gap}")
+        uncovered = () if before.name == after.name else tuple(dict.fromkeys((*before.uncovered, *after.uncovered)))
+        return replace(taken, changed=_count_files(changes), uncovered=uncovered)
+    shared, others = attribute(changes, record, root=shadow.root)
+    own = [change for change in changes if change.path not in {*shared, *others}]
+    return replace(
+        taken,
+        changed=_count_files(own) + len(shared),
+        shared=shared,
+        others=others,
+        uncovered=name_uncovered(record, roots, changes, {**before.unfit, **after.unfit}, shadow),
     )
 
 
+def _count_files(changes: Iterable[FileChange]) -> int:
+    return sum(1 for each in changes if not (each.before or each.after or FileState()).folder)
+
+
 def name_uncovered(
-    paths: Sequence[str],
-    unfit: Mapping[str, str],
-    ignored_paths: Callable[[Sequence[str]], set[str]],
-    *,
-    reason: str = "ignored",
+    record: WriteRecord,
+    roots: Sequence[str],
+    changes: Iterable[FileChange] = (),
+    unfit: Mapping[str, str] = MappingProxyType({}),
+    shadow: Shadow | None = None,
 ) -> tuple[str, ...]:
-    """Names with a reason for the paths that no snapshot holds, each ignored folder as one."""
-    names: dict[str, str] = {}
+    """Name the paths that the command may have changed and that no snapshot holds, each with the reason.
+
+    An ignored folder and a folder for temporary files are named as one. Without `shadow`, there is no snapshot.
+    """
+    paths = _touched_outside(record, roots, {change.path for change in changes})
     inside = [path for path in paths if not path.startswith("/")]
     above = {folder for path in inside for folder in folders_above(path)}
     # A rule such as `build/` names only folders, and this one may be gone: so a name inside is asked about.
-    ignored = ignored_paths([*inside, *sorted(f"{folder}/{ANY_NAME}" for folder in above)]) if inside else set()
-    files: dict[str, int] = {}
+    ignored = _ignored_paths([*inside, *sorted(f"{folder}/{ANY_NAME}" for folder in above)], shadow)
+    reason = "ignored" if shadow else "no snapshot"
+    names: dict[str, str] = {}
+    files: Counter[str] = Counter()
     for path in paths:
         folder = next(
             (folder for folder in folders_above(path) if f"{folder}/" in unfit or f"{folder}/{ANY_NAME}" in ignored),
@@ -119,7 +150,7 @@ def name_uncovered(
         if path.startswith("/"):
             names[path] = "outside the workspace"
         elif folder:
-            files[folder] = files.get(folder, 0) + 1
+            files[folder] += 1
             count = "1 file" if files[folder] == 1 else f"{files[folder]} files"
             names[f"{folder}/"] = unfit.get(f"{folder}/", f"{reason}, {count}")
         elif path in ignored:
@@ -127,6 +158,25 @@ def name_uncovered(
         elif path in unfit:
             names[path] = unfit[path]
     return tuple(f"{name} ({why})" for name, why in names.items())
+
+
+def _touched_outside(record: WriteRecord, roots: Sequence[str], known: Collection[str]) -> list[str]:
+    """Paths that the command may have changed although the snapshots do not differ there: not covered, or the same."""
+    paths: dict[str, None] = {}
+    for path, touched in record.paths.items():
+        if path in known or (touched.start == "-" and touched.signature == "-"):
+            continue
+        temporary = next((folder for folder in PRIVATE if path.startswith(f"{folder}/")), "")
+        named = any(path.startswith(f"{root}/") for root in roots)
+        paths[f"{temporary}/" if temporary and not named else path] = None
+    return list(paths)
+
+
+def _ignored_paths(paths: Sequence[str], shadow: Shadow | None) -> set[str]:
+    try:
+        return shadow.ignored_paths(paths) if shadow and paths else set(paths)
+    except OvertError:
+        return set(paths)  # better named without need than not named
 
 
 def folders_above(path: str) -> list[str]:

@@ -10,13 +10,13 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.errors import OvertError, ToolError
-from overt.core.events import Level, Noticed, TreeTaken
+from overt.core.events import GitMoved, Level, Noticed, TreeTaken
 from overt.core.ports import Tracking
 from overt.core.settings import UndoSettings
 from overt.core.states import FileChange, FileState
@@ -28,8 +28,9 @@ from overt.lib.protected import AT_HOME
 from overt.sandbox.profile import PRIVATE, Place, writable
 from overt.sandbox.secret_places import HIDDEN
 from overt.workspace._contain import lies_below
+from overt.workspace.git.state import GitReader, GitReading, differ, keep_differing_refs
 from overt.workspace.trusted_programs import find_git
-from overt.workspace.undo.attribution import WriteRecord, attribute, name_uncovered, parse_record, touched_outside
+from overt.workspace.undo.attribution import compare_snapshots, name_uncovered, parse_record
 from overt.workspace.undo.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, FirstSnapshotError
 from overt.workspace.undo.maintenance import LimitEnforcer, Maintenance
 from overt.workspace.undo.recorder import UndoRecorder
@@ -48,7 +49,6 @@ FRESH = 1.0
 
 
 DEFAULT_SETTINGS = UndoSettings()
-NO_SNAPSHOT = "no snapshot"
 
 
 class NoSnapshot(Struct, frozen=True, kw_only=True):
@@ -69,6 +69,7 @@ class CommandWatch(Struct):
     recorder: UndoRecorder
     before: Taken | NoSnapshot
     tracking: Tracking | None
+    git: GitReading
     writes: bytes | None = None
 
     def start(self) -> TreeTaken:
@@ -80,8 +81,8 @@ class CommandWatch(Struct):
 class Keeper:
     """Takes the snapshots of one workspace for all sessions that work in it. Without `shadow`, `why` is the reason.
 
-    `roots` are the folders below which changes by commands are tracked, the workspace first. `disabled`: the user has
-    switched undo off, so a missing snapshot needs no notice.
+    `roots` are the folders below which changes by commands are tracked, the workspace first.
+    `git` reads the repository of the workspace. If the user has switched undo off, a missing snapshot needs no notice.
     """
 
     def __init__(
@@ -92,11 +93,11 @@ class Keeper:
         why: str = "",
         roots: Sequence[str] = (),
         maintenance: Maintenance | None = None,
-        disabled: bool = False,
+        git: GitReader | None = None,
     ) -> None:
         self.store = store
         self.shadow = shadow
-        self.disabled = disabled
+        self.disabled = isinstance(store, ClosedStore)
         self._why = why
         self._pass: asyncio.Task[Taken | NoSnapshot] | None = None
         self._begun = 0.0
@@ -105,6 +106,8 @@ class Keeper:
         self._closed = False
         self._roots = tuple(roots)
         self._maintenance = maintenance
+        self._git = git
+        self._git_lock = asyncio.Lock()
         self._abandoned = False
         """The first snapshot was given up, so there will be none."""
 
@@ -156,7 +159,8 @@ class Keeper:
     @asynccontextmanager
     async def around(self, call_id: str, recorder: UndoRecorder, agent: str = "main") -> AsyncIterator[CommandWatch]:
         """Take a snapshot before a command of `agent` that may write, and one after it, however the command ends."""
-        before = await self.before(recorder, agent)
+        await self.quiet()
+        before, git = await asyncio.gather(self.before(recorder, agent), self._read_git())
         if isinstance(before, NoSnapshot) and recorder.requires_snapshot(agent, call_id):
             raise ToolError(
                 f"Not run: it was allowed because undo would bring it back, and undo has no snapshot ({before.why}). "
@@ -165,14 +169,14 @@ class Keeper:
             )
         since = before.began_ns if isinstance(before, Taken) else time.time_ns()
         tracking = Tracking(roots=(*self._roots, *PRIVATE), since=since) if self._roots else None
-        watch = CommandWatch(call_id, agent, recorder, before, tracking)
+        watch = CommandWatch(call_id, agent, recorder, before, tracking, git)
         if isinstance(before, Taken):  # in case this process is killed before the command ends
             recorder.record(watch.start())
         try:
             yield watch
         finally:
-            if not self._closed:  # what it changed is found out and recorded in the background
-                task = asyncio.get_running_loop().create_task(self._look_after(watch))
+            for work in (self._look_after(watch), self._record_git(watch)):
+                task = asyncio.get_running_loop().create_task(work)
                 self._after.add(task)
                 task.add_done_callback(self._after.discard)
                 recorder.wait_for(task)
@@ -262,8 +266,8 @@ class Keeper:
     async def _look_after(self, watch: CommandWatch) -> None:
         before = watch.before
         if isinstance(before, NoSnapshot):
-            names = await asyncio.to_thread(self._touched_paths, watch)
-            watch.recorder.record(replace(watch.start(), uncovered=(before.why, *names)))
+            record = parse_record(watch.writes, self._roots[0] if self._roots else "")
+            watch.recorder.record(replace(watch.start(), uncovered=(before.why, *name_uncovered(record, self._roots))))
             self._warn(watch, before)
             return
         if self._pass and not self._pass.done():
@@ -275,54 +279,34 @@ class Keeper:
             watch.recorder.record(replace(watch.start(), uncovered=(after.why,)))
             self._warn(watch, after)
         else:
-            watch.recorder.record(await asyncio.to_thread(self._compare_snapshots, watch, before, after))
+            shadow = self._require_shadow()
+            record = parse_record(watch.writes, shadow.root)
+            args = (watch.start(), before, after, shadow, record, self._roots)
+            watch.recorder.record(await asyncio.to_thread(compare_snapshots, *args))
 
-    def _compare_snapshots(self, watch: CommandWatch, before: Taken, after: Taken) -> TreeTaken:
-        """What the command changed, by the snapshots around it and its own record."""
-        assert self.shadow is not None
-        root = self.shadow.root
-        record = parse_record(watch.writes, root)
-        taken = replace(watch.start(), after=after.name, tracked=not record.gap)
-        try:
-            changes = () if before.name == after.name else self.shadow.changes(before.name, after.name)
-        except OvertError:
-            return taken  # undo says so when it is asked for them
-        unfit = {**before.unfit, **after.unfit}
-        if record.gap:
-            LOG.info("undo", f"a command was not tracked: {record.gap}")
-            uncovered = () if before.name == after.name else tuple(dict.fromkeys((*before.uncovered, *after.uncovered)))
-            return replace(taken, changed=_count_files(changes), uncovered=uncovered)
-        shared, others = attribute(changes, record, root=root)
-        own = [change for change in changes if change.path not in {*shared, *others}]
-        return replace(
-            taken,
-            changed=_count_files(own) + len(shared),
-            shared=shared,
-            others=others,
-            uncovered=name_uncovered(self._touched_outside(changes, record), unfit, self._ignored_paths),
+    async def _read_git(self) -> GitReading:
+        async with self._git_lock:
+            return await asyncio.to_thread(self._git.read) if self._git else GitReading()
+
+    async def _record_git(self, watch: CommandWatch) -> None:
+        """Record what the command did to the git repository of the workspace: HEAD, refs, stash and index."""
+        (before, git_dir, index), (after, git_dir_now, _) = watch.git, await self._read_git()
+        if not differ(before, after):
+            return
+        old, new = keep_differing_refs(before, after)
+        copy = ""
+        if before.index != after.index and index:
+            with suppress(OSError):  # the disk is full
+                copy = await asyncio.to_thread(self.store.put, index)
+        watch.recorder.record(
+            GitMoved(
+                agent=watch.agent,
+                call_id=watch.call_id,
+                git_dir=git_dir_now or git_dir,
+                before=replace(before, refs=old, index_copy=copy),
+                after=replace(after, refs=new),
+            )
         )
-
-    def _ignored_paths(self, paths: Sequence[str]) -> set[str]:
-        assert self.shadow is not None
-        try:
-            return self.shadow.ignored_paths(paths)
-        except OvertError:
-            return set(paths)  # better named without need than not named
-
-    def _touched_paths(self, watch: CommandWatch) -> tuple[str, ...]:
-        """Paths that a command touched where there is no snapshot before it."""
-        root = self._roots[0] if self._roots else ""
-        paths = self._touched_outside((), parse_record(watch.writes, root))
-        return name_uncovered(paths, {}, lambda names: set(names), reason=NO_SNAPSHOT)
-
-    def _touched_outside(self, changes: Iterable[FileChange], record: WriteRecord) -> tuple[str, ...]:
-        """Paths that no snapshot covers; those in a folder for temporary files as that folder."""
-        paths: dict[str, None] = {}
-        for path in touched_outside(changes, record):
-            temporary = next((folder for folder in PRIVATE if path.startswith(f"{folder}/")), "")
-            named = any(path.startswith(f"{root}/") for root in self._roots)
-            paths[f"{temporary}/" if temporary and not named else path] = None
-        return tuple(paths)
 
     def _no_snapshot(self) -> NoSnapshot:
         return NoSnapshot(why=self._why, unexpected=self._abandoned)
@@ -339,10 +323,6 @@ class Keeper:
             recorder.notice_once("", Noticed(agent=agent, text=say("undo.first")))
 
 
-def _count_files(changes: Iterable[FileChange]) -> int:
-    return sum(1 for each in changes if not (each.before or each.after or FileState()).folder)
-
-
 def make_keeper(
     place: Place,
     *,
@@ -355,10 +335,10 @@ def make_keeper(
 
     `make_limits` gives what keeps the undo stores within their limits.
     """
-    roots = (place.workspace, *place.write)
+    roots, reader = (place.workspace, *place.write), GitReader(place.workspace)
     store = Store(os.path.join(place.data_dir, "snapshots", slug(os.path.abspath(place.project))))
     if not settings.enabled:
-        return Keeper(ClosedStore(store.folder), None, why=say("undo.disabled"), roots=roots, disabled=True)
+        return Keeper(ClosedStore(store.folder), None, why=say("undo.disabled"), roots=roots, git=reader)
     shadow = _make_shadow(place, own=own, path=path, settings=settings)
 
     def measure_growth() -> int:
@@ -366,8 +346,8 @@ def make_keeper(
 
     maintenance = Maintenance(make_limits, measure_growth, max_size=settings.max_size) if make_limits else None
     if isinstance(shadow, str):
-        return Keeper(store, None, why=shadow, roots=roots, maintenance=maintenance)
-    return Keeper(store, shadow, roots=roots, maintenance=maintenance)
+        return Keeper(store, None, why=shadow, roots=roots, maintenance=maintenance, git=reader)
+    return Keeper(store, shadow, roots=roots, maintenance=maintenance, git=reader)
 
 
 def _make_shadow(place: Place, *, own: Sequence[str], path: str, settings: UndoSettings) -> Shadow | str:
