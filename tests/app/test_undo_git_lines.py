@@ -8,7 +8,7 @@ from tests.workspace.keeping_kit import GIT
 from tests.workspace.test_git_process import run_git
 from tests.workspace.test_git_state import watch
 
-from overt.app.undo.git import GitUndo, combine, find_undone_with_git, quote
+from overt.app.undo.git import GitUndo, combine, find_undone_with_git
 from overt.app.undo.turns import Undone
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
@@ -279,7 +279,3 @@ def test_without_a_trusted_git_it_is_still_named(root: Path, tmp_path: Path) -> 
     case.git = GitUndo(str(root), Store(str(tmp_path / "snapshots")), "")
     (line,) = case.lines()
     assert "`git reset --soft" in line and "--git" not in line
-
-
-def test_words_for_a_shell_are_quoted() -> None:
-    assert [quote(word) for word in ("a/b-c", "a;b", "it's", "$(x)")] == ["a/b-c", "'a;b'", "'it'\\''s'", "'$(x)'"]

@@ -1,8 +1,8 @@
 """Name what turns did to git, and put it back for `overt undo --git` and `/undo --git`."""
 
 import os
-import re
 from collections.abc import Callable, Sequence
+from shlex import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from overt.workspace.undo.snapshots import Store
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 SHORT = 7
-SAFE = re.compile(r"[\w@%+=:,./-]+")
 
 
 class GitChangeLine(Struct, frozen=True, kw_only=True):
@@ -337,15 +336,7 @@ def name_head(state: GitState) -> str:
 
 
 def shorten(ref: str) -> str:
-    for prefix in (HEADS, TAGS, REMOTES):
-        if ref.startswith(prefix):
-            return ref.removeprefix(prefix)
-    return ref
-
-
-def quote(word: str) -> str:
-    """Quote a word for a shell: names of branches may hold `;` and `$`."""
-    return word if SAFE.fullmatch(word) else "'" + word.replace("'", "'\\''") + "'"
+    return ref.removeprefix(HEADS).removeprefix(TAGS).removeprefix(REMOTES)
 
 
 def name_turns(turns: Sequence[Turned]) -> str:

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 
 from msgspec import Struct
 from msgspec.json import Decoder
@@ -89,7 +90,6 @@ class UndoLimits:
         self.place = place
         self._running: set[Git] = set()
         self._stopped = False
-        self._program: str | None = None
 
     def stop(self) -> None:
         self._stopped = True
@@ -179,7 +179,7 @@ class UndoLimits:
         missing = {name for use in uses for name in use.trees}
         for workspace in workspaces:
             with self._locked(workspace) as store:
-                missing = missing_states(store.git, missing) if self._git() and store.git.has_objects() else missing
+                missing = missing_states(store.git, missing) if self._git and store.git.has_objects() else missing
         return [
             use
             for use in uses
@@ -269,15 +269,15 @@ class UndoLimits:
                 mark_indexed(store.git, workspace)
                 store.git.wipe()
 
+    @cached_property
     def _git(self) -> str:
-        self._program = self.place.git() if self._program is None else self._program
-        return self._program
+        return self.place.git()
 
     @contextmanager
     def _locked(self, workspace: str, forget: Collection[str] = ()) -> Iterator[UndoStore]:
         """Lock a store. Its git runs in the store itself: the workspace may be gone, and nothing reads it."""
         folder = self.place.store(workspace)
-        git = Git(self._git(), folder, folder)
+        git = Git(self._git, folder, folder)
         git.idle = True
         git.stopped = self._stopped
         self._running.add(git)

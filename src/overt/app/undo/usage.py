@@ -3,6 +3,8 @@
 import os
 import time
 
+from msgspec.structs import replace
+
 from overt.app.context.folders import place_of
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
@@ -40,7 +42,11 @@ def describe_usage(setting: Setting) -> tuple[str, ...]:
 def prune(setting: Setting, *, everything: bool) -> tuple[str, ...]:
     """Remove what no session needs and what exceeds the limits, or everything, and return how much was freed."""
     limits = limits_of(setting)
-    return (_describe(limits.drop_all() if everything else limits.enforce(thorough=True)),)
+    result = limits.drop_all() if everything else limits.enforce(thorough=True)
+    size = show_size(result.bytes)
+    if result.turns:
+        return (say("undo.pruned", size=size, turns=result.turns),)
+    return (say("undo.pruned_free", size=size),)
 
 
 def retry(setting: Setting) -> tuple[str, ...]:
@@ -88,18 +94,5 @@ class DeletedSession:
             return PruneResult()
         directory = self._workspace if os.path.isdir(self._workspace) else ""
         setting = read_setting(Options(directory=directory, registries=self._registries))
-        place = undo_place(setting)
-        place = UndoPlace(
-            data_dir=self._data_dir,
-            project=self._project,
-            workspace=self._workspace,
-            git=place.git,
-            settings=place.settings,
-        )
-        return UndoLimits(place).enforce(forget=self._names)
-
-
-def _describe(result: PruneResult) -> str:
-    if result.turns:
-        return say("undo.pruned", size=show_size(result.bytes), turns=result.turns)
-    return say("undo.pruned_free", size=show_size(result.bytes))
+        own = {"data_dir": self._data_dir, "project": self._project, "workspace": self._workspace}
+        return UndoLimits(replace(undo_place(setting), **own)).enforce(forget=self._names)

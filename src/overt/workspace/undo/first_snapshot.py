@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 from msgspec.json import Decoder
@@ -76,8 +76,8 @@ class FirstSnapshot:
     def __init__(self, git: Git, root: str) -> None:
         self._git = git
         self._root = root
-        self._active = False
-        self._listed: dict[bytes, int] = {}
+        self.listed: dict[bytes, int] = {}
+        """Files that the snapshot is going to hold, with their sizes."""
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -88,9 +88,11 @@ class FirstSnapshot:
         elif self._git.has_objects():
             yield
             return
-        self._refuse_if_too_large()
+        if marker := read_marker(folder):
+            if not marker.sample or not self._has_shrunk(marker):
+                raise FirstSnapshotError(marker.reason())
+            clear_marker(folder)
         self._git.write("first", b"")
-        self._active = True
         expired = threading.Event()
 
         def expire() -> None:
@@ -108,49 +110,30 @@ class FirstSnapshot:
             if isinstance(error, SnapshotSizeError):
                 raise FirstSnapshotError(self.mark().reason()) from error
             if expired.is_set():
-                raise FirstSnapshotError(self._mark_slow().reason()) from error
+                raise FirstSnapshotError(self.mark(seconds=FIRST_SNAPSHOT_LIMIT_S).reason()) from error
             raise
         finally:
             timer.cancel()
-            self._listed = {}
-            self._active = False
+            self.listed = {}
         os.unlink(f"{folder}/first")
 
-    def note(self, name: bytes, size: int, *, force: bool = False) -> None:
-        """Remember a file that the first snapshot is going to hold."""
-        if self._active or force:
-            self._listed[name] = size
-
-    def _mark_slow(self) -> TooLargeMarker:
-        """Remember that the first snapshot was too slow, unless the folder is so small that the machine was busy."""
-        files, total = len(self._listed), sum(self._listed.values())
-        limit = FIRST_SNAPSHOT_LIMIT_S
-        if 0 < files < BUSY_FILES_PER_S * limit and total < BUSY_BYTES_PER_S * limit:
-            return TooLargeMarker(files=files, bytes=total, seconds=limit, is_busy=True)
-        return self.mark(seconds=limit)
-
     def mark(self, *, seconds: float = 0.0) -> TooLargeMarker:
-        """Remember that the workspace is too large."""
-        total = sum(self._listed.values())
+        """Remember that the workspace is too large, or that its snapshot was too slow after so many seconds.
+
+        If the folder is so small that the machine must have been busy, nothing is remembered.
+        """
+        files, total = len(self.listed), sum(self.listed.values())
         marker = TooLargeMarker(
-            files=len(self._listed),
+            files=files,
             bytes=total,
             seconds=seconds,
             time=time.time(),
-            sample=_sample(list(self._listed.items())),
+            sample=_sample(list(self.listed.items())),
+            is_busy=0 < files < BUSY_FILES_PER_S * seconds and total < BUSY_BYTES_PER_S * seconds,
         )
-        self._git.write("too_large", encode(marker))
+        if not marker.is_busy:
+            self._git.write("too_large", encode(marker))
         return marker
-
-    def _refuse_if_too_large(self) -> None:
-        """Raise FirstSnapshotError if a run before found the workspace too large."""
-        marker = read_marker(self._git.folder)
-        if marker is None:
-            return
-        if marker.sample and self._has_shrunk(marker):
-            clear_marker(self._git.folder)
-            return
-        raise FirstSnapshotError(marker.reason())
 
     def _has_shrunk(self, marker: TooLargeMarker) -> bool:
         paths = [os.fsencode(read_name(path)) for path, _ in marker.sample]
@@ -158,10 +141,8 @@ class FirstSnapshot:
         listed = self._git.run(*words).split(b"\0")[:-1]
         left = 0
         for name in listed:
-            try:
+            with suppress(OSError):
                 left += os.lstat(os.path.join(self._root, os.fsdecode(name))).st_size
-            except OSError:
-                continue
         wanted = sum(size for _, size in marker.sample)
         return len(listed) < SHRUNK_SHARE * len(paths) or left < SHRUNK_SHARE * wanted
 
@@ -170,11 +151,8 @@ def mark_indexed(git: Git, root: str) -> None:
     """Remember that the workspace is too large, from the files that its store holds."""
     first = FirstSnapshot(git, root)
     for name in git.run("ls-files", "-z").split(b"\0")[:-1]:
-        try:
-            size = os.lstat(os.path.join(root, os.fsdecode(name))).st_size
-        except OSError:
-            continue
-        first.note(name, size, force=True)
+        with suppress(OSError):
+            first.listed[name] = os.lstat(os.path.join(root, os.fsdecode(name))).st_size
     first.mark()
 
 

@@ -69,7 +69,9 @@ class Taken(Struct, frozen=True, kw_only=True):
 
     @property
     def uncovered(self) -> tuple[str, ...]:
-        return _named([f"{path} ({why})" for path, why in self.unfit.items()])
+        names = [f"{path} ({why})" for path, why in self.unfit.items()]
+        more = len(names) - MOST_NAMED
+        return (*names[:MOST_NAMED], f"{more} more") if more > 0 else tuple(names)
 
 
 _manifest = Decoder(Manifest)
@@ -80,7 +82,7 @@ class Shadow:
 
     def __init__(self, git: Git, root: str, *, own: Sequence[str] = (), largest: int = LARGEST) -> None:
         self._git = git
-        self.root = self._root = root
+        self.root = root
         self._own = tuple(below for path in own if (below := lies_below(path, root)))
         self._largest = largest
         self._folders = Folders(root)
@@ -141,13 +143,11 @@ class Shadow:
         if other := _differing(old.modes, new.modes) - found.keys():
             found |= self._only_modes(other, after, old, new)
         for path in _differing(old.folders, new.folders):
-            if path not in found:
-                found[path] = FileChange(path=path, before=_folder(old, path), after=_folder(new, path))
-            else:  # a file took the place of a folder, or the other way round
-                one = found[path]
-                found[path] = FileChange(
-                    path=path, before=one.before or _folder(old, path), after=one.after or _folder(new, path)
-                )
+            one = found.get(path)  # a file took the place of a folder, or the other way round
+            before_state, after_state = (one.before, one.after) if one else (None, None)
+            found[path] = FileChange(
+                path=path, before=before_state or _folder(old, path), after=after_state or _folder(new, path)
+            )
         for path in new.joined:
             while path:  # with the folders that it lies in
                 if path in found and found[path].before is None:
@@ -189,7 +189,7 @@ class Shadow:
         kept = self._covered(others, uncovered)
         keep, drop = self._still([*changed, *self._young_changed()], uncovered)
         tree, modes = self._last.tree, self._known.modes
-        newly = find_newly_covered(self._git, self._root, tree, self._last.unfit, new=kept, changed=changed)
+        newly = find_newly_covered(self._git, self.root, tree, self._last.unfit, new=kept, changed=changed)
         joined = {*self._known.joined, *newly} - {show_name(os.fsdecode(name)) for name in drop}
         young = [name for path in self._last.young if self._is_young(name := os.fsencode(read_name(path)), begun)]
         if keep or drop or kept or not tree:
@@ -201,7 +201,7 @@ class Shadow:
             self._folders.extend(tree, kept)
         folders = self._folders.now()
         for path, mode in folders.items():
-            if mode & 0o500 != 0o500 and not os.access(os.path.join(self._root, read_name(path)), os.R_OK | os.X_OK):
+            if mode & 0o500 != 0o500 and not os.access(os.path.join(self.root, read_name(path)), os.R_OK | os.X_OK):
                 uncovered[f"{path}/"] = "not to be read"
         shown = tuple(dict.fromkeys(show_name(os.fsdecode(name)) for name in young))
         manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
@@ -243,8 +243,8 @@ class Shadow:
         return changed, others.split(b"\0")[:-1]
 
     def _covered(self, others: Iterable[bytes], uncovered: dict[str, str]) -> list[bytes]:
-        found: list[bytes] = []
-        size = 0
+        """Return the files that the next snapshot holds for the first time; what it cannot hold goes to `uncovered`."""
+        sizes = self._first.listed = {}
         for name in others:
             path = os.fsdecode(name)
             if self._is_own(path):
@@ -258,12 +258,11 @@ class Shadow:
             if why := self._unfit(path, looked):
                 uncovered[show_name(path)] = why
                 continue
-            size += looked.st_size
-            self._first.note(name, looked.st_size)
-            found.append(name)
-        if len(found) > MOST_FILES or size > MOST_BYTES:
-            raise SnapshotSizeError(f"too much for a snapshot: {len(found)} new files, {size // 1024**2} MB")
-        return found
+            sizes[name] = looked.st_size
+        total = sum(sizes.values())
+        if len(sizes) > MOST_FILES or total > MOST_BYTES:
+            raise SnapshotSizeError(f"too much for a snapshot: {len(sizes)} new files, {total // 1024**2} MB")
+        return list(sizes)
 
     def _still(self, changed: Iterable[bytes], uncovered: dict[str, str]) -> tuple[list[bytes], list[bytes]]:
         """Of the files that were covered: those that still are, and those that are not."""
@@ -281,7 +280,7 @@ class Shadow:
     def _look(self, path: str) -> os.stat_result | None:
         """What is there, if it is something that git keeps."""
         try:
-            found = os.lstat(os.path.join(self._root, path))
+            found = os.lstat(os.path.join(self.root, path))
         except OSError:
             return None
         return found if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) else None
@@ -291,7 +290,7 @@ class Shadow:
             return "git keeps no such link" if os.path.basename(path).lower() == ".gitmodules" else ""
         if found.st_size > self._largest:
             return f"{found.st_size // 1024**2} MB"
-        return "" if os.access(os.path.join(self._root, path), os.R_OK) else "not to be read"
+        return "" if os.access(os.path.join(self.root, path), os.R_OK) else "not to be read"
 
     def _is_own(self, path: str) -> bool:
         return any(path == own or path.startswith(f"{own}/") for own in self._own)
@@ -376,8 +375,3 @@ def _folder(manifest: Manifest, path: str) -> FileState | None:
 
 def _differing(old: dict[str, int], new: dict[str, int]) -> set[str]:
     return {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
-
-
-def _named(uncovered: Sequence[str]) -> tuple[str, ...]:
-    more = len(uncovered) - MOST_NAMED
-    return (*uncovered[:MOST_NAMED], f"{more} more") if more > 0 else tuple(uncovered)
