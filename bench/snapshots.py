@@ -10,9 +10,9 @@ from pathlib import Path
 from bench.runs import Site, interleaved
 from bench.table import Row, Series
 from overt.workspace.trusted_programs import find_git
+from overt.workspace.undo.content_store import ContentStore
 from overt.workspace.undo.shadow import Shadow
 from overt.workspace.undo.shadow_git import Git
-from overt.workspace.undo.snapshots import Store
 
 FILES = 20_000
 EDITS = 300
@@ -28,7 +28,7 @@ def snapshots(site: Site) -> Iterator[Row]:
 
 def _edit(site: Site) -> Row:
     folder = site.fresh("contents")
-    store = Store(str(folder / "store"))
+    store = ContentStore(str(folder / "store"))
     (folder / "plain").mkdir()
     contents = iter([os.urandom(20_000) for _ in range(2 * (site.times(EDITS) + 1))])
 

@@ -27,7 +27,7 @@ from overt.core.spending.usage import Usage
 from overt.core.views import Plain
 from overt.lib.tokens import estimate
 from overt.providers.wires.openai import OpenAIChat
-from overt.workspace._contain import Forbid
+from overt.workspace.contained_path import Forbid
 
 T = TypeVar("T")
 

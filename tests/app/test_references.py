@@ -16,7 +16,7 @@ from overt.core.history import History, fold
 from overt.core.messages import Image, Message, Text
 from overt.core.ports import Loan
 from overt.lib.result_limit import ResultLimit, result_limit
-from overt.workspace._contain import Forbid
+from overt.workspace.contained_path import Forbid
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 

@@ -8,13 +8,13 @@ from tests.workspace.keeping_kit import GIT
 from tests.workspace.test_git_process import run_git
 from tests.workspace.test_git_state import watch
 
-from overt.app.undo.git import GitUndo, combine, find_undone_with_git
-from overt.app.undo.turns import Undone
+from overt.app.undo.git_undo import GitUndo, combine, find_undone_with_git
+from overt.app.undo.session_undo import UndoResult
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.sessions.checkpoints import Back, Checkpoints, Turned
 from overt.workspace.git.state import GitReader, differ
-from overt.workspace.undo.snapshots import Store
+from overt.workspace.undo.content_store import ContentStore
 
 
 @pytest.fixture
@@ -38,14 +38,14 @@ class Case:
         moves = watch(root, tmp_path, *commands)
         self.turn = Turned(turn=3, git=tuple(move for move in moves if isinstance(move, GitMoved)))
         self.points = Checkpoints(turns=(self.turn,))
-        self.git = GitUndo(str(root), Store(str(tmp_path / "snapshots")), GIT)
+        self.git = GitUndo(str(root), ContentStore(str(tmp_path / "snapshots")), GIT)
 
     def lines(self) -> list[str]:
-        done = Undone(lines=(), facts=(Restored(way="undo", turn=3),))
+        done = UndoResult(lines=(), facts=(Restored(way="undo", turn=3),))
         return list(self.git.describe(done, self.points, undo="overt undo --git").lines)
 
-    def undo(self) -> Undone:
-        return self.git.undo(self.points, 0, lambda: Undone(lines=()))
+    def undo(self) -> UndoResult:
+        return self.git.undo(self.points, 0, lambda: UndoResult(lines=()))
 
     def assert_as_before(self) -> None:
         now = GitReader(str(self.root)).read().state
@@ -206,7 +206,7 @@ def test_going_back_over_several_turns_takes_back_the_git_of_all(root: Path, tmp
     second = Case(root, tmp_path, [("commit", "-q", "--allow-empty", "-m", "x"), ("branch", "third")])
     turns = (Turned(turn=2, git=first.turn.git, undone=True), Turned(turn=3, git=second.turn.git))
     first.points = Checkpoints(turns=turns)
-    done = first.git.undo(first.points, 2, lambda: Undone(lines=("files",)))
+    done = first.git.undo(first.points, 2, lambda: UndoResult(lines=("files",)))
     first.assert_as_before()
     (fact,) = done.facts
     assert isinstance(fact, GitMoved) and (fact.call_id, fact.turns) == ("restore", (2, 3))
@@ -270,12 +270,12 @@ def test_a_lock_of_another_git_is_respected(root: Path, tmp_path: Path) -> None:
 def test_without_git_moves_an_undo_with_git_says_so(root: Path, tmp_path: Path) -> None:
     facts: tuple[Event, ...] = (Restored(way="undo", turn=3),)
     case = Case(root, tmp_path, [])
-    done = case.git.undo(case.points, 3, lambda: Undone(lines=("files",), facts=facts))
+    done = case.git.undo(case.points, 3, lambda: UndoResult(lines=("files",), facts=facts))
     assert (done.lines, done.facts) == (("files", "Turn 3 did not change git."), facts)
 
 
 def test_without_a_trusted_git_it_is_still_named(root: Path, tmp_path: Path) -> None:
     case = Case(root, tmp_path, [("commit", "-q", "--allow-empty", "-m", "x")])
-    case.git = GitUndo(str(root), Store(str(tmp_path / "snapshots")), "")
+    case.git = GitUndo(str(root), ContentStore(str(tmp_path / "snapshots")), "")
     (line,) = case.lines()
     assert "`git reset --soft" in line and "--git" not in line

@@ -13,10 +13,10 @@ from overt.core.errors import OvertError
 from overt.core.events import SnapshotTaken, TreeTaken
 from overt.core.settings import UndoSettings
 from overt.sessions.log import SessionLog
+from overt.workspace.undo.content_store import ContentStore, list_contents
 from overt.workspace.undo.first_snapshot import FirstSnapshotError, read_marker
 from overt.workspace.undo.shadow import Shadow
-from overt.workspace.undo.snapshots import Store, list_contents
-from overt.workspace.undo.store import SnapshotRemovedError, UndoStore, disk_bytes
+from overt.workspace.undo.shadow_store import ShadowStore, SnapshotRemovedError, disk_bytes
 
 MB = 1024**2
 
@@ -116,11 +116,11 @@ def test_a_stopped_enforcement_ends_and_keeps_the_store(ground: Ground) -> None:
 def test_turns_are_dropped_also_when_the_disk_takes_no_new_pack(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_: UndoStore, names: object) -> None:
+    def full(_: ShadowStore, names: object) -> None:
         raise OvertError("git: No space left on device")
 
-    monkeypatch.setattr(UndoStore, "_write_pack", full)
-    monkeypatch.setattr("overt.workspace.undo.store.PACK_LOOSE_FILES", 1)
+    monkeypatch.setattr(ShadowStore, "_write_pack", full)
+    monkeypatch.setattr("overt.workspace.undo.shadow_store.PACK_LOOSE_FILES", 1)
     log = ground.session()
     for number in range(250):
         (ground.root / f"f{number}").write_text(f"text {number}")
@@ -194,7 +194,7 @@ def test_a_workspace_below_the_project_counts_for_it_and_keeps_what_is_its_own(g
 
 
 def test_contents_of_file_tools_go_with_their_turns_but_not_before_they_are_recorded(ground: Ground) -> None:
-    store = Store(ground.place().contents)
+    store = ContentStore(ground.place().contents)
     log = ground.session()
     names = []
     for turn in range(1, 5):

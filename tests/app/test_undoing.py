@@ -358,7 +358,7 @@ def test_an_undo_that_is_interrupted_ends_and_is_on_record(
                 on.wait(30)
                 restore(*words)  # type: ignore[arg-type]
 
-            monkeypatch.setattr("overt.app.undo.turns.restore", slow)
+            monkeypatch.setattr("overt.app.undo.session_undo.restore", slow)
             task = asyncio.create_task(slash(conversation, "/undo"))
             await begun.wait()
             task.cancel()

@@ -167,14 +167,14 @@ def test_exception_in_a_session_write_ends_the_turn_and_the_chat_goes_on(place: 
 
 def test_exception_in_an_event_loop_callback_is_reported_and_the_run_ends_with_code_1(place: Place) -> None:
     with ModelServer([SLOW_BASH, DONE]) as server:
-        fault = faulty(place, "overt.workspace.programs:Reading._read", times=1)
+        fault = faulty(place, "overt.workspace.programs:OutputReader._read", times=1)
         ran = place.run("run", "--yolo", "x", server=server, env=fault)
     assert (ran.code, ran.out) == (1, "all done\n")
     assert "where: event loop: Exception in callback" in assert_crash(place, "broken", shown=ran.err)
 
 
 def test_exception_in_an_event_loop_callback_is_shown_in_the_chat(place: Place) -> None:
-    fault = faulty(place, "overt.workspace.programs:Reading._read", times=1)
+    fault = faulty(place, "overt.workspace.programs:OutputReader._read", times=1)
     with ModelServer([SLOW_BASH, DONE]) as server, place.chat("--yolo", server=server, env=fault) as chat:
         shown = prompt_until(chat, "first", "all done")
         chat.expect(PROMPT)
@@ -185,7 +185,7 @@ def test_exception_in_an_event_loop_callback_is_shown_in_the_chat(place: Place) 
 
 def test_exception_in_an_event_loop_callback_is_shown_in_the_terminal_chat(place: Place) -> None:
     with ModelServer([SLOW_BASH, DONE, Turn(text="the second answer")]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.workspace.programs:Reading._read", times=1)}
+        env = {**environment(place, server), **faulty(place, "overt.workspace.programs:OutputReader._read", times=1)}
         with tty(place, "--yolo", env=env, size=(160, 30)) as chat:
             ready(chat)
             chat.type("first\r")
@@ -237,7 +237,7 @@ def test_exception_in_the_title_request_is_logged_and_nothing_else_happens(place
 
 
 def test_exception_in_undo_is_reported_and_the_chat_goes_on(place: Place) -> None:
-    fault = faulty(place, "overt.app.undo.turns:Undoing.undo", times=1)
+    fault = faulty(place, "overt.app.undo.session_undo:SessionUndo.undo", times=1)
     with ModelServer([WRITE, DONE, DONE]) as server, place.chat("--yolo", server=server, env=fault) as chat:
         prompt_until(chat, "first", "all done")
         shown = prompt_until(chat, "/undo", ".txt\n")
@@ -252,7 +252,7 @@ def test_exception_in_undo_is_reported_and_the_chat_goes_on(place: Place) -> Non
 
 def test_exception_in_undo_is_shown_in_the_terminal_chat_which_goes_on(place: Place) -> None:
     with ModelServer([WRITE, DONE, DONE]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.app.undo.turns:Undoing.undo", times=1)}
+        env = {**environment(place, server), **faulty(place, "overt.app.undo.session_undo:SessionUndo.undo", times=1)}
         with tty(place, "--yolo", env=env, size=(160, 40)) as chat:
             ready(chat)
             chat.type("first\r")
@@ -269,7 +269,7 @@ def test_exception_in_undo_is_shown_in_the_terminal_chat_which_goes_on(place: Pl
 def test_exception_in_the_undo_command_leaves_a_crash_file(place: Place) -> None:
     with ModelServer([WRITE, DONE]) as server:
         place.run("run", "--yolo", "x", server=server)
-    ran = place.run("undo", env=faulty(place, "overt.app.undo.turns:Undoing.undo"))
+    ran = place.run("undo", env=faulty(place, "overt.app.undo.session_undo:SessionUndo.undo"))
     assert ran.code == 1
     assert_crash(place, "undo_session", shown=ran.err)
 

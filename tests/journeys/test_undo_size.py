@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import PATIENT, Place, call, calls, overt_after
 
-from overt.workspace.undo.store import disk_bytes
+from overt.workspace.undo.shadow_store import disk_bytes
 
 MB = 1024**2
 REWRITE = "import os\nopen('data.bin', 'wb').write(os.urandom(1_000_000))\n"

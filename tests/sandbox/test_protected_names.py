@@ -8,7 +8,7 @@ import pytest
 from tests.workspace.files_kit import done, files, names, put, refused
 
 from overt.core.capabilities import Change
-from overt.workspace._reading import digest
+from overt.workspace.read_file import digest
 
 
 def refusal(root: Path, path: str, *, own: tuple[str, ...] = ()) -> str:

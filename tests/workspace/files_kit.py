@@ -11,10 +11,10 @@ from overt.core.capabilities import Change
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
 from overt.core.views import FileDiff
-from overt.workspace._contain import Forbid
+from overt.workspace.contained_path import Forbid
 from overt.workspace.files import Files, FileServices, Workspace
 from overt.workspace.trusted_programs import find_rg
-from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ def files(
     own: Roots = (),
     write: Roots = (),
     read: Roots = (),
-    keeper: Keeper | None = None,
+    keeper: SnapshotKeeper | None = None,
     recorder: UndoRecorder | None = None,
 ) -> Files:
     workspace = Workspace(root=os.path.realpath(root), write=write, read=read, home=home, own=own, forbid=forbid)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from overt.core.states import FileState
 from overt.workspace.trusted_programs import find_git
-from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.content_store import ContentStore
+from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.shadow import LARGEST, Shadow
 from overt.workspace.undo.shadow_git import Git
-from overt.workspace.undo.snapshots import Store
 
 GIT = find_git(os.environ["PATH"], writable=())
 
@@ -19,8 +19,8 @@ def shadow(folder: Path, root: Path, *, own: tuple[str, ...] = (), largest: int 
     return Shadow(Git(GIT, str(folder), str(root)), str(root), own=own, largest=largest)
 
 
-def keeper(folder: Path, root: Path) -> Keeper:
-    return Keeper(Store(str(folder / "snapshots")), shadow(folder / "shadow", root))
+def keeper(folder: Path, root: Path) -> SnapshotKeeper:
+    return SnapshotKeeper(ContentStore(str(folder / "snapshots")), shadow(folder / "shadow", root))
 
 
 def has_stored(folder: Path) -> bool:

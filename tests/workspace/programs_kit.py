@@ -8,8 +8,8 @@ from random import randrange
 from typing import Any
 
 from overt.core.ports import Profile, Spawner
-from overt.workspace._contain import Workspace
 from overt.workspace.command_output import OutputFiles
+from overt.workspace.contained_path import Workspace
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs
 from overt.workspace.programs import Keeping, Programs, ProgramServices, Supervised

@@ -15,7 +15,7 @@ from overt.core.capabilities import Ran
 from overt.core.interrupted import Interrupted
 from overt.lib.redaction.redact import HIDDEN, Redactor
 from overt.workspace import command_output
-from overt.workspace.command_output import OutputFiles, cleaned
+from overt.workspace.command_output import OutputFiles, clean_blocks
 
 VALUE = "correct-horse-battery-7"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2"
@@ -96,7 +96,7 @@ def test_no_secret_is_kept_wherever_the_stream_is_cut(secret: str, between: str)
     random = Random(7)
     text = f"{between}begin {secret} {between}\nmiddle={secret}\n{between}{secret}\n"
     for _ in range(4):
-        kept = "".join(cleaned(cut_anywhere(text.encode(), random), Redactor([VALUE])))
+        kept = "".join(clean_blocks(cut_anywhere(text.encode(), random), Redactor([VALUE])))
         assert kept == Redactor([VALUE]).clean(text)
         assert kept.count(HIDDEN) == 3
 
@@ -109,15 +109,17 @@ def test_no_secret_is_cut_in_two_where_a_block_ends(secret: str, around: str) ->
     for shift in range(0, len(secret), max(len(secret) // 30, 1)):
         behind = (around * 2 * redactor.longest)[: 2 * redactor.longest - shift]
         text = f"{around * redactor.longest}{secret}{behind}"
-        assert "".join(cleaned(iter((text.encode(), b"\nthe end")), redactor)) == redactor.clean(f"{text}\nthe end")
+        assert "".join(clean_blocks(iter((text.encode(), b"\nthe end")), redactor)) == redactor.clean(
+            f"{text}\nthe end"
+        )
 
 
 @pytest.mark.parametrize("secret", [VALUE, TOKEN, PEM], ids=["value", "form", "private key"])
 def test_no_part_of_a_secret_is_kept_beside_the_gap(secret: str) -> None:
     redactor = Redactor([VALUE])
     for at in range(8, len(secret) - 8, max(len(secret) // 40, 1)):
-        head = "".join(cleaned(iter((f"before\n{secret[:at]}".encode(),)), redactor, broken_off=True))
-        tail = "".join(cleaned(iter((f"{secret[at:]}\nafter\n".encode(),)), redactor, begun=True))
+        head = "".join(clean_blocks(iter((f"before\n{secret[:at]}".encode(),)), redactor, broken_off=True))
+        tail = "".join(clean_blocks(iter((f"{secret[at:]}\nafter\n".encode(),)), redactor, begun=True))
         assert (head, tail.strip()) == ("before\n", "after")
 
 

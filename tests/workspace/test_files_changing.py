@@ -15,7 +15,7 @@ from tests.workspace.files_kit import done, files, names, put, refused
 from overt.core.capabilities import Change
 from overt.core.events import SnapshotTaken
 from overt.core.views import FileDiff
-from overt.workspace._reading import digest
+from overt.workspace.read_file import digest
 
 
 def test_a_new_file_is_created_with_its_folders_and_counts_as_seen(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ import asyncio, sys
 from overt.core.capabilities import Change
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
-from overt.workspace._reading import digest
+from overt.workspace.read_file import digest
 from overt.workspace.files import Files, FileServices, Workspace
 services = FileServices(workspace=Workspace(root=sys.argv[1]), rg="")
 hands = Files(services, call_id="c", journal=Journal(), seen={})

@@ -10,7 +10,7 @@ from overt.core.capabilities import Change, Query
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
 from overt.sandbox.profile import Place
-from overt.workspace._contain import Forbid, reach
+from overt.workspace.contained_path import Forbid, open_path
 from overt.workspace.files import Files, FileServices, Workspace
 from overt.workspace.readable import Readable
 
@@ -182,11 +182,11 @@ def test_no_swap_of_a_folder_for_a_link_shows_what_is_hidden(world: World) -> No
     for _ in range(20):
         turning.symlink_to(world.home / ".ssh")
         with pytest.raises(ToolError) as caught:
-            reach(hands.workspace, "turning/id_rsa")
+            open_path(hands.workspace, "turning/id_rsa")
         assert caught.value.code == "hidden"
         turning.unlink()
         turning.mkdir()
-        with reach(hands.workspace, "turning/id_rsa") as spot:
+        with open_path(hands.workspace, "turning/id_rsa") as spot:
             turning.rmdir()
             turning.symlink_to(world.home / ".ssh")
             assert spot.stat is None

@@ -9,8 +9,8 @@ from tests.workspace.files_kit import PYTHON, RG, done, files, names, put, refus
 
 from overt.core.capabilities import Change, Found, Listed, Matches, Query
 from overt.lib.protected import folded
-from overt.workspace._reading import digest
 from overt.workspace.files import Files
+from overt.workspace.read_file import digest
 
 
 def forbid(effect: str, real: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from tests.workspace.files_kit import done, files, refused
 
 from overt.core.capabilities import Blob, FileText, Lines
-from overt.workspace._reading import MAX_TEXT, digest
+from overt.workspace.read_file import MAX_TEXT, digest
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 

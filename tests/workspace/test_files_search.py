@@ -9,9 +9,9 @@ import pytest
 from tests.workspace.files_kit import RG, done, files, put, refused
 
 from overt.core.capabilities import Found, Listed, Matches, Query
-from overt.workspace._globs import compile_glob, literal
-from overt.workspace._search import Rg
 from overt.workspace.files import Files, FileServices
+from overt.workspace.glob_pattern import compile_glob, escape_glob
+from overt.workspace.ripgrep import Ripgrep
 from overt.workspace.trusted_programs import find_rg
 
 ODD = [
@@ -230,10 +230,10 @@ def test_more_output_than_the_cap_stops_the_program(tmp_path: Path) -> None:
     with_cap = files(tmp_path)
 
     async def main() -> tuple[bytes, bool]:
-        from overt.workspace._contain import reach
+        from overt.workspace.contained_path import open_path
 
-        with reach(with_cap.workspace, ".") as spot:
-            return await Rg(RG, spot, cap=1000).run("--null", "-n", "-H", "-e", "needle", "./")
+        with open_path(with_cap.workspace, ".") as spot:
+            return await Ripgrep(RG, spot, cap=1000).run("--null", "-n", "-H", "-e", "needle", "./")
 
     found, more = done(main())
     assert (more, len(found) > 1000) == (True, True)
@@ -327,4 +327,4 @@ def test_patterns_mean_what_a_shell_user_expects(pattern: str, path: str, matche
 
 def test_a_name_can_be_said_as_a_pattern() -> None:
     for name in ("a*b", "[x]", "{a,b}", "a\\b", "!x"):
-        assert compile_glob(literal(name)).fullmatch(name)
+        assert compile_glob(escape_glob(name)).fullmatch(name)

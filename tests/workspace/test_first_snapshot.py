@@ -14,12 +14,12 @@ from overt.core.events import Event, Noticed, TreeTaken
 from overt.workspace.undo import first_snapshot
 from overt.workspace.undo import keeper as keeping
 from overt.workspace.undo import shadow as shadow_module
+from overt.workspace.undo.content_store import ContentStore
 from overt.workspace.undo.first_snapshot import FirstSnapshotError, clear_marker, mark_indexed, read_marker
-from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
 from overt.workspace.undo.shadow_git import Git
-from overt.workspace.undo.snapshots import Store
-from overt.workspace.undo.store import disk_bytes
+from overt.workspace.undo.shadow_store import disk_bytes
 
 SMALL = 64 * 1024
 """What an empty store takes, with room to spare."""
@@ -189,7 +189,7 @@ def test_a_command_in_such_a_folder_runs_and_the_person_is_warned_once(
     monkeypatch.setattr(keeping, "FRESH", fresh)
     monkeypatch.setattr(keeping, "UNTOLD", 100.0)  # a slow snapshot is told of, too
     facts: list[Event] = []
-    keeper = Keeper(Store(str(tmp_path / "c")), shadow(tmp_path / "s", root))
+    keeper = SnapshotKeeper(ContentStore(str(tmp_path / "c")), shadow(tmp_path / "s", root))
     recorder = UndoRecorder(facts.append)
 
     async def work() -> None:
@@ -198,7 +198,7 @@ def test_a_command_in_such_a_folder_runs_and_the_person_is_warned_once(
             for id in ("c1", "c2"):
                 async with keeper.around(id, recorder):
                     (root / "out").write_text(id)
-                await keeper.quiet()
+                await keeper.wait_for_pending_snapshots()
             await keeper.close()
 
     asyncio.run(work())
@@ -214,7 +214,7 @@ def test_a_run_does_not_wait_at_its_end_for_a_first_snapshot(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeping, "SOON", 0.0)
-    keeper = Keeper(Store(str(tmp_path / "c")), shadow(tmp_path / "s", root))
+    keeper = SnapshotKeeper(ContentStore(str(tmp_path / "c")), shadow(tmp_path / "s", root))
 
     async def work() -> None:
         async with asyncio.timeout(60):

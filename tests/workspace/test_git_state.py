@@ -11,9 +11,9 @@ from overt.core.events import Event, GitMoved
 from overt.core.states import GitState, StashEntry
 from overt.workspace.git import state as git_state
 from overt.workspace.git.state import GitReader, GitReading, differ, digest_index
-from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.content_store import ContentStore
+from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
-from overt.workspace.undo.snapshots import Store
 
 
 @pytest.fixture
@@ -145,11 +145,11 @@ def watch(root: Path, tmp_path: Path, *commands: tuple[str, ...]) -> list[Event]
     facts: list[Event] = []
 
     async def main() -> None:
-        it = Keeper(Store(str(tmp_path / "snapshots")), None, git=GitReader(str(root)))
+        it = SnapshotKeeper(ContentStore(str(tmp_path / "snapshots")), None, git=GitReader(str(root)))
         for number, words in enumerate(commands):
             async with it.around(f"c{number}", UndoRecorder(facts.append)):
                 await asyncio.to_thread(run_git, root, *words)
-        await it.quiet()
+        await it.wait_for_pending_snapshots()
 
     asyncio.run(main())
     return [fact for fact in facts if isinstance(fact, GitMoved)]
@@ -165,7 +165,7 @@ def test_a_command_that_moves_git_is_recorded_with_the_refs_that_differ(root: Pa
     staged, committed = facts
     assert isinstance(staged, GitMoved) and isinstance(committed, GitMoved)
     assert (staged.call_id, staged.before.refs, staged.after.refs) == ("c1", {}, {})
-    assert Store(str(tmp_path / "snapshots")).get(staged.before.index_copy) == index
+    assert ContentStore(str(tmp_path / "snapshots")).get(staged.before.index_copy) == index
     assert staged.before.index != staged.after.index == committed.before.index
     assert (committed.call_id, committed.before.refs) == ("c2", {"refs/heads/main": first})
     assert committed.after.refs == {"refs/heads/main": second}

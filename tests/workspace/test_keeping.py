@@ -18,10 +18,10 @@ from overt.core.ports import Profile
 from overt.lib.catalogue import say
 from overt.workspace.files import Files
 from overt.workspace.undo import keeper as keeping
-from overt.workspace.undo.keeper import CommandWatch, Keeper, NoSnapshot
+from overt.workspace.undo.content_store import ContentStore
+from overt.workspace.undo.keeper import CommandWatch, NoSnapshot, SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
-from overt.workspace.undo.shadow import Taken
-from overt.workspace.undo.snapshots import Store
+from overt.workspace.undo.shadow import Snapshot
 
 
 class Recorded:
@@ -30,7 +30,7 @@ class Recorded:
         self.root.mkdir()
         self.facts: list[Event] = []
         self.recorder = UndoRecorder(self.facts.append)
-        self.keeper = Keeper(Store(str(folder / "c")), shadow(folder / "s", self.root))
+        self.keeper = SnapshotKeeper(ContentStore(str(folder / "c")), shadow(folder / "s", self.root))
 
     def around(self, call_id: str) -> AbstractAsyncContextManager[CommandWatch]:
         return self.keeper.around(call_id, self.recorder)
@@ -59,14 +59,14 @@ def test_what_a_command_changed_is_on_record_once_it_is_quiet(it: Recorded) -> N
         async with it.around("c1"):
             (it.root / "a").write_text("a")
             (it.root / "b").write_text("b")
-        await it.keeper.quiet()
+        await it.keeper.wait_for_pending_snapshots()
         (tree,) = it.trees()
         assert (tree.call_id, tree.changed, tree.uncovered) == ("c1", 2, ())
         assert [each.path for each in it.keeper.changes(tree.before, tree.after)] == ["a", "b"]
         it.facts.clear()
         async with it.around("c2"):
             assert it.facts == [TreeTaken(call_id="c2", before=tree.after, after="")]
-        await it.keeper.quiet()
+        await it.keeper.wait_for_pending_snapshots()
         assert it.facts[1:] == [TreeTaken(call_id="c2", before=tree.after, after=tree.after)]
         await it.keeper.close()
 
@@ -85,7 +85,7 @@ def test_an_interrupted_command_is_on_record_all_the_same(it: Recorded) -> None:
             await asyncio.sleep(0.005)
         task.cancel()
         await asyncio.wait([task])
-        await it.keeper.quiet()
+        await it.keeper.wait_for_pending_snapshots()
         assert [tree.changed for tree in it.trees()] == [1]
         await it.keeper.close()
 
@@ -96,12 +96,12 @@ def test_a_change_of_our_own_between_two_commands_is_none_of_theirs(it: Recorded
     async def work() -> None:
         async with it.around("c1"):
             (it.root / "a").write_text("a")
-        await it.keeper.quiet()
+        await it.keeper.wait_for_pending_snapshots()
         (it.root / "ours").write_text("ours")
-        it.keeper.touched()
+        it.keeper.mark_changed()
         async with it.around("c2"):
             (it.root / "b").write_text("b")
-        await it.keeper.quiet()
+        await it.keeper.wait_for_pending_snapshots()
         _, second = it.trees()
         assert [each.path for each in it.keeper.changes(second.before, second.after)] == ["b"]
         await it.keeper.close()
@@ -116,11 +116,11 @@ def test_a_snapshot_that_is_not_ready_holds_nothing_up_and_that_is_said_once(
     monkeypatch.setattr(keeping, "FIRST_PATIENCE", 0.01)
     ready = asyncio.Event()
 
-    async def never(self: Keeper, *, idle: bool) -> Taken:
+    async def never(self: SnapshotKeeper, *, idle: bool) -> Snapshot:
         await ready.wait()
-        return Taken(name="")
+        return Snapshot(name="")
 
-    monkeypatch.setattr(Keeper, "_take", never)
+    monkeypatch.setattr(SnapshotKeeper, "_take", never)
 
     async def work() -> None:
         for count, id in enumerate(("c1", "c2"), 1):
@@ -140,7 +140,7 @@ def test_a_snapshot_that_is_not_ready_holds_nothing_up_and_that_is_said_once(
 
 def test_without_git_commands_run_and_edits_are_kept(tmp_path: Path) -> None:
     facts: list[Event] = []
-    keeper = Keeper(Store(str(tmp_path)), None, why="no git")
+    keeper = SnapshotKeeper(ContentStore(str(tmp_path)), None, why="no git")
 
     async def work() -> None:
         keeper.warm()
@@ -168,11 +168,11 @@ def test_programs_are_kept_when_they_may_write_and_only_then(tmp_path: Path) -> 
             ):
                 bench.programs._profile = profile
                 await bench.programs.run(f"date +%N >> f{count}", timeout_ms=20_000)
-                await it.keeper.quiet()
+                await it.keeper.wait_for_pending_snapshots()
                 assert len(it.trees()) == count
             bench.programs._profile = Profile()
             await bench.programs.start("echo job > job; sleep 60", wait_ms=1_000)
-            await it.keeper.quiet()
+            await it.keeper.wait_for_pending_snapshots()
             assert len(it.trees()) == 3
         await it.keeper.close()
 
@@ -209,19 +209,19 @@ def test_an_edit_that_was_broken_off_is_on_record(it: Recorded, monkeypatch: pyt
 def test_the_first_snapshot_is_waited_for_and_told_of(it: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "PATIENCE", 0.01)
     monkeypatch.setattr(keeping, "UNTOLD", 0.05)
-    real = Keeper._take
+    real = SnapshotKeeper._take
 
-    async def slow(self: Keeper, *, idle: bool) -> Taken | NoSnapshot:
+    async def slow(self: SnapshotKeeper, *, idle: bool) -> Snapshot | NoSnapshot:
         while Noticed(text=say("undo.first")) not in it.facts:
             await asyncio.sleep(0.005)
         return await real(self, idle=idle)
 
-    monkeypatch.setattr(Keeper, "_take", slow)
+    monkeypatch.setattr(SnapshotKeeper, "_take", slow)
 
     async def work() -> None:
         it.keeper.prepare()
         before = await it.keeper.before(it.recorder)
-        assert isinstance(before, Taken)
+        assert isinstance(before, Snapshot)
         assert it.facts == [Noticed(text=say("undo.first"))]
         await it.keeper.close()
 
@@ -230,13 +230,13 @@ def test_the_first_snapshot_is_waited_for_and_told_of(it: Recorded, monkeypatch:
 
 def test_only_the_very_first_snapshot_is_prepared(it: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[bool] = []
-    real = Keeper._take
+    real = SnapshotKeeper._take
 
-    async def watched(self: Keeper, *, idle: bool) -> Taken | NoSnapshot:
+    async def watched(self: SnapshotKeeper, *, idle: bool) -> Snapshot | NoSnapshot:
         begun.append(idle)
         return await real(self, idle=idle)
 
-    monkeypatch.setattr(Keeper, "_take", watched)
+    monkeypatch.setattr(SnapshotKeeper, "_take", watched)
     monkeypatch.setattr(keeping, "SOON", 0.0)
     monkeypatch.setattr(keeping, "FRESH", 100.0)
 
@@ -246,7 +246,7 @@ def test_only_the_very_first_snapshot_is_prepared(it: Recorded, monkeypatch: pyt
         while not begun:
             await asyncio.sleep(0)
         await it.keeper.before(it.recorder)
-        it.keeper.touched()
+        it.keeper.mark_changed()
         it.keeper.prepare()
         await asyncio.sleep(0.02)
         assert begun == [True]
@@ -257,7 +257,7 @@ def test_only_the_very_first_snapshot_is_prepared(it: Recorded, monkeypatch: pyt
 
 def test_a_session_that_is_over_soon_prepares_nothing(it: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[bool] = []
-    monkeypatch.setattr(Keeper, "_start", lambda self, **_: begun.append(True))
+    monkeypatch.setattr(SnapshotKeeper, "_start", lambda self, **_: begun.append(True))
     monkeypatch.setattr(keeping, "SOON", 0.01)
 
     async def work() -> None:
@@ -273,7 +273,7 @@ def test_a_command_that_was_allowed_because_of_undo_does_not_run_without_a_snaps
     ran: list[str] = []
 
     async def run() -> None:
-        kept = Keeper(Store(str(tmp_path / "snapshots")), None, why="the disk is full")
+        kept = SnapshotKeeper(ContentStore(str(tmp_path / "snapshots")), None, why="the disk is full")
         recorder = UndoRecorder()
         recorder.require_snapshot("main", "relies")
         for call_id in ("free", "relies"):
@@ -296,7 +296,7 @@ def test_sessions_that_share_a_keeper_record_only_their_own_commands(it: Recorde
             (it.root / "b").write_text("b")
             (it.root / "c").write_text("c")
         await other.close(60)
-        await it.keeper.quiet()
+        await it.keeper.wait_for_pending_snapshots()
         assert [(tree.agent, tree.call_id, tree.changed) for tree in it.trees()] == [("main", "c1", 1)]
         assert [(fact.agent, fact.changed) for fact in others if isinstance(fact, TreeTaken)] == [
             ("main/explore-1", 0),  # recorded when the command starts
@@ -304,7 +304,7 @@ def test_sessions_that_share_a_keeper_record_only_their_own_commands(it: Recorde
         ]
         async with it.keeper.around("c2", other):
             pass
-        await it.keeper.quiet()
+        await it.keeper.wait_for_pending_snapshots()
         assert len(others) == 2  # its session is closed
         await it.keeper.close()
 
@@ -313,7 +313,7 @@ def test_sessions_that_share_a_keeper_record_only_their_own_commands(it: Recorde
 
 def test_each_session_is_told_once_why_undo_does_not_cover_a_command(tmp_path: Path) -> None:
     logs: list[list[Event]] = [[], []]
-    keeper = Keeper(Store(str(tmp_path)), None, why="no git")
+    keeper = SnapshotKeeper(ContentStore(str(tmp_path)), None, why="no git")
 
     async def work() -> None:
         for log in logs:

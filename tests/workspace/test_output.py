@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.workspace._output import STEP, STEPS, Spool, plain, pour, rendered, whole
+from overt.workspace.output_text import STEP, STEPS, Spool, complete_length, plain_text, read_pipe, render_output
 
 HINT = "ask again"
 
@@ -61,19 +61,19 @@ PLAIN = {
 def test_text_is_what_a_person_would_have_seen_at_the_end(case: str) -> None:
     data, text = PLAIN[case]
 
-    assert plain(data) == text
+    assert plain_text(data) == text
 
 
 @given(st.binary(max_size=300))
 def test_no_control_character_is_left(data: bytes) -> None:
-    assert [it for it in plain(data) if (it < " " or "\x7f" <= it <= "\x9f") and it not in "\n\t"] == []
+    assert [it for it in plain_text(data) if (it < " " or "\x7f" <= it <= "\x9f") and it not in "\n\t"] == []
 
 
 @given(st.text(max_size=20), st.integers(0, 80))
 def test_a_cut_never_falls_inside_a_character(text: str, at: int) -> None:
     data = text.encode("utf-8", "ignore")[:at]
 
-    kept = data[: whole(data)]
+    kept = data[: complete_length(data)]
 
     assert kept.decode("utf-8") == data.decode("utf-8", "ignore")
 
@@ -82,7 +82,7 @@ def test_short_output_is_shown_whole() -> None:
     spool = Spool(head=100, tail=100)
     spool.feed(b"one\ntwo\n")
 
-    assert rendered(spool, hint=HINT) == "one\ntwo\n"
+    assert render_output(spool, hint=HINT) == "one\ntwo\n"
 
 
 @pytest.mark.parametrize("kept", [1000, 100_000, 10_000_000])
@@ -91,7 +91,7 @@ def test_long_output_keeps_head_and_tail_and_counts_the_rest(kept: int) -> None:
     for number in range(100_000):
         spool.feed(b"line %06d\n" % number)
 
-    text = rendered(spool, hint=HINT)
+    text = render_output(spool, hint=HINT)
     shown = text.split("\n")
     (at,) = (at for at, line in enumerate(shown) if "left out" in line)
     missing = int(shown[at + 1].split()[1]) - int(shown[at - 1].split()[1]) - 1
@@ -108,7 +108,7 @@ def test_a_flood_of_chinese_stays_within_the_tokens_of_a_result() -> None:
     spool = Spool(head=100_000, tail=100_000)
     spool.feed("汉字\n".encode() * 100_000)
 
-    text = rendered(spool, hint=HINT)
+    text = render_output(spool, hint=HINT)
 
     assert len(text) <= 12_000
     assert "left out" in text
@@ -119,7 +119,7 @@ def test_one_wake_up_reads_a_bounded_amount() -> None:
     file = os.memfd_create("flood")
     try:
         os.truncate(file, 3 * STEP * STEPS)
-        going = pour(file, spool)
+        going = read_pipe(file, spool)
     finally:
         os.close(file)
 
@@ -132,10 +132,10 @@ def test_reading_tells_an_empty_pipe_from_an_ended_one() -> None:
     spool = Spool(head=10, tail=10)
     try:
         os.write(writer, b"x")
-        seen = [pour(reader, spool), pour(reader, spool)]
+        seen = [read_pipe(reader, spool), read_pipe(reader, spool)]
     finally:
         os.close(writer)
-    seen.append(pour(reader, spool))
+    seen.append(read_pipe(reader, spool))
     os.close(reader)
 
     assert (seen, spool.size) == ([True, True, False], 1)

@@ -11,8 +11,8 @@ from overt.core.errors import OvertError, ToolError
 from overt.core.states import FileChange, FileState
 from overt.workspace.files import Workspace
 from overt.workspace.undo import restore as module
-from overt.workspace.undo.restore import RestoreError, require_restorable, restore, state_of, unlocked
-from overt.workspace.undo.snapshots import Store
+from overt.workspace.undo.content_store import ContentStore
+from overt.workspace.undo.restore import RestoreError, require_restorable, restore, state_of, unlock_folders
 
 Kept = Callable[..., FileState]
 
@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
 
 class Keep:
     def __init__(self, path: Path) -> None:
-        self.store = Store(str(path))
+        self.store = ContentStore(str(path))
 
     def __call__(self, text: str, mode: int = 0o644) -> FileState:
         return FileState(hash=self.store.put(text.encode()), mode=mode)
@@ -159,7 +159,7 @@ def test_folders_that_their_owner_may_not_change_are_open_meanwhile(root: Path) 
     for name, mode in (("a/b/c", 0o000), ("a/b", 0o555), ("a", 0o750)):
         os.chmod(root / name, mode)
     workspace = Workspace(root=str(root))
-    with unlocked(workspace, ["a/b/c/file", "a/b/other", "missing/file", ".git/hooks/x"]) as opened:
+    with unlock_folders(workspace, ["a/b/c/file", "a/b/other", "missing/file", ".git/hooks/x"]) as opened:
         assert opened == {"a/b": 0o555, "a/b/c": 0o000}
         assert [os.stat(root / name).st_mode & 0o777 for name in ("a", "a/b", "a/b/c")] == [0o750, 0o755, 0o700]
         del opened["a/b"]

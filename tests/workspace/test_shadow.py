@@ -12,9 +12,9 @@ from overt.core.errors import OvertError
 from overt.core.states import FileChange, FileState
 from overt.workspace.files import Workspace
 from overt.workspace.trusted_programs import find_git
-from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.content_store import ContentStore
+from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.restore import name_in_git, restore, state_of
-from overt.workspace.undo.snapshots import Store
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def test_a_large_change_of_the_tree_goes_there_and_back(tmp_path: Path, root: Pa
     (root / "d6").rename(root / "d60")
     (root / "d6").write_text("a file where a folder was\n")
     after = it.take()
-    keeping = Keeper(Store(str(tmp_path / "c")), it)
+    keeping = SnapshotKeeper(ContentStore(str(tmp_path / "c")), it)
     changes = it.changes(before.name, after.name)
     names = keeping.fetch([state for each in changes for state in (each.before, each.after) if state])
     workspace = Workspace(root=str(root))

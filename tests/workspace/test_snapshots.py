@@ -13,12 +13,12 @@ from overt.core.capabilities import Change
 from overt.core.errors import OvertError
 from overt.core.events import SnapshotTaken
 from overt.lib import atomic
-from overt.workspace.undo import snapshots
-from overt.workspace.undo.snapshots import Store
+from overt.workspace.undo import content_store as snapshots
+from overt.workspace.undo.content_store import ContentStore
 
 
 def test_a_content_comes_back_by_its_hash(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "a" / "b"))
+    store = ContentStore(str(tmp_path / "a" / "b"))
     raw = b"\0one\r\n\xff"
     name = store.put(raw)
     assert (name, store.put(raw), store.get(name)) == (sha256(raw).hexdigest(), name, raw)
@@ -27,7 +27,7 @@ def test_a_content_comes_back_by_its_hash(tmp_path: Path) -> None:
 def test_folders_and_files_are_for_the_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        Store(str(tmp_path / "a" / "b")).put(b"secret")
+        ContentStore(str(tmp_path / "a" / "b")).put(b"secret")
     finally:
         os.umask(before)
     found = [path for path in tmp_path.rglob("*") if path.stat().st_mode & 0o177 and path.is_file()]
@@ -35,7 +35,7 @@ def test_folders_and_files_are_for_the_owner_only(tmp_path: Path) -> None:
 
 
 def test_a_damaged_content_is_noticed_and_mended_by_the_next_put(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = ContentStore(str(tmp_path))
     name = store.put(b"whole")
     path = tmp_path / name[:2] / name
     path.write_bytes(b"")
@@ -48,7 +48,7 @@ def test_a_damaged_content_is_noticed_and_mended_by_the_next_put(tmp_path: Path)
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "A" * 64, "0" * 64])
 def test_a_name_that_names_nothing_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(OvertError):
-        Store(str(tmp_path)).get(name)
+        ContentStore(str(tmp_path)).get(name)
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(atomic, "write_all", full)
     with pytest.raises(OSError, match="No space"):
-        Store(str(tmp_path)).put(b"whole")
+        ContentStore(str(tmp_path)).put(b"whole")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from tests.workspace.keeping_kit import GIT, shadow
 
-from overt.workspace.undo import store as undo_store
+from overt.workspace.undo import shadow_store as undo_store
+from overt.workspace.undo.content_store import ContentStore, list_contents, remove_contents
 from overt.workspace.undo.restore import name_in_git
 from overt.workspace.undo.shadow import Shadow
 from overt.workspace.undo.shadow_git import Git
-from overt.workspace.undo.snapshots import Store, list_contents, remove_contents
-from overt.workspace.undo.store import SnapshotRemovedError, UndoStore, disk_bytes, read_recent
+from overt.workspace.undo.shadow_store import ShadowStore, SnapshotRemovedError, disk_bytes, read_recent
 
 MB = 1024**2
 
@@ -28,11 +28,11 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def store_of(folder: Path) -> UndoStore:
-    return UndoStore(Git(GIT, str(folder), str(folder)))
+def store_of(folder: Path) -> ShadowStore:
+    return ShadowStore(Git(GIT, str(folder), str(folder)))
 
 
-def sweep(store: UndoStore, keep: set[str], known: set[str], *, rewrite_share: float = 0.0) -> None:
+def sweep(store: ShadowStore, keep: set[str], known: set[str], *, rewrite_share: float = 0.0) -> None:
     with store.git.locked():
         store.sweep(keep, known, rewrite_share=rewrite_share)
 
@@ -144,7 +144,7 @@ def test_versions_of_a_text_are_packed_as_differences_and_random_bytes_stay_loos
 SWEEP = """
 import sys
 from overt.workspace.undo.shadow_git import Git
-from overt.workspace.undo.store import UndoStore
+from overt.workspace.undo.shadow_store import UndoStore
 git, folder, keep = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
 store = UndoStore(Git(git, folder, folder))
 with store.git.locked():
@@ -201,7 +201,7 @@ def test_a_wiped_store_opens_as_an_empty_one_also_for_who_has_it_open(tmp_path: 
 
 
 def test_contents_are_removed_unless_they_were_put_again_since(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = ContentStore(str(tmp_path))
     old, again = store.put(b"old"), store.put(b"again")
     past = time.time() - 7200
     for name in (old, again):

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-from overt.app.undo.turns import Undoing, Undone, UndoRequest
+from overt.app.undo.session_undo import SessionUndo, UndoRequest, UndoResult
 from overt.core.errors import OvertError
 from overt.core.events import Event, ToolStarted, TreeTaken
 from overt.core.messages import Call
@@ -129,7 +129,7 @@ class Session:
             os.makedirs(os.path.dirname(os.path.join(self.root, name)), exist_ok=True)
             with open(os.path.join(self.root, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        self.keeper.touched()
+        self.keeper.mark_changed()
         id, command = f"c{self.turn}", round["command"]
         self.append(ToolStarted(call=Call(id=id, name="bash", arguments=json.dumps({"command": command}))))
         env = child_environment(os.environ, ())
@@ -144,11 +144,11 @@ class Session:
         await recorder.close(LONGEST_S)
         await asyncio.to_thread(person.join)
         before = read_files(self.root)
-        work = Undoing(self.path, self.workspace, self.keeper)
+        work = SessionUndo(self.path, self.workspace, self.keeper)
         try:
             done = await asyncio.to_thread(work.undo, UndoRequest(yes=round.get("yes", False)))
         except OvertError as error:  # nothing to undo
-            done = Undone(lines=(error.message,))
+            done = UndoResult(lines=(error.message,))
         for fact in done.facts:
             self.append(fact)
         after = read_files(self.root)

@@ -89,10 +89,10 @@ class Capabilities:
         return tuple(describe_path(self._workspace.workspace, path) for path in paths)
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
-        from overt.workspace.impact import weigh  # late: 0.2 ms
+        from overt.workspace.impact import describe_impact  # late: 0.2 ms
 
         root = self._workspace.workspace.root
-        lines = (weigh(os.path.join(root, path), path, verb) for path in paths[:MOST_DESCRIBED])
+        lines = (describe_impact(os.path.join(root, path), path, verb) for path in paths[:MOST_DESCRIBED])
         return tuple(line for line in lines if line)
 
     async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:

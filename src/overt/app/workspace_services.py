@@ -22,7 +22,7 @@ from overt.core.ports import Profile, SandboxState
 if TYPE_CHECKING:
     from overt.sandbox.profile import Place
     from overt.workspace.programs import Supervised
-    from overt.workspace.undo.keeper import Keeper
+    from overt.workspace.undo.keeper import SnapshotKeeper
     from overt.workspace.undo.maintenance import LimitEnforcer
 
 IDLE_S = 3.0
@@ -42,7 +42,7 @@ class WorkspaceServices:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._closed = False
         self._spawner: Supervised | None = None
-        self._keeper: Keeper | None = None
+        self._keeper: SnapshotKeeper | None = None
 
     def serves(self, setting: Setting) -> bool:
         """True if a session with these settings can share them: same folders, sandbox, environment and undo."""
@@ -105,7 +105,7 @@ class WorkspaceServices:
         return self._spawner
 
     @property
-    def keeper(self) -> "Keeper":
+    def keeper(self) -> "SnapshotKeeper":
         if self._keeper is None:
             from overt.workspace.undo.keeper import make_keeper  # late: 6 ms
 
@@ -134,7 +134,7 @@ class WorkspaceServices:
     async def wait_for_records(self) -> None:
         """Wait until everything is recorded that the calls of all sessions have done to files."""
         if self._keeper is not None:
-            await self._keeper.quiet()
+            await self._keeper.wait_for_pending_snapshots()
 
     # ── the sessions that share them ─────────────────────────────────────────────────────────────────────
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from overt.lib.redaction.redact import BEGIN, PEM_END, Redactor
-from overt.workspace._output import Spool, plain, whole
+from overt.workspace.output_text import Spool, complete_length, plain_text
 
 HALF = 32 * 1024 * 1024
 BLOCK = 1024 * 1024
@@ -85,7 +85,7 @@ class RawOutput:
         self.close()
 
 
-class KeepingSpool(Spool):
+class FileSpool(Spool):
     """A spool that also writes everything to a raw file in `folder`, as soon as it does not hold it all itself."""
 
     def __init__(self, folder: str, *, head: int, tail: int) -> None:
@@ -123,10 +123,10 @@ class OutputFiles:
         self._redactor = redactor
         self._lock = -1
 
-    def spool(self, *, head: int, tail: int) -> KeepingSpool:
-        return KeepingSpool(self.folder, head=head, tail=tail)
+    def spool(self, *, head: int, tail: int) -> FileSpool:
+        return FileSpool(self.folder, head=head, tail=tail)
 
-    def save(self, spool: KeepingSpool) -> str:
+    def save(self, spool: FileSpool) -> str:
         """Write what a command printed to a new file, and return for the model where it is or why it is not there."""
         raw = spool.raw
         if raw is not None and raw.failure:
@@ -153,16 +153,16 @@ class OutputFiles:
         if not self._stored:
             remove_folder(self.folder)
 
-    def _write(self, fd: int, spool: KeepingSpool) -> int:
+    def _write(self, fd: int, spool: FileSpool) -> int:
         redactor, raw = self._redactor.copy(), spool.raw
         if raw is None:
             head, _, tail = spool.since(0)
-            _write_all(fd, cleaned(iter((head + tail,)), redactor))
+            _write_all(fd, clean_blocks(iter((head + tail,)), redactor))
             return 0
-        _write_all(fd, cleaned(raw.beginning(), redactor, broken_off=raw.lost > 0))
+        _write_all(fd, clean_blocks(raw.beginning(), redactor, broken_off=raw.lost > 0))
         if raw.lost:
             _write_all(fd, iter((f"\n[... {raw.lost} bytes were not kept ...]\n",)))
-            _write_all(fd, cleaned(raw.end(), redactor, begun=True))
+            _write_all(fd, clean_blocks(raw.end(), redactor, begun=True))
         return raw.lost
 
     def _prepare(self) -> None:
@@ -186,7 +186,7 @@ class OutputFiles:
                 number += 1
 
 
-def cleaned(
+def clean_blocks(
     blocks: Iterator[bytes], redactor: Redactor, *, broken_off: bool = False, begun: bool = False
 ) -> Iterator[str]:
     """Plain text without secrets, wherever the blocks are cut.
@@ -257,10 +257,10 @@ def _plain_lines(blocks: Iterator[bytes], *, begun: bool) -> Iterator[str]:
         cut = waiting.rfind(b"\n") + 1
         if not cut and len(waiting) < LONGEST_LINE:
             continue
-        cut = cut or whole(waiting)
-        yield plain(waiting[:cut])
+        cut = cut or complete_length(waiting)
+        yield plain_text(waiting[:cut])
         waiting = waiting[cut:]
-    yield plain(waiting)
+    yield plain_text(waiting)
 
 
 def _write_all(fd: int, texts: Iterator[str]) -> None:

@@ -16,22 +16,22 @@ from overt.core.ports import Journal
 from overt.core.views import FileDiff
 from overt.lib.catalogue import say
 from overt.lib.encoding import show_name
-from overt.workspace import _reading
-from overt.workspace._commit import Planned, commit, plan, taken
-from overt.workspace._contain import Spot, Workspace, reach
-from overt.workspace._globs import Pattern, literal, split
-from overt.workspace._search import (
+from overt.workspace import read_file
+from overt.workspace.change_files import PlannedChange, commit, plan, snapshot_facts
+from overt.workspace.contained_path import OpenPath, Workspace, open_path
+from overt.workspace.folder_tree import is_folder, list_tree, missing_folder, near_names
+from overt.workspace.glob_pattern import Pattern, escape_glob, split_pattern
+from overt.workspace.ripgrep import (
     CAP,
     NEWEST,
     Grep,
-    Rg,
+    Ripgrep,
     files_matching,
-    in_thread,
-    newest_first,
+    finish_in_thread,
+    sort_by_age,
 )
-from overt.workspace._tree import is_folder, missing_folder, near_names, tree
 from overt.workspace.trusted_programs import find_rg, lies_outside
-from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
 
 __all__ = ["FileServices", "Files", "Workspace"]
@@ -52,7 +52,7 @@ class FileServices(Struct, frozen=True, kw_only=True):
 
     workspace: Workspace
     rg: str
-    keeper: Keeper | None = None
+    keeper: SnapshotKeeper | None = None
     recorder: UndoRecorder | None = None
     observe: Callable[[str, str], None] | None = None
 
@@ -83,7 +83,9 @@ class Files:
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
         stop = Event()
         try:
-            found = await self._look(path, lambda spot: _reading.window(spot, max(offset, 1), max(limit, 1), stop=stop))
+            found = await self._look(
+                path, lambda spot: read_file.read_lines(spot, max(offset, 1), max(limit, 1), stop=stop)
+            )
         finally:
             stop.set()  # a cancelled wait leaves its thread behind, with gigabytes to go perhaps
         self.journal.seen[found.path] = found.hash
@@ -92,22 +94,22 @@ class Files:
         return found
 
     async def text(self, path: str) -> FileText:
-        file = await self._look(path, _reading.whole)
+        file = await self._look(path, read_file.read_text)
         if self._observe:
             self._observe(file.path, file.text)
         return file
 
     async def blob(self, path: str) -> Blob | None:
-        found = await self._look(path, _reading.blob)
+        found = await self._look(path, read_file.read_blob)
         if found is not None:
             self.journal.seen[found.path] = found.hash
         return found
 
     async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]:
-        def look(spot: Spot) -> tuple[tuple[Listed, ...], bool]:
+        def look(spot: OpenPath) -> tuple[tuple[Listed, ...], bool]:
             if not is_folder(spot):
                 raise ToolError(f"{spot.path} is not a folder; read it with read.", code="invalid")
-            return tree(self.workspace, spot, depth=depth, limit=limit)
+            return list_tree(self.workspace, spot, depth=depth, limit=limit)
 
         return await self._look(path, look)
 
@@ -119,9 +121,9 @@ class Files:
             raise ToolError(
                 "A pattern is relative to `path` and goes down only; put the folder in `path`.", code="outside"
             )
-        parts = split(pattern)
+        parts = split_pattern(pattern)
         start = os.path.join(path, parts.folder) if parts.folder else path
-        with reach(self.workspace, start) as spot:
+        with open_path(self.workspace, start) as spot:
             if spot.stat is None and parts.folder:
                 return Found(paths=(), more=False)
             if not is_folder(spot):
@@ -134,14 +136,14 @@ class Files:
 
     async def names(self) -> Sequence[str]:
         """Return the path of each file in the workspace that is not ignored, as it is on disk, in no order."""
-        with reach(self.workspace, ".") as root:
-            names, _ = await Rg(self.rg, root, cap=8 * CAP).run("--files", "--null", "--", "./")
+        with open_path(self.workspace, ".") as root:
+            names, _ = await Ripgrep(self.rg, root, cap=8 * CAP).run("--files", "--null", "--", "./")
         return await asyncio.to_thread(lambda: [name[2:] for name in os.fsdecode(names).split("\0")[:-1]])
 
     async def search(self, query: Query) -> Matches:
         grep = Grep(query)
-        with reach(self.workspace, query.path) as spot:
-            rg = Rg(self.rg, spot)
+        with open_path(self.workspace, query.path) as spot:
+            rg = Ripgrep(self.rg, spot)
             paths: Sequence[str] = (spot.real,)
             more = False
             if is_folder(spot):
@@ -149,10 +151,10 @@ class Files:
             elif spot.stat is None:
                 raise await self._unfit(spot, "a file or folder")
             else:
-                os.close(_reading.open_regular(spot))
+                os.close(read_file.open_regular(spot))
                 grep.one_file = True
-            await in_thread(
-                lambda: grep.read(rg, paths, lambda path: self._found(path, _reading.open_regular)), stop=rg.stop
+            await finish_in_thread(
+                lambda: grep.read(rg, paths, lambda path: self._found(path, read_file.open_regular)), stop=rg.stop
             )
         if self._observe:
             for path, lines in grep.shown.items():
@@ -165,9 +167,9 @@ class Files:
                 self._observe(change.move_to or change.path, change.content or "")
         keeper = None if self.preview else self._keeper
         if keeper:
-            await keeper.quiet()
+            await keeper.wait_for_pending_snapshots()
         try:
-            return await in_thread(lambda: self._change(changes))
+            return await finish_in_thread(lambda: self._change(changes))
         except asyncio.CancelledError:
             if self._recorder:
                 for fact in self.journal.facts:
@@ -175,7 +177,7 @@ class Files:
             raise
         finally:
             if keeper:
-                keeper.touched()
+                keeper.mark_changed()
 
     def _change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
         known = {**self.seen, **self.journal.seen}
@@ -186,13 +188,13 @@ class Files:
                 commit(planned, before_write=lambda item: self._keep(item, unkept), held=held)
                 for item in planned:
                     if not item.idle:
-                        for fact in taken(item, self.call_id, unkept.get(item.source.path, "")):
+                        for fact in snapshot_facts(item, self.call_id, unkept.get(item.source.path, "")):
                             self.journal.add(fact)
                     if item.data is not None and item.knew(known):
-                        self.journal.seen[item.diff.path] = _reading.digest(item.data)
+                        self.journal.seen[item.diff.path] = read_file.digest(item.data)
         return tuple(item.diff for item in planned)
 
-    def _keep(self, item: Planned, unkept: dict[str, str]) -> None:
+    def _keep(self, item: PlannedChange, unkept: dict[str, str]) -> None:
         """The content is in the store before it goes; a store that does not take it holds nothing up."""
         if self._keeper is None or item.raw is None:
             return
@@ -201,9 +203,9 @@ class Files:
         except OSError as error:
             unkept[item.source.path] = say("undo.failed", why=error.strerror or "input/output error")
 
-    async def _look(self, path: str, look: Callable[[Spot], T]) -> T:
+    async def _look(self, path: str, look: Callable[[OpenPath], T]) -> T:
         def work() -> T:
-            with reach(self.workspace, path) as spot:
+            with open_path(self.workspace, path) as spot:
                 if spot.stat is None:
                     raise _Absent
                 return look(spot)
@@ -211,10 +213,10 @@ class Files:
         try:
             return await asyncio.to_thread(work)
         except _Absent:
-            with reach(self.workspace, path) as spot:
+            with open_path(self.workspace, path) as spot:
                 raise await self._unfit(spot, "a file") from None
 
-    async def _unfit(self, spot: Spot, wanted: str) -> ToolError:
+    async def _unfit(self, spot: OpenPath, wanted: str) -> ToolError:
         """Why nothing fit is there, and which names come near."""
         if spot.stat is not None:
             return ToolError(f"{spot.path} is not {wanted}.", code="invalid")
@@ -227,12 +229,12 @@ class Files:
         hint = f" Did you mean {' or '.join(near)}?" if near else " Look with list or glob."
         return ToolError(f"{spot.path} does not exist{why}.{hint}", code="missing")
 
-    async def _elsewhere(self, spot: Spot) -> Sequence[str]:
+    async def _elsewhere(self, spot: OpenPath) -> Sequence[str]:
         """The same name in other folders of the workspace."""
         if not self.rg or ":" in spot.name:
             return []
-        with reach(self.workspace, ".") as root:
-            wanted = Pattern(folder="", name=literal(spot.name), whole="")
+        with open_path(self.workspace, ".") as root:
+            wanted = Pattern(folder="", name=escape_glob(spot.name), whole="")
             try:
                 async with asyncio.timeout(2.0):
                     names, _ = await files_matching(self.rg, root, wanted, cap=64 * 1024)
@@ -240,12 +242,12 @@ class Files:
                 return []
         return [show_name(name[2:]) for name in sorted(names)[:3]]
 
-    def _allowed(self, spot: Spot, names: Sequence[str], limit: int) -> Sequence[str]:
+    def _allowed(self, spot: OpenPath, names: Sequence[str], limit: int) -> Sequence[str]:
         """The newest of these files that may be shown, and one more if there is one."""
-        below = (_prefix(spot) + name[2:] for name in newest_first(spot, names))
+        below = (_prefix(spot) + name[2:] for name in sort_by_age(spot, names))
         return tuple(islice((path for path in below if self._found(path, lambda _: True)), limit + 1))
 
-    def _count_allowed(self, spot: Spot, names: Sequence[str]) -> int | None:
+    def _count_allowed(self, spot: OpenPath, names: Sequence[str]) -> int | None:
         """Count the files that no rule forbids; None if there are so many that asking the rules takes long."""
         forbid = self.workspace.forbid
         if forbid is None:
@@ -254,10 +256,10 @@ class Files:
             return None
         return sum(not forbid("read", _prefix(spot) + name[2:]) for name in names)
 
-    def _found(self, real: str, use: Callable[[Spot], T]) -> T | None:
+    def _found(self, real: str, use: Callable[[OpenPath], T]) -> T | None:
         """Use a path that ripgrep came upon, unless a link leads there by now or a rule forbids it."""
         try:
-            with reach(self.workspace, real) as spot:
+            with open_path(self.workspace, real) as spot:
                 return use(spot) if spot.real == real and spot.stat is not None else None
         except ToolError as error:
             if error.code == "busy":
@@ -265,6 +267,6 @@ class Files:
             return None
 
 
-def _prefix(spot: Spot) -> str:
+def _prefix(spot: OpenPath) -> str:
     """What stands before a name below this place, as it is on disk."""
     return "" if spot.real == "." else f"{spot.real.rstrip('/')}/"

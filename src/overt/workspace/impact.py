@@ -8,7 +8,7 @@ from overt.lib.catalogue import say
 MOST = 2000
 
 
-def weigh(path: str, name: str, verb: str) -> str:
+def describe_impact(path: str, name: str, verb: str) -> str:
     """What a command would `delete`, `move` or `change`, in one sentence; empty if there is nothing to say.
 
     `name` is how the path was written. A folder is counted without following links, and not beyond a bound.

@@ -12,7 +12,7 @@ from overt.core.ports import Child
 from overt.lib.logs.background import log_failure
 from overt.lib.result_limit import current_limit
 from overt.sandbox.launch.supervisor_process import PYTHON
-from overt.workspace._output import Spool, plain, pour, whole
+from overt.workspace.output_text import Spool, complete_length, plain_text, read_pipe
 
 HEAD = 64 * 1024
 TAIL = 1024 * 1024
@@ -39,7 +39,7 @@ lines = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").split("\\n")
 print(*(number for number, line in enumerate(lines) if wanted.search(line)))"""
 
 
-class Job:
+class BackgroundJob:
     """One background command, started by `agent`; changed only by its own child and by `stop`.
 
     `given` counts the bytes of its output that the model of each agent has seen. `end_known`: the model of the agent
@@ -98,13 +98,13 @@ class Job:
             self._seconds = time.monotonic() - self._begun
         if self.child.output >= 0:
             self._loop.remove_reader(self.child.output)
-            pour(self.child.output, self.spool, steps=8)
+            read_pipe(self.child.output, self.spool, steps=8)
             self._look()
         self.child.close()
         self.changed.set()
 
     def _read(self) -> None:
-        if not pour(self.child.output, self.spool):
+        if not read_pipe(self.child.output, self.spool):
             self._loop.remove_reader(self.child.output)
         self.heard = time.monotonic()
         self._look()
@@ -117,7 +117,7 @@ class Job:
         head, lost, tail = self.spool.since(self._searched)
         fresh = (head if lost else head + tail).rpartition(b"\n")[0]
         self._searched += len(fresh)
-        for line in plain(fresh).split("\n"):
+        for line in plain_text(fresh).split("\n"):
             if re.search(READY, line[:LONGEST_LINE], re.IGNORECASE):
                 self.ready = line.strip()[:200]
                 return
@@ -127,7 +127,7 @@ class Jobs:
     """The job table of one session, shared by its agents. Everything in it ends with `close`."""
 
     def __init__(self) -> None:
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, BackgroundJob] = {}
         self._count = 0
 
     def check_room(self) -> None:
@@ -138,7 +138,7 @@ class Jobs:
     async def adopt(self, child: Child, command: str, *, wait_ms: int, agent: str = "main") -> JobOutput:
         """Take in a child that `agent` has started. Wait until it looks ready, ends, falls silent, or time is up."""
         self._count += 1
-        job = Job(f"job{self._count}", agent, command, child)
+        job = BackgroundJob(f"job{self._count}", agent, command, child)
         self._jobs[job.id] = job
         self._forget_oldest()
         try:
@@ -189,7 +189,7 @@ class Jobs:
         end = job.spool.size
         if job.state == "running":
             last = after or before
-            cut = len(last) - whole(last)
+            cut = len(last) - complete_length(last)
             end -= cut
             before, after = (before, after[: len(after) - cut]) if after else (before[: len(before) - cut], b"")
         if lost:
@@ -213,7 +213,7 @@ class Jobs:
         await asyncio.gather(*(job.stop(0.0) for job in jobs))
         self._jobs.clear()
 
-    def _job(self, id: str) -> Job:
+    def _job(self, id: str) -> BackgroundJob:
         if id not in self._jobs:
             known = ", ".join(self._jobs) or "there are none"
             raise ToolError(f"no job is called {id!r}; jobs: {known}", code="missing")
@@ -225,7 +225,7 @@ class Jobs:
             del self._jobs[id]
 
 
-async def _settled(job: Job, seconds: float) -> None:
+async def _settled(job: BackgroundJob, seconds: float) -> None:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while job.state == "running" and not job.ready:
@@ -241,12 +241,12 @@ async def _settled(job: Job, seconds: float) -> None:
 
 
 def _last_line(spool: Spool) -> str:
-    lines = plain(spool.last(LONGEST_LINE)).rstrip().split("\n")
+    lines = plain_text(spool.last(LONGEST_LINE)).rstrip().split("\n")
     return lines[-1].strip()[:LAST_LINE]
 
 
 def _lines(data: bytes) -> list[str]:
-    return plain(data).removesuffix("\n").split("\n") if data else []
+    return plain_text(data).removesuffix("\n").split("\n") if data else []
 
 
 def _matching(lines: list[str], filter: str) -> list[str]:

@@ -16,10 +16,10 @@ from overt.core.ports import Child, Profile, Spawner
 from overt.sandbox.launch.spawner import Supervised
 from overt.sandbox.launch.started_program import PIPE, Started
 from overt.sandbox.profile import PRIVATE
-from overt.workspace._contain import Workspace, lies_below, reach
-from overt.workspace._output import STEP, Spool, plain, pour, rendered, uncut
-from overt.workspace.command_output import HINT, NOT_KEPT, KeepingSpool, OutputFiles
+from overt.workspace.command_output import HINT, NOT_KEPT, FileSpool, OutputFiles
+from overt.workspace.contained_path import Workspace, lies_below, open_path
 from overt.workspace.jobs import Jobs
+from overt.workspace.output_text import STEP, Spool, plain_text, read_pipe, render_if_whole, render_output
 from overt.workspace.undo.keeper import CommandWatch
 
 __all__ = ["NoPrograms", "ProgramServices", "Programs", "Supervised"]
@@ -82,7 +82,7 @@ class Programs:
         """Where a command runs: the workspace, or a folder in it or in another one that the user opened."""
         if not workdir:
             return self._workspace.root
-        with reach(self._workspace, workdir) as spot:
+        with open_path(self._workspace, workdir) as spot:
             if spot.stat is None:
                 raise ToolError(
                     f"workdir {spot.path} does not exist; make it first, or look with list.", code="missing"
@@ -107,7 +107,7 @@ class Programs:
         begun = time.monotonic()
         child = await self._spawn(command, watch, cwd=cwd)
         spool = self._outputs.spool(head=KEPT, tail=KEPT) if self._outputs else Spool(head=KEPT, tail=KEPT)
-        reading = Reading(child, spool, self._report)
+        reader = OutputReader(child, spool, self._report)
         code: int | None = None
         interrupted = False
         try:
@@ -119,7 +119,7 @@ class Programs:
             interrupted = True
             await child.kill(grace=CANCEL_GRACE)
         finally:
-            reading.end()
+            reader.end()
             if watch:
                 watch.writes = await child.write_record()
             found = self._found(child)
@@ -142,7 +142,7 @@ class Programs:
 
     async def _shown(self, spool: Spool) -> tuple[str, str]:
         """Return what the model is shown of a command's output and, if that is not all, the words for the rest."""
-        text = uncut(spool)
+        text = render_if_whole(spool)
         if text is not None:
             spool.close()
             return text, ""
@@ -151,7 +151,7 @@ class Programs:
 
     def _shown_at_once(self, spool: Spool) -> str:
         """The same for a command that was interrupted, without waiting for a large output to be saved."""
-        text = uncut(spool)
+        text = render_if_whole(spool)
         if text is None:
             text = self._cut(spool, self._save(spool) if spool.size <= SAVED_AT_ONCE else NOT_KEPT)
         spool.close()
@@ -159,11 +159,11 @@ class Programs:
 
     def _cut(self, spool: Spool, hint: str) -> str:
         """Where the text is cut does not depend on the length of a path, so a replay cuts it in the same place."""
-        return rendered(spool, hint=PLACE_OF_HINT).replace(PLACE_OF_HINT, hint)
+        return render_output(spool, hint=PLACE_OF_HINT).replace(PLACE_OF_HINT, hint)
 
     def _save(self, spool: Spool) -> str:
         """Keep the whole output; return for the model where it is."""
-        if self._outputs is None or not isinstance(spool, KeepingSpool):
+        if self._outputs is None or not isinstance(spool, FileSpool):
             return HINT
         try:
             return self._outputs.save(spool)
@@ -199,7 +199,7 @@ class Programs:
 
     async def _spawn(self, command: str, watch: CommandWatch | None, *, cwd: str, linger: bool = False) -> Child:
         return await self._spawner.spawn(
-            shell(command, self._env),
+            shell_words(command, self._env),
             cwd=cwd,
             env=self._env,
             profile=self._profile,
@@ -252,7 +252,7 @@ class NoPrograms:
         raise _refused()
 
 
-class Reading:
+class OutputReader:
     """Moves a child's output into a spool as it comes, and tells the last lines at most ten times a second."""
 
     def __init__(self, child: Child, spool: Spool, report: Callable[[str], None] | None) -> None:
@@ -266,12 +266,12 @@ class Reading:
     def end(self) -> None:
         """Take what is still in the pipe. Whoever holds it open now is not ours, and not waited for."""
         self._loop.remove_reader(self._output)
-        pour(self._output, self._spool, steps=2 * PIPE // STEP)
+        read_pipe(self._output, self._spool, steps=2 * PIPE // STEP)
         if self._timer:
             self._timer.cancel()
 
     def _read(self) -> None:
-        if not pour(self._output, self._spool):
+        if not read_pipe(self._output, self._spool):
             self._loop.remove_reader(self._output)
         if self._report and not self._timer:
             self._timer = self._loop.call_later(PROGRESS, self._tell)
@@ -279,10 +279,10 @@ class Reading:
     def _tell(self) -> None:
         self._timer = None
         if self._report:
-            self._report("\n".join(plain(self._spool.last(2000)).rstrip().split("\n")[-5:]))
+            self._report("\n".join(plain_text(self._spool.last(2000)).rstrip().split("\n")[-5:]))
 
 
-def shell(command: str, env: Mapping[str, str]) -> tuple[str, ...]:
+def shell_words(command: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Looked for every time, first in the folder that had it the last time."""
     path = env.get("PATH", os.defpath)
     last = _had_bash.get(path)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from overt.sandbox.profile import PACKAGE, Place
 from overt.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN
-from overt.workspace._contain import lies_below
+from overt.workspace.contained_path import lies_below
 
 SYSTEM = ("/proc", "/sys", "/dev", "/run")
 HOMES, ROOT_HOME = ("/home", "/Users"), "/root"

@@ -8,7 +8,7 @@ import stat
 
 from overt.core.ports import Looked
 from overt.lib.encoding import read_name
-from overt.workspace._contain import Workspace
+from overt.workspace.contained_path import Workspace
 
 
 def describe_path(workspace: Workspace, path: str) -> Looked:

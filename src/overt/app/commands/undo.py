@@ -12,28 +12,28 @@ from overt.core.history import Mark
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.undo.turns import Undoing, Undone, UndoRequest
+    from overt.app.undo.session_undo import SessionUndo, UndoRequest, UndoResult
 
 PARTS = ("conversation", "files", "both")
 FLAGS = ("--yes", "--force", "--git")
 
 
 async def undo(conversation: Conversation, argument: str) -> Done:
-    from overt.app.undo.turns import UndoRequest  # late: 20 ms
+    from overt.app.undo.session_undo import UndoRequest  # late: 20 ms
 
     yes, force, git = _flags(argument, UNDO, FLAGS)
     return await _run(conversation, UndoRequest(yes=yes, force=force, git=git))
 
 
 async def redo(conversation: Conversation, argument: str) -> Done:
-    from overt.app.undo.turns import UndoRequest  # late: 20 ms
+    from overt.app.undo.session_undo import UndoRequest  # late: 20 ms
 
     (force,) = _flags(argument, REDO, ("--force",))
     return await _run(conversation, UndoRequest(redo=True, force=force))
 
 
 async def rewind(conversation: Conversation, argument: str) -> Done:
-    from overt.app.undo.turns import UndoRequest, turn_lines  # late: 20 ms
+    from overt.app.undo.session_undo import UndoRequest, turn_lines  # late: 20 ms
 
     yes, force, git = (flag in argument.split() for flag in FLAGS)
     words = [word for word in argument.split() if word not in FLAGS]
@@ -72,16 +72,16 @@ def _flags(argument: str, command: Command, allowed: tuple[str, ...]) -> list[bo
     return [flag in words for flag in allowed]
 
 
-async def _open(conversation: Conversation) -> "Undoing":
-    from overt.app.undo.turns import Undoing  # late: 20 ms
+async def _open(conversation: Conversation) -> "SessionUndo":
+    from overt.app.undo.session_undo import SessionUndo  # late: 20 ms
 
     shared = conversation.session_workspace.shared
     await shared.wait_for_records()
-    return Undoing(conversation.path, conversation.session_workspace.workspace, shared.keeper)
+    return SessionUndo(conversation.path, conversation.session_workspace.workspace, shared.keeper)
 
 
 async def _run(conversation: Conversation, request: "UndoRequest") -> Done:
-    from overt.app.undo.git import GitUndo, run_undo  # late: 21 ms
+    from overt.app.undo.git_undo import GitUndo, run_undo  # late: 21 ms
 
     work, shared = await _open(conversation), conversation.session_workspace.shared
     git = GitUndo(conversation.workspace, shared.keeper.store, shared.git)
@@ -97,7 +97,7 @@ async def _run(conversation: Conversation, request: "UndoRequest") -> Done:
     return Done(lines=task.result().lines)
 
 
-def _record(conversation: Conversation, done: "Undone") -> None:
+def _record(conversation: Conversation, done: "UndoResult") -> None:
     for fact in done.facts:
         conversation.record(fact)
     if done.told:

@@ -10,8 +10,8 @@ from overt.app.redaction.scrub import redact_event
 from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
-from overt.app.undo.git import GitUndo, run_undo
-from overt.app.undo.turns import Undoing, Undone, UndoRequest, turn_lines
+from overt.app.undo.git_undo import GitUndo, run_undo
+from overt.app.undo.session_undo import SessionUndo, UndoRequest, UndoResult, turn_lines
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, UserSpoke
@@ -22,7 +22,7 @@ from overt.sessions.log import SessionLog
 from overt.sessions.resume import resume
 
 
-class Where(Struct, frozen=True, kw_only=True):
+class ClosedSession(Struct, frozen=True, kw_only=True):
     """Which session: by its id, or the newest one of the project. `setting` is that of the folder `-C` names.
 
     `directory` and `add_dirs` are as they were typed.
@@ -40,7 +40,7 @@ class Where(Struct, frozen=True, kw_only=True):
         return " ".join(["overt undo", *map(quote, words)])
 
 
-def turns_of(where: Where) -> tuple[str, ...]:
+def turns_of(where: ClosedSession) -> tuple[str, ...]:
     path, setting = _find_session(where)
     work, _ = _undoing(path, setting)
     work.require_enabled()
@@ -48,7 +48,7 @@ def turns_of(where: Where) -> tuple[str, ...]:
     return (*lines, *work.damage())
 
 
-def undo_session(where: Where, request: UndoRequest) -> Undone:
+def undo_session(where: ClosedSession, request: UndoRequest) -> UndoResult:
     path, setting = _find_session(where)
     log, loaded = SessionLog.open(path)
     try:
@@ -70,7 +70,7 @@ def undo_session(where: Where, request: UndoRequest) -> Undone:
     return done
 
 
-def _find_session(where: Where) -> tuple[str, Setting]:
+def _find_session(where: ClosedSession) -> tuple[str, Setting]:
     """Return the path of the session and the setting of the folder that it worked in."""
     setting = where.setting
     data, project = setting.environment.data_dir, setting.roots.project
@@ -83,7 +83,7 @@ def _find_session(where: Where) -> tuple[str, Setting]:
     return path, read_setting(Options(directory=workspace, add_dirs=where.add_dirs, registries=setting.registries))
 
 
-def _undoing(path: str, setting: Setting) -> tuple[Undoing, GitUndo]:
+def _undoing(path: str, setting: Setting) -> tuple[SessionUndo, GitUndo]:
     services = WorkspaceServices(setting)
-    work = Undoing(path, SessionWorkspace(setting, services).workspace, services.keeper)
+    work = SessionUndo(path, SessionWorkspace(setting, services).workspace, services.keeper)
     return work, GitUndo(setting.roots.workspace, services.keeper.store, services.git)

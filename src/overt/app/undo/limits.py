@@ -22,10 +22,10 @@ from overt.lib.paths import slug
 from overt.sessions._lock import holder
 from overt.sessions.names import folder_of
 from overt.sessions.snapshot_uses import TurnUse, read_uses, session_files
+from overt.workspace.undo.content_store import list_contents, make_private, remove_contents
 from overt.workspace.undo.first_snapshot import mark_indexed
 from overt.workspace.undo.shadow_git import Git
-from overt.workspace.undo.snapshots import list_contents, make_private, remove_contents
-from overt.workspace.undo.store import GRACE_S, REWRITE_SHARE, UndoStore, disk_bytes, missing_states
+from overt.workspace.undo.shadow_store import GRACE_S, REWRITE_SHARE, ShadowStore, disk_bytes, missing_states
 
 FILL_SHARE = 0.9
 """Turns are dropped until this share of the limit is left, so that not every run has to drop some."""
@@ -274,7 +274,7 @@ class UndoLimits:
         return self.place.git()
 
     @contextmanager
-    def _locked(self, workspace: str, forget: Collection[str] = ()) -> Iterator[UndoStore]:
+    def _locked(self, workspace: str, forget: Collection[str] = ()) -> Iterator[ShadowStore]:
         """Lock a store. Its git runs in the store itself: the workspace may be gone, and nothing reads it."""
         folder = self.place.store(workspace)
         git = Git(self._git, folder, folder)
@@ -283,7 +283,7 @@ class UndoLimits:
         self._running.add(git)
         try:
             with git.locked():
-                yield UndoStore(git, forget=forget)
+                yield ShadowStore(git, forget=forget)
         except OSError as error:
             raise OvertError(f"{folder}: {error.strerror}") from error
         finally:

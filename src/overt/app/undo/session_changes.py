@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Changes, TurnRow, Turns
-from overt.app.undo.turns import Undoing, is_folder
+from overt.app.undo.session_undo import SessionUndo, is_folder
 from overt.core.errors import OvertError
 from overt.core.events import UserSpoke
 from overt.core.history import ALONG
@@ -20,7 +20,7 @@ from overt.lib.text import first_line
 from overt.sessions.checkpoints import checkpoints, net
 from overt.sessions.load import load
 from overt.workspace.files import Workspace
-from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.restore import is_state, state_of
 
 MOST_FILES = 60
@@ -38,13 +38,13 @@ class Comparison(NamedTuple):
     is_text: bool
 
 
-class SessionChanges(Undoing):
+class SessionChanges(SessionUndo):
     """Compares the files of a session with how they were. Every method blocks, so call it in a thread.
 
     `redact` takes secrets out of what is shown: more people than the user may see a screen.
     """
 
-    def __init__(self, path: str, workspace: Workspace, keeper: Keeper, redact: Callable[[str], str]) -> None:
+    def __init__(self, path: str, workspace: Workspace, keeper: SnapshotKeeper, redact: Callable[[str], str]) -> None:
         super().__init__(path, workspace, keeper)
         self._redact = redact
 

@@ -4,8 +4,8 @@ import sys
 
 from overt.app.registries import Registries
 from overt.app.setting import Setting
-from overt.app.undo.closed_session import Where, turns_of, undo_session
-from overt.app.undo.turns import UndoRequest
+from overt.app.undo.closed_session import ClosedSession, turns_of, undo_session
+from overt.app.undo.session_undo import UndoRequest
 from overt.cli.output import print_lines, setting_of
 from overt.cli.parse import FOLDER, Arguments, CommandLine, Flag, parse
 from overt.core.errors import UsageError
@@ -42,7 +42,7 @@ STORE = ("usage", "prune", "retry")
 def run(argv: list[str], registries: Registries) -> int:
     args = parse(COMMAND, argv, registries)
     setting = setting_of(args)
-    where = Where(
+    where = ClosedSession(
         setting=setting,
         reference=args.word(),
         directory=args.text("cd"),

@@ -24,7 +24,7 @@ from overt.core.states import FileChange, FileState
 from overt.lib.encoding import read_name, show_name
 from overt.lib.logs.log import LOG
 from overt.sandbox.profile import PRIVATE
-from overt.workspace.undo.shadow import Shadow, Taken
+from overt.workspace.undo.shadow import Shadow, Snapshot
 
 ANY_NAME = ".overt-any-name"
 
@@ -96,7 +96,7 @@ def attribute(
 
 
 def compare_snapshots(
-    start: TreeTaken, before: Taken, after: Taken, shadow: Shadow, record: WriteRecord, roots: Sequence[str]
+    start: TreeTaken, before: Snapshot, after: Snapshot, shadow: Shadow, record: WriteRecord, roots: Sequence[str]
 ) -> TreeTaken:
     """Complete the record of a command with what it changed, by the snapshots around it and its own record."""
     taken = replace(start, after=after.name, tracked=not record.gap)

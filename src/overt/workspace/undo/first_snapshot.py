@@ -23,7 +23,7 @@ from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 from overt.lib.encoding import read_name, show_name
 from overt.lib.sizes import show_size
-from overt.workspace.undo.shadow_git import Git, NoUse
+from overt.workspace.undo.shadow_git import Git, UnusableStoreError
 
 FIRST_SNAPSHOT_LIMIT_S = 10.0
 SAMPLE_LARGEST = 64
@@ -35,11 +35,11 @@ SHRUNK_SHARE = 0.5
 """Try again when less than this share of the sampled files or bytes is left."""
 
 
-class FirstSnapshotError(NoUse):
+class FirstSnapshotError(UnusableStoreError):
     """The first snapshot was not taken: it is too large, or took too long. The store is empty."""
 
 
-class SnapshotSizeError(NoUse):
+class SnapshotSizeError(UnusableStoreError):
     """One snapshot would add more files or bytes than a store may hold."""
 
 

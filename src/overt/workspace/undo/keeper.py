@@ -27,16 +27,16 @@ from overt.lib.paths import slug
 from overt.lib.protected import AT_HOME
 from overt.sandbox.profile import PRIVATE, Place, writable
 from overt.sandbox.secret_places import HIDDEN
-from overt.workspace._contain import lies_below
+from overt.workspace.contained_path import lies_below
 from overt.workspace.git.state import GitReader, GitReading, differ, keep_differing_refs
 from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.attribution import compare_snapshots, name_uncovered, parse_record
+from overt.workspace.undo.content_store import ClosedContentStore, ContentStore
 from overt.workspace.undo.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, FirstSnapshotError
 from overt.workspace.undo.maintenance import LimitEnforcer, Maintenance
 from overt.workspace.undo.recorder import UndoRecorder
-from overt.workspace.undo.shadow import Shadow, Taken
+from overt.workspace.undo.shadow import Shadow, Snapshot
 from overt.workspace.undo.shadow_git import Git
-from overt.workspace.undo.snapshots import ClosedStore, Store
 
 PATIENCE = 2.0
 FIRST_PATIENCE = FIRST_SNAPSHOT_LIMIT_S + 2.0
@@ -67,18 +67,18 @@ class CommandWatch(Struct):
     call_id: str
     agent: str
     recorder: UndoRecorder
-    before: Taken | NoSnapshot
+    before: Snapshot | NoSnapshot
     tracking: Tracking | None
     git: GitReading
     writes: bytes | None = None
 
     def start(self) -> TreeTaken:
         """The record of a command that has begun: the state before it is known, the one after it is not."""
-        before = self.before.name if isinstance(self.before, Taken) else ""
+        before = self.before.name if isinstance(self.before, Snapshot) else ""
         return TreeTaken(agent=self.agent, call_id=self.call_id, before=before, after="")
 
 
-class Keeper:
+class SnapshotKeeper:
     """Takes the snapshots of one workspace for all sessions that work in it. Without `shadow`, `why` is the reason.
 
     `roots` are the folders below which changes by commands are tracked, the workspace first.
@@ -87,7 +87,7 @@ class Keeper:
 
     def __init__(
         self,
-        store: Store,
+        store: ContentStore,
         shadow: Shadow | None,
         *,
         why: str = "",
@@ -97,9 +97,9 @@ class Keeper:
     ) -> None:
         self.store = store
         self.shadow = shadow
-        self.disabled = isinstance(store, ClosedStore)
+        self.disabled = isinstance(store, ClosedContentStore)
         self._why = why
-        self._pass: asyncio.Task[Taken | NoSnapshot] | None = None
+        self._pass: asyncio.Task[Snapshot | NoSnapshot] | None = None
         self._begun = 0.0
         self._after: set[asyncio.Task[None]] = set()
         self._soon: asyncio.TimerHandle | None = None
@@ -131,16 +131,16 @@ class Keeper:
 
     def _is_free(self, *, first: bool = False) -> bool:
         """True if a pass can begin; with `first`, only if there was none before."""
-        if self.shadow is None or self._closed or (first and self.shadow.begun()):
+        if self.shadow is None or self._closed or (first and self.shadow.has_begun()):
             return False
         return self._pass is None or self._pass.done()
 
-    async def before(self, recorder: UndoRecorder, agent: str = "main") -> Taken | NoSnapshot:
+    async def before(self, recorder: UndoRecorder, agent: str = "main") -> Snapshot | NoSnapshot:
         """Return the state of the workspace just before a command, or why it is not known."""
-        await self.quiet()
+        await self.wait_for_pending_snapshots()
         if self.shadow is None:
             return self._no_snapshot()
-        first = not self.shadow.begun()
+        first = not self.shadow.has_begun()
         loop = asyncio.get_running_loop()
         telling = loop.call_later(UNTOLD, self._tell_of_the_first, recorder, agent) if first else None
         try:
@@ -159,7 +159,7 @@ class Keeper:
     @asynccontextmanager
     async def around(self, call_id: str, recorder: UndoRecorder, agent: str = "main") -> AsyncIterator[CommandWatch]:
         """Take a snapshot before a command of `agent` that may write, and one after it, however the command ends."""
-        await self.quiet()
+        await self.wait_for_pending_snapshots()
         before, git = await asyncio.gather(self.before(recorder, agent), self._read_git())
         if isinstance(before, NoSnapshot) and recorder.requires_snapshot(agent, call_id):
             raise ToolError(
@@ -167,10 +167,10 @@ class Keeper:
                 "Try again, or change the files with edit or patch.",
                 code="denied",
             )
-        since = before.began_ns if isinstance(before, Taken) else time.time_ns()
+        since = before.began_ns if isinstance(before, Snapshot) else time.time_ns()
         tracking = Tracking(roots=(*self._roots, *PRIVATE), since=since) if self._roots else None
         watch = CommandWatch(call_id, agent, recorder, before, tracking, git)
-        if isinstance(before, Taken):  # in case this process is killed before the command ends
+        if isinstance(before, Snapshot):  # in case this process is killed before the command ends
             recorder.record(watch.start())
         try:
             yield watch
@@ -182,12 +182,12 @@ class Keeper:
                 recorder.wait_for(task)
                 task.add_done_callback(log_failure("undo"))
 
-    async def quiet(self) -> None:
+    async def wait_for_pending_snapshots(self) -> None:
         """Until the commands before have been looked at; a change now would be taken for theirs."""
         if self._after:
             await asyncio.wait(set(self._after), timeout=PATIENCE)
 
-    def touched(self) -> None:
+    def mark_changed(self) -> None:
         """We have changed a file ourselves: a pass from before that is not fresh any more."""
         self._begun = 0.0
 
@@ -241,13 +241,13 @@ class Keeper:
     def _fresh(self) -> bool:
         return self._pass is not None and asyncio.get_running_loop().time() - self._begun < FRESH
 
-    def _start(self, *, idle: bool = False) -> "asyncio.Task[Taken | NoSnapshot]":
+    def _start(self, *, idle: bool = False) -> "asyncio.Task[Snapshot | NoSnapshot]":
         loop = asyncio.get_running_loop()
         self._begun = loop.time()
         self._pass = loop.create_task(self._take(idle=idle))
         return self._pass
 
-    async def _take(self, *, idle: bool) -> Taken | NoSnapshot:
+    async def _take(self, *, idle: bool) -> Snapshot | NoSnapshot:
         if self.shadow is None:
             return self._no_snapshot()  # abandoned by the pass before
         try:
@@ -330,15 +330,15 @@ def make_keeper(
     path: str,
     settings: UndoSettings = DEFAULT_SETTINGS,
     make_limits: Callable[[], LimitEnforcer] | None = None,
-) -> Keeper:
+) -> SnapshotKeeper:
     """Return the keeper for the workspace of a place. `own` are folders of Overt; git is looked for in `path`.
 
     `make_limits` gives what keeps the undo stores within their limits.
     """
     roots, reader = (place.workspace, *place.write), GitReader(place.workspace)
-    store = Store(os.path.join(place.data_dir, "snapshots", slug(os.path.abspath(place.project))))
+    store = ContentStore(os.path.join(place.data_dir, "snapshots", slug(os.path.abspath(place.project))))
     if not settings.enabled:
-        return Keeper(ClosedStore(store.folder), None, why=say("undo.disabled"), roots=roots, git=reader)
+        return SnapshotKeeper(ClosedContentStore(store.folder), None, why=say("undo.disabled"), roots=roots, git=reader)
     shadow = _make_shadow(place, own=own, path=path, settings=settings)
 
     def measure_growth() -> int:
@@ -346,8 +346,8 @@ def make_keeper(
 
     maintenance = Maintenance(make_limits, measure_growth, max_size=settings.max_size) if make_limits else None
     if isinstance(shadow, str):
-        return Keeper(store, None, why=shadow, roots=roots, maintenance=maintenance, git=reader)
-    return Keeper(store, shadow, roots=roots, maintenance=maintenance, git=reader)
+        return SnapshotKeeper(store, None, why=shadow, roots=roots, maintenance=maintenance, git=reader)
+    return SnapshotKeeper(store, shadow, roots=roots, maintenance=maintenance, git=reader)
 
 
 def _make_shadow(place: Place, *, own: Sequence[str], path: str, settings: UndoSettings) -> Shadow | str:

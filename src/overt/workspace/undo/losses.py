@@ -16,10 +16,10 @@ from overt.core.errors import OvertError
 from overt.core.ports import Change, Loss, Survey
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected import protected_name
-from overt.workspace._contain import lies_below
+from overt.workspace.contained_path import lies_below
 from overt.workspace.git.process import NO_PROGRAMS, GitPlaces, start_git, wait_for_git
 from overt.workspace.git.state import find_repository
-from overt.workspace.undo.shadow import Shadow, Taken
+from overt.workspace.undo.shadow import Shadow, Snapshot
 
 PRIVATE = ("/tmp", "/var/tmp")
 """A sandbox with all walls has folders of its own there."""
@@ -48,7 +48,7 @@ class UndoCover(Struct, frozen=True, kw_only=True):
     root: str
     home: str
     write: tuple[str, ...] = ()
-    snapshot: Taken | None = None
+    snapshot: Snapshot | None = None
     why_not: str = ""
     shadow: Shadow | None = None
     git: str = ""
@@ -250,7 +250,7 @@ def _lies_in(path: str, folders: Iterable[str]) -> bool:
     return any(lies_below(path, folder) is not None for folder in folders)
 
 
-def _uncovered(snapshot: Taken) -> dict[str, str]:
+def _uncovered(snapshot: Snapshot) -> dict[str, str]:
     return {path: why for path, why in snapshot.unfit.items() if path not in snapshot.newly_covered}
 
 

@@ -16,9 +16,9 @@ from overt.core.states import FileChange, FileState
 from overt.lib.atomic import discard, new_name, replace_in
 from overt.lib.encoding import read_name
 from overt.lib.protected import protected_name
-from overt.workspace._contain import FOLDER, Spot, Workspace, failed, reach, require_allowed
-from overt.workspace._protect import require_unprotected
-from overt.workspace._reading import OPEN
+from overt.workspace.contained_path import FOLDER, OpenPath, Workspace, as_tool_error, open_path, require_allowed
+from overt.workspace.protected_places import require_unprotected
+from overt.workspace.read_file import OPEN
 from overt.workspace.undo.attribution import folders_above
 
 LARGEST = 64 * 1024 * 1024
@@ -44,7 +44,7 @@ def state_of(workspace: Workspace, path: str) -> tuple[FileState | None, bytes]:
         try:
             return _look(spot.fd, name)
         except OSError as error:
-            raise failed(error, path) from error
+            raise as_tool_error(error, path) from error
 
 
 def is_state(now: FileState | None, raw: bytes, wanted: FileState | None) -> bool:
@@ -66,7 +66,7 @@ def require_restorable(workspace: Workspace, path: str, *, cleared: bool = False
     if reason := protected_name(meant, home="elsewhere"):
         raise ToolError(f"protected: {reason}", code="protected")
     if cleared:
-        place = Spot(root=workspace.root, fd=-1, parts=tuple(meant.split("/")), real=meant)
+        place = OpenPath(root=workspace.root, fd=-1, parts=tuple(meant.split("/")), real=meant)
         require_unprotected(workspace, place)
         require_allowed(workspace, place, "write")
         return
@@ -78,7 +78,7 @@ def require_restorable(workspace: Workspace, path: str, *, cleared: bool = False
                 if rule:
                     raise ToolError(f"the rule {rule} denies it", code="denied")
                 return
-    with reach(workspace, meant, writing=True) as target:
+    with open_path(workspace, meant, writing=True) as target:
         require_unprotected(workspace, target)
 
 
@@ -240,7 +240,7 @@ def _set_mode(folder: int, name: str, mode: int) -> None:
 
 
 @contextmanager
-def unlocked(workspace: Workspace, paths: Iterable[str]) -> "Iterator[dict[str, int]]":
+def unlock_folders(workspace: Workspace, paths: Iterable[str]) -> "Iterator[dict[str, int]]":
     """Folders above these places that their owner cannot enter or change are opened meanwhile; gives their modes.
 
     Whoever gives one another mode takes it out of what was given.
@@ -294,7 +294,7 @@ def _look(folder: int, name: str) -> tuple[FileState | None, bytes]:
 
 
 @contextmanager
-def _parent(workspace: Workspace, path: str) -> "Iterator[tuple[Spot | None, str]]":
+def _parent(workspace: Workspace, path: str) -> "Iterator[tuple[OpenPath | None, str]]":
     """The folder of a place, held, and the name in it; None when the folder is not there."""
     above, name = os.path.split(read_name(path).rstrip("/"))
     if name in ("", ".", ".."):
@@ -312,9 +312,9 @@ def _parent(workspace: Workspace, path: str) -> "Iterator[tuple[Spot | None, str
         yield spot, name
 
 
-def _reached(workspace: Workspace, folder: str) -> Spot | None:
+def _reached(workspace: Workspace, folder: str) -> OpenPath | None:
     try:
-        return reach(workspace, folder, writing=True)
+        return open_path(workspace, folder, writing=True)
     except ToolError as error:
         if error.code != "invalid":
             raise

@@ -22,13 +22,13 @@ from overt.core.states import FileChange, FileState
 from overt.lib.catalogue import say
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected import protected_name
-from overt.workspace._contain import lies_below
+from overt.workspace.contained_path import lies_below
 from overt.workspace.git.process import NO_PROGRAMS
 from overt.workspace.undo.first_snapshot import FirstSnapshot, SnapshotSizeError
-from overt.workspace.undo.shadow_folders import Folders
-from overt.workspace.undo.shadow_git import Git, NoUse
+from overt.workspace.undo.shadow_folders import FolderModes
+from overt.workspace.undo.shadow_git import Git, UnusableStoreError
 from overt.workspace.undo.shadow_index import check_old_index, find_newly_covered, remove_from_index, write_tree
-from overt.workspace.undo.store import (
+from overt.workspace.undo.shadow_store import (
     SnapshotRemovedError,
     SnapshotState,
     append_recent,
@@ -59,7 +59,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     joined: tuple[str, ...] = ()
 
 
-class Taken(Struct, frozen=True, kw_only=True):
+class Snapshot(Struct, frozen=True, kw_only=True):
     """A snapshot: its name, when it began (ns), paths it does not cover, with the reason, and paths it covers first."""
 
     name: str
@@ -85,7 +85,7 @@ class Shadow:
         self.root = root
         self._own = tuple(below for path in own if (below := lies_below(path, root)))
         self._largest = largest
-        self._folders = Folders(root)
+        self._folders = FolderModes(root)
         self._last = SnapshotState()
         self._known = Manifest()
         self._first = FirstSnapshot(git, root)
@@ -95,11 +95,11 @@ class Shadow:
     def stop(self) -> None:
         self._git.stop()
 
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether there was a pass before."""
         return os.path.exists(f"{self._git.folder}/state")
 
-    def take(self, *, idle: bool = False) -> Taken:
+    def take(self, *, idle: bool = False) -> Snapshot:
         """The state of the workspace now; `idle` lets everything else go first."""
         try:
             self._git.idle = idle
@@ -107,7 +107,7 @@ class Shadow:
                 for _ in range(2):  # a file may go while it is being taken
                     try:
                         return self._take()
-                    except NoUse:
+                    except UnusableStoreError:
                         raise
                     except OvertError:
                         if self._git.stopped:
@@ -179,7 +179,7 @@ class Shadow:
 
     # ── a pass ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def _take(self) -> Taken:
+    def _take(self) -> Snapshot:
         check_old_index(self._git)
         self._recall()
         began_ns = time.time_ns() - CLOCK_STEP_NS
@@ -207,7 +207,7 @@ class Shadow:
         manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
         self._name(tree, manifest, SnapshotState(young=shown, unfit=tuple(sorted(uncovered))))
         uncovered |= dict.fromkeys(sorted(newly), "not covered until now")
-        return Taken(name=self._last.name, began_ns=began_ns, unfit=uncovered, newly_covered=frozenset(newly))
+        return Snapshot(name=self._last.name, began_ns=began_ns, unfit=uncovered, newly_covered=frozenset(newly))
 
     def _young_changed(self) -> list[bytes]:
         found: list[bytes] = []
@@ -234,7 +234,7 @@ class Shadow:
 
     def _listed(self) -> tuple[list[bytes], list[bytes]]:
         """Files of the index that look different by now, and files that are not in it."""
-        differing, others = self._git.together(
+        differing, others = self._git.run_both(
             ("diff-files", "-z", "--name-only", *NO_PROGRAMS), ("ls-files", "-z", "--others", "--exclude-standard")
         )
         changed = differing.split(b"\0")[:-1]

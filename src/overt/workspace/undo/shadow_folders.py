@@ -10,7 +10,7 @@ from overt.lib.protected import protected_name
 MOST_EMPTY = 1000
 
 
-class Folders:
+class FolderModes:
     """Remembers what is in each, and reads again only those that have changed."""
 
     def __init__(self, root: str) -> None:

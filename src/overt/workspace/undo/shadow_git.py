@@ -17,7 +17,7 @@ from overt.core.errors import OvertError
 from overt.lib import atomic
 from overt.lib.encoding import show_name
 from overt.workspace.git.process import GitPlaces, start_git, wait_for_git
-from overt.workspace.undo.snapshots import make_private
+from overt.workspace.undo.content_store import make_private
 
 SETTINGS = """[core]
 	repositoryformatversion = 0
@@ -62,7 +62,7 @@ BATCH_BYTES = 32 * 1024**2
 READ_BY_GIT = (".gitignore", ".gitattributes")
 
 
-class NoUse(OvertError):
+class UnusableStoreError(OvertError):
     """Trying again does not help."""
 
 
@@ -185,7 +185,7 @@ class Git:
 
         def watch() -> None:
             while not pipes and not over.wait(STUCK):
-                if _sleeps(child.pid) and (path := holding_up(self._work_tree)):
+                if _sleeps(child.pid) and (path := find_blocking_pipe(self._work_tree)):
                     pipes.append(path)
                     child.kill()
 
@@ -195,7 +195,7 @@ class Git:
             return wait_for_git(child, feed, timeout_s=LONGEST, none_is_error=none_is_error)
         except OvertError:
             if pipes:
-                raise NoUse(f"{pipes[0]} is not a file, and git would wait for it") from None
+                raise UnusableStoreError(f"{pipes[0]} is not a file, and git would wait for it") from None
             raise
         finally:
             over.set()
@@ -203,7 +203,7 @@ class Git:
             with self._mutex:
                 self._running.discard(child)
 
-    def together(self, one: Sequence[str], other: Sequence[str]) -> tuple[bytes, bytes]:
+    def run_both(self, one: Sequence[str], other: Sequence[str]) -> tuple[bytes, bytes]:
         """Run two commands at the same time; both have ended when this returns."""
         first = self.start(*one)
         try:
@@ -268,7 +268,7 @@ class Git:
         )
 
 
-def holding_up(root: str) -> str:
+def find_blocking_pipe(root: str) -> str:
     """What has a name that git opens in every folder, and is neither a file nor a link nor a folder."""
     for top, folders, files in os.walk(root):
         for name in READ_BY_GIT:

@@ -22,7 +22,7 @@ RULES = b".gitignore"
 
 def write_tree(git: Git, uncovered: dict[str, str]) -> str:
     """Write the index as a tree, without gitlinks, which are added to `uncovered`."""
-    tree, listed = git.together(("write-tree",), LIST_INDEX)
+    tree, listed = git.run_both(("write-tree",), LIST_INDEX)
     if gitlinks := GITLINK.findall(listed):
         uncovered.update({f"{show_name(os.fsdecode(name))}/": "a repository of its own" for name in gitlinks})
         remove_from_index(git, gitlinks)

@@ -108,7 +108,7 @@ def lies_below(path: str, folder: str) -> str | None:
     return path[len(start) + 1 :] if path.startswith(f"{start}/") else None
 
 
-class Spot:
+class OpenPath:
     """A place below a root, held by the descriptor of its folder.
 
     `name` is empty when the place is a folder, which `fd` then is. `missing` are the folders that would have
@@ -138,14 +138,14 @@ class Spot:
     def close(self) -> None:
         os.close(self.fd)
 
-    def __enter__(self) -> "Spot":
+    def __enter__(self) -> "OpenPath":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def reach(workspace: Workspace, path: str, *, writing: bool = False) -> Spot:
+def open_path(workspace: Workspace, path: str, *, writing: bool = False) -> OpenPath:
     """The place a path means, links resolved, inside a root or refused."""
     if "\0" in path or not path:
         raise ToolError("The path is empty or holds a NUL byte; give a path inside the workspace.", code="invalid")
@@ -155,7 +155,7 @@ def reach(workspace: Workspace, path: str, *, writing: bool = False) -> Spot:
         if spot.stat is None and meant != path and "\0" not in meant:
             spot = _better(spot, workspace, meant, writing=writing)
     except OSError as error:
-        raise failed(error, show_name(path)) from error
+        raise as_tool_error(error, show_name(path)) from error
     try:
         require_allowed(workspace, spot, "write" if writing else "read")
     except BaseException:
@@ -164,7 +164,7 @@ def reach(workspace: Workspace, path: str, *, writing: bool = False) -> Spot:
     return spot
 
 
-def _better(spot: Spot, workspace: Workspace, meant: str, *, writing: bool) -> Spot:
+def _better(spot: OpenPath, workspace: Workspace, meant: str, *, writing: bool) -> OpenPath:
     """What an odd name as it is shown stands for, if that exists; one of the two is closed."""
     try:
         other = _Walk(workspace, meant, writing=writing).go()
@@ -177,7 +177,7 @@ def _better(spot: Spot, workspace: Workspace, meant: str, *, writing: bool) -> S
     return spot
 
 
-def require_allowed(workspace: Workspace, spot: Spot, effect: Literal["read", "write"]) -> None:
+def require_allowed(workspace: Workspace, spot: OpenPath, effect: Literal["read", "write"]) -> None:
     """Rules speak of the place that was reached: what a link, another spelling or a swap made of the path is known."""
     if effect == "read" and (why := workspace.refusal(spot.root, spot.parts)):
         raise ToolError(f"{spot.path} may not be read: {why}.", code="hidden")
@@ -201,7 +201,7 @@ class _Walk:
         self.trail: list[str] = []
         self.hops = 0
 
-    def go(self) -> Spot:
+    def go(self) -> OpenPath:
         try:
             self._enter(self.given)
             found = self._walk()
@@ -210,7 +210,7 @@ class _Walk:
                 names.append(found[0])
             parts = (*names, *self.missing)
             real = self.workspace.place(self.root, *parts)
-            spot = Spot(root=self.root, fd=self.stack.pop()[1], parts=parts, real=real)
+            spot = OpenPath(root=self.root, fd=self.stack.pop()[1], parts=parts, real=real)
             spot.trail = tuple(self.trail)
         finally:
             self._leave()
@@ -357,6 +357,6 @@ CODES: dict[int, tuple[str, str]] = {
 }
 
 
-def failed(error: OSError, shown: str) -> ToolError:
+def as_tool_error(error: OSError, shown: str) -> ToolError:
     code, words = CODES.get(error.errno or 0, ("io", f"{error.strerror or 'input/output error'}; nothing was changed"))
     return ToolError(f"{shown}: {words}.", code=code)

@@ -6,10 +6,10 @@ import stat
 from overt.core.errors import ToolError
 from overt.lib.protected import EVERYWHERE, Protection, folded, protected_name
 from overt.sandbox.protected_paths import targets_in_work_tree
-from overt.workspace._contain import Spot, Workspace, lies_below
+from overt.workspace.contained_path import OpenPath, Workspace, lies_below
 
 
-def require_unprotected(workspace: Workspace, spot: Spot) -> None:
+def require_unprotected(workspace: Workspace, spot: OpenPath) -> None:
     reason = protection(workspace, spot)
     if reason is Protection.GIT:
         raise ToolError(
@@ -23,7 +23,7 @@ def require_unprotected(workspace: Workspace, spot: Spot) -> None:
         )
 
 
-def protection(workspace: Workspace, spot: Spot) -> Protection | None:
+def protection(workspace: Workspace, spot: OpenPath) -> Protection | None:
     """Why a place is protected: by its real path, by a name on the way to it, or by what a protected link means.
 
     The names above the workspace do not count, since a person opened that very folder.

@@ -8,7 +8,7 @@ from threading import Event
 from overt.core.capabilities import Blob, FileText, Lines
 from overt.core.errors import ToolError
 from overt.lib.encoding import Form, NotText, decode, sniff_bom, sniff_media
-from overt.workspace._contain import Spot, failed
+from overt.workspace.contained_path import OpenPath, as_tool_error
 
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 MIB = 1024 * 1024
@@ -29,7 +29,7 @@ KINDS = {
 }
 
 
-def open_regular(spot: Spot) -> int:
+def open_regular(spot: OpenPath) -> int:
     """A descriptor of a regular file, or a refusal at once: pipes and devices are not even opened."""
     if spot.stat is None:
         raise ToolError(f"{spot.path} does not exist.", code="missing")
@@ -37,7 +37,7 @@ def open_regular(spot: Spot) -> int:
     try:
         fd = os.open(spot.name, OPEN, dir_fd=spot.fd)
     except OSError as error:
-        raise failed(error, spot.path) from error
+        raise as_tool_error(error, spot.path) from error
     try:
         _require_regular(spot, os.fstat(fd))
     except BaseException:
@@ -46,7 +46,7 @@ def open_regular(spot: Spot) -> int:
     return fd
 
 
-def _require_regular(spot: Spot, found: os.stat_result) -> None:
+def _require_regular(spot: OpenPath, found: os.stat_result) -> None:
     if stat.S_ISREG(found.st_mode):
         return
     if stat.S_ISDIR(found.st_mode):
@@ -55,20 +55,20 @@ def _require_regular(spot: Spot, found: os.stat_result) -> None:
     raise ToolError(f"{spot.path} is {kind}; only regular files can be read or changed.", code="special")
 
 
-def read_raw(spot: Spot, limit: int, advice: str) -> tuple[bytes, os.stat_result]:
+def read_raw(spot: OpenPath, limit: int, advice: str) -> tuple[bytes, os.stat_result]:
     """The whole file and its state, or a refusal when it is larger than `limit`."""
     fd = open_regular(spot)
     try:
         found = os.fstat(fd)
         if found.st_size > limit:
-            raise ToolError(f"{spot.path} is {in_words(found.st_size)}: too large to {advice}", code="large")
+            raise ToolError(f"{spot.path} is {spell_size(found.st_size)}: too large to {advice}", code="large")
         chunks: list[bytes] = []
         while chunk := os.read(fd, min(max(found.st_size + 1, 4096), 4 * MIB)):
             chunks.append(chunk)
             if sum(map(len, chunks)) > limit:
                 raise ToolError(f"{spot.path} grows while it is read: too large to {advice}", code="large")
     except OSError as error:
-        raise failed(error, spot.path) from error
+        raise as_tool_error(error, spot.path) from error
     finally:
         os.close(fd)
     return b"".join(chunks), found
@@ -83,31 +83,31 @@ def file_hash(raw: bytes | None, found: os.stat_result) -> str:
     return digest(raw) if raw is not None else f"stat:{found.st_size}.{found.st_mtime_ns}"
 
 
-def as_text(spot: Spot, raw: bytes) -> tuple[str, Form]:
+def as_text(spot: OpenPath, raw: bytes) -> tuple[str, Form]:
     try:
         if sniff_media(raw[:16]) == "application/pdf":
             raise NotText("it is a PDF")
         return decode(raw)
     except NotText as error:
-        raise binary(spot.path, len(raw), raw[:SNIFF], str(error)) from error
+        raise not_text_error(spot.path, len(raw), raw[:SNIFF], str(error)) from error
 
 
-def binary(path: str, length: int, head: bytes, why: str) -> ToolError:
+def not_text_error(path: str, length: int, head: bytes, why: str) -> ToolError:
     kind = sniff_media(head) or "unknown type"
     return ToolError(
-        f"{path} is not text ({why}; {in_words(length)}, {kind}). "
+        f"{path} is not text ({why}; {spell_size(length)}, {kind}). "
         "Look at it with bash: `file`, `xxd | head`, `strings`, or a program for its type.",
         code="binary",
     )
 
 
-def whole(spot: Spot) -> FileText:
+def read_text(spot: OpenPath) -> FileText:
     raw, _ = read_raw(spot, MAX_TEXT, "edit (16 MB at most); change it with bash, for example sed -i or a script.")
     text, _ = as_text(spot, raw)
     return FileText(path=spot.path, text=text, hash=digest(raw))
 
 
-def window(spot: Spot, first: int, limit: int, *, stop: Event) -> Lines:
+def read_lines(spot: OpenPath, first: int, limit: int, *, stop: Event) -> Lines:
     """`stop` ends the search for the window in a large file."""
     fd = open_regular(spot)
     try:
@@ -115,7 +115,7 @@ def window(spot: Spot, first: int, limit: int, *, stop: Event) -> Lines:
         if found.st_size > STREAM_ABOVE:
             return _stream(spot, fd, first, limit, stop=stop)
     except OSError as error:
-        raise failed(error, spot.path) from error
+        raise as_tool_error(error, spot.path) from error
     finally:
         os.close(fd)
     raw, found = read_raw(spot, MAX_TEXT, "read while it grows; use bash with tail.")
@@ -128,13 +128,13 @@ def window(spot: Spot, first: int, limit: int, *, stop: Event) -> Lines:
     return Lines(path=spot.path, first=first, lines=chosen, total=len(lines), hash=file_hash(raw, found), note=note)
 
 
-def _stream(spot: Spot, fd: int, first: int, limit: int, *, stop: Event) -> Lines:
+def _stream(spot: OpenPath, fd: int, first: int, limit: int, *, stop: Event) -> Lines:
     """A window of a large file, without counting what comes after it."""
     found = os.fstat(fd)
     head = os.pread(fd, SNIFF, 0)
     bom, encoding = sniff_bom(head)
     if b"\0" in head or encoding != "utf-8" or sniff_media(head) == "application/pdf":
-        raise binary(spot.path, found.st_size, head, "it holds NUL bytes or needs decoding as a whole")
+        raise not_text_error(spot.path, found.st_size, head, "it holds NUL bytes or needs decoding as a whole")
     os.lseek(fd, len(bom), os.SEEK_SET)
     lines, total = _collect(fd, first, limit, stop=stop)
     raw = None
@@ -170,13 +170,13 @@ def _collect(fd: int, first: int, limit: int, *, stop: Event) -> tuple[list[byte
     return kept, number - 1
 
 
-def blob(spot: Spot) -> Blob | None:
+def read_blob(spot: OpenPath) -> Blob | None:
     """An image or a PDF by its first bytes, whatever its name; None for anything else."""
     fd = open_regular(spot)
     try:
         media = sniff_media(os.read(fd, 16))
     except OSError as error:
-        raise failed(error, spot.path) from error
+        raise as_tool_error(error, spot.path) from error
     finally:
         os.close(fd)
     if "/" not in media:
@@ -185,7 +185,7 @@ def blob(spot: Spot) -> Blob | None:
     return Blob(path=spot.path, media=media, data=raw, hash=digest(raw))
 
 
-def in_words(size: int) -> str:
+def spell_size(size: int) -> str:
     for unit, divisor in (("GB", 1024 * MIB), ("MB", MIB), ("KB", 1024)):
         if size >= divisor:
             return f"{size / divisor:.1f} {unit}"

@@ -20,15 +20,15 @@ from overt.core.views import FileDiff
 from overt.lib.atomic import discard, new_name, stage
 from overt.lib.diff import file_diff
 from overt.lib.encoding import Form, NotText, decode, encode, show_name
-from overt.workspace._contain import Spot, Workspace, failed, reach, require_allowed
-from overt.workspace._protect import require_unprotected
-from overt.workspace._reading import MAX_TEXT, OPEN, digest, read_raw
+from overt.workspace.contained_path import OpenPath, Workspace, as_tool_error, open_path, require_allowed
+from overt.workspace.protected_places import require_unprotected
+from overt.workspace.read_file import MAX_TEXT, OPEN, digest, read_raw
 
 MAX_FILES = 300
 ACCESS_LIST = "system.posix_acl_access"
 
 
-class Planned:
+class PlannedChange:
     """One change, ready to be made. `data` None removes the file; `target` is where a moved file goes.
 
     `made` are the folders that had to be made for it, with their modes.
@@ -36,10 +36,10 @@ class Planned:
 
     __slots__ = ("base", "data", "diff", "found", "hash", "made", "raw", "source", "target")
 
-    def __init__(self, change: Change, source: Spot) -> None:
+    def __init__(self, change: Change, source: OpenPath) -> None:
         self.base = change.base
         self.source = source
-        self.target: Spot | None = None
+        self.target: OpenPath | None = None
         self.raw: bytes | None = None
         self.found: os.stat_result | None = None
         self.hash = ""
@@ -56,22 +56,24 @@ class Planned:
         return self.raw is None or seen.get(self.source.path) == self.hash
 
 
-def plan(workspace: Workspace, changes: Sequence[Change], *, seen: Mapping[str, str], held: ExitStack) -> list[Planned]:
+def plan(
+    workspace: Workspace, changes: Sequence[Change], *, seen: Mapping[str, str], held: ExitStack
+) -> list[PlannedChange]:
     """Check everything that can be checked without touching a file; `held` closes the descriptors."""
     if len(changes) > MAX_FILES:
         raise ToolError(f"{len(changes)} files at once; change at most {MAX_FILES} in one call.", code="invalid")
-    planned: list[Planned] = []
-    taken: set[str] = set()
+    planned: list[PlannedChange] = []
+    named: set[str] = set()
     for change in changes:
-        item = Planned(change, _reach(workspace, change.path, held))
+        item = PlannedChange(change, _reach(workspace, change.path, held))
         if change.move_to:
             item.target = _reach(workspace, change.move_to, held)
             _require_free(item.target)
         for spot in (item.source, item.target):
-            if spot is not None and spot.path in taken:
+            if spot is not None and spot.path in named:
                 raise ToolError(f"{spot.path} is named twice; give each file once.", code="invalid")
             if spot is not None:
-                taken.add(spot.path)
+                named.add(spot.path)
         _load(item)
         _guard(item, change, seen)
         _compute(item, change)
@@ -79,8 +81,8 @@ def plan(workspace: Workspace, changes: Sequence[Change], *, seen: Mapping[str, 
     return planned
 
 
-def _reach(workspace: Workspace, path: str, held: ExitStack) -> Spot:
-    spot = held.enter_context(reach(workspace, path, writing=True))
+def _reach(workspace: Workspace, path: str, held: ExitStack) -> OpenPath:
+    spot = held.enter_context(open_path(workspace, path, writing=True))
     require_unprotected(workspace, spot)
     if spot.stat is not None:
         require_allowed(workspace, spot, "read")  # the difference shows what was there
@@ -89,18 +91,18 @@ def _reach(workspace: Workspace, path: str, held: ExitStack) -> Spot:
     return spot
 
 
-def _require_free(spot: Spot) -> None:
+def _require_free(spot: OpenPath) -> None:
     if spot.stat is not None:
         raise ToolError(f"{spot.path} exists already; choose another name or delete it first.", code="exists")
 
 
-def _load(item: Planned) -> None:
+def _load(item: PlannedChange) -> None:
     if item.source.stat is not None:
         item.raw, item.found = read_raw(item.source, MAX_TEXT, "change (16 MB at most); use bash.")
         item.hash = digest(item.raw)
 
 
-def _guard(item: Planned, change: Change, seen: Mapping[str, str]) -> None:
+def _guard(item: PlannedChange, change: Change, seen: Mapping[str, str]) -> None:
     path = item.source.path
     if change.base == "absent":
         return _require_free(item.source)
@@ -119,7 +121,7 @@ def _guard(item: Planned, change: Change, seen: Mapping[str, str]) -> None:
     return None
 
 
-def _compute(item: Planned, change: Change) -> None:
+def _compute(item: PlannedChange, change: Change) -> None:
     old, form = _text(item.raw)
     moved = item.target is not None
     if change.content is not None:
@@ -160,14 +162,14 @@ def _encoded(content: str, form: Form, path: str) -> bytes:
         ) from error
 
 
-def commit(planned: Sequence[Planned], *, before_write: Callable[[Planned], None], held: ExitStack) -> None:
+def commit(planned: Sequence[PlannedChange], *, before_write: Callable[[PlannedChange], None], held: ExitStack) -> None:
     """Make every planned change; on a failure nothing has changed."""
     active = [item for item in planned if not item.idle]
     path = active[0].source.path if active else ""
     leftovers: list[tuple[int, str]] = []
     try:
         with ExitStack() as undo:
-            staged: list[tuple[Planned, str]] = []
+            staged: list[tuple[PlannedChange, str]] = []
             for item in active:
                 path = item.diff.path
                 staged.append((item, _stage(item, undo, held)))
@@ -177,12 +179,12 @@ def commit(planned: Sequence[Planned], *, before_write: Callable[[Planned], None
                 _swap(item, name, undo=undo, leftovers=leftovers, alone=len(active) == 1)
             undo.pop_all()
     except OSError as error:
-        raise failed(error, path) from error
+        raise as_tool_error(error, path) from error
     for folder, name in leftovers:
         discard(folder, name)
 
 
-def taken(item: Planned, call_id: str, uncovered: str) -> list[SnapshotTaken]:
+def snapshot_facts(item: PlannedChange, call_id: str, uncovered: str) -> list[SnapshotTaken]:
     """What a change that was made has done: folders that came to be, and each file before and after."""
     facts = [
         SnapshotTaken(call_id=call_id, path=show_name(path), existed=False, after_mode=mode) for path, mode in item.made
@@ -208,7 +210,7 @@ def taken(item: Planned, call_id: str, uncovered: str) -> list[SnapshotTaken]:
     return facts
 
 
-def _stage(item: Planned, undo: ExitStack, held: ExitStack) -> str:
+def _stage(item: PlannedChange, undo: ExitStack, held: ExitStack) -> str:
     if item.data is None:
         return ""
     place = item.target or item.source
@@ -227,7 +229,7 @@ def _stage(item: Planned, undo: ExitStack, held: ExitStack) -> str:
     return name
 
 
-def _keep_attributes(source: Spot, folder: int, name: str) -> None:
+def _keep_attributes(source: OpenPath, folder: int, name: str) -> None:
     """Carry over what a person attached to the file: its own attributes and its access list, as far as possible."""
     with ExitStack() as held:
         try:
@@ -243,7 +245,7 @@ def _keep_attributes(source: Spot, folder: int, name: str) -> None:
             pass
 
 
-def _make_folder(place: Spot, name: str, *, parent: int, undo: ExitStack) -> bool:
+def _make_folder(place: OpenPath, name: str, *, parent: int, undo: ExitStack) -> bool:
     """Whether it was not there before."""
     made = True
     try:
@@ -263,7 +265,7 @@ def _remove_folder(parent: int, name: str) -> None:
         pass
 
 
-def _swap(item: Planned, staged: str, *, undo: ExitStack, leftovers: list[tuple[int, str]], alone: bool) -> None:
+def _swap(item: PlannedChange, staged: str, *, undo: ExitStack, leftovers: list[tuple[int, str]], alone: bool) -> None:
     source, place = item.source, item.target or item.source
     _require_same(source, item.found)
     if item.target is not None:
@@ -285,7 +287,7 @@ def _swap(item: Planned, staged: str, *, undo: ExitStack, leftovers: list[tuple[
         leftovers.append((source.fd, aside))
 
 
-def _second_name(item: Planned) -> str:
+def _second_name(item: PlannedChange) -> str:
     """The old content under another name: a hard link, or a copy where links are not supported."""
     aside, source, found = new_name(), item.source, item.found
     try:
@@ -300,7 +302,7 @@ def _rename(folder: int, old: str, new: str) -> None:
     os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _require_same(spot: Spot, found: os.stat_result | None) -> None:
+def _require_same(spot: OpenPath, found: os.stat_result | None) -> None:
     try:
         now = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
     except FileNotFoundError:

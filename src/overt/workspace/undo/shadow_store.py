@@ -18,8 +18,8 @@ from msgspec.json import Decoder
 
 from overt.core.errors import OvertError
 from overt.lib.atomic import write_all
+from overt.workspace.undo.content_store import HEX
 from overt.workspace.undo.shadow_git import Git, as_lines
-from overt.workspace.undo.snapshots import HEX
 
 GRACE_S = 3600.0
 """States that no session names are kept for this long."""
@@ -108,7 +108,7 @@ def disk_bytes(folder: str) -> int:
     return total
 
 
-class UndoStore:
+class ShadowStore:
     """One store. Use it with `git.locked()`; `forget` are states that `recent` must not protect any more."""
 
     def __init__(self, git: Git, *, forget: Collection[str] = ()) -> None:

@@ -19,15 +19,15 @@ class Pattern(Struct, frozen=True, kw_only=True):
     whole: str
 
 
-def split(pattern: str) -> Pattern:
+def split_pattern(pattern: str) -> Pattern:
     """A pattern without a slash matches at any depth."""
     parts = [part for part in pattern.split("/") if part not in ("", ".")] if "{" not in pattern else [pattern]
     if len(parts) == 1 and "/" not in parts[0]:
         return Pattern(folder="", name="" if parts[0] == "**" else parts[0], whole="")
-    literal = 0
-    while literal < len(parts) - 1 and not re.search(WILD, parts[literal]):
-        literal += 1
-    folder, rest = "/".join(parts[:literal]), parts[literal:]
+    escape_glob = 0
+    while escape_glob < len(parts) - 1 and not re.search(WILD, parts[escape_glob]):
+        escape_glob += 1
+    folder, rest = "/".join(parts[:escape_glob]), parts[escape_glob:]
     name = rest[-1]
     if name == "**" or "/" in name or ":" in name:
         name = ""
@@ -35,7 +35,7 @@ def split(pattern: str) -> Pattern:
     return Pattern(folder=folder, name=name, whole="" if simple or rest == ["**"] else "/".join(rest))
 
 
-def literal(name: str) -> str:
+def escape_glob(name: str) -> str:
     """The pattern that matches exactly this name."""
     return re.sub(SPECIAL, r"[\1]", name).replace("[\\]", r"\\").replace("[!]", "!")
 

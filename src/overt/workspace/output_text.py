@@ -70,7 +70,7 @@ class Spool:
         return bytes((self._head + self._tail)[-count:])
 
 
-def pour(source: int, spool: Spool, *, steps: int = STEPS) -> bool:
+def read_pipe(source: int, spool: Spool, *, steps: int = STEPS) -> bool:
     """Move what waits in a pipe into the spool, a bounded amount; False at the end of the stream."""
     view = memoryview(_buffer)
     for _ in range(steps):
@@ -88,7 +88,7 @@ def pour(source: int, spool: Spool, *, steps: int = STEPS) -> bool:
     return True
 
 
-def whole(data: bytes) -> int:
+def complete_length(data: bytes) -> int:
     """How many bytes of `data` end on a whole character."""
     for back in range(1, min(len(data), 3) + 1):
         byte = data[-back]
@@ -100,7 +100,7 @@ def whole(data: bytes) -> int:
     return len(data)
 
 
-def plain(data: bytes) -> str:
+def plain_text(data: bytes) -> str:
     """Text as a person would have seen it at the end: no escapes, progress bars in their last state."""
     if not data.translate(None, PLAIN):
         return data.decode("ascii")
@@ -118,28 +118,29 @@ def _overwritten(line: str) -> str:
     return kept.rpartition("\r")[2]
 
 
-def uncut(spool: Spool) -> str | None:
+def render_if_whole(spool: Spool) -> str | None:
     """All of a program's output, or None if it has to be cut for the model."""
     head, lost, tail = spool.since(0)
     if lost:
         return None
-    text = plain(head + tail)
+    text = plain_text(head + tail)
     return text if current_limit().body().clip(text) is text else None
 
 
-def rendered(spool: Spool, *, hint: str) -> str:
+def render_output(spool: Spool, *, hint: str) -> str:
     """All of a program's output for the model, within the bounds of a result."""
     head, lost, tail = spool.since(0)
     limit = current_limit().body()
     if not lost:
-        return limit.clip(plain(head + tail), hint)
-    first, last = _head(plain(head), limit.bytes * 2 // 3), _tail(plain(tail), limit.bytes // 3)
+        return limit.clip(plain_text(head + tail), hint)
+    first, last = _head(plain_text(head), limit.bytes * 2 // 3), _tail(plain_text(tail), limit.bytes // 3)
     while limit.count(first) + limit.count(last) > limit.tokens:
         first, last = _head(first, size(first) * 3 // 4), _tail(last, size(last) * 3 // 4)
-    return f"{first}{gap(spool, size(first) + size(last), first.count(NEWLINE) + last.count(NEWLINE), hint)}{last}"
+    shown_lines = first.count(NEWLINE) + last.count(NEWLINE)
+    return f"{first}{describe_gap(spool, size(first) + size(last), shown_lines, hint)}{last}"
 
 
-def gap(spool: Spool, shown: int, shown_lines: int, hint: str) -> str:
+def describe_gap(spool: Spool, shown: int, shown_lines: int, hint: str) -> str:
     more = "" if spool.size < COUNTED else "more than "
     lines = max(spool.lines - shown_lines, 0)
     return f"\n[... {spool.size - shown} bytes, {more}{lines} lines left out; {hint} ...]\n"

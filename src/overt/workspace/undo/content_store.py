@@ -17,7 +17,7 @@ from overt.lib.catalogue import say
 HEX = frozenset("0123456789abcdef")
 
 
-class Store:
+class ContentStore:
     """The contents of one project. Folders and files are for the owner only.
 
     `remove_contents` removes what no session names. It holds the lock of a folder that `put` shares, and a content
@@ -61,7 +61,7 @@ class Store:
         return raw
 
 
-class ClosedStore(Store):
+class ClosedContentStore(ContentStore):
     """Takes no content, because undo is switched off; what is there can still be read."""
 
     def put(self, raw: bytes, hash: str = "") -> str:

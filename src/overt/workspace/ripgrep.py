@@ -16,8 +16,8 @@ from typing import TypeVar
 from overt.core.capabilities import Matches, Query
 from overt.core.errors import ToolError
 from overt.lib.encoding import show_name
-from overt.workspace._contain import Spot
-from overt.workspace._globs import Pattern, compile_glob, split
+from overt.workspace.contained_path import OpenPath
+from overt.workspace.glob_pattern import Pattern, compile_glob, split_pattern
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ NO_RG = (
 )
 
 
-async def in_thread(work: Callable[[], T], *, stop: Callable[[], None] | None = None) -> T:
+async def finish_in_thread(work: Callable[[], T], *, stop: Callable[[], None] | None = None) -> T:
     """Run to the end in a thread even when cancelled, so that nothing goes on behind the back of the record."""
     running = asyncio.ensure_future(asyncio.to_thread(work))
     try:
@@ -59,10 +59,10 @@ async def in_thread(work: Callable[[], T], *, stop: Callable[[], None] | None = 
         raise
 
 
-class Rg:
+class Ripgrep:
     """ripgrep run in a thread, which the loop can stop. `passed` are descriptors the program may read."""
 
-    def __init__(self, program: str, spot: Spot, *, cap: int = CAP) -> None:
+    def __init__(self, program: str, spot: OpenPath, *, cap: int = CAP) -> None:
         if not program:
             raise ToolError(NO_RG, code="missing_program")
         self.program = program
@@ -74,7 +74,7 @@ class Rg:
 
     async def run(self, *arguments: str) -> tuple[bytes, bool]:
         """Its output up to the cap, and whether there was more."""
-        return await in_thread(lambda: self.run_here(arguments), stop=self.stop)
+        return await finish_in_thread(lambda: self.run_here(arguments), stop=self.stop)
 
     def run_here(self, arguments: tuple[str, ...]) -> tuple[bytes, bool]:
         with subprocess.Popen(
@@ -114,16 +114,18 @@ class Rg:
             self.child.kill()
 
 
-def _folder(spot: Spot) -> str:
+def _folder(spot: OpenPath) -> str:
     """The open folder itself where the system has a name for it, so that a swap cannot lead the child away."""
     own = f"/proc/self/fd/{spot.fd}"
     return own if os.path.isdir(own) else os.path.join(spot.root, *spot.parts[: len(spot.parts) - bool(spot.name)])
 
 
-async def files_matching(program: str, spot: Spot, pattern: Pattern, *, cap: int = 8 * CAP) -> tuple[list[str], bool]:
+async def files_matching(
+    program: str, spot: OpenPath, pattern: Pattern, *, cap: int = 8 * CAP
+) -> tuple[list[str], bool]:
     """Paths below a folder that match, unsorted, each starting with `./`."""
     chosen = (f"--type-add=overt:{pattern.name}", "--type=overt") if pattern.name else ()
-    found, more = await Rg(program, spot, cap=cap).run("--files", "--null", *chosen, "--", "./")
+    found, more = await Ripgrep(program, spot, cap=cap).run("--files", "--null", *chosen, "--", "./")
     names = os.fsdecode(found).split("\0")[:-1]
     if pattern.whole:
         whole = compile_glob(f"./{pattern.whole}").fullmatch
@@ -131,7 +133,7 @@ async def files_matching(program: str, spot: Spot, pattern: Pattern, *, cap: int
     return names, more
 
 
-def newest_first(spot: Spot, names: Sequence[str]) -> Iterator[str]:
+def sort_by_age(spot: OpenPath, names: Sequence[str]) -> Iterator[str]:
     """By time of change; so many that asking each would take long come by name instead, and only as far as wanted."""
     if len(names) > NEWEST:
         heap = list(names)
@@ -159,7 +161,7 @@ class Grep:
 
     def __init__(self, query: Query) -> None:
         self.query = query
-        self.wanted = split(query.glob) if query.glob and not query.glob.startswith("!") else None
+        self.wanted = split_pattern(query.glob) if query.glob and not query.glob.startswith("!") else None
         self.by_type = self.wanted is not None and bool(self.wanted.name) and not query.type
         whole = self.wanted is not None and bool(self.wanted.folder or self.wanted.whole)
         self.by_path = self.wanted is not None and (whole or not self.by_type)
@@ -169,7 +171,7 @@ class Grep:
         self.full = False
         self.one_file = False
 
-    async def files(self, rg: Rg, prefix: str) -> tuple[Sequence[str], bool]:
+    async def files(self, rg: Ripgrep, prefix: str) -> tuple[Sequence[str], bool]:
         """The paths on disk of files that seem to match, and whether there are more."""
         found = ["--files-with-matches", "--null"]
         if self.query.type:
@@ -184,7 +186,7 @@ class Grep:
         names = (os.fsdecode(name).removeprefix("./") for name in raw.split(b"\0")[:-1])
         return sorted((prefix + name for name in names if self._wants(name)), key=show_name), more
 
-    def read(self, rg: Rg, paths: Sequence[str], open_file: Callable[[str], int | None]) -> None:
+    def read(self, rg: Ripgrep, paths: Sequence[str], open_file: Callable[[str], int | None]) -> None:
         """Search files in order, a few at a time, until the limit is passed; what cannot be opened is left out."""
         for start in range(0, len(paths), BATCH):
             with ExitStack() as held:

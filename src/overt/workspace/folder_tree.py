@@ -6,7 +6,7 @@ from typing import Literal
 
 from overt.core.capabilities import Listed
 from overt.lib.encoding import show_name
-from overt.workspace._contain import FOLDER, Spot, Workspace, failed
+from overt.workspace.contained_path import FOLDER, OpenPath, Workspace, as_tool_error
 
 Kind = Literal["file", "folder", "link", "other"]
 
@@ -16,7 +16,7 @@ MAX_ENTRIES = 50_000
 RANK = {"file": 1, "link": 1, "other": 1, "folder": 0}
 
 
-def tree(workspace: Workspace, spot: Spot, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]:
+def list_tree(workspace: Workspace, spot: OpenPath, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]:
     """Level by level until `limit` entries are found, so a deep folder cannot hide its neighbours.
 
     Names are shown whatever the rules say; a folder that may not be read is shown and not entered.
@@ -41,12 +41,12 @@ def tree(workspace: Workspace, spot: Spot, *, depth: int, limit: int) -> tuple[t
     return _ordered(found), more
 
 
-def _may_enter(workspace: Workspace, spot: Spot, below: tuple[str, ...], real: str) -> bool:
+def _may_enter(workspace: Workspace, spot: OpenPath, below: tuple[str, ...], real: str) -> bool:
     denied = workspace.forbid and workspace.forbid("read", real)
     return not denied and not workspace.refusal(spot.root, spot.parts + below)
 
 
-def _entries(spot: Spot, parts: tuple[str, ...]) -> tuple[list[tuple[str, Kind]], bool]:
+def _entries(spot: OpenPath, parts: tuple[str, ...]) -> tuple[list[tuple[str, Kind]], bool]:
     """Names and kinds in one folder, folders first. One that cannot be read or was swapped shows as empty."""
     fd = os.dup(spot.fd)
     try:
@@ -57,7 +57,7 @@ def _entries(spot: Spot, parts: tuple[str, ...]) -> tuple[list[tuple[str, Kind]]
         names = _scan(fd)
     except OSError as error:
         if not parts:
-            raise failed(error, spot.path) from error
+            raise as_tool_error(error, spot.path) from error
         return [], False
     finally:
         os.close(fd)
@@ -93,7 +93,7 @@ def _ordered(found: list[tuple[tuple[str, ...], Listed]]) -> tuple[Listed, ...]:
     return tuple(entry for _, entry in sorted(found, key=place))
 
 
-def near_names(workspace: Workspace, spot: Spot) -> list[str]:
+def near_names(workspace: Workspace, spot: OpenPath) -> list[str]:
     """Up to three names in the same folder that look like the missing one."""
     if len(spot.missing) != 1:
         return []
@@ -110,11 +110,11 @@ def near_names(workspace: Workspace, spot: Spot) -> list[str]:
     return [workspace.show(spot.root, (*parent, name)) for name in dict.fromkeys([*same, *close])][:3]
 
 
-def missing_folder(workspace: Workspace, spot: Spot) -> str:
+def missing_folder(workspace: Workspace, spot: OpenPath) -> str:
     """The first folder on the way that is not there; empty when only the file is missing."""
     known = len(spot.parts) - len(spot.missing)
     return workspace.show(spot.root, spot.parts[: known + 1]) if len(spot.missing) > 1 else ""
 
 
-def is_folder(spot: Spot) -> bool:
+def is_folder(spot: OpenPath) -> bool:
     return spot.stat is not None and stat.S_ISDIR(spot.stat.st_mode)

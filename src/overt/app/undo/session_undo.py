@@ -16,7 +16,7 @@ from overt.sandbox.profile import PRIVATE
 from overt.sessions.checkpoints import RESTORE, Checkpoints, Net, Turned, back, checkpoints, net, without_commands
 from overt.sessions.load import load
 from overt.workspace.files import Workspace
-from overt.workspace.undo.keeper import Keeper
+from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.restore import (
     RestoreError,
     is_state,
@@ -24,7 +24,7 @@ from overt.workspace.undo.restore import (
     require_restorable,
     restore,
     state_of,
-    unlocked,
+    unlock_folders,
 )
 
 TEMPORARY = tuple(f"{folder}/ (" for folder in PRIVATE)
@@ -61,7 +61,7 @@ class UndoRequest(Struct, frozen=True, kw_only=True):
         return self.command(redo=False, flag="--git")
 
 
-class Undone(Struct, frozen=True, kw_only=True):
+class UndoResult(Struct, frozen=True, kw_only=True):
     """`lines` are for the person, `facts` for the record, `told` for the model; the last two are empty when nothing
     had to be changed. Not `complete`: some files were left as they are; `asks`: `yes` would put some of them back."""
 
@@ -87,10 +87,10 @@ class UndoPlan(Struct, frozen=True, kw_only=True):
         return (*(each.path for each in (*self.maybe_others, *self.shared)), *self.changed_since)
 
 
-class Undoing:
+class SessionUndo:
     """One session and the workspace it changed. Everything here blocks: it is for a thread."""
 
-    def __init__(self, path: str, workspace: Workspace, keeper: Keeper) -> None:
+    def __init__(self, path: str, workspace: Workspace, keeper: SnapshotKeeper) -> None:
         if not path:
             raise OvertError(say("undo.unkept"))
         self._path = path
@@ -117,7 +117,7 @@ class Undoing:
         """What a person should know of a record that is not whole, once it was looked at."""
         return (say("undo.damaged", what="; ".join(self._damage)),) if self._damage else ()
 
-    def undo(self, request: UndoRequest) -> Undone:
+    def undo(self, request: UndoRequest) -> UndoResult:
         """Undo the last turn that did something to files and is not undone.
 
         With `yes` or `force`, first finish the last undo, if that left files as they were.
@@ -131,7 +131,7 @@ class Undoing:
             raise OvertError(say("undo.nothing"))
         return self._go_back("undo", standing[-1].turn, standing[-1:], request)
 
-    def rewind(self, request: UndoRequest) -> Undone:
+    def rewind(self, request: UndoRequest) -> UndoResult:
         """Undo everything from a turn on."""
         points, turn = self.points(), request.turn
         standing = points.standing(turn)
@@ -139,10 +139,10 @@ class Undoing:
         if not standing and turns and turns[0].turn >= turn:
             return self._go_back("undo", turns[0].turn, turns, request, only=left)
         if not standing:
-            return Undone(lines=(say("undo.same", turn=turn),))
+            return UndoResult(lines=(say("undo.same", turn=turn),))
         return self._go_back("rewind", turn, standing, request)
 
-    def redo(self, request: UndoRequest) -> Undone:
+    def redo(self, request: UndoRequest) -> UndoResult:
         points = self.points()
         if not points.redo:
             raise OvertError(say("undo.nothing_redo"))
@@ -151,7 +151,7 @@ class Undoing:
 
     def _go_back(
         self, way: Way, turn: int, turns: Sequence[Turned], request: UndoRequest, *, only: Sequence[str] = ()
-    ) -> Undone:
+    ) -> UndoResult:
         """With `only`, nothing but these paths."""
         stored = [self._still_stored(each) for each in turns]
         dropped = [each.turn for each, left in zip(turns, stored, strict=True) if left != each]
@@ -168,9 +168,9 @@ class Undoing:
 
     def _put(
         self, way: Way, turn: int, wanted: Sequence[Net], request: UndoRequest, *, beside: Sequence[str] = ()
-    ) -> Undone:
+    ) -> UndoResult:
         """`wanted` lead from how the files should stand now to how they shall stand; `beside` is not covered."""
-        with unlocked(self._workspace, [each.path for each in wanted]) as locked:
+        with unlock_folders(self._workspace, [each.path for each in wanted]) as locked:
             plan = self._plan(wanted, request, locked=locked)
             steps = self._restore(plan.steps) if plan.steps else []
             for step in steps:
@@ -186,7 +186,7 @@ class Undoing:
             first = (say("undo.same", turn=turn),)
         open_lines = list_files("undo.open", beside) if beside else ()
         restored = Restored(way=way, turn=turn, paths=tuple(step.path for step in steps), left=plan.left())
-        return Undone(
+        return UndoResult(
             lines=(*first, *self.damage(), *left, *open_lines),
             facts=(*map(_as_fact, steps), restored),
             told=_for_model(way, turn, files, left=(*left, *open_lines)),

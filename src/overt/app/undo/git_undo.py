@@ -7,7 +7,7 @@ from shlex import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.undo.turns import Undoing, Undone, UndoRequest
+from overt.app.undo.session_undo import SessionUndo, UndoRequest, UndoResult
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.core.states import GitState, StashEntry
@@ -15,7 +15,7 @@ from overt.lib.catalogue import load_texts, say
 from overt.sessions.checkpoints import RESTORE, Checkpoints, Turned
 from overt.workspace.git.restore import REMOTES, GitChange, GitRepository
 from overt.workspace.git.state import GitReader, find_repository
-from overt.workspace.undo.snapshots import Store
+from overt.workspace.undo.content_store import ContentStore
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 SHORT = 7
@@ -42,12 +42,12 @@ class GitChangeLine(Struct, frozen=True, kw_only=True):
 class GitUndo:
     """The git side of undo for one workspace. `program` is a git that can be trusted; blocking."""
 
-    def __init__(self, workspace: str, store: Store, program: str) -> None:
+    def __init__(self, workspace: str, store: ContentStore, program: str) -> None:
         self._workspace = workspace
         self._store = store
         self._program = program
 
-    def describe(self, done: Undone, points: Checkpoints, *, undo: str) -> Undone:
+    def describe(self, done: UndoResult, points: Checkpoints, *, undo: str) -> UndoResult:
         """Add what the undone turns did to git. `points` are from before the undo; `undo` is the command to type."""
         turns = find_turns(done.facts, points)
         lines = self.list_changes(turns)
@@ -63,7 +63,7 @@ class GitUndo:
             told=f"{done.told or 'The user ran undo.'} Git was not put back: {notice}",
         )
 
-    def undo(self, points: Checkpoints, first: int, files: Callable[[], Undone]) -> Undone:
+    def undo(self, points: Checkpoints, first: int, files: Callable[[], UndoResult]) -> UndoResult:
         """Put files and git back, or nothing if git cannot be put back.
 
         `first` is the turn to go back to, or 0 for the last one. If its files are back already and git is not, only
@@ -84,7 +84,7 @@ class GitUndo:
         change = combine([move for each in wanted for move in each.git])
         if obstacle := self.find_obstacle(change):
             raise OvertError(say("undo.git.refused", why=obstacle))
-        done = Undone(lines=()) if only_git else files()
+        done = UndoResult(lines=()) if only_git else files()
         numbers = tuple(each.turn for each in wanted)
         lines, notice, fact = self._restore(change, numbers)
         return replace(
@@ -244,14 +244,14 @@ class GitUndo:
             return None
 
 
-def run_undo(work: Undoing, request: UndoRequest, git: GitUndo) -> Undone:
+def run_undo(work: SessionUndo, request: UndoRequest, git: GitUndo) -> UndoResult:
     """Put files back, and git too if asked; otherwise say what stays in git. Blocking."""
     work.require_enabled()
     if request.redo:
         return work.redo(request)
     points = work.points()
 
-    def files() -> Undone:
+    def files() -> UndoResult:
         return work.rewind(request) if request.turn else work.undo(request)
 
     if request.git:
