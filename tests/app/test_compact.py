@@ -10,10 +10,10 @@ from msgspec import json
 from msgspec.structs import replace
 from tests.workspace.files_kit import files
 
-from overt.app.models.tool_calling import Ground, Manner
+from overt.app.models.tool_protocol import ScaffoldContext, ToolProtocol
 from overt.app.small_model.answer_check import asks_for_change, asks_to_run
 from overt.app.small_model.mentions import named, wanted_words
-from overt.app.small_model.scaffold import CompactLead, compact_prefix, compact_tools, conduct
+from overt.app.small_model.scaffold import CompactLead, compact_prefix, compact_tools, set_up_protocol
 from overt.context.assemble import opening
 from overt.core.codec import compact
 from overt.core.events import Event, Replied, ToolFinished, UserSpoke
@@ -375,8 +375,10 @@ def test_the_conduct_of_a_small_model_is_short_and_within_its_limits(tmp_path: P
     fragments: Any = Plainly()
     hands: Any = Lender(tmp_path)
     tools = {name: tool for name, tool in compact_tools().items() if name != "bash"}
-    ground = Ground(hands=hands, limits=Limits(), may_read=lambda path: True)
-    made = conduct(Manner(calls="schema", compact=True), tools, fragments, wire=OpenAIChat(), ground=ground)
+    context = ScaffoldContext(hands=hands, limits=Limits(), may_read=lambda path: True)
+    made = set_up_protocol(
+        ToolProtocol(calls="schema", compact=True), tools, fragments, wire=OpenAIChat(), context=context
+    )
     assert list(made.tools) == ["read", "grep", "write", "edit"]
     assert made.prefix.tools == ()
     assert made.limits == Limits(max_steps=16, max_parallel=1, result_bytes=4096, result_tokens=1200)

@@ -15,7 +15,7 @@ from tests.fakes.model_server import Fault, ModelServer, Turn
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.app.setup.answers import export_line, full_address
-from overt.app.setup.config_file import Change, changed, planned, write
+from overt.app.setup.config_file import ConfigChange, changed, planned, write
 from overt.app.setup.provider_options import check_provider_name, variable_for
 from overt.app.setup.run import Answers, SetupResult, missing, set_up
 from overt.config.paths import read_environment
@@ -108,7 +108,7 @@ def own(url: str, *, key: str = "n") -> list[tuple[str, str]]:
 
 # ── the file ─────────────────────────────────────────────────────────────────────────────────────────────
 
-MINE = Change(default_model="mine/x", provider={"name": "mine", "base_url": "http://a.test/v1"})
+MINE = ConfigChange(default_model="mine/x", provider={"name": "mine", "base_url": "http://a.test/v1"})
 ENTRY = '[[providers]]\nname = "mine"\nbase_url = "http://a.test/v1"\n'
 
 
@@ -143,7 +143,7 @@ def test_only_our_keys_change_and_every_other_byte_stays(before: str, after: str
 
 def test_rules_of_others_join_those_that_stand_there() -> None:
     before = '[context] # mine\ninstructions = ["docs/*.md"] # keep\nstrict = false\n'
-    change = Change(sources=("system", "project", "CLAUDE.md"), instructions=("~/.claude/CLAUDE.md",))
+    change = ConfigChange(sources=("system", "project", "CLAUDE.md"), instructions=("~/.claude/CLAUDE.md",))
     assert changed(before, change) == (
         '[context] # mine\nsources = ["system", "project", "CLAUDE.md"]\n'
         'instructions = ["docs/*.md", "~/.claude/CLAUDE.md"] # keep\nstrict = false\n'
@@ -251,13 +251,13 @@ def test_a_link_stays_a_link_and_a_mode_stays_a_mode(project: Path) -> None:
     kept.chmod(0o640)
     config_file().parent.mkdir(parents=True)
     config_file().symlink_to(kept)
-    write(planned(read_environment(), Change(default_model="a/b")))
+    write(planned(read_environment(), ConfigChange(default_model="a/b")))
     assert config_file().is_symlink()
     assert (kept.read_text(), kept.stat().st_mode & 0o777) == ('default_model = "a/b"\noffline = false\n', 0o640)
 
 
 def test_a_new_file_is_private(project: Path) -> None:
-    write(planned(read_environment(), Change(default_model="a/b")))
+    write(planned(read_environment(), ConfigChange(default_model="a/b")))
     assert (config_file().read_text(), config_file().stat().st_mode & 0o777) == ('default_model = "a/b"\n', 0o600)
 
 

@@ -10,7 +10,7 @@ from tests.providers.provider_kit import run
 
 from overt.agent.room import by_itself
 from overt.app.models.context_window import MATTERS, SAFE, WindowSeeker, budget_of
-from overt.config.schema import Config, Setting
+from overt.config.schema import Config, SettingValue
 from overt.context.budget import Budget
 from overt.core.events import Noticed
 from overt.core.fragments import USER
@@ -29,7 +29,7 @@ def found(base_url: str = "", *, model: str = "fake-model", kind: str = "openai"
 
 
 def config(window: int | None = None, threshold: float = 0.8) -> Config:
-    said = () if window is None else (Setting(key="context.context_window", value=window, origin="overt.toml:1"),)
+    said = () if window is None else (SettingValue(key="context.context_window", value=window, origin="overt.toml:1"),)
     return Config(context_window=window or 0, settings=said, compaction=Compaction(threshold=threshold))
 
 

@@ -7,7 +7,7 @@ from tests.config.test_config_load import environment, failure, loaded
 from tests.fakes.configuration import load
 
 from overt.config.origin import explain
-from overt.config.schema import Setting
+from overt.config.schema import SettingValue
 from overt.core.settings import Compaction
 
 
@@ -15,13 +15,13 @@ from overt.core.settings import Compaction
 def test_the_threshold_is_a_share_or_never(tmp_path: Path, text: str, expected: float) -> None:
     config = loaded(tmp_path, f"[compaction]\nthreshold = {text}")
     assert (config.compaction, config.warnings) == (Compaction(threshold=expected), ())
-    assert Setting(key="compaction.threshold", value=expected, origin="overt.toml:2") in explain(config)
+    assert SettingValue(key="compaction.threshold", value=expected, origin="overt.toml:2") in explain(config)
 
 
 def test_it_is_four_fifths_by_default_and_shown(tmp_path: Path) -> None:
     where = environment(tmp_path)
     config = load(where, project=where.cwd, trusted=False)
-    assert Setting(key="compaction.threshold", value=0.8, origin="default") in explain(config)
+    assert SettingValue(key="compaction.threshold", value=0.8, origin="default") in explain(config)
 
 
 @pytest.mark.parametrize("text", ["80", "1", "-0.5", "'half'", "true", "0.99"])

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from tests.fakes.configuration import load
 
-from overt.config.load import Flag
+from overt.config.load import FlagValue
 from overt.config.origin import explain
 from overt.config.paths import Environment
 from overt.config.reading.keys import SETTINGS
-from overt.config.schema import Config, Permissions, Setting, ToolSettings
+from overt.config.schema import Config, Permissions, SettingValue, ToolSettings
 from overt.core.errors import ConfigError
 from overt.core.settings import Limits, ProviderEntry, Rule, Timeouts
 
@@ -69,7 +69,7 @@ def test_the_stronger_layer_sets_the_step_limit(
         (tmp_path / "home/.config/overt/config.toml").write_text(STEPS.format(user))
     if project:
         (tmp_path / "project/overt.toml").write_text(STEPS.format(project))
-    flags = [Flag(flag="--max-turns", key="agent.max_steps", value=str(flag))] if flag else []
+    flags = [FlagValue(flag="--max-turns", key="agent.max_steps", value=str(flag))] if flag else []
     config = load(where, project=where.cwd, trusted=True, flags=flags)
     assert (config.limits.max_steps, config.origin("agent.max_steps")) == expected
 
@@ -88,7 +88,7 @@ def test_a_flag_beats_a_variable_and_a_variable_beats_the_project(
 ) -> None:
     where = environment(tmp_path, OVERT_MODEL=variable)
     (tmp_path / "project/overt.toml").write_text('default_model = "project"\n')
-    flags = [Flag(flag="--model", key="default_model", value=flag)] if flag else []
+    flags = [FlagValue(flag="--model", key="default_model", value=flag)] if flag else []
     config = load(where, project=where.cwd, trusted=True, flags=flags)
     assert (config.default_model, config.origin("default_model")) == expected
 
@@ -113,7 +113,7 @@ def test_rules_of_all_layers_hold_together_and_know_their_lines(tmp_path: Path) 
     where = environment(tmp_path)
     (tmp_path / "home/.config/overt/config.json").write_text('{"permission":\n {"bash": {"git *": "allow"}}}')
     (tmp_path / "project/overt.toml").write_text('[permissions]\ndeny = [\n  "Bash(rm:*)",\n  "read(.env)",\n]\n')
-    flags = [Flag(flag="--allowedTools", key="permissions.allow", value="Bash(npm run *),Edit")]
+    flags = [FlagValue(flag="--allowedTools", key="permissions.allow", value="Bash(npm run *),Edit")]
     config = load(where, project=where.cwd, trusted=True, flags=flags)
     assert config.permissions.rules == (
         Rule(action="deny", tool="bash", pattern="rm:*", origin="overt.toml:3"),
@@ -248,7 +248,7 @@ FULL_JSONC = """\
 """
 
 
-def test_jsonc_in_the_manner_of_other_agents_loads_with_exact_lines(tmp_path: Path) -> None:
+def test_jsonc_in_the_protocol_of_other_agents_loads_with_exact_lines(tmp_path: Path) -> None:
     config = loaded(tmp_path, FULL_JSONC, ".overt/config.jsonc")
     place = ".overt/config.jsonc"
     assert config.permissions.rules == (
@@ -265,9 +265,9 @@ def test_jsonc_in_the_manner_of_other_agents_loads_with_exact_lines(tmp_path: Pa
 def test_explain_lists_every_key_with_its_origin_and_hides_what_headers_carry(tmp_path: Path) -> None:
     rows = explain(loaded(tmp_path, FULL_TOML))
     assert {row.key for row in rows} >= set(SETTINGS)
-    assert Setting(key="permissions.ask", value="edit", origin="overt.toml:15") in rows
-    assert Setting(key="limits.max_parallel", value=10, origin="default") in rows
-    assert Setting(key="providers.one.headers.X-Team", value="[hidden]", origin="overt.toml:25") in rows
+    assert SettingValue(key="permissions.ask", value="edit", origin="overt.toml:15") in rows
+    assert SettingValue(key="limits.max_parallel", value=10, origin="default") in rows
+    assert SettingValue(key="providers.one.headers.X-Team", value="[hidden]", origin="overt.toml:25") in rows
     assert "blue" not in repr(rows)
 
 
@@ -358,7 +358,7 @@ def test_a_wrong_flag_or_variable_is_named_by_its_own_name(tmp_path: Path) -> No
     with pytest.raises(ConfigError, match=r"^OVERT_BASE_URL: `base_url` must be an address"):
         load(where, project=where.cwd, trusted=True)
     where = environment(tmp_path)
-    flag = Flag(flag="--max-turns", key="agent.max_steps", value="many")
+    flag = FlagValue(flag="--max-turns", key="agent.max_steps", value="many")
     with pytest.raises(
         ConfigError, match=r"^--max-turns: `max_steps` must be a whole number above 0, or 0 for no limit, got 'many'$"
     ):

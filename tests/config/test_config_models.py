@@ -127,7 +127,7 @@ def test_what_a_proxy_and_a_request_carry_is_not_shown(where: Environment) -> No
     assert "secret" not in repr(rows)
 
 
-def test_models_in_the_manner_of_other_agents_are_understood(where: Environment) -> None:
+def test_models_in_the_protocol_of_other_agents_are_understood(where: Environment) -> None:
     text = """{"provider": {"lab": {"models": {
       "a": {"name": "Model A", "limit": {"context": 1000, "output": 100}, "reasoning": true, "attachment": false,
             "cost": {"input": 1, "output": 2, "cache_read": 0.5}},

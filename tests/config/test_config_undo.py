@@ -7,7 +7,7 @@ from tests.config.test_config_load import environment, failure, loaded
 from tests.fakes.configuration import load
 
 from overt.config.origin import explain
-from overt.config.schema import Setting
+from overt.config.schema import SettingValue
 from overt.core.settings import UndoSettings
 
 MB, GB = 1024**2, 1024**3
@@ -17,7 +17,7 @@ def test_undo_is_on_with_two_gigabytes_and_thirty_days_by_default(tmp_path: Path
     where = environment(tmp_path)
     config = load(where, project=where.cwd, trusted=False)
     assert config.undo == UndoSettings(enabled=True, max_size=2 * GB, max_age=30.0, max_file=10 * MB)
-    assert Setting(key="undo.max_size", value=2 * GB, origin="default") in explain(config)
+    assert SettingValue(key="undo.max_size", value=2 * GB, origin="default") in explain(config)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from tests.fakes.configuration import load
 
 from overt.app.options import SANDBOX_FLAG, Options
 from overt.app.setting import read_setting
-from overt.config.load import Flag
+from overt.config.load import FlagValue
 from overt.config.paths import Environment
 from overt.config.schema import Config, Permissions
 from overt.core.errors import ConfigError
@@ -144,7 +144,7 @@ def test_an_untrusted_folder_may_only_put_walls_up(where: Environment, user: str
 )
 def test_the_flag_of_codex_stands_over_every_file(where: Environment, flag: str, expected: Sandbox) -> None:
     Path(where.cwd, "overt.toml").write_text("[sandbox]\nmode = 'landlock'\nwrite = false")
-    flags = [Flag(flag="--sandbox", key=key, value=value) for key, value in SANDBOX_FLAG[flag].items()]
+    flags = [FlagValue(flag="--sandbox", key=key, value=value) for key, value in SANDBOX_FLAG[flag].items()]
     config = load(where, project=where.cwd, trusted=True, flags=flags)
     assert (config.sandbox, config.origin("sandbox.mode")) == (expected, "--sandbox")
 

@@ -12,7 +12,7 @@ from overt.config.contents import contents
 from overt.config.material import material, present
 from overt.config.paths import Environment
 from overt.config.trust import (
-    Answer,
+    TrustAnswer,
     Trusted,
     decide,
     is_trusted,
@@ -180,16 +180,16 @@ def test_a_trust_file_of_the_first_version_is_read_and_asks_once_more(where: Env
     path.chmod(0o600)
     assert "kept no record of its files" in trusted(where, where.cwd).warning
     assert not is_trusted(where, where.cwd)
-    assert standing(where, where.cwd).answer == Answer(trusted=True, files=None)
+    assert standing(where, where.cwd).answer == TrustAnswer(trusted=True, files=None)
     trust(where, where.cwd)
     assert is_trusted(where, where.cwd)
-    assert standing(where, str(tmp_path)).answer == Answer(trusted=True, files=None)
+    assert standing(where, str(tmp_path)).answer == TrustAnswer(trusted=True, files=None)
     assert decode(path.read_bytes())["v"] == 2 and stat.S_IMODE(path.stat().st_mode) == 0o600
     assert not (path.parent / "trust.json.damaged").exists()
 
 
 def test_a_no_stands_for_what_it_was_said_of(where: Environment) -> None:
-    decide(where, where.cwd, Answer(trusted=False, files=material(where.cwd).files))
+    decide(where, where.cwd, TrustAnswer(trusted=False, files=material(where.cwd).files))
     assert standing(where, where.cwd).stands and not is_trusted(where, where.cwd)
     changed_content(Path(where.cwd, ".env"))
     found = standing(where, where.cwd)

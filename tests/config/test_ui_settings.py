@@ -7,7 +7,7 @@ from tests.config.test_config_load import environment, failure, loaded
 from tests.fakes.configuration import load
 
 from overt.config.origin import explain
-from overt.config.schema import Setting
+from overt.config.schema import SettingValue
 from overt.core.gauges import PLACEHOLDERS, template_parts
 from overt.core.settings import Interface, Limits
 
@@ -44,14 +44,14 @@ def test_every_setting_is_read_and_shown_with_its_line(tmp_path: Path) -> None:
     )
     shown = [setting for setting in explain(config) if setting.key.startswith("ui.")]
     assert [setting.key for setting in shown] == [f"ui.{name}" for name in Interface.__struct_fields__]
-    assert shown[0] == Setting(key="ui.theme", value="light", origin="overt.toml:2")
+    assert shown[0] == SettingValue(key="ui.theme", value="light", origin="overt.toml:2")
 
 
 def test_nothing_set_is_the_default_and_shown_as_such(tmp_path: Path) -> None:
     where = environment(tmp_path)
     config = load(where, project=where.cwd, trusted=False)
     assert config.ui == Interface()
-    assert Setting(key="ui.notify_after", value=20.0, origin="default") in explain(config)
+    assert SettingValue(key="ui.notify_after", value=20.0, origin="default") in explain(config)
 
 
 @pytest.mark.parametrize(

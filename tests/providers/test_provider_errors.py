@@ -14,7 +14,7 @@ from overt.core.errors import ProviderError
 from overt.core.settings import ProviderEntry
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.address import parse_address
-from overt.providers.transport.errors import Place, from_event, from_status, redacted, unreachable
+from overt.providers.transport.errors import RequestPlace, from_event, from_status, redacted, unreachable
 from overt.providers.wires.openai import OpenAIChat
 
 CASES: dict[str, tuple[int, Any, str, tuple[str, ...]]] = {
@@ -81,7 +81,7 @@ VENDORS: dict[str, tuple[int, Any, str]] = {
 @pytest.mark.parametrize("name", VENDORS)
 def test_each_vendor_is_understood_in_its_own_words(name: str) -> None:
     status, body, kind = VENDORS[name]
-    place = Place(provider="v", url="http://h/v1", model="m-1", key_env="V_KEY", has_key=True)
+    place = RequestPlace(provider="v", url="http://h/v1", model="m-1", key_env="V_KEY", has_key=True)
     raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
     error = from_status(status, {}, raw, place=place)
     assert (error.kind, error.status) == (kind, status)
@@ -92,14 +92,14 @@ def test_each_vendor_is_understood_in_its_own_words(name: str) -> None:
 def test_a_wrong_key_is_one_clear_line() -> None:
     for name in ("OpenAI: key", "Anthropic: key", "Gemini: key", "GLM: key", "xAI: key"):
         status, body, _ = VENDORS[name]
-        place = Place(provider="v", url="http://h/v1", model="m-1", key_env="V_KEY", has_key=True)
+        place = RequestPlace(provider="v", url="http://h/v1", model="m-1", key_env="V_KEY", has_key=True)
         error = from_status(status, {}, json.dumps(body).encode(), place=place)
         assert error.message == "v rejected the API key. Check V_KEY."
 
 
 def test_a_parameter_is_named_where_the_vendor_names_it_in_its_words_only() -> None:
     status, body, _ = VENDORS["Anthropic: parameter"]
-    place = Place(provider="v", url="http://h/v1", model="m-1")
+    place = RequestPlace(provider="v", url="http://h/v1", model="m-1")
     error = from_status(status, {}, json.dumps(body).encode(), place=place)
     assert "rejected the parameter `max_tokens` (400)" in error.message
 

@@ -9,8 +9,7 @@ from overt.app.context.prefix import Fragments
 from overt.app.context.prefix_event import FREE, prefix_event
 from overt.app.context.updates import ContextUpdates
 from overt.app.models.session_models import SessionModels
-from overt.app.models.tool_calling import Ground, Manner, efforts_of
-from overt.app.models.tool_protocol import conduct
+from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldContext, ToolProtocol, efforts_of
 from overt.app.services import Fallback
 from overt.app.session import Session
 from overt.app.setting import Setting
@@ -19,8 +18,8 @@ from overt.context.assemble import Assembler
 from overt.core.capabilities import Effect
 from overt.core.errors import ProviderError
 from overt.core.events import PrefixSet
-from overt.core.ports import Hands
-from overt.core.requests import Params
+from overt.core.ports import Hands, Wire
+from overt.core.requests import Params, Prefix
 from overt.core.tool import Tool
 from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
@@ -58,12 +57,14 @@ class Agents(Struct, frozen=True, kw_only=True):
         agent, opening = self.make(found, protocol)
         return Fallback(agent=agent, opening=opening, notice=say(f"calls.{protocol.calls}", reason=error.message))
 
-    def make(self, found: ChosenModel, protocol: Manner, resumed: Resumed | None = None) -> tuple[Agent, PrefixSet]:
+    def make(
+        self, found: ChosenModel, protocol: ToolProtocol, resumed: Resumed | None = None
+    ) -> tuple[Agent, PrefixSet]:
         provider = self.models.provider(found)
         self.models.use(found, protocol)
         config, fragments, entry = self.setting.config, self.fragments, found.entry
-        ground = Ground(hands=self.hands, limits=config.limits, may_read=self.gate.may_read)
-        setup = conduct(protocol, self._tools(), fragments, wire=provider.wire, ground=ground)
+        context = ScaffoldContext(hands=self.hands, limits=config.limits, may_read=self.gate.may_read)
+        setup = set_up_protocol(protocol, self._tools(), fragments, wire=provider.wire, context=context)
         prefix = setup.prefix
         if resumed and resumed.prefix and not fragments.asked and not self._moved(resumed):
             # Dates and rules of the project included: the server may remember what it was sent before.
@@ -119,3 +120,31 @@ class Agents(Struct, frozen=True, kw_only=True):
     def _moved(self, resumed: Resumed) -> bool:
         """The recorded prefix says where the session began, which may not be here."""
         return resumed.opened is not None and resumed.opened.workspace != self.setting.roots.workspace
+
+
+def set_up_protocol(
+    protocol: ToolProtocol, tools: dict[str, Tool], fragments: Fragments, *, wire: Wire, context: ScaffoldContext
+) -> ProtocolParts:
+    if protocol.compact:
+        from overt.app.small_model import scaffold as compact  # late: 6 ms
+
+        return compact.set_up_protocol(protocol, tools, fragments, wire=wire, context=context)
+    limits = context.limits
+    specs = {name: tool.spec for name, tool in tools.items()}
+    if protocol.flatten:
+        from overt.repair.flatten import flat  # late: 0.3 ms
+
+        specs = {name: flat(spec) for name, spec in specs.items()}
+    if protocol.calls == "native":
+        prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
+        return ProtocolParts(tools=tools, prefix=prefix, wire=wire, limits=limits)
+    from overt.context.spoken import SpokenWire, tool_guide  # late: 0.4 ms
+
+    guide = tool_guide(specs.values(), protocol.calls)
+    return ProtocolParts(
+        tools=tools,
+        prefix=Prefix(system=(*fragments.usual(), guide), tools=()),
+        wire=SpokenWire(wire, protocol.calls),
+        limits=limits,
+        lead=FormLead(specs) if protocol.calls == "schema" else None,
+    )

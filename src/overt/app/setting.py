@@ -7,7 +7,7 @@ from msgspec import Struct
 from overt.app.diagnostics.recent import RECENT
 from overt.app.options import CLAUDE_MODES, SANDBOX_FLAG, Options
 from overt.app.registries import Registries
-from overt.config.load import Flag, load
+from overt.config.load import FlagValue, load
 from overt.config.paths import Environment, Roots, read_environment, roots
 from overt.config.rules import split_rules
 from overt.config.schema import Config
@@ -87,31 +87,31 @@ def is_tool_name(name: str) -> bool:
     return BUILT_IN.find(name) is not None
 
 
-def _flags(options: Options) -> list[Flag]:
-    given: list[Flag] = []
+def _flags(options: Options) -> list[FlagValue]:
+    given: list[FlagValue] = []
     if options.mode:
         mode = options.mode if options.mode == "dontAsk" else CLAUDE_MODES[options.mode]
-        given.append(Flag(flag="--permission-mode", key="permissions.mode", value=mode))
+        given.append(FlagValue(flag="--permission-mode", key="permissions.mode", value=mode))
     if options.allowed:
-        given.append(Flag(flag="--allowedTools", key="permissions.allow", value=_rules(options.allowed)))
+        given.append(FlagValue(flag="--allowedTools", key="permissions.allow", value=_rules(options.allowed)))
     if options.disallowed:
-        given.append(Flag(flag="--disallowedTools", key="permissions.deny", value=_rules(options.disallowed)))
+        given.append(FlagValue(flag="--disallowedTools", key="permissions.deny", value=_rules(options.disallowed)))
     if options.max_steps is not None:
-        given.append(Flag(flag="--max-turns", key="agent.max_steps", value=options.max_steps))
+        given.append(FlagValue(flag="--max-turns", key="agent.max_steps", value=options.max_steps))
     for key, value in SANDBOX_FLAG.get(options.sandbox, {}).items():
-        given.append(Flag(flag="--sandbox", key=key, value=value))
+        given.append(FlagValue(flag="--sandbox", key=key, value=value))
     if options.network:
-        given.append(Flag(flag="--network", key="sandbox.network", value=True))
+        given.append(FlagValue(flag="--network", key="sandbox.network", value=True))
     if options.add_dirs:
-        given.append(Flag(flag="--add-dir", key="workspace.allow_write", value=list(options.add_dirs)))
+        given.append(FlagValue(flag="--add-dir", key="workspace.allow_write", value=list(options.add_dirs)))
     if options.model:
-        given.append(Flag(flag="--model", key="default_model", value=options.model))
+        given.append(FlagValue(flag="--model", key="default_model", value=options.model))
     if options.system_prompt is not None:
         origin = options.system_prompt_origin or "--system-prompt"
-        given.append(Flag(flag=origin, key="agent.system_prompt", value=options.system_prompt))
+        given.append(FlagValue(flag=origin, key="agent.system_prompt", value=options.system_prompt))
     if options.append_system_prompt:
         text = options.append_system_prompt
-        given.append(Flag(flag="--append-system-prompt", key="agent.append_system_prompt", value=text))
+        given.append(FlagValue(flag="--append-system-prompt", key="agent.append_system_prompt", value=text))
     return given
 
 

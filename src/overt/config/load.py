@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from overt.config.paths import Environment, is_placeholder
 from overt.config.rules import ACTIONS, ToolNames, our_name, read_rule, resolve_rule, split_rules
-from overt.config.schema import FIELDS, Config, Setting, default_of
+from overt.config.schema import FIELDS, Config, SettingValue, default_of
 from overt.core.errors import ConfigError
 from overt.core.settings import CAPS, Action, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings
 from overt.lib.paths import literal, shown
@@ -86,7 +86,7 @@ RULE_KEYS = ("permissions.allow", "permissions.ask", "permissions.deny")
 FILES = (".ca_file", ".client_cert", ".client_key")
 
 
-class Flag(Struct, frozen=True, kw_only=True):
+class FlagValue(Struct, frozen=True, kw_only=True):
     """A value from the command line under its dotted key; rules are texts, as in a file."""
 
     flag: str
@@ -99,7 +99,7 @@ def load(
     *,
     project: str,
     trusted: bool,
-    flags: Sequence[Flag] = (),
+    flags: Sequence[FlagValue] = (),
     tool_names: ToolNames | None = None,
 ) -> Config:
     """The whole configuration, or a ConfigError: what cannot be read is never guessed.
@@ -161,7 +161,7 @@ class _Merged:
     """Settings by key as the layers are laid over each other, weakest first."""
 
     def __init__(self) -> None:
-        self.settings: dict[str, list[Setting]] = {}
+        self.settings: dict[str, list[SettingValue]] = {}
         self.warnings: list[str] = []
         self.dont_ask = False
 
@@ -172,7 +172,7 @@ class _Merged:
 
         settings, warnings = read_settings(path, name)
         self.warnings.extend(warnings)
-        ignored: list[Setting] = []
+        ignored: list[SettingValue] = []
         for setting in settings:
             if not trusted and self.loosens(setting):
                 ignored.append(setting)
@@ -195,13 +195,13 @@ class _Merged:
                 if TRUTH.get(text.lower()) is False:
                     continue
                 value = "debug"
-            self.outside(Setting(key=key, value=value, origin=name))
+            self.outside(SettingValue(key=key, value=value, origin=name))
 
-    def flags(self, flags: Sequence[Flag], *, base: str, home: str) -> None:
+    def flags(self, flags: Sequence[FlagValue], *, base: str, home: str) -> None:
         for flag in flags:
-            self.outside(_resolved(Setting(key=flag.key, value=flag.value, origin=flag.flag), base, home))
+            self.outside(_resolved(SettingValue(key=flag.key, value=flag.value, origin=flag.flag), base, home))
 
-    def outside(self, setting: Setting) -> None:
+    def outside(self, setting: SettingValue) -> None:
         """Put a value from a flag or a variable, held to the same checks as one from a file."""
         from overt.config.reading.key_types import read_value  # late: 2 ms
         from overt.config.reading.keys import SETTINGS  # late: 2 ms
@@ -222,7 +222,7 @@ class _Merged:
             ):
                 value = int(value[:20])
             value = read_value(key_type, value, name=name, place=place)
-        self.put(Setting(key=key, value=value, origin=place))
+        self.put(SettingValue(key=key, value=value, origin=place))
 
     def name_tools(self, tools: ToolNames) -> None:
         """Use our names for the tools that rules and lists name, and warn about names that are not known."""
@@ -236,7 +236,7 @@ class _Merged:
                 continue
             self.settings[key] = [replace(layer, value=value) for layer, value in zip(layers, values, strict=True)]
 
-    def put(self, setting: Setting) -> None:
+    def put(self, setting: SettingValue) -> None:
         self.dont_ask |= setting.key == "permissions.mode" and setting.value == "dontAsk"
         before = self.settings.get(setting.key, [])
         self.settings[setting.key] = [*before, setting] if setting.key in JOINED else [setting]
@@ -249,7 +249,7 @@ class _Merged:
             tuple(dict.fromkeys(item for each in layers for item in each.value)) if key in JOINED else layers[-1].value
         )
 
-    def loosens(self, setting: Setting) -> bool:
+    def loosens(self, setting: SettingValue) -> bool:
         """True if a value of an untrusted folder would allow more than what is set already."""
         key, value = setting.key, setting.value
         if key in ALWAYS_LOOSE or key.startswith("providers."):
@@ -263,28 +263,28 @@ class _Merged:
         return False
 
 
-def _mark_rules(setting: Setting) -> Setting:
+def _mark_rules(setting: SettingValue) -> SettingValue:
     """Say of the rules of a project's file where they are from."""
     if not setting.key.endswith("permissions.allow"):
         return setting
     value = tuple(replace(rule, of_project=True) for rule in setting.value)
-    return Setting(key=setting.key, value=value, origin=setting.origin)
+    return SettingValue(key=setting.key, value=value, origin=setting.origin)
 
 
 def _family(key: str) -> str:
     return "providers" if key.startswith("providers.") else key
 
 
-def _resolved(setting: Setting, base: str, home: str) -> Setting:
+def _resolved(setting: SettingValue, base: str, home: str) -> SettingValue:
     """Paths are relative to the folder whose file names them."""
     if setting.key.startswith("providers.") and setting.key.endswith(FILES) and setting.value:
-        return Setting(key=setting.key, value=_absolute(setting.value, base, home), origin=setting.origin)
+        return SettingValue(key=setting.key, value=_absolute(setting.value, base, home), origin=setting.origin)
     if setting.key == "context.instructions":
         base, home = literal(base), literal(home)
     elif not setting.key.startswith("workspace."):
         return setting
     paths = tuple(_absolute(path, base, home) for path in setting.value)
-    return Setting(key=setting.key, value=paths, origin=setting.origin)
+    return SettingValue(key=setting.key, value=paths, origin=setting.origin)
 
 
 def _absolute(path: str, base: str, home: str) -> str:

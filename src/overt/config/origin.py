@@ -2,42 +2,42 @@
 
 from msgspec import to_builtins
 
-from overt.config.schema import Config, Setting, default_of
+from overt.config.schema import Config, SettingValue, default_of
 from overt.core.settings import ModelFacts, Rule
 
 
-def explain(config: Config) -> tuple[Setting, ...]:
+def explain(config: Config) -> tuple[SettingValue, ...]:
     """Every setting in a fixed order, one row for each item of a list, the defaults included."""
     from overt.config.reading.keys import SETTINGS  # late: 3 ms
 
-    explained: list[Setting] = []
+    explained: list[SettingValue] = []
     for key in SETTINGS:
         set_here = [row for each in config.settings if each.key == key for row in rows(each)]
-        explained.extend(set_here or [Setting(key=key, value=default_of(key), origin="default")])
+        explained.extend(set_here or [SettingValue(key=key, value=default_of(key), origin="default")])
     for each in config.settings:
         if each.key.startswith("providers.") and not each.key.endswith(".name"):
             explained.extend(rows(each))
     return tuple(explained)
 
 
-def rows(setting: Setting) -> list[Setting]:
+def rows(setting: SettingValue) -> list[SettingValue]:
     """One row for each item of a list; what a header or a proxy's address carries is not shown."""
     value: object = setting.value
     if setting.key.endswith(".proxy") and "@" in str(value):
-        return [Setting(key=setting.key, value="[hidden]", origin=setting.origin)]
+        return [SettingValue(key=setting.key, value="[hidden]", origin=setting.origin)]
     if isinstance(value, dict):
-        return [Setting(key=f"{setting.key}.{name}", value="[hidden]", origin=setting.origin) for name in value]
+        return [SettingValue(key=f"{setting.key}.{name}", value="[hidden]", origin=setting.origin) for name in value]
     if not isinstance(value, tuple) or not value:
         return [setting]
     return [_item(setting, item) for item in value]
 
 
-def _item(setting: Setting, item: object) -> Setting:
+def _item(setting: SettingValue, item: object) -> SettingValue:
     if isinstance(item, Rule):
-        return Setting(key=setting.key, value=item.shown(), origin=item.origin)
+        return SettingValue(key=setting.key, value=item.shown(), origin=item.origin)
     if isinstance(item, ModelFacts):
-        return Setting(key=f"{setting.key}.{item.name}", value=_known(item), origin=setting.origin)
-    return Setting(key=setting.key, value=item, origin=setting.origin)
+        return SettingValue(key=f"{setting.key}.{item.name}", value=_known(item), origin=setting.origin)
+    return SettingValue(key=setting.key, value=item, origin=setting.origin)
 
 
 def _known(facts: ModelFacts) -> str:

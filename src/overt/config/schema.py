@@ -23,7 +23,7 @@ from overt.core.settings import (
 )
 
 
-class Setting(Struct, frozen=True, kw_only=True):
+class SettingValue(Struct, frozen=True, kw_only=True):
     """One value under its dotted key; `origin` is ``file:line``, a flag, a variable or ``default``."""
 
     key: str
@@ -87,7 +87,7 @@ class Config(Struct, frozen=True, kw_only=True):
     undo: UndoSettings = UndoSettings()
     logs: Logs = Logs()
     warnings: tuple[str, ...] = ()
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[SettingValue, ...] = ()
     files: tuple[str, ...] = ()
 
     def origin(self, key: str) -> str:

@@ -21,7 +21,7 @@ MOST_NAMES = 5
 ADVICE = "read it, then run `overt trust` in this folder"
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class TrustAnswer(Struct, frozen=True, kw_only=True):
     """What was said of a folder and of which files; None when an earlier version kept no record of them."""
 
     trusted: bool
@@ -30,7 +30,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 class _File(Struct, frozen=True, kw_only=True):
     v: Literal[2]
-    folders: dict[str, Answer]
+    folders: dict[str, TrustAnswer]
 
 
 class _Paths(Struct, frozen=True, kw_only=True):
@@ -40,11 +40,11 @@ class _Paths(Struct, frozen=True, kw_only=True):
     trusted: tuple[str, ...]
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class TrustState(Struct, frozen=True, kw_only=True):
     """The last answer for a folder, held against what it holds now. `stands` is False when a question is due."""
 
     project: str
-    answer: Answer | None = None
+    answer: TrustAnswer | None = None
     now: Material = Material()
     changed: tuple[str, ...] = ()
     stands: bool = False
@@ -65,17 +65,17 @@ def trust_file(environment: Environment) -> str:
     return os.path.join(environment.data_dir, "trust.json")
 
 
-def standing(environment: Environment, project: str) -> Standing:
+def standing(environment: Environment, project: str) -> TrustState:
     """Everything a question needs: the answer, the files, and which of them are not as they were."""
     answer, warning = _answer(environment, project)
     return _held(answer, project, warning)
 
 
-def _held(answer: Answer | None, project: str, warning: str = "") -> Standing:
+def _held(answer: TrustAnswer | None, project: str, warning: str = "") -> TrustState:
     now = material(project)
     changed = _changed(answer, now)
     stands = answer is not None and answer.files is not None and not changed and not (answer.trusted and now.problem)
-    return Standing(project=project, answer=answer, now=now, changed=changed, stands=stands, warning=warning)
+    return TrustState(project=project, answer=answer, now=now, changed=changed, stands=stands, warning=warning)
 
 
 def trusted(environment: Environment, project: str) -> Trusted:
@@ -107,7 +107,7 @@ def trust(environment: Environment, project: str) -> None:
     found = material(project)
     if found.problem:
         raise ConfigError(f"{project} cannot be trusted: {found.problem}")
-    decide(environment, project, Answer(trusted=True, files=found.files))
+    decide(environment, project, TrustAnswer(trusted=True, files=found.files))
 
 
 def untrust(environment: Environment, project: str) -> None:
@@ -120,7 +120,7 @@ def untrust(environment: Environment, project: str) -> None:
     )
 
 
-def decide(environment: Environment, project: str, answer: Answer) -> None:
+def decide(environment: Environment, project: str, answer: TrustAnswer) -> None:
     name = _name(project)
     update(trust_file(environment), _read_answers, lambda answers: _content((answers or {}) | {name: answer}))
 
@@ -129,7 +129,7 @@ def _name(project: str) -> str:
     return plain(os.path.realpath(project))
 
 
-def _changed(answer: Answer | None, now: Material) -> tuple[str, ...]:
+def _changed(answer: TrustAnswer | None, now: Material) -> tuple[str, ...]:
     if answer is None or answer.files is None:
         return ()
     before = answer.files
@@ -151,7 +151,7 @@ def _listed(names: Iterable[str]) -> str:
 # ── the file ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _answer(environment: Environment, project: str) -> tuple[Answer | None, str]:
+def _answer(environment: Environment, project: str) -> tuple[TrustAnswer | None, str]:
     path = trust_file(environment)
     content, reason = read(path)
     answers = _read_answers(content)
@@ -161,17 +161,17 @@ def _answer(environment: Environment, project: str) -> tuple[Answer | None, str]
     return (answers or {}).get(_name(project)), warning
 
 
-def _read_answers(content: object) -> dict[str, Answer] | None:
+def _read_answers(content: object) -> dict[str, TrustAnswer] | None:
     """None when anything is not as it was written. Version 1 was a list of paths without their content."""
     try:
         if isinstance(content, dict) and content.get("v") == 1:
-            return {path: Answer(trusted=True, files=None) for path in convert(content, _Paths).trusted}
+            return {path: TrustAnswer(trusted=True, files=None) for path in convert(content, _Paths).trusted}
         return convert(content, _File).folders
     except ValidationError:
         return None
 
 
-def _content(answers: dict[str, Answer]) -> _File:
+def _content(answers: dict[str, TrustAnswer]) -> _File:
     return _File(v=2, folders={path: answers[path] for path in sorted(answers)})
 
 

@@ -19,10 +19,10 @@ from overt.lib.logs.log import LOG
 from overt.providers.credentials import secrets_in
 from overt.providers.suggest import exists_instead
 from overt.providers.transport.address import parse_address
-from overt.providers.transport.attempt import Attempt, HttpWire, Server, limits_of, read_all
+from overt.providers.transport.attempt import AttemptServer, HttpWire, RequestAttempt, limits_of, read_all
 from overt.providers.transport.client import Exchange, Outgoing, Transport
-from overt.providers.transport.errors import Place, from_status, not_api, redacted
-from overt.providers.transport.retry import History, Patience, final, next_wait
+from overt.providers.transport.errors import RequestPlace, from_status, not_api, redacted
+from overt.providers.transport.retry import Patience, RetryHistory, final, next_wait
 from overt.providers.transport.route import transport_for
 from overt.providers.wires import WireKind, make_wire
 
@@ -60,7 +60,7 @@ class HttpProvider:
         outgoing = Outgoing(
             method="POST", target=self.address.target(self.wire.path), headers=self._headers, body=request.pieces()
         )
-        history = History()
+        history = RetryHistory()
         while True:
             attempt = self._attempt(outgoing, model=model, until=until)
             before = self._transport.resent
@@ -82,7 +82,7 @@ class HttpProvider:
             yield RetryDelta(attempt=history.made + 1, attempts=self._entry.attempts, wait=wait, reason=problem.message)
             await asyncio.sleep(wait)
             own = 0.0 if problem.retry_after else wait
-            history = History(made=history.made + 1, waited=history.waited + own)
+            history = RetryHistory(made=history.made + 1, waited=history.waited + own)
 
     def _log_request(self, request: Request, outcome: str) -> None:
         if LOG.enabled("debug"):
@@ -151,23 +151,23 @@ class HttpProvider:
         """Let go of the connection that waits for the next request."""
         self._transport.close()
 
-    def _attempt(self, outgoing: Outgoing, *, model: str, until: float) -> Attempt:
-        server = Server(
+    def _attempt(self, outgoing: Outgoing, *, model: str, until: float) -> RequestAttempt:
+        server = AttemptServer(
             transport=self._transport,
             address=self.address,
             place=self._place(model, self.wire.path),
             max_event=self._entry.max_event,
         )
         limits = limits_of(self._entry.timeouts, self._patience, loopback=self.address.loopback, until=until)
-        return Attempt(server, outgoing, wire=self.wire, limits=limits, watch=self.watch)
+        return RequestAttempt(server, outgoing, wire=self.wire, limits=limits, watch=self.watch)
 
-    def _wait(self, problem: ProviderError, history: History) -> float | None:
+    def _wait(self, problem: ProviderError, history: RetryHistory) -> float | None:
         chance = urandom(1)[0] / 255
         return next_wait(problem, history, attempts=self._entry.attempts, chance=chance, patience=self._patience)
 
-    def _place(self, model: str, below: str) -> Place:
+    def _place(self, model: str, below: str) -> RequestPlace:
         scheme = "https" if self.address.secure else "http"
-        return Place(
+        return RequestPlace(
             provider=self.name,
             url=f"{scheme}://{self.address.authority}{self.address.path}{below}",
             model=model,
@@ -176,7 +176,7 @@ class HttpProvider:
         )
 
     async def _explained(
-        self, problem: ProviderError, attempt: Attempt, history: History, *, model: str
+        self, problem: ProviderError, attempt: RequestAttempt, history: RetryHistory, *, model: str
     ) -> ProviderError:
         """The error with its last words: how often it was tried, and which models exist when one does not."""
         if attempt.heard:

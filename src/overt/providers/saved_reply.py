@@ -7,9 +7,9 @@ from overt.core.requests import Delta
 from overt.core.settings import Timeouts
 from overt.lib.logs.raw_replies import RawReply
 from overt.providers.transport.address import parse_address
-from overt.providers.transport.attempt import Attempt, Server, limits_of
+from overt.providers.transport.attempt import AttemptServer, RequestAttempt, limits_of
 from overt.providers.transport.client import Client, Outgoing
-from overt.providers.transport.errors import Place
+from overt.providers.transport.errors import RequestPlace
 from overt.providers.transport.retry import Patience
 from overt.providers.wires import WireKind, make_wire
 
@@ -21,13 +21,13 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 def decode_saved(reply: RawReply, blocks: Iterable[bytes], wires: Sequence[WireKind] = ()) -> Iterator[Delta]:
     wire = make_wire(reply.wire, extra=wires)
     address = parse_address(SAVED_AT, place="saved reply")
-    server = Server(
+    server = AttemptServer(
         transport=Client(address),
         address=address,
-        place=Place(provider="saved", url=SAVED_AT, model=reply.model),
+        place=RequestPlace(provider="saved", url=SAVED_AT, model=reply.model),
         max_event=MAX_EVENT_BYTES,
     )
-    attempt = Attempt(
+    attempt = RequestAttempt(
         server,
         Outgoing(method="POST", target=wire.path, headers={}),
         wire=wire,

@@ -22,7 +22,7 @@ from overt.app.inspect.values import (
     TurnRow,
     Turns,
 )
-from overt.app.models.model_list import Listing, ModelRow
+from overt.app.models.model_list import ModelListing, ModelRow
 from overt.app.records.context_view import RequestView
 from overt.core.capabilities import JobOutput, JobState
 from overt.core.settings import Price
@@ -156,7 +156,7 @@ TURNS = (
 )
 UNDONE = Changes((file_diff(f"src/世界{EVIL}.py", "a\nb\n", f"a\n{EVIL}c\n"),), (f"image.png {EVIL}",))
 MODELS = ModelChoices(
-    Listing(
+    ModelListing(
         rows=(
             model("far", "strong", wants="FAR_KEY"),
             model("fake", f"odd{EVIL}"),

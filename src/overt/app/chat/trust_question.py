@@ -8,7 +8,7 @@ from msgspec import Struct
 from overt.app.options import Options
 from overt.config.load import load
 from overt.config.paths import Environment, read_environment, roots
-from overt.config.trust import Answer, Standing, decide, standing, trust, untrust
+from overt.config.trust import TrustAnswer, TrustState, decide, standing, trust, untrust
 from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
 
@@ -66,7 +66,7 @@ def answer(question: TrustQuestion, yes: bool) -> None:
     """Keep an answer for exactly the files that the question was about."""
     if yes and question.problem:
         raise ConfigError(f"{question.project} cannot be trusted: {question.problem}")
-    decide(read_environment(), question.project, Answer(trusted=yes, files=question.files))
+    decide(read_environment(), question.project, TrustAnswer(trusted=yes, files=question.files))
 
 
 def set_trust(directory: str, *, trusting: bool) -> str:
@@ -76,7 +76,7 @@ def set_trust(directory: str, *, trusting: bool) -> str:
     return project
 
 
-def _make_question(environment: Environment, found: Standing) -> TrustQuestion:
+def _make_question(environment: Environment, found: TrustState) -> TrustQuestion:
     from overt.config.contents import contents  # late: 4 ms
 
     names = sorted(found.now.files, key=lambda name: _rank(name, found.changed))
@@ -99,7 +99,7 @@ def _rank(name: str, changed: tuple[str, ...]) -> int:
     return 0 if name in changed else 1 if not name.startswith(".overt/") or name in DESCRIBED_FILES else 2
 
 
-def _before(answer: Answer | None) -> Before:
+def _before(answer: TrustAnswer | None) -> Before:
     if answer is None:
         return ""
     if not answer.trusted:

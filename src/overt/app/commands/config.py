@@ -10,7 +10,7 @@ from overt.core.codec import printable
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.config.schema import Setting
+    from overt.config.schema import SettingValue
 
 
 async def config(conversation: Conversation, argument: str) -> Done:
@@ -27,7 +27,7 @@ async def config(conversation: Conversation, argument: str) -> Done:
     return Done(lines=(*lines_of(settings), *warnings))
 
 
-def _line(row: "Setting") -> str:
+def _line(row: "SettingValue") -> str:
     return f"{row.key} = {printable(row.value)}  ({row.origin})"
 
 

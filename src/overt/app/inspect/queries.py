@@ -8,7 +8,7 @@ from overt.app.context.prefix import sources_of
 from overt.app.setting import Setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
-from overt.config.schema import Setting as SettingValue
+from overt.config.schema import SettingValue
 from overt.core.errors import OvertError
 from overt.core.events import Event, PrefixReset
 from overt.core.tool import Tool

@@ -8,7 +8,7 @@ from overt.core.views import FileDiff, Todo
 
 if TYPE_CHECKING:
     from overt.app.inspect.permissions import RecordedDecision
-    from overt.app.models.model_list import Listing
+    from overt.app.models.model_list import ModelListing
     from overt.app.records.context_view import RequestView
     from overt.sessions.index import Summary
 
@@ -26,7 +26,7 @@ class Todos(NamedTuple):
 class ModelChoices(NamedTuple):
     """`current` is what the conversation uses now: a provider and a model."""
 
-    listing: "Listing"
+    listing: "ModelListing"
     current: tuple[str, str]
 
 

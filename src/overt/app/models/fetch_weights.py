@@ -10,7 +10,7 @@ from overt.app.setting import Setting
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
-from overt.providers.embedded.fetching import Job, Source, choose, fetch, here, sources
+from overt.providers.embedded.fetching import FetchJob, WeightsSource, choose, fetch, here, sources
 from overt.providers.embedded.provider import runnable
 
 
@@ -32,7 +32,7 @@ def plan(setting: Setting, name: str, given: str = "") -> Plan:
     return Plan(name=weights.name, told="\n".join(told), place=job.path)
 
 
-def _source(source: Source) -> str:
+def _source(source: WeightsSource) -> str:
     return say(f"fetch.from_{source.kind}", where=visible(source.where))
 
 
@@ -56,8 +56,8 @@ def _refuse_offline(setting: Setting) -> None:
         raise ConfigError(say("fetch.offline", origin=setting.config.origin("offline")))
 
 
-def _job(setting: Setting, name: str, bar: Bar, given: str = "") -> Job:
-    return Job(
+def _job(setting: Setting, name: str, bar: Bar, given: str = "") -> FetchJob:
+    return FetchJob(
         weights=choose(name),
         cache_dir=setting.environment.cache_dir,
         variables=setting.environment.variables,

@@ -48,7 +48,7 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     balance: str = ""
 
 
-class Listing(Struct, frozen=True, kw_only=True):
+class ModelListing(Struct, frozen=True, kw_only=True):
     """`problem` is why no model can be used now, or a server was not asked; `fetched`: the embedded model is here."""
 
     rows: tuple[ModelRow, ...]
@@ -64,7 +64,7 @@ class _Shelf(Struct, frozen=True, kw_only=True):
     balance: str = ""
 
 
-async def list_models(setting: Setting, only: str = "") -> Listing:
+async def list_models(setting: Setting, only: str = "") -> ModelListing:
     """Every model, or those of one provider. Servers of this machine, the chosen one and the named one are asked."""
     around = surroundings(setting)
     chosen: ChosenModel | None = None
@@ -85,7 +85,7 @@ async def list_models(setting: Setting, only: str = "") -> Listing:
     shelves = await asyncio.gather(*(_filled(shelf, around, chosen=chosen, curious=curious) for shelf in shelves))
     rows = [row for shelf in shelves for row in _rows(shelf, around, chosen)]
     rows.sort(key=lambda row: not row.chosen)
-    return Listing(rows=tuple(rows), problem=problem, fetched=weights is not None)
+    return ModelListing(rows=tuple(rows), problem=problem, fetched=weights is not None)
 
 
 def _not_asked(provider: str, stated: str) -> str:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from overt.app.context.prefix_event import known_facts
 from overt.app.models.context_window import WindowSeeker, budget_of
 from overt.app.models.pick_model import as_before, choose_model
-from overt.app.models.tool_calling import Manner, manner_of
+from overt.app.models.tool_protocol import ToolProtocol, protocol_of
 from overt.app.options import Options
 from overt.app.session_title import ask_title
 from overt.app.setting import Setting
@@ -32,7 +32,7 @@ class SessionModels:
         self._setting = setting
         self._redactor = redactor
         self._notify = notify
-        self._protocols: dict[tuple[str, str], Manner] = {}
+        self._protocols: dict[tuple[str, str], ToolProtocol] = {}
         self._providers: list[Provider] = []
         self._provided: tuple[object, ...] = ()
         self._window: tuple[ChosenModel, Budget] | None = None
@@ -66,18 +66,18 @@ class SessionModels:
         setting = self._setting
         return make(found.entry, found.key, found.model, setting.environment.variables, setting.registries.wires)
 
-    def protocol(self, found: ChosenModel, resumed: Resumed | None = None) -> Manner:
+    def protocol(self, found: ChosenModel, resumed: Resumed | None = None) -> ToolProtocol:
         """Return how a model calls tools: as its server took it before, in this process or an earlier one."""
-        protocol, before = manner_of(found.about), resumed.prefix if resumed else None
+        protocol, before = protocol_of(found.about), resumed.prefix if resumed else None
         if before and not found.about.calls and (before.provider, before.model) == (found.entry.name, found.model):
             protocol = replace(protocol, calls=before.calls)
         return self._protocols.get((found.entry.name, found.model), protocol)
 
-    def use(self, found: ChosenModel, protocol: Manner) -> None:
+    def use(self, found: ChosenModel, protocol: ToolProtocol) -> None:
         self.current = found
         self._protocols[found.entry.name, found.model] = protocol
 
-    def fallback(self, error: ProviderError) -> Manner | None:
+    def fallback(self, error: ProviderError) -> ToolProtocol | None:
         """Return another way to call tools if the server refused the one in use, or None if there is none."""
         return self.protocol(self.current).after(error) if self.current else None
 

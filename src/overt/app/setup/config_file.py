@@ -23,7 +23,7 @@ APART = re.compile(r"[ \t]*[\[#]")
 """A table or a comment, which belongs to what follows it."""
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class ConfigChange(Struct, frozen=True, kw_only=True):
     """What is to stand in the file; empty: nothing is said of it.
 
     `provider` are the fields of one more entry; `instructions` join those that stand there.
@@ -40,7 +40,7 @@ class Change(Struct, frozen=True, kw_only=True):
         return json.dumps(_applied({}, self), indent=2, ensure_ascii=False)
 
 
-class Edit(Struct, frozen=True, kw_only=True):
+class FileEdit(Struct, frozen=True, kw_only=True):
     """`old` is what was read, None where there is no file yet; it must still be there when `new` is written."""
 
     path: str
@@ -61,7 +61,7 @@ def foreign_format(environment: Environment) -> str:
     return next((path for path in found if os.path.lexists(path)), "")
 
 
-def planned(environment: Environment, change: Change) -> Edit:
+def planned(environment: Environment, change: ConfigChange) -> FileEdit:
     """What would be written. A link, as people who keep their settings elsewhere have one, stays a link."""
     from overt.config.reading.files import parse_settings  # late: 3 ms
 
@@ -74,10 +74,10 @@ def planned(environment: Environment, change: Change) -> Edit:
     except ValueError:
         raise ConfigError(say("setup.by_hand", name=name, text=changed("", change).strip("\n"))) from None
     parse_settings(new, name, toml=True)  # a file that stops every later start must never be written
-    return Edit(path=path, name=name, old=old, new=new)
+    return FileEdit(path=path, name=name, old=old, new=new)
 
 
-def write(edit: Edit) -> None:
+def write(edit: FileEdit) -> None:
     """The whole new file or the old one; never over what somebody else has written meanwhile."""
     try:
         os.makedirs(os.path.dirname(edit.path), mode=0o700, exist_ok=True)
@@ -98,15 +98,15 @@ def _read(path: str, name: str) -> str | None:
 # ── the text ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def changed(text: str, change: Change) -> str:
+def changed(text: str, change: ConfigChange) -> str:
     """The text of a valid file with the change in it; a ValueError when that would touch other things."""
     import tomllib  # late: 2 ms
 
     mark = BOM if text.startswith(BOM) else ""
     body = text[len(mark) :]
-    for field in Change.__struct_fields__:
-        step = Change(**{field: getattr(change, field)})
-        if step == Change():
+    for field in ConfigChange.__struct_fields__:
+        step = ConfigChange(**{field: getattr(change, field)})
+        if step == ConfigChange():
             continue
         tree = tomllib.loads(body)
         ways, wanted = _ways(body, step, _family(tree)), _applied(tree, step)
@@ -116,7 +116,7 @@ def changed(text: str, change: Change) -> str:
     return mark + body
 
 
-def _applied(file: F, change: Change) -> F:
+def _applied(file: F, change: ConfigChange) -> F:
     """Make the change in a parsed file, which may be one of tomlkit's that keeps its layout."""
     if change.default_model:
         file["default_model"] = change.default_model
@@ -140,7 +140,7 @@ def _applied(file: F, change: Change) -> F:
     return file
 
 
-def _ways(text: str, step: Change, family: str) -> Iterator[str]:
+def _ways(text: str, step: ConfigChange, family: str) -> Iterator[str]:
     """Ways to write one field of a change, the least disturbing first; most of them are wrong for most files.
 
     tomlkit changes what stands there. New keys it puts between a comment and what the comment is about, so they are

@@ -24,7 +24,7 @@ from overt.app.setup.answers import (
     numbered,
     usual_first,
 )
-from overt.app.setup.config_file import Change, foreign_format, planned, write
+from overt.app.setup.config_file import ConfigChange, foreign_format, planned, write
 from overt.app.setup.foreign_rules import rules_found, with_rules
 from overt.app.setup.provider_options import ProviderOption, check_provider_name, key_at, list_options, variable_for
 from overt.app.setup.trial import add_models, find_address, trial
@@ -56,7 +56,7 @@ class Dialog:
         self._typed = False
         self._held = ""
         self._model = ""
-        self._change = Change()
+        self._change = ConfigChange()
         self._result = SetupResult()
 
     def run(self) -> SetupResult:
@@ -305,7 +305,7 @@ class Dialog:
         return "rules"
 
     def _offer_rules(self) -> Step:
-        self._change = Change(default_model=self._reference(), provider=self._provider())
+        self._change = ConfigChange(default_model=self._reference(), provider=self._provider())
         found = rules_found(self._setting)
         if not found or self._answers.yes:
             return "write"

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from overt.app.context.prefix import sources_of
 from overt.app.setting import Setting
-from overt.app.setup.config_file import Change
+from overt.app.setup.config_file import ConfigChange
 from overt.config.load import load
 
 OF_PROJECTS = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
@@ -25,7 +25,7 @@ def rules_found(setting: Setting) -> tuple[str, ...]:
     return tuple(found)
 
 
-def with_rules(change: Change, found: tuple[str, ...], setting: Setting) -> Change:
+def with_rules(change: ConfigChange, found: tuple[str, ...], setting: Setting) -> ConfigChange:
     """Those of projects are read right behind our own, in every project; those of the person with the instructions."""
     config = load(setting.environment, project="", trusted=False)
     sources = [source.key for source in sources_of(replace(setting, config=config))]

@@ -6,7 +6,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from overt.app.context.prefix import Fragments
-from overt.app.models.tool_calling import Conduct, Ground, Manner
+from overt.app.models.tool_protocol import ProtocolParts, ScaffoldContext, ToolProtocol
 from overt.app.small_model.answer_check import (
     FailedCall,
     admits_failure,
@@ -48,15 +48,17 @@ DOUBTS = 2
 DOUBT = "Not believed: "
 
 
-def conduct(manner: Manner, tools: Mapping[str, Tool], fragments: Fragments, *, wire: Wire, ground: Ground) -> Conduct:
+def set_up_protocol(
+    protocol: ToolProtocol, tools: Mapping[str, Tool], fragments: Fragments, *, wire: Wire, context: ScaffoldContext
+) -> ProtocolParts:
     """The compact agent: of its tools those that the usual one may use, too."""
     own = {name: tool for name, tool in compact_tools().items() if name in tools}
-    lead = CompactLead(ground.hands, own, calls=manner.calls, may_read=ground.may_read)
-    return Conduct(
+    lead = CompactLead(context.hands, own, calls=protocol.calls, may_read=context.may_read)
+    return ProtocolParts(
         tools=own,
-        prefix=compact_prefix(own, manner.calls, fragments),
-        wire=wire if manner.calls == "native" else SpokenWire(wire, manner.calls),
-        limits=small_limits(ground.limits),
+        prefix=compact_prefix(own, protocol.calls, fragments),
+        wire=wire if protocol.calls == "native" else SpokenWire(wire, protocol.calls),
+        limits=small_limits(context.limits),
         lead=lead,
         checks=(lead,),
         temperature=0.0,

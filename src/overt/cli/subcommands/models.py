@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from overt.app.diagnostics.event_loop import run_async
-from overt.app.models.model_list import Listing, ModelRow, list_models
+from overt.app.models.model_list import ModelListing, ModelRow, list_models
 from overt.app.registries import Registries
 from overt.cli.output import print_result, setting_of, table, warn
 from overt.cli.parse import FOLDER, JSON, CommandLine, parse
@@ -37,7 +37,7 @@ def run(argv: list[str], registries: Registries) -> int:
     return 0
 
 
-def _lines(models: Listing) -> Iterator[str]:
+def _lines(models: ModelListing) -> Iterator[str]:
     head = ("  " + say("models.model"), say("models.window"), say("models.price"), say("models.can"), "")
     yield from table([head, *map(_cells, models.rows)], left=len(head))
     for row in models.rows:

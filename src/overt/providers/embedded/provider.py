@@ -20,7 +20,7 @@ from overt.core.ports import Wire
 from overt.core.requests import Delta, Params, Prefix, Reply, Request, RetryDelta, WaitDelta
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.lib.logs.background import log_failure
-from overt.providers.embedded.server_process import Child
+from overt.providers.embedded.server_process import ServerProcess
 from overt.providers.embedded.weights import (
     CONTEXT,
     LEAST_CONTEXT,
@@ -37,7 +37,7 @@ from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.attempt import HttpWire
 
 if TYPE_CHECKING:
-    from overt.providers.embedded.server_program import Told
+    from overt.providers.embedded.server_program import ServerArguments
 
 SCHEME = "file://"
 POLL = 0.02
@@ -90,7 +90,7 @@ class LocalProvider:
         self._entry = entry
         self._weights = weights
         self._folder = folder
-        self._child: Child | None = None
+        self._child: ServerProcess | None = None
         self._closed = False
         self._priming: asyncio.Task[None] | None = None
 
@@ -153,25 +153,25 @@ class LocalProvider:
         """The process of the server, 0 when none runs."""
         return self._child.process.pid if self._child is not None else 0
 
-    def _started(self) -> Child:
+    def _started(self) -> ServerProcess:
         if self._closed:
             raise _after_the_end()
         if self._child is None:
             try:
-                self._child = Child(self._told(), self._slot())
+                self._child = ServerProcess(self._told(), self._slot())
                 mark_used(self._weights.path(self._folder))
             except OSError as error:
                 why = error.strerror or type(error).__name__
                 raise ProviderError(f"The embedded model's server could not be started: {why}.", kind="down") from None
         return self._child
 
-    def _bury(self, child: Child) -> None:
+    def _bury(self, child: ServerProcess) -> None:
         """Only the one in use: who finds an earlier one dead must not end the one that took its place."""
         if self._child is child:
             self._child = None
             child.end()
 
-    def _told(self) -> "Told":
+    def _told(self) -> "ServerArguments":
         """What the child has to know, or an error that says what is missing."""
         weights, library = self._weights, find_spec("xllamacpp")
         if library is None or not library.origin:
@@ -208,7 +208,7 @@ class LocalProvider:
         self._bury(self._child)
         return told
 
-    async def _ready(self, child: Child) -> AsyncGenerator[Delta, None]:
+    async def _ready(self, child: ServerProcess) -> AsyncGenerator[Delta, None]:
         """Until it listens; a notice when that takes long."""
         now = asyncio.get_running_loop().time
         began, noticed = now(), False
@@ -227,7 +227,7 @@ class LocalProvider:
         if not child.port:
             raise self._stillborn(child, child.failure)
 
-    def _stillborn(self, child: Child, why: str, *, forget: bool = False) -> ProviderError:
+    def _stillborn(self, child: ServerProcess, why: str, *, forget: bool = False) -> ProviderError:
         if forget and self._child is child:
             child.forget()
         self._bury(child)
@@ -237,13 +237,13 @@ class LocalProvider:
             kind="down",
         )
 
-    def _provider(self, child: Child) -> HttpProvider:
+    def _provider(self, child: ServerProcess) -> HttpProvider:
         if child.provider is None:
             entry = replace(self._entry, kind="openai", base_url=f"http://127.0.0.1:{child.port}/v1", attempts=1)
             child.provider = HttpProvider(entry, self._wire, key=child.token)
         return child.provider
 
-    async def _explained(self, child: Child, error: ProviderError) -> ProviderError:
+    async def _explained(self, child: ServerProcess, error: ProviderError) -> ProviderError:
         """A dying server closes its connections before its end can be seen."""
         for _ in range(25):
             if self._closed:

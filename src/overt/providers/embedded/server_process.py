@@ -15,7 +15,7 @@ from overt.core.codec import decode, encode
 from overt.providers.http_provider import HttpProvider
 
 if TYPE_CHECKING:
-    from overt.providers.embedded.server_program import Told
+    from overt.providers.embedded.server_program import ServerArguments
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "server_program.py")
 KEPT_MOST = 3000
@@ -26,7 +26,7 @@ CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.
 BESIDE = re.compile(r".*\.context\.([0-9]+)")
 
 
-class Said(Struct, frozen=True):
+class StatusLine(Struct, frozen=True):
     """A line that the server prints: its port, why it could not start, or whether a context was saved."""
 
     port: int = 0
@@ -34,10 +34,10 @@ class Said(Struct, frozen=True):
     saved: bool | None = None
 
 
-class Child:
+class ServerProcess:
     """Its token is known to it and to us, and stands in no argument and no variable."""
 
-    def __init__(self, told: "Told", slot: str) -> None:
+    def __init__(self, told: "ServerArguments", slot: str) -> None:
         self.token = told["token"]
         self.port = 0
         self.failure = ""
@@ -120,7 +120,7 @@ class Child:
             return
         *lines, self._said = self._said.split(b"\n")
         for line in lines:
-            said = decode(line, type=Said)
+            said = decode(line, type=StatusLine)
             self.port, self.failure = said.port or self.port, said.failed or self.failure
             if said.saved is not None:
                 self._saving = False

@@ -20,7 +20,7 @@ from typing import Protocol, TypedDict
 PR_SET_PDEATHSIG = 1
 
 
-class Told(TypedDict):
+class ServerArguments(TypedDict):
     """The line on stdin: what to serve and how."""
 
     path: str
@@ -33,7 +33,7 @@ class Told(TypedDict):
     parent: int
 
 
-class Server(Protocol):
+class LlamaServer(Protocol):
     """The part of the library's server that is used here."""
 
     listening_address: str
@@ -42,7 +42,7 @@ class Server(Protocol):
 class Served:
     """A running server and the one slot whose context can be kept between runs."""
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: ServerArguments) -> None:
         self._token: str = told["token"]
         self._slot: str = told["slot"]
         self._server = _server(told)
@@ -78,7 +78,7 @@ class Served:
             connection.close()
 
 
-def _server(told: Told) -> Server:
+def _server(told: ServerArguments) -> LlamaServer:
     sys.path.append(told["library"])
     import xllamacpp as library  # late: 18 ms
 
@@ -99,7 +99,7 @@ def _server(told: Told) -> Server:
     wanted.webui = False
     wanted.warmup = False  # the first request does the same
     wanted.verbosity = -1
-    server: Server = library.Server(wanted)
+    server: LlamaServer = library.Server(wanted)
     return server
 
 
@@ -113,7 +113,7 @@ def _end_with_parent(parent: int) -> None:
 
 def main() -> None:
     os.umask(0o077)
-    told: Told = json.loads(sys.stdin.buffer.readline() or b"null") or os._exit(0)
+    told: ServerArguments = json.loads(sys.stdin.buffer.readline() or b"null") or os._exit(0)
     _end_with_parent(told["parent"])
     report = os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)

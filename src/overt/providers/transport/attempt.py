@@ -21,7 +21,7 @@ from overt.core.settings import Timeouts
 from overt.lib.logs.log import LOG
 from overt.providers.transport.address import Address
 from overt.providers.transport.client import Exchange, Outgoing, Transport
-from overt.providers.transport.errors import Place, from_event, from_status, not_api, stalled
+from overt.providers.transport.errors import RequestPlace, from_event, from_status, not_api, stalled
 from overt.providers.transport.retry import Patience
 from overt.providers.transport.sse import BOM, EventStream
 
@@ -58,7 +58,7 @@ class HttpWire(Wire, Protocol):
     def decoder(self) -> StreamDecoder: ...
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class AttemptLimits(Struct, frozen=True, kw_only=True):
     """Seconds for each wait of one attempt; `first` is the one before the first event, `until` a loop time."""
 
     connect: float
@@ -71,20 +71,20 @@ class Limits(Struct, frozen=True, kw_only=True):
     until: float
 
 
-class Server(Struct, frozen=True, kw_only=True):
+class AttemptServer(Struct, frozen=True, kw_only=True):
     """What every attempt of a request shares."""
 
     transport: Transport
     address: Address
-    place: Place
+    place: RequestPlace
     max_event: int
 
 
-def limits_of(timeouts: Timeouts, patience: Patience, *, loopback: bool, until: float) -> Limits:
+def limits_of(timeouts: Timeouts, patience: Patience, *, loopback: bool, until: float) -> AttemptLimits:
     """A server on this machine may read slowly: a limit nobody has changed is raised for it."""
     usual = Timeouts()
     slow = patience.loopback if loopback else 0.0
-    return Limits(
+    return AttemptLimits(
         connect=timeouts.connect,
         headers=max(timeouts.headers, slow) if timeouts.headers == usual.headers else timeouts.headers,
         first=max(timeouts.between, slow) if timeouts.between == usual.between else timeouts.between,
@@ -96,16 +96,16 @@ def limits_of(timeouts: Timeouts, patience: Patience, *, loopback: bool, until: 
     )
 
 
-class Attempt:
+class RequestAttempt:
     """`heard` is set by the first event: from then on there is no other attempt. `watch` is given every event."""
 
     def __init__(
         self,
-        server: Server,
+        server: AttemptServer,
         outgoing: Outgoing,
         *,
         wire: HttpWire,
-        limits: Limits,
+        limits: AttemptLimits,
         watch: Callable[[bytes], None] | None = None,
     ) -> None:
         self.heard = False

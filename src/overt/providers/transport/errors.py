@@ -1,18 +1,21 @@
 """What went wrong at a server, in words a person can act on. No text of a server passes here with the key in it."""
 
 from time import time
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from overt.core.errors import ProviderError
 from overt.providers.transport.address import Address
-from overt.providers.transport.error_body import Said
+
+if TYPE_CHECKING:
+    from overt.providers.transport.refusal import ServerMessage
 
 RETRIED = frozenset({408, 429})
 HTTPS_WANTED = ("http request to an https server", "plain http request was sent to https port")
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class RequestPlace(Struct, frozen=True, kw_only=True):
     """Where a request went and on whose behalf, as far as a person may see it."""
 
     provider: str
@@ -22,11 +25,11 @@ class Place(Struct, frozen=True, kw_only=True):
     has_key: bool = False
 
 
-def from_status(status: int, headers: dict[str, str], body: bytes, *, place: Place) -> ProviderError:
+def from_status(status: int, headers: dict[str, str], body: bytes, *, place: RequestPlace) -> ProviderError:
     """The error for a response that is not 2xx."""
     from overt.providers.transport import refusal  # late: 0.9 ms
 
-    said: Said = refusal.read(body)
+    said: ServerMessage = refusal.read(body)
     kind, text = _judge(status, said, headers, place=place)
     return ProviderError(
         " ".join(text.split()),
@@ -42,14 +45,14 @@ def from_event(error: object) -> ProviderError:
     """The error a server put into the stream after it had already answered 200."""
     from overt.providers.transport import refusal  # late: 0.9 ms
 
-    said: Said = refusal.said_in({"error": error})
+    said: ServerMessage = refusal.said_in({"error": error})
     status = int(said.code) if said.code.isascii() and said.code.isdigit() and len(said.code) == 3 else 0
     kind = refusal.kind_of(status, said) or "server"
     detail = said.message or said.code or said.type or "no reason given"
     return ProviderError(f"The server broke off its reply with an error: {clean(detail)}", kind=kind, status=status)
 
 
-def not_api(status: int, content_type: str, *, place: Place) -> ProviderError:
+def not_api(status: int, content_type: str, *, place: RequestPlace) -> ProviderError:
     what = content_type.partition(";")[0] or "something else"
     return ProviderError(
         f"{place.url} is not an API endpoint: it answered {status} with {what} instead of an event stream. "
@@ -131,7 +134,7 @@ def clean(text: str, *, limit: int = 400) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _judge(status: int, said: Said, headers: dict[str, str], *, place: Place) -> tuple[str, str]:
+def _judge(status: int, said: "ServerMessage", headers: dict[str, str], *, place: RequestPlace) -> tuple[str, str]:
     if 300 <= status < 400:
         to = clean(headers.get("location", ""), limit=200) or "another address"
         return "redirect", f"{place.url} redirects to {to}. Set base_url to the final address; requests do not follow."
@@ -156,7 +159,7 @@ def _judge(status: int, said: Said, headers: dict[str, str], *, place: Place) ->
     return "parameter", f"{place.provider} rejected {what} ({status}). {_quote(said)}"
 
 
-def _words(kind: str, status: int, said: Said, *, place: Place) -> str:
+def _words(kind: str, status: int, said: "ServerMessage", *, place: RequestPlace) -> str:
     model = place.model or "this model"
     match kind:
         case "key":
@@ -180,7 +183,7 @@ def _words(kind: str, status: int, said: Said, *, place: Place) -> str:
             return f"{model} at {place.provider} takes no images. {_quote(said)}"
 
 
-def _key_words(status: int, said: Said, *, place: Place) -> str:
+def _key_words(status: int, said: "ServerMessage", *, place: RequestPlace) -> str:
     variable = place.key_env or "OVERT_API_KEY"
     if not place.has_key:
         return f"{place.provider} wants an API key, and none was found. Set {variable}."
@@ -189,12 +192,12 @@ def _key_words(status: int, said: Said, *, place: Place) -> str:
     return f"{place.provider} refused access (403). {_quote(said)} Check {variable} and what its account may use."
 
 
-def _quote(said: Said) -> str:
+def _quote(said: "ServerMessage") -> str:
     text = _server_text(said)
     return f"It says: {text}" if text else ""
 
 
-def _server_text(said: Said) -> str:
+def _server_text(said: "ServerMessage") -> str:
     text = clean(said.message or said.code)
     return f"{text}." if text and text[-1] not in ".!?…" else text
 

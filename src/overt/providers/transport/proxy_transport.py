@@ -17,11 +17,10 @@ from msgspec.structs import replace
 from socksio.exceptions import SOCKSError
 
 from overt.core.errors import ProviderError
-from overt.providers.transport.address import Address
+from overt.providers.transport.address import Address, Proxy
 from overt.providers.transport.client import Outgoing
 from overt.providers.transport.connection import resolve
 from overt.providers.transport.errors import not_http, stalled, unreachable
-from overt.providers.transport.proxy import Proxy
 from overt.providers.transport.tls import Tls, context_for
 
 WAITING = 8

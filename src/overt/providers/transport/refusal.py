@@ -1,7 +1,8 @@
 """What the body of an error says, in whichever shape a server puts it, and which kind of refusal that is."""
 
+from msgspec import Struct
+
 from overt.core.codec import decode
-from overt.providers.transport.error_body import Said
 from overt.providers.wires._decoding import word
 
 KEY_WORDS = (
@@ -49,7 +50,19 @@ GLM_CODES = {
 DEEPEST = 4
 
 
-def kind_of(status: int, said: Said) -> str:
+class ServerMessage(Struct, frozen=True, kw_only=True):
+    """What an error body says, whatever its shape."""
+
+    message: str = ""
+    code: str = ""
+    type: str = ""
+    param: str = ""
+
+    def words(self) -> str:
+        return f"{self.code} {self.type} {self.message}".lower()
+
+
+def kind_of(status: int, said: ServerMessage) -> str:
     """The kind of refusal; empty when neither the words nor the status give one away."""
     words = said.words()
     if code := GLM_CODES.get(said.code, ""):
@@ -81,19 +94,19 @@ def asked_wait(words: str) -> float | None:
     return None
 
 
-def read(body: bytes) -> Said:
+def read(body: bytes) -> ServerMessage:
     try:
         return said_in(decode(body))
     except (ValueError, RecursionError):
         text = body[:2000].decode("utf-8", "replace").strip()
-        return Said() if text.startswith("<") else Said(message=text)
+        return ServerMessage() if text.startswith("<") else ServerMessage(message=text)
 
 
-def said_in(body: object, depth: int = 0) -> Said:
+def said_in(body: object, depth: int = 0) -> ServerMessage:
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, dict) or depth > DEEPEST:
-        return Said(message=body) if isinstance(body, str) else Said()
+        return ServerMessage(message=body) if isinstance(body, str) else ServerMessage()
     for inner in ("error", "detail", "errors"):
         if isinstance(body.get(inner), dict) or (inner == "errors" and isinstance(body.get(inner), list)):
             return said_in(body[inner], depth + 1)
@@ -104,7 +117,7 @@ def said_in(body: object, depth: int = 0) -> Said:
     told = (body.get(key) for key in ("message", "error", "detail", "msg"))
     message = next((text for text in told if text and isinstance(text, str)), "")
     param = word(body.get("param"))
-    return Said(
+    return ServerMessage(
         message=message,
         code=word(body.get("code")),
         type=word(body.get("type")),
@@ -112,7 +125,7 @@ def said_in(body: object, depth: int = 0) -> Said:
     )
 
 
-def _unable(status: int, said: Said, words: str) -> str:
+def _unable(status: int, said: ServerMessage, words: str) -> str:
     """A thing the server cannot take at all, rather than one that was sent wrongly."""
     if _any(FORM, f"{words} {said.param}") and status != 429:
         return "form"
@@ -124,7 +137,7 @@ def _unable(status: int, said: Said, words: str) -> str:
     return "tools" if (named or _any(TOOLS, words)) and not _any(ABOUT_A_CALL, words) else ""
 
 
-def _about_model(said: Said, words: str) -> bool:
+def _about_model(said: ServerMessage, words: str) -> bool:
     if said.param not in ("", "model"):
         return False
     if _any(NO_SUCH_MODEL, words) or (said.type == "not_found_error" and said.message.startswith("model:")):
@@ -133,11 +146,11 @@ def _about_model(said: Said, words: str) -> bool:
     return bool(found) and _any(AFTER_MODEL, after)
 
 
-def _fastapi(problems: list[object]) -> Said:
+def _fastapi(problems: list[object]) -> ServerMessage:
     first = problems[0] if problems and isinstance(problems[0], dict) else {}
     where = first.get("loc")
     param = ".".join(str(part) for part in where if part != "body") if isinstance(where, list) else ""
-    return Said(message=word(first.get("msg")), type=word(first.get("type")), param=param)
+    return ServerMessage(message=word(first.get("msg")), type=word(first.get("type")), param=param)
 
 
 def _relayed(body: dict[str, object]) -> object:

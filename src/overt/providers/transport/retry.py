@@ -23,7 +23,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     ending: float = 5.0
 
 
-class History(Struct, frozen=True, kw_only=True):
+class RetryHistory(Struct, frozen=True, kw_only=True):
     """Attempts made so far and the seconds already waited on our own account."""
 
     made: int = 1
@@ -31,7 +31,7 @@ class History(Struct, frozen=True, kw_only=True):
 
 
 def next_wait(
-    error: ProviderError, history: History, *, attempts: int, chance: float, patience: Patience
+    error: ProviderError, history: RetryHistory, *, attempts: int, chance: float, patience: Patience
 ) -> float | None:
     """Seconds to wait before the next attempt; None: no further attempt. `chance` is from 0 to 1."""
     if not error.retryable or history.made >= attempts:
@@ -43,7 +43,7 @@ def next_wait(
     return max(0.0, min(wait, patience.together - history.waited))
 
 
-def final(error: ProviderError, history: History, *, patience: Patience) -> ProviderError:
+def final(error: ProviderError, history: RetryHistory, *, patience: Patience) -> ProviderError:
     """The error to show when no further attempt follows, with what the attempts came to."""
     words = error.message
     if error.retry_after is not None and error.retry_after > patience.asked:

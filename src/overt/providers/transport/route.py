@@ -9,9 +9,8 @@ from collections.abc import Mapping
 
 from overt.core.errors import ConfigError
 from overt.core.settings import ProviderEntry
-from overt.providers.transport.address import Address, split_port
+from overt.providers.transport.address import Address, Proxy, split_port
 from overt.providers.transport.client import Client, Transport
-from overt.providers.transport.proxy import Proxy
 from overt.providers.transport.tls import Tls
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}

@@ -13,7 +13,7 @@ from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply,
 from overt.core.spending.usage import Usage
 from overt.providers.transport.errors import from_event
 from overt.providers.wires._decoding import cut, is_object, read_event, too_large, unique_ids, word
-from overt.providers.wires._openai_values import Details, split, timed, usage_of
+from overt.providers.wires._openai_values import ReasoningBlocks, split, timed, usage_of
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -71,7 +71,7 @@ class ChatDecoder:
         self._size = 0
         self._text: list[str] = []
         self._reasoning: list[str] = []
-        self._details = Details()
+        self._details = ReasoningBlocks()
         self._reasoned = False
         self._text_taken = 0
         self._reasoning_taken = 0

@@ -16,7 +16,7 @@ def _thinks(part: object) -> bool:
     return isinstance(part, dict) and part.get("type") == "thinking"
 
 
-class Details:
+class ReasoningBlocks:
     """Blocks of reasoning as they came, made whole: pieces of one block follow each other, same type and index."""
 
     def __init__(self) -> None:
