@@ -1,7 +1,7 @@
 """What a package outside of Overt adds to it (decision 0018)."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -30,5 +30,7 @@ class Registries(Struct, frozen=True, kw_only=True):
     commands: tuple["Command", ...] = ()
     wires: tuple["WireKind", ...] = ()
     context_sources: tuple["ContextSource", ...] = ()
+    panels: Mapping[str, Callable[[Any], Any]] = {}
+    """By the name that a command gives in `panel`. The types are in `frontends/tui/panels`, which is above this one."""
     subcommands: Mapping[str, Subcommand] = {}
     frontends: Mapping[str, Frontend] = {}

@@ -28,13 +28,16 @@ from overt.core.capabilities import JobOutput, JobState
 from overt.core.settings import Price
 from overt.core.spending.usage import Usage
 from overt.core.views import Todo
+from overt.frontends.tui import panels
 from overt.frontends.tui.panels.inspector import Panel, open_panel
-from overt.frontends.tui.panels.pager import PanelRequest, Screenful
+from overt.frontends.tui.panels.pager import PanelInputs, PanelRequest, Screenful
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, plain
 from overt.lib.diff import file_diff
+from overt.lib.discover import find_module, module_names
 from overt.sessions.index import Summary
 
+PANELS = tuple(name for name in module_names(panels) if hasattr(find_module(panels.__name__, name), "make"))
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
 """What must never reach a terminal."""
 NAMED = (
@@ -201,7 +204,7 @@ FILLED: dict[str, list[tuple[PanelRequest, object]]] = {
 
 
 def filled(name: str) -> Panel:
-    panel = open_panel(name, details=lambda columns: numbered(50, "detail"), commands=BUILT_IN.listed())
+    panel = open_panel(name, PanelInputs(details=lambda columns: numbered(50, "detail"), commands=BUILT_IN.listed()))
     panel.load()
     for request, value in FILLED[name]:
         panel.given(request, value)

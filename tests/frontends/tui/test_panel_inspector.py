@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from tests.fakes.commands import BUILT_IN
-from tests.frontends.tui.panel_kit import EVIL, FILLED, filled, key, numbered, text_of
+from tests.frontends.tui.panel_kit import EVIL, FILLED, PANELS, filled, key, numbered, text_of
 
 from overt.app.inspect.values import JobListing, Todos
-from overt.frontends.tui.panels.inspector import NAMES, Inspector, open_panel
-from overt.frontends.tui.panels.pager import CLOSE, PanelRequest, Screenful
+from overt.frontends.tui.panels.inspector import Inspector, open_panel
+from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, columns, plain
 from overt.frontends.tui.terminal.theme import theme
@@ -173,7 +173,7 @@ def test_it_wakes_up_when_it_is_due_and_asks_again_only_for_what_has_come() -> N
 
 
 def test_a_panel_without_news_never_wakes_up() -> None:
-    inspector = Inspector(open_panel("help", commands=BUILT_IN.listed()), Paper(), lambda request: None)
+    inspector = Inspector(open_panel("help", PanelInputs(commands=BUILT_IN.listed())), Paper(), lambda request: None)
     inspector.open(1.0)
     assert inspector.due() is None
 
@@ -182,7 +182,7 @@ def test_a_panel_without_news_never_wakes_up() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PANELS)
 def test_every_panel_fits_every_screen_and_drives_no_terminal(name: str, language: Any) -> None:
     set_language(language)
     try:
@@ -202,11 +202,11 @@ def test_every_panel_fits_every_screen_and_drives_no_terminal(name: str, languag
         set_language("en")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PANELS)
 def test_every_panel_can_be_left_whatever_has_come_of_its_requests(name: str) -> None:
     untouched, broken = (
-        open_panel(name, details=lambda width: numbered(3), commands=BUILT_IN.listed()),
-        open_panel(name, commands=BUILT_IN.listed()),
+        open_panel(name, PanelInputs(details=lambda width: numbered(3), commands=BUILT_IN.listed())),
+        open_panel(name, PanelInputs(commands=BUILT_IN.listed())),
     )
     for request in broken.load():
         broken.failed(request, f"no luck {EVIL}")
@@ -216,9 +216,9 @@ def test_every_panel_can_be_left_whatever_has_come_of_its_requests(name: str) ->
         assert panel.press(Key("esc")) == [CLOSE]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PANELS)
 def test_a_request_of_every_panel_is_one_that_can_be_looked_up(name: str) -> None:
-    assert open_panel(name, commands=BUILT_IN.listed()).load() == list(
+    assert open_panel(name, PanelInputs(commands=BUILT_IN.listed())).load() == list(
         dict.fromkeys(
             PanelRequest(request.kind) for request, _ in FILLED[name] if request.kind not in ("preview", "undone")
         )
@@ -227,4 +227,4 @@ def test_a_request_of_every_panel_is_one_that_can_be_looked_up(name: str) -> Non
 
 def test_no_panel_has_another_name() -> None:
     with pytest.raises(KeyError):
-        open_panel("nothing")
+        open_panel("nothing", PanelInputs())

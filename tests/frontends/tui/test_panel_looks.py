@@ -21,9 +21,8 @@ from overt.app.inspect.values import Changes, Decisions, JobListing, Permits, Re
 from overt.frontends.tui.panels.context import ContextPanel, bar
 from overt.frontends.tui.panels.inspector import open_panel
 from overt.frontends.tui.panels.jobs import JobsPanel
-from overt.frontends.tui.panels.pager import CLOSE, PanelRequest
+from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest
 from overt.frontends.tui.panels.permissions import PermissionsPanel
-from overt.frontends.tui.panels.texts import todos_panel
 from overt.lib.catalogue import set_language
 
 # ── context ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -197,15 +196,15 @@ def test_todos_are_a_checklist_with_what_is_being_done() -> None:
     shown = body(panel, 100, 12)
     assert (shown[0], shown[1], shown[3]) == ("Todos  1 of 3 done", "☑ read the code", "☐ release")
     assert shown[2].startswith("▸ 写测试")
-    empty = todos_panel()
+    empty = open_panel("todos", PanelInputs())
     empty.given(PanelRequest("todos"), Todos(()))
     assert body(empty, 100, 12)[1].startswith("There is no todo list.")
 
 
 def test_details_are_read_from_their_end() -> None:
-    panel = open_panel("details", details=lambda columns: numbered(100, f"at {columns}:"))
+    panel = open_panel("details", PanelInputs(details=lambda columns: numbered(100, f"at {columns}:")))
     assert text_of(panel.draw(60, 12))[-2] == "at 60: 100"
-    assert body(open_panel("details", details=lambda columns: []), 80, 12)[1] == (
+    assert body(open_panel("details", PanelInputs(details=lambda columns: [])), 80, 12)[1] == (
         "Nothing was thought or run in this session yet."
     )
 
@@ -215,7 +214,7 @@ def test_help_names_every_command_in_both_languages() -> None:
         set_language(language)  # type: ignore[arg-type]
         try:
             for width in (40, 160):
-                shown = "\n".join(text_of(open_panel("help", commands=BUILT_IN.listed()).draw(width, 400)))
+                shown = "\n".join(text_of(open_panel("help", PanelInputs(commands=BUILT_IN.listed())).draw(width, 400)))
                 assert word in shown
                 assert [name for name in COMMANDS if f"/{name}" not in shown] == []
         finally:
@@ -223,11 +222,11 @@ def test_help_names_every_command_in_both_languages() -> None:
 
 
 def test_the_key_that_opens_help_closes_it() -> None:
-    assert press(open_panel("help", commands=BUILT_IN.listed()), "?") == [CLOSE]
+    assert press(open_panel("help", PanelInputs(commands=BUILT_IN.listed())), "?") == [CLOSE]
 
 
 def test_a_session_that_changed_nothing_says_so() -> None:
-    panel = open_panel("diff")
+    panel = open_panel("diff", PanelInputs())
     assert panel.load() == [PanelRequest("diff")]
     assert body(panel, 80, 12)[1] == "loading …"
     panel.given(PanelRequest("diff"), Changes((), ()))

@@ -126,10 +126,11 @@ class CommandRunner:
         if chat.engine_thread.conversation is None or self.inspector is not None:
             return
         from overt.frontends.tui.panels.inspector import open_panel  # late: 1.2 ms
+        from overt.frontends.tui.panels.pager import PanelInputs  # late: 1.0 ms
 
         commands = chat.engine_thread.conversation.commands.listed()
-        panel = open_panel(name, details=chat.transcript.details, commands=commands)
-        self._inspect(panel)
+        inputs = PanelInputs(details=chat.transcript.details, commands=commands)
+        self._inspect(open_panel(name, inputs, chat.options.registries.panels))
 
     def _page(self, lines: Sequence[str]) -> None:
         """Show the lines of a command in an inspector of their own."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from overt.app.inspect.values import Contents, ContextPiece, RequestBody
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelRequest, Screenful, lines_of, shown
+from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelInputs, PanelRequest, Screenful, lines_of, shown
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import count, size
 from overt.frontends.tui.terminal.keyboard import Key
@@ -27,6 +27,10 @@ COLUMNS = (
     Column(most=40, least=WIDE - 2),
     Column(rest=True),
 )
+
+
+def make(_inputs: PanelInputs) -> "ContextPanel":
+    return ContextPanel()
 
 
 class ContextPanel:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from overt.app.command import Command
-from overt.frontends.tui.panels.pager import LEAVING, Pager
+from overt.frontends.tui.panels.pager import LEAVING, Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, padded, wrap
 from overt.lib.catalogue import say, say_columns
 from overt.lib.display_width import width
@@ -22,9 +22,9 @@ KEYS = {
 }  # fmt: skip
 
 
-def help_panel(commands: Sequence[Command]) -> Pager:
+def make(inputs: PanelInputs) -> Pager:
     """`?` opens it and closes it."""
-    pager = Pager(say("tui.help.title"), lambda columns: helped(columns, commands))
+    pager = Pager(say("tui.help.title"), lambda columns: helped(columns, inputs.commands))
     pager.leaving = (*LEAVING, "?")
     return pager
 

@@ -1,18 +1,16 @@
 """One panel on the alternate screen: painted after every key and every answer, asked for what it wants, closed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from overt.app.command import Command
-from overt.frontends.tui.panels.pager import Lay, PanelRequest, Screenful
+from overt.frontends.tui.panels.pager import PanelInputs, PanelRequest, Screenful
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row
 
 ENDING = ("close", "slash")
-"""list[PanelRequest] with which a panel is over; for `slash` the chat then runs the text as if it had been typed."""
+"""Requests with which a panel is over; for `slash` the chat then runs the text as if it had been typed."""
 ACTING = ("stop", "revoke")
-"""list[PanelRequest] that change something: none takes the place of another that waits."""
-NAMES = ("context", "jobs", "todos", "sessions", "rewind", "models", "permissions", "help", "details", "diff")
+"""Requests that change something: none takes the place of another that waits."""
 
 
 class Panel(Protocol):
@@ -27,6 +25,9 @@ class Panel(Protocol):
     def draw(self, columns: int, lines: int) -> Screenful: ...
 
 
+MakePanel = Callable[[PanelInputs], Panel]
+
+
 class Full(Protocol):
     """What of a terminal an inspector needs."""
 
@@ -39,51 +40,17 @@ class Full(Protocol):
     def show_full(self, rows: Sequence[Row], cursor: tuple[int, int] | None) -> None: ...
 
 
-def open_panel(name: str, *, details: Lay | None = None, commands: Sequence[Command] = ()) -> Panel:
-    """Make a panel. `details` makes the rows of the panel of that name; `commands` are what the help panel lists."""
-    match name:
-        case "details":
-            from overt.frontends.tui.panels.texts import details_panel  # late: 11 ms
+def open_panel(name: str, inputs: PanelInputs, extra: Mapping[str, MakePanel] = {}) -> Panel:
+    """Make a panel: one of another package, or that of the module `panels/NAME`."""
+    from overt.lib.discover import find_module  # late: 0.1 ms
 
-            return details_panel(details)
-        case "context":
-            from overt.frontends.tui.panels.context import ContextPanel  # late: 7 ms
-
-            return ContextPanel()
-        case "diff":
-            from overt.frontends.tui.panels.texts import diff_panel  # late: 11 ms
-
-            return diff_panel()
-        case "help":
-            from overt.frontends.tui.panels.help import help_panel  # late: 1.0 ms
-
-            return help_panel(commands)
-        case "jobs":
-            from overt.frontends.tui.panels.jobs import JobsPanel  # late: 5 ms
-
-            return JobsPanel()
-        case "models":
-            from overt.frontends.tui.panels.models import ModelsPanel  # late: 5 ms
-
-            return ModelsPanel()
-        case "permissions":
-            from overt.frontends.tui.panels.permissions import PermissionsPanel  # late: 5 ms
-
-            return PermissionsPanel()
-        case "rewind":
-            from overt.frontends.tui.panels.rewind import RewindPanel  # late: 13 ms
-
-            return RewindPanel()
-        case "sessions":
-            from overt.frontends.tui.panels.sessions import SessionsPanel  # late: 5 ms
-
-            return SessionsPanel()
-        case "todos":
-            from overt.frontends.tui.panels.texts import todos_panel  # late: 11 ms
-
-            return todos_panel()
-        case _:
-            raise KeyError(name)
+    if name in extra:
+        return extra[name](inputs)
+    module = find_module("overt.frontends.tui.panels", name)
+    if module is None or not hasattr(module, "make"):
+        raise KeyError(name)
+    make: MakePanel = module.make
+    return make(inputs)
 
 
 class Inspector:

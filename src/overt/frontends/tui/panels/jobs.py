@@ -3,7 +3,16 @@
 from overt.app.inspect.values import JobListing
 from overt.core.capabilities import JobOutput, JobState
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelRequest, Screenful, lines_of, shown, yes_or_no
+from overt.frontends.tui.panels.pager import (
+    CLOSE,
+    Pager,
+    PanelInputs,
+    PanelRequest,
+    Screenful,
+    lines_of,
+    shown,
+    yes_or_no,
+)
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import duration, size
 from overt.frontends.tui.terminal.keyboard import Key
@@ -20,6 +29,10 @@ COLUMNS = (
     Column(rest=True),
 )
 STYLES = {"running": "good", "exited": "muted", "stopped": "warn"}
+
+
+def make(_inputs: PanelInputs) -> "JobsPanel":
+    return JobsPanel()
 
 
 class JobsPanel:

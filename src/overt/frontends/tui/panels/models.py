@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from overt.app.inspect.values import ModelChoices
 from overt.core.settings import Price
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, PanelRequest, Screenful, shown
+from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, shown
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import count
 from overt.frontends.tui.terminal.keyboard import Key
@@ -22,6 +22,10 @@ COLUMNS = (
     Column(most=26, least=100),
     Column(most=26, least=80),
 )
+
+
+def make(_inputs: PanelInputs) -> "ModelsPanel":
+    return ModelsPanel()
 
 
 class ModelsPanel:

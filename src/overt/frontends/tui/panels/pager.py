@@ -7,7 +7,7 @@ read. Only what is on the screen is broken into rows: a text of megabytes costs 
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, plain, wrap
@@ -15,6 +15,9 @@ from overt.frontends.tui.terminal.verbatim import chop
 from overt.lib.catalogue import say
 from overt.lib.display_width import before, width
 from overt.lib.text import visible
+
+if TYPE_CHECKING:
+    from overt.app.command import Command
 
 Lay = Callable[[int], Sequence[Row]]
 """Lines that are made for so many columns."""
@@ -43,6 +46,13 @@ class Screenful(NamedTuple):
 
     rows: list[Row]
     cursor: tuple[int, int] | None = None
+
+
+class PanelInputs(NamedTuple):
+    """What of the chat a panel may show: the details of its transcript, and the commands."""
+
+    details: Lay = lambda _columns: ()
+    commands: Sequence["Command"] = ()
 
 
 class PanelRequest(NamedTuple):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from overt.app.inspect.values import Decisions, Permits, Revoked, RuleRow
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, PanelRequest, Screenful, Scroll, shown, yes_or_no
+from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll, shown, yes_or_no
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 MODES = ("review", "auto", "plan", "yolo")
 ACTIONS = {"allow": "good", "deny": "error", "ask": "warn"}
 COLUMNS = (Column(most=8), Column(rest=True), Column(most=40, least=44))
+
+
+def make(_inputs: PanelInputs) -> "PermissionsPanel":
+    return PermissionsPanel()
 
 
 class PermissionsPanel:

@@ -5,10 +5,10 @@ from time import time
 
 from overt.app.inspect.values import Changes, TurnRow, Turns
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, PanelRequest, Screenful, Scroll, shown
+from overt.frontends.tui.panels.diff import changed
+from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll, shown
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.panels.sessions import when
-from overt.frontends.tui.panels.texts import changed
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
 from overt.lib.catalogue import say
@@ -20,6 +20,10 @@ COLUMNS = (
     Column(rest=True),
     Column(most=12, right=True),
 )
+
+
+def make(_inputs: PanelInputs) -> "RewindPanel":
+    return RewindPanel()
 
 
 class RewindPanel:

@@ -5,7 +5,16 @@ from time import localtime, strftime, time
 
 from overt.app.inspect.values import Preview, SessionPage, SessionRow
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, PanelRequest, Screenful, Scroll, Typing, lines_of, shown
+from overt.frontends.tui.panels.pager import (
+    CLOSE,
+    PanelInputs,
+    PanelRequest,
+    Screenful,
+    Scroll,
+    Typing,
+    lines_of,
+    shown,
+)
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import size
 from overt.frontends.tui.terminal.keyboard import Key
@@ -22,6 +31,10 @@ COLUMNS = (
     Column(most=20, least=90),
     Column(most=8, least=70, right=True),
 )
+
+
+def make(_inputs: PanelInputs) -> "SessionsPanel":
+    return SessionsPanel()
 
 
 class SessionsPanel:
