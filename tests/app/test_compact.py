@@ -12,9 +12,9 @@ from tests.workspace.files_kit import files
 
 from overt.app.models.tool_protocol import ScaffoldContext, ToolProtocol
 from overt.app.small_model.answer_check import asks_for_change, asks_to_run
-from overt.app.small_model.mentions import named, wanted_words
+from overt.app.small_model.mentions import find_identifiers, named_paths
 from overt.app.small_model.scaffold import CompactLead, compact_prefix, compact_tools, set_up_protocol
-from overt.context.assemble import opening
+from overt.context.assemble import encode_opening
 from overt.core.codec import compact
 from overt.core.events import Event, Replied, ToolFinished, UserSpoke
 from overt.core.fragments import MODEL, USER, Fragment
@@ -150,17 +150,17 @@ def test_an_empty_folder_needs_nothing_along(tmp_path: Path) -> None:
     ],
 )
 def test_files_are_named_whole_or_by_an_unmistakable_name(task: str, found: list[str]) -> None:
-    assert named(task, ["README.md", "b.md", "src/a.py", "x/twice.py", "y/twice.py"]) == found
+    assert named_paths(task, ["README.md", "b.md", "src/a.py", "x/twice.py", "y/twice.py"]) == found
 
 
 def test_names_of_code_are_told_from_words() -> None:
-    assert wanted_words("Why is `total` wrong, and does load_orders call parseLine or run()?") == [
+    assert find_identifiers("Why is `total` wrong, and does load_orders call parseLine or run()?") == [
         "total",
         "load_orders",
         "parseLine",
         "run",
     ]
-    assert wanted_words("Please make the tests pass (again).") == []
+    assert find_identifiers("Please make the tests pass (again).") == []
 
 
 # ── what the model may say ───────────────────────────────────────────────────────────────────────────────
@@ -382,7 +382,7 @@ def test_the_conduct_of_a_small_model_is_short_and_within_its_limits(tmp_path: P
     assert list(made.tools) == ["read", "grep", "write", "edit"]
     assert made.prefix.tools == ()
     assert made.limits == Limits(max_steps=16, max_parallel=1, result_bytes=4096, result_tokens=1200)
-    body = opening(made.wire, made.prefix, Params(model="m"))
+    body = encode_opening(made.wire, made.prefix, Params(model="m"))
     assert b'"bash"' not in body.split(b"Reply with one JSON object")[0]
     assert b"python3 --version" not in body
 
@@ -391,7 +391,7 @@ def test_the_prefix_is_small_enough_to_be_read_in_seconds() -> None:
     fragments: Any = Plainly()
     prefix = compact_prefix(compact_tools(), "schema", fragments)
     assert sum(1 for message in prefix.shots if message.role == "user") >= 6
-    body = json.decode(opening(OpenAIChat(), prefix, Params(model="m")) + b"]}")
+    body = json.decode(encode_opening(OpenAIChat(), prefix, Params(model="m")) + b"]}")
     words = prefix.system_text() + "".join(str(message["content"]) for message in body["messages"][1:])
     assert estimate(words) < 700
 

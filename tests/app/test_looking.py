@@ -22,10 +22,10 @@ from overt.app.inspect.values import (
     Decisions,
     JobListing,
     ModelChoices,
-    Permits,
+    PermissionRules,
     Preview,
     RequestBody,
-    Revoked,
+    RevokedRule,
     SessionPage,
     Todos,
     Turns,
@@ -277,12 +277,12 @@ async def test_a_stored_rule_is_listed_and_taken_back(opened: Opener, work: Path
     for pattern in ("npm test *", "ls *"):
         add_always(setting.environment, setting.roots.project, Rule(action="allow", tool="bash", pattern=pattern))
     async with opened([calls(call("bash", command="rm -rf /tmp/x")), DONE]) as (conversation, _):
-        found = await looked(Permits, conversation, "permissions")
+        found = await looked(PermissionRules, conversation, "permissions")
         assert (found.mode, found.problem) == ("review", "")
         assert [rule.text for rule in found.rules if rule.stored] == ["bash(npm test *)", "bash(ls *)"]
-        gone = await looked(Revoked, conversation, "revoke", "bash(npm test *)")
+        gone = await looked(RevokedRule, conversation, "revoke", "bash(npm test *)")
         assert gone.text == "bash(npm test *)"
-        left = await looked(Permits, conversation, "permissions")
+        left = await looked(PermissionRules, conversation, "permissions")
         assert [rule.text for rule in left.rules if rule.stored] == ["bash(ls *)"]
         assert "No stored rule" in await refused(conversation, "revoke", "bash(npm test *)")
         assert await looked(Decisions, conversation, "decisions") == Decisions(())

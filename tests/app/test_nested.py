@@ -4,7 +4,7 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
-from overt.app.context.folder_rules import Nested
+from overt.app.context.folder_rules import FolderRules
 from overt.core.events import Compacted, Event, ToolFinished, UserSpoke
 from overt.core.fragments import USER, Origin
 from overt.core.history import History, fold, fold_all
@@ -14,8 +14,8 @@ from overt.core.views import Plain
 HEAD = "[overt] Rules for the files below {}/, from {}; there they hold over the rules before:\n"
 
 
-def nested(root: Path, *, deny: str = "", cap: int = 100, names: tuple[str, ...] = ("AGENTS.md",)) -> Nested:
-    return Nested(os.path.realpath(root), names, may_read=lambda path: path != deny, cap=cap)
+def nested(root: Path, *, deny: str = "", cap: int = 100, names: tuple[str, ...] = ("AGENTS.md",)) -> FolderRules:
+    return FolderRules(os.path.realpath(root), names, may_read=lambda path: path != deny, cap=cap)
 
 
 def saw(*paths: str) -> Event:
@@ -118,7 +118,7 @@ def test_a_step_looks_only_at_paths_it_has_not_seen(tmp_path: Path) -> None:
 def test_claude_md_joins_only_where_there_is_no_agents_md(tmp_path: Path) -> None:
     lay(tmp_path, "a/CLAUDE.md", "a/b/CLAUDE.md", "a/b/AGENTS.md", "a/b/f.py")
     history = fold(History(), saw("a/b/f.py"))
-    both = Nested(
+    both = FolderRules(
         os.path.realpath(tmp_path),
         ("AGENTS.md",),
         may_read=lambda path: True,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.context.notes import Notebook, NoteRow, perform
+from overt.app.context.notes import Notebook, NoteRow, run_memory_command
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.core.errors import OvertError
@@ -22,7 +22,7 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Notebook:
 
 
 def do(book: Notebook, text: str) -> tuple[str, ...]:
-    return perform(book, text, how="/memory")
+    return run_memory_command(book, text, how="/memory")
 
 
 def test_notes_are_added_listed_and_removed(book: Notebook) -> None:

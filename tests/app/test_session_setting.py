@@ -11,7 +11,7 @@ from tests.frontends.tui.panel_kit import text_of
 
 from overt.app.completion.completer import Completer
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Contents, ModelChoices, Permits
+from overt.app.inspect.values import Contents, ModelChoices, PermissionRules
 from overt.app.options import Options
 from overt.frontends.tui.panels.permissions import PermissionsPanel
 
@@ -75,7 +75,7 @@ def test_permissions_show_the_rules_of_flags(show: Show, opened: Opener, options
 async def test_lines_and_panel_show_the_same_rules(opened: Opener, options: Options) -> None:
     async with opened([], options) as (conversation, _):
         permits = await look(conversation, "permissions")
-        assert isinstance(permits, Permits)
+        assert isinstance(permits, PermissionRules)
         lines = (await slash(conversation, "/permissions")).lines
         assert [f"  {rule.action:5}  {rule.text}  ({rule.origin})" for rule in permits.rules] == list(lines[1:-1])
 

@@ -12,7 +12,7 @@ from overt.app.undo.git_undo import GitUndo, combine, find_undone_with_git
 from overt.app.undo.session_undo import UndoResult
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
-from overt.sessions.checkpoints import Back, Checkpoints, Turned
+from overt.sessions.checkpoints import Checkpoints, RestoredChanges, TurnFileChanges
 from overt.workspace.git.state import GitReader, differ
 from overt.workspace.undo.content_store import ContentStore
 
@@ -36,7 +36,7 @@ class Case:
         self.root = root
         self.before = GitReader(str(root)).read().state
         moves = watch(root, tmp_path, *commands)
-        self.turn = Turned(turn=3, git=tuple(move for move in moves if isinstance(move, GitMoved)))
+        self.turn = TurnFileChanges(turn=3, git=tuple(move for move in moves if isinstance(move, GitMoved)))
         self.points = Checkpoints(turns=(self.turn,))
         self.git = GitUndo(str(root), ContentStore(str(tmp_path / "snapshots")), GIT)
 
@@ -196,7 +196,7 @@ def test_a_change_by_somebody_else_between_two_commands_is_refused(root: Path, t
     first = Case(root, tmp_path, [("commit", "-q", "--allow-empty", "-m", "turn")])
     run_git(root, "commit", "-q", "--allow-empty", "-m", "mine")
     second = Case(root, tmp_path, [("commit", "-q", "--allow-empty", "-m", "turn again")])
-    second.points = Checkpoints(turns=(Turned(turn=3, git=(*first.turn.git, *second.turn.git)),))
+    second.points = Checkpoints(turns=(TurnFileChanges(turn=3, git=(*first.turn.git, *second.turn.git)),))
     with pytest.raises(OvertError, match="something else changed git between the commands"):
         second.undo()
 
@@ -204,7 +204,7 @@ def test_a_change_by_somebody_else_between_two_commands_is_refused(root: Path, t
 def test_going_back_over_several_turns_takes_back_the_git_of_all(root: Path, tmp_path: Path) -> None:
     first = Case(root, tmp_path, [("switch", "-qc", "side")])
     second = Case(root, tmp_path, [("commit", "-q", "--allow-empty", "-m", "x"), ("branch", "third")])
-    turns = (Turned(turn=2, git=first.turn.git, undone=True), Turned(turn=3, git=second.turn.git))
+    turns = (TurnFileChanges(turn=2, git=first.turn.git, undone=True), TurnFileChanges(turn=3, git=second.turn.git))
     first.points = Checkpoints(turns=turns)
     done = first.git.undo(first.points, 2, lambda: UndoResult(lines=("files",)))
     first.assert_as_before()
@@ -215,9 +215,9 @@ def test_going_back_over_several_turns_takes_back_the_git_of_all(root: Path, tmp
 
 def test_the_last_undo_is_completed_unless_a_later_turn_is_next(root: Path, tmp_path: Path) -> None:
     case = Case(root, tmp_path, [("commit", "-q", "--allow-empty", "-m", "x")])
-    undone = Turned(turn=3, git=case.turn.git, undone=True)
-    later = Turned(turn=4, git=case.turn.git)
-    redo = (Back(turns=(3,), turn=3, changes=()),)
+    undone = TurnFileChanges(turn=3, git=case.turn.git, undone=True)
+    later = TurnFileChanges(turn=4, git=case.turn.git)
+    redo = (RestoredChanges(turns=(3,), turn=3, changes=()),)
     assert find_undone_with_git(Checkpoints(turns=(undone,), redo=redo)) == [undone]
     assert find_undone_with_git(Checkpoints(turns=(undone, later), redo=redo)) == []
     assert find_undone_with_git(Checkpoints(turns=(undone,))) == []

@@ -4,7 +4,7 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from overt.context.changes import head_changed, history_changed, why
+from overt.context.changes import describe_head_change, describe_history_change, describe_prefix_change
 from overt.core.events import PrefixSet
 from overt.core.fragments import HARNESS, USER, Fragment, Origin
 from overt.core.messages import said
@@ -41,22 +41,25 @@ OLD = PrefixSet(prefix=PREFIX, provider="one", model="small", wire="openai", enc
 )
 def test_what_changed_in_the_prefix_is_named(change: dict[str, object], told: str) -> None:
     changed = replace(PREFIX, **change)
-    assert why(OLD, replace(OLD, prefix=changed)).endswith(told)
-    assert head_changed((PREFIX, Params(model="m")), (changed, Params(model="m"))).endswith(told)
+    assert describe_prefix_change(OLD, replace(OLD, prefix=changed)).endswith(told)
+    assert describe_head_change((PREFIX, Params(model="m")), (changed, Params(model="m"))).endswith(told)
 
 
 def test_what_changed_around_the_prefix_is_named() -> None:
-    assert why(OLD, replace(OLD, model="large")) == "model changed: small → large"
-    assert why(OLD, replace(OLD, provider="two")) == "model changed: one/small → two/small"
-    assert why(OLD, replace(OLD, calls="text")) == "the way tools are called changed: native → text"
-    assert why(OLD, replace(OLD, wire="anthropic")) == "wire changed: openai 1 → anthropic 1"
-    assert why(OLD, replace(OLD, about=ModelFacts(name="small"))) == "what is known of the model changed"
-    assert why(OLD, replace(OLD, fingerprint="g")) == "the parameters changed"
+    assert describe_prefix_change(OLD, replace(OLD, model="large")) == "model changed: small → large"
+    assert describe_prefix_change(OLD, replace(OLD, provider="two")) == "model changed: one/small → two/small"
+    assert describe_prefix_change(OLD, replace(OLD, calls="text")) == "the way tools are called changed: native → text"
+    assert describe_prefix_change(OLD, replace(OLD, wire="anthropic")) == "wire changed: openai 1 → anthropic 1"
+    assert (
+        describe_prefix_change(OLD, replace(OLD, about=ModelFacts(name="small")))
+        == "what is known of the model changed"
+    )
+    assert describe_prefix_change(OLD, replace(OLD, fingerprint="g")) == "the parameters changed"
 
 
 def test_several_changes_are_all_told() -> None:
     changed = replace(OLD, model="large", prefix=replace(PREFIX, tools=(tool("read"),), system=(SYSTEM, PLACE)))
-    assert why(OLD, changed) == (
+    assert describe_prefix_change(OLD, changed) == (
         "model changed: small → large; system prompt changed: rules (AGENTS.md) removed; "
         "tool list changed: edit removed"
     )
@@ -64,12 +67,12 @@ def test_several_changes_are_all_told() -> None:
 
 def test_parameters_are_named_with_both_values() -> None:
     old, new = Params(model="m", max_tokens=100), Params(model="n", temperature=0.5, max_tokens=100)
-    assert head_changed((PREFIX, old), (PREFIX, new)) == (
+    assert describe_head_change((PREFIX, old), (PREFIX, new)) == (
         "model changed: m → n; parameters changed: temperature unset → 0.5"
     )
 
 
 def test_the_message_that_is_another_is_counted() -> None:
     one, two, three = (said(text, origin=USER) for text in ("one", "two", "three"))
-    assert history_changed((one, two), (one, three)) == "history changed: message 2 is another"
-    assert history_changed((one, two, three), (one,)) == "history changed: 2 of its last messages are gone"
+    assert describe_history_change((one, two), (one, three)) == "history changed: message 2 is another"
+    assert describe_history_change((one, two, three), (one,)) == "history changed: 2 of its last messages are gone"

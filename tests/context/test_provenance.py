@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from tests.context.test_assemble import grown
 
 from overt.context.assemble import Assembler
-from overt.context.provenance import RequestSpan, held, key_of, measured, trace
-from overt.context.spoken import SpokenWire, label, told
+from overt.context.provenance import RequestSpan, key_of, mark_cached, scale_tokens, trace_spans
+from overt.context.spoken import SpokenWire, call_label, result_text
 from overt.core.codec import encode
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import INTERRUPTED, History
@@ -67,7 +67,7 @@ def traced(
     make: Callable[[], Wire], messages: tuple[Message, ...], *, prefix: Prefix = PREFIX, params: Params = PARAMS
 ) -> tuple[Request, tuple[RequestSpan, ...]]:
     request = Assembler(make(), vendor="here").assemble(prefix, messages, params).request
-    return request, trace(make(), request, vendor="here")
+    return request, trace_spans(make(), request, vendor="here")
 
 
 def escaped(text: str) -> bytes:
@@ -99,7 +99,7 @@ def _assert_messages(request: Request, spans: tuple[RequestSpan, ...], *, spoken
     names: dict[str, str] = {}
     at = 0
     for message in (*request.prefix.shots, *request.messages):
-        labels |= {call.id: label(call) for call in message.calls()}
+        labels |= {call.id: call_label(call) for call in message.calls()}
         names |= {call.id: call.name for call in message.calls()}
         for part in message.parts:
             if isinstance(part, Result):
@@ -122,7 +122,7 @@ def _texts(message: Message) -> list[str]:
 
 def _words(result: Result, labels: dict[str, str], *, spoken: bool) -> str:
     if spoken:
-        return told(result, labels)
+        return result_text(result, labels)
     return "".join(part.text for part in result.parts if isinstance(part, Text))
 
 
@@ -234,16 +234,16 @@ def test_a_document_is_not_counted_by_its_letters() -> None:
 def test_a_body_that_the_wire_would_not_make_is_refused() -> None:
     request = Assembler(OpenAIChat()).assemble(PREFIX, CONVERSATION, PARAMS).request
     with pytest.raises(ValueError, match="not what this wire makes"):
-        trace(OpenAIChat(), replace(request, messages=CONVERSATION[1:]))
+        trace_spans(OpenAIChat(), replace(request, messages=CONVERSATION[1:]))
 
 
 def test_measured_tokens_add_up_to_what_was_reported() -> None:
     _, spans = traced(OpenAIChat, CONVERSATION)
     for total in (1, 7, 1000, 123_457):
-        counted = measured(spans, total)
+        counted = scale_tokens(spans, total)
         assert sum(span.tokens for span in counted) == total
         assert all(span.tokens >= 0 for span in counted)
-    assert measured(spans, 0) == spans
+    assert scale_tokens(spans, 0) == spans
 
 
 def test_what_a_server_had_is_a_beginning() -> None:
@@ -251,6 +251,6 @@ def test_what_a_server_had_is_a_beginning() -> None:
     spans = tuple(
         RequestSpan(start=n * 10, end=n * 10 + 10, key="user", origin=USER, tokens=tokens) for n, tokens in counts
     )
-    assert [span.cached for span in held(spans, tokens=7)] == ["yes", "", "part", "no"]
-    assert [span.cached for span in held(spans, upto=30)] == ["yes", "", "yes", "no"]
-    assert [span.cached for span in held(spans, tokens=0)] == ["no", "", "no", "no"]
+    assert [span.cached for span in mark_cached(spans, tokens=7)] == ["yes", "", "part", "no"]
+    assert [span.cached for span in mark_cached(spans, upto=30)] == ["yes", "", "yes", "no"]
+    assert [span.cached for span in mark_cached(spans, tokens=0)] == ["no", "", "no", "no"]

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Raw, json
 
 from overt.context.assemble import Assembler
-from overt.context.spoken import SpokenWire, label, tool_guide
+from overt.context.spoken import SpokenWire, call_label, tool_guide
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.messages import Call, Image, Message, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
@@ -96,9 +96,10 @@ def test_a_result_without_its_call_is_still_told() -> None:
 
 def test_a_label_is_one_short_line() -> None:
     assert (
-        label(Call(id="c", name="bash", arguments=json.encode({"command": "x" * 200}).decode())) == f"bash {'x' * 80}…"
+        call_label(Call(id="c", name="bash", arguments=json.encode({"command": "x" * 200}).decode()))
+        == f"bash {'x' * 80}…"
     )
-    assert label(Call(id="c", name="list", arguments="{}")) == "list"
+    assert call_label(Call(id="c", name="list", arguments="{}")) == "list"
 
 
 def test_the_examples_are_spoken_too() -> None:

@@ -12,7 +12,7 @@ from overt.core.errors import SessionError
 from overt.core.events import ENTRY_TYPES, Event, Noticed, ToolFinished, Unknown
 from overt.core.messages import Result, Text
 from overt.core.views import Plain
-from overt.sessions.entries import chained, decode_line, encode_line, kind_of, stated
+from overt.sessions.entries import decode_line, encode_line, entry_type, expected_sum, stated_sum
 
 
 def line_of(event: Event, *, chain: int = 0) -> bytes:
@@ -37,18 +37,18 @@ def test_a_line_has_its_keys_in_the_fixed_order_and_ends_with_its_sum() -> None:
         "data": {"text": "hi"},
     }
     assert parsed["sum"] == f"{chain:08x}"
-    assert chained(line, 5) == stated(line) == chain
+    assert expected_sum(line, 5) == stated_sum(line) == chain
 
 
 def test_the_samples_hold_every_type_of_entry_but_the_header() -> None:
-    assert {kind_of(event) for event in thirty()} == set(ENTRY_TYPES) - {"session"}
+    assert {entry_type(event) for event in thirty()} == set(ENTRY_TYPES) - {"session"}
 
 
-@pytest.mark.parametrize("event", thirty(), ids=lambda event: kind_of(event))
+@pytest.mark.parametrize("event", thirty(), ids=lambda event: entry_type(event))
 def test_a_fact_comes_back_as_it_was(event: Event) -> None:
     entry = decode_line(line_of(event))
     assert entry.data == event
-    assert (entry.seq, entry.turn, entry.step, entry.agent, entry.type) == (7, 2, 3, event.agent, kind_of(event))
+    assert (entry.seq, entry.turn, entry.step, entry.agent, entry.type) == (7, 2, 3, event.agent, entry_type(event))
 
 
 NAMES = ["a\udcff.txt", "new\nline", "-rf", "$(x)", "nul\0", "\ud83d", "\udc80\udc80", "plain", "名前", "\0dcff", "‮"]

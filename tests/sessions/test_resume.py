@@ -15,14 +15,14 @@ from overt.core.messages import Call, Text
 from overt.sessions.entries import Entry
 from overt.sessions.load import load
 from overt.sessions.log import SessionLog
-from overt.sessions.resume import Resumed, resume
+from overt.sessions.resume import ResumedSession, resume
 
 
 def entry(event: Event, *, turn: int = 1, step: int = 0, agent: str = "main") -> Entry[Event]:
     return Entry(v=1, seq=1, ts=0.0, agent=agent, turn=turn, step=step, type="x", data=event)
 
 
-def record(path: str) -> Resumed:
+def record(path: str) -> ResumedSession:
     """Resume for good: what heals is recorded, and the file then folds to the same history with nothing open."""
     log, loaded = SessionLog.open(path)
     found = resume(loaded.entries)
@@ -43,7 +43,7 @@ def test_a_whole_session_folds_to_what_was_lived(tmp_path: Path) -> None:
 
 
 def test_an_empty_session_resumes_to_an_empty_history() -> None:
-    assert resume(()) == Resumed(history=History())
+    assert resume(()) == ResumedSession(history=History())
 
 
 def test_open_calls_are_answered_and_the_answers_are_given_back_to_be_recorded(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from overt.sessions.diff import (
     ComparedCall,
     ComparedStep,
     ComparedTurn,
-    Difference,
-    Parting,
+    Divergence,
+    SessionDifference,
     TurnPair,
-    compare,
-    pair,
-    turns,
+    compare_turns,
+    pair_turns,
+    read_turns,
 )
 from overt.sessions.entries import Entry
 
@@ -39,7 +39,7 @@ def session(*per_turn: list[Event], price: Price | None = None) -> tuple[Compare
         Entry[Event](v=1, seq=seq, ts=0.0, agent=event.agent, turn=turn, step=0, type="x", data=event)
         for seq, (turn, event) in enumerate(numbered, 1)
     ]
-    return turns(entries)
+    return read_turns(entries)
 
 
 def asked(text: str, answer: str, digest: str = "ab") -> list[Event]:
@@ -122,7 +122,7 @@ def test_what_a_crash_left_open_is_answered_in_the_turn_that_asked() -> None:
 
 def test_equal_sessions_have_no_difference() -> None:
     left = session(asked("a", "x"), with_call("{}"))
-    assert compare(left, left) == Difference(
+    assert compare_turns(left, left) == SessionDifference(
         pairs=tuple(TurnPair(left=told, right=told) for told in left), first=None, behaviour=None
     )
 
@@ -130,23 +130,23 @@ def test_equal_sessions_have_no_difference() -> None:
 def test_turns_with_the_same_prompt_are_paired_and_the_rest_by_their_place() -> None:
     left = session(asked("a", "1"), asked("b", "2"), asked("c", "3"))
     right = session(asked("a", "1"), asked("other", "2"), asked("new", "9"), asked("c", "3"), asked("d", "4"))
-    found = [(one and one.number, other and other.number) for one, other in pair(left, right)]
+    found = [(one and one.number, other and other.number) for one, other in pair_turns(left, right)]
     assert found == [(1, 1), (2, 2), (None, 3), (3, 4), (None, 5)]
 
 
 def test_the_first_difference_is_named_with_its_kind() -> None:
     base = with_call('{"path":"a"}')
-    cases: list[tuple[list[Event], Parting | None, Parting | None]] = []
+    cases: list[tuple[list[Event], Divergence | None, Divergence | None]] = []
 
-    def case(other: list[Event], first: Parting, behaviour: Parting | None) -> None:
+    def case(other: list[Event], first: Divergence, behaviour: Divergence | None) -> None:
         cases.append((other, first, behaviour))
 
-    digest = Parting(what="request", turns=(1, 1), step=1, left="10 bytes, ab", right="10 bytes, ff")
-    calls = Parting(what="calls", turns=(1, 1), step=1, left='read {"path":"a"}', right='read {"path":"b"}')
-    results = Parting(what="outcomes", turns=(1, 1), step=1, left="ok", right="no")
-    more = Parting(what="calls", turns=(1, 1), step=2, left="done", right="(the turn was over)")
-    words = Parting(what="reply", turns=(1, 1), step=2, left="done", right="other")
-    ended = Parting(what="end", turns=(1, 1), step=2, left="done", right="interrupted")
+    digest = Divergence(what="request", turns=(1, 1), step=1, left="10 bytes, ab", right="10 bytes, ff")
+    calls = Divergence(what="calls", turns=(1, 1), step=1, left='read {"path":"a"}', right='read {"path":"b"}')
+    results = Divergence(what="outcomes", turns=(1, 1), step=1, left="ok", right="no")
+    more = Divergence(what="calls", turns=(1, 1), step=2, left="done", right="(the turn was over)")
+    words = Divergence(what="reply", turns=(1, 1), step=2, left="done", right="other")
+    ended = Divergence(what="end", turns=(1, 1), step=2, left="done", right="interrupted")
     case(with_call('{"path":"a"}', digest="ff"), digest, None)
     case(with_call('{"path":"b"}', digest="ff"), digest, calls)
     case(with_call('{"path":"b"}'), calls, calls)
@@ -155,10 +155,10 @@ def test_the_first_difference_is_named_with_its_kind() -> None:
     case([*base[:6], reply(Text(text="other")), base[-1]], words, words)
     case([*base[:-1], TurnEnded(reason="interrupted")], ended, ended)
     for other, first, behaviour in cases:
-        found = compare(session(base), session(other))
+        found = compare_turns(session(base), session(other))
         assert (found.first, found.behaviour) == (first, behaviour)
 
 
 def test_a_turn_that_only_one_of_them_has_is_a_difference() -> None:
-    found = compare(session(asked("a", "1")), session(asked("a", "1"), asked("b", "2")))
-    assert found.first == Parting(what="missing", turns=(0, 2), step=0, left="", right="b")
+    found = compare_turns(session(asked("a", "1")), session(asked("a", "1"), asked("b", "2")))
+    assert found.first == Divergence(what="missing", turns=(0, 2), step=0, left="", right="b")

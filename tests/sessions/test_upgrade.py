@@ -18,14 +18,14 @@ from overt.core.requests import Prefix
 from overt.core.settings import Calls
 from overt.core.spending.usage import Usage
 from overt.core.views import Diffs, Failure, FileDiff, Output
-from overt.sessions.entries import decode_line, encode_line, sealed
+from overt.sessions.entries import decode_line, encode_line, seal_line
 from overt.sessions.load import load
 from overt.sessions.resume import resume
 
 
 def line_of(kind: str, data: dict[str, Any], *, seq: int = 1, chain: int = 0) -> tuple[bytes, int]:
     head = f'{{"v":1,"seq":{seq},"ts":1.000,"agent":"main","turn":1,"step":1,"type":"{kind}","data":'
-    return sealed(head.encode() + json.dumps(data).encode(), chain)
+    return seal_line(head.encode() + json.dumps(data).encode(), chain)
 
 
 def spoken(text: str, **origin: str) -> dict[str, Any]:

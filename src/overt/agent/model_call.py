@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent
-from overt.context.assemble import Assembled
+from overt.context.assemble import AssembledRequest
 from overt.core.events import (
     CallStreamed,
     Emit,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def request_sent(
     agent: Agent,
-    made: Assembled,
+    made: AssembledRequest,
     *,
     forced: bool = False,
     purpose: Literal["step", "summary"] = "step",

@@ -24,7 +24,7 @@ from overt.core.tool import Tool
 from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
 from overt.providers.discover import ChosenModel, is_local
-from overt.sessions.resume import Resumed
+from overt.sessions.resume import ResumedSession
 
 
 class Agents(Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class Agents(Struct, frozen=True, kw_only=True):
         return Fallback(agent=agent, opening=opening, notice=say(f"calls.{protocol.calls}", reason=error.message))
 
     def make(
-        self, found: ChosenModel, protocol: ToolProtocol, resumed: Resumed | None = None
+        self, found: ChosenModel, protocol: ToolProtocol, resumed: ResumedSession | None = None
     ) -> tuple[Agent, PrefixSet]:
         provider = self.models.provider(found)
         self.models.use(found, protocol)
@@ -117,7 +117,7 @@ class Agents(Struct, frozen=True, kw_only=True):
         chosen = tools if config.tools.enabled is None else config.tools.enabled
         return {name: tool for name, tool in tools.items() if name in chosen and name not in removed}
 
-    def _moved(self, resumed: Resumed) -> bool:
+    def _moved(self, resumed: ResumedSession) -> bool:
         """The recorded prefix says where the session began, which may not be here."""
         return resumed.opened is not None and resumed.opened.workspace != self.setting.roots.workspace
 

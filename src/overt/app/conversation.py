@@ -18,7 +18,7 @@ from overt.agent.inbox import Inbox
 from overt.agent.job_notices import announce_ended_jobs
 from overt.agent.loop import run_turn
 from overt.agent.shell import TYPED, run_command
-from overt.app.context.cache_meter import Metered
+from overt.app.context.cache_meter import LiveCacheMeter
 from overt.app.diagnostics.recent import RECENT
 from overt.app.diagnostics.turn_failure import failed_end, failure_of
 from overt.app.services import Services
@@ -47,7 +47,7 @@ from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
 from overt.core.spending.usage import Usage
 from overt.lib.catalogue import say
-from overt.sessions.resume import Resumed
+from overt.sessions.resume import ResumedSession
 from overt.tools.bash import bash
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ class Conversation:
         *,
         session: Session,
         services: Services,
-        resumed: Resumed | None = None,
+        resumed: ResumedSession | None = None,
         notices: Sequence[str] = (),
     ) -> None:
         self.agent = agent
         self.session, self.setting = session, session.setting
-        self.inbox, self.mailbox, self.cache = Inbox(), services.mailbox, Metered()
+        self.inbox, self.mailbox, self.cache = Inbox(), services.mailbox, LiveCacheMeter()
         self.notices = [self.redact(notice) for notice in notices]
         self._prefix, self._recorded_prefix = prefix, resumed.prefix if resumed else None
         self._services, self.session_workspace = services, services.workspace
@@ -355,7 +355,7 @@ class Conversation:
         if old and old.fingerprint != new.fingerprint:
             from overt.context import changes  # late: 0.1 ms
 
-            self._reset(PrefixReset(cause=changes.why(old, new)))
+            self._reset(PrefixReset(cause=changes.describe_prefix_change(old, new)))
         self.session.emit(new)
         self._recorded_prefix = new
 

@@ -17,7 +17,7 @@ from overt.lib.catalogue import say
 from overt.sessions.entries import VERSION
 from overt.sessions.load import Loaded, load
 from overt.sessions.log import SessionLog
-from overt.sessions.resume import Resumed, resume
+from overt.sessions.resume import ResumedSession, resume
 
 
 class Recorder(Protocol):
@@ -47,7 +47,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     log: Recorder
     id: str
     path: str = ""
-    resumed: Resumed | None = None
+    resumed: ResumedSession | None = None
     notices: tuple[str, ...] = ()
 
 

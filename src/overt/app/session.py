@@ -44,7 +44,7 @@ from overt.core.spending.spend import fold_spend
 from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
 from overt.lib.redaction.redact import Redactor
-from overt.sessions.resume import Resumed
+from overt.sessions.resume import ResumedSession
 
 Receive = Callable[[Event], None]
 MAIN = "main"
@@ -91,7 +91,7 @@ class Session:
         `log_notices` is where the log puts its own troubles, such as a full disk. A `name` is recorded just before
         the first event, so that a session without one leaves nothing behind.
         """
-        resumed = record.resumed or Resumed(history=History())
+        resumed = record.resumed or ResumedSession(history=History())
         named = TitleSet(title=name, model="")
         self.id, self.path, self.setting = record.id, record.path, setting
         self.workspace = setting.roots.workspace

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from time import monotonic
 
 from overt.app.services import ModelSource
-from overt.context.assemble import Assembled, Assembler, fingerprint
+from overt.context.assemble import AssembledRequest, Assembler, fingerprint
 from overt.core.errors import OvertError
 from overt.core.events import (
     CallStreamed,
@@ -40,7 +40,7 @@ WITHIN = 60.0
 Record = Callable[[Event], None]
 
 
-def title_request(wire: Wire, model: str, prompt: str) -> Assembled:
+def title_request(wire: Wire, model: str, prompt: str) -> AssembledRequest:
     """The request for the title of a session that begins with this prompt."""
     system = Fragment(key="title", text=INSTRUCTION, origin=HARNESS)
     params = Params(model=model, max_tokens=MOST_TOKENS)
@@ -110,7 +110,7 @@ async def ask_title(provider: Provider, about: ModelFacts, prompt: str, record: 
         record(TitleSet(title=title, model=about.name, provider=provider.name))
 
 
-def _record_request(provider: Provider, about: ModelFacts, made: Assembled, record: Record) -> None:
+def _record_request(provider: Provider, about: ModelFacts, made: AssembledRequest, record: Record) -> None:
     """The prefix and the message stand in the entries, so that the same bytes can be made from them."""
     request, wire = made.request, provider.wire
     record(

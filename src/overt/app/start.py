@@ -30,7 +30,7 @@ from overt.lib.redaction.redact import Redactor
 from overt.safety.policy import Sight
 from overt.sandbox.choose import choose as choose_sandbox
 from overt.sessions.ledger import LedgerWriter
-from overt.sessions.resume import Resumed
+from overt.sessions.resume import ResumedSession
 
 
 async def open_conversation(
@@ -121,9 +121,9 @@ def _session_name(options: Options, redactor: Redactor) -> str:
     """Return the name that `--name` gives the session, or an empty string."""
     if not options.name:
         return ""
-    from overt.app.records.archive import name_of  # late: 7 ms
+    from overt.app.records.archive import clean_name  # late: 7 ms
 
-    return name_of(redactor.clean(options.name))
+    return clean_name(redactor.clean(options.name))
 
 
 def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:
@@ -131,7 +131,9 @@ def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:
     return LedgerWriter(data_dir, project, session.id, spend=session.spend, notify=session.publish)
 
 
-def _make_permissions(setting: Setting, resumed: Resumed | None, notify: Callable[[str], None]) -> PermissionState:
+def _make_permissions(
+    setting: Setting, resumed: ResumedSession | None, notify: Callable[[str], None]
+) -> PermissionState:
     environment, project = setting.environment, setting.roots.project
     settings, sandbox = setting.config.permissions, setting.config.sandbox
     always = load_always(environment, project)

@@ -8,7 +8,7 @@ TOKEN = rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]'
 SPACE = b" \t\r\n"
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class JsonPlace(Struct, frozen=True, kw_only=True):
     """One item of an array, or one field of an object with its `key` as it is spelled there."""
 
     start: int
@@ -16,9 +16,9 @@ class Place(Struct, frozen=True, kw_only=True):
     key: bytes = b""
 
 
-def inside(data: bytes, start: int = 0) -> tuple[Place, ...]:
+def json_items(data: bytes, start: int = 0) -> tuple[JsonPlace, ...]:
     """What stands in the array or object that begins at `start`, in order; how deep it goes does not matter."""
-    found: list[Place] = []
+    found: list[JsonPlace] = []
     depth, key, begun = 0, b"", start + 1
     for token in re.compile(TOKEN, re.DOTALL).finditer(data, start):
         mark, at = token[0], token.start()
@@ -38,16 +38,16 @@ def inside(data: bytes, start: int = 0) -> tuple[Place, ...]:
     return tuple(found)
 
 
-def field(data: bytes, start: int, *keys: bytes) -> Place | None:
+def json_field(data: bytes, start: int, *keys: bytes) -> JsonPlace | None:
     """The first field of an object that has one of these names."""
     if data[start : start + 1] != b"{":
         return None
-    return next((place for place in inside(data, start) if place.key in keys), None)
+    return next((place for place in json_items(data, start) if place.key in keys), None)
 
 
-def _place(data: bytes, start: int, end: int, key: bytes) -> Place:
+def _place(data: bytes, start: int, end: int, key: bytes) -> JsonPlace:
     while data[start] in SPACE:
         start += 1
     while data[end - 1] in SPACE:
         end -= 1
-    return Place(start=start, end=end, key=key)
+    return JsonPlace(start=start, end=end, key=key)

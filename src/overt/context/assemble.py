@@ -20,7 +20,7 @@ BLOCK = 64 * 1024
 """Small pieces are joined up to this size, so that a long body is a few blocks, and none of them is copied again."""
 
 
-class Assembled(Struct, frozen=True, kw_only=True):
+class AssembledRequest(Struct, frozen=True, kw_only=True):
     """`stable` is the running hash over the body without its closing bytes; `reset` why it started anew.
 
     `shared` counts the bytes that stood in the same place of the request before, marks for a cache left aside.
@@ -68,7 +68,7 @@ class Assembler:
 
     def opening(self, prefix: Prefix, params: Params) -> bytes:
         """What the first request will begin with."""
-        return opening(self._wire, prefix, params)
+        return encode_opening(self._wire, prefix, params)
 
     def forget(self) -> None:
         """Start anew at the next request without reporting it: the caller has recorded the reset itself."""
@@ -76,8 +76,8 @@ class Assembler:
             self._before = tuple(self._blocks)
         self._head = b""
 
-    def assemble(self, prefix: Prefix, messages: tuple[Message, ...], params: Params) -> Assembled:
-        head = opening(self._wire, prefix, params)
+    def assemble(self, prefix: Prefix, messages: tuple[Message, ...], params: Params) -> AssembledRequest:
+        head = encode_opening(self._wire, prefix, params)
         reset = self._why_anew(head, (prefix, params), messages)
         if reset:
             self._before = tuple(self._blocks)
@@ -88,7 +88,7 @@ class Assembler:
         settled = messages[:-1] if self._wire.marks else messages
         shared = self._length if self._sent else 0
         for number in range(len(self._messages), len(settled)):
-            self._take(self._joined(self._wire.message(readable(settled[number], self._vendor))))
+            self._take(self._joined(self._wire.message(without_foreign_reasoning(settled[number], self._vendor))))
             if number < self._sent or self._is_recalled():
                 shared = self._length
         self._recalled = ("", 0)
@@ -97,7 +97,7 @@ class Assembler:
         self._messages, self._sent = settled, len(messages)
         closing = self._wire.tail(params)
         if len(settled) < len(messages):
-            closing = self._joined(self._wire.marked(readable(messages[-1], self._vendor))) + closing
+            closing = self._joined(self._wire.marked(without_foreign_reasoning(messages[-1], self._vendor))) + closing
         whole = self._hash.copy()
         whole.update(closing)
         request = Request(
@@ -109,7 +109,7 @@ class Assembler:
             digest=whole.hexdigest(),
             length=self._length + len(closing),
         )
-        return Assembled(
+        return AssembledRequest(
             request=request, stable=self._hash.hexdigest(), stable_length=self._length, reset=reset, shared=shared
         )
 
@@ -123,14 +123,14 @@ class Assembler:
             return ""
         reason = ""
         if head != self._head:
-            from overt.context.changes import head_changed  # late: 0.1 ms
+            from overt.context.changes import describe_head_change  # late: 0.1 ms
 
             assert before is not None  # a head was encoded from it
-            reason = head_changed(before, made_of)
+            reason = describe_head_change(before, made_of)
         elif messages[: len(self._messages)] != self._messages:
-            from overt.context.changes import history_changed  # late: 0.1 ms
+            from overt.context.changes import describe_history_change  # late: 0.1 ms
 
-            reason = history_changed(self._messages, messages)
+            reason = describe_history_change(self._messages, messages)
         return reason
 
     def _start(self, head: bytes) -> None:
@@ -165,7 +165,7 @@ def common_length(one: bytes, other: bytes) -> int:
     return low
 
 
-def readable(message: Message, vendor: str) -> Message:
+def without_foreign_reasoning(message: Message, vendor: str) -> Message:
     """Without the sealed reasoning of another vendor, which this one would refuse."""
     if message.role != "assistant" or message.origin.where in ("", vendor):
         return message
@@ -176,7 +176,7 @@ def _unsealed(part: Part) -> Part:
     return replace(part, signature="", opaque="") if isinstance(part, Reasoning) else part
 
 
-def opening(wire: Wire, prefix: Prefix, params: Params) -> bytes:
+def encode_opening(wire: Wire, prefix: Prefix, params: Params) -> bytes:
     """The bytes every request of the session begins with, the examples included."""
     found = wire.head(prefix, params)
     for encoded in filter(None, map(wire.message, prefix.shots)):
@@ -185,4 +185,4 @@ def opening(wire: Wire, prefix: Prefix, params: Params) -> bytes:
 
 
 def fingerprint(wire: Wire, prefix: Prefix, params: Params) -> str:
-    return sha256(opening(wire, prefix, params)).hexdigest()
+    return sha256(encode_opening(wire, prefix, params)).hexdigest()

@@ -87,7 +87,7 @@ class CacheMeter:
         return None
 
     def totals(self) -> CacheTotals:
-        return totals(self.steps)
+        return sum_steps(self.steps)
 
     def _answered(self, usage: Usage) -> CacheStep | None:
         estimate, self._estimate = self._estimate, self._estimate.receive(usage)
@@ -122,7 +122,7 @@ class CacheMeter:
         return ""
 
 
-def totals(steps: Iterable[CacheStep]) -> CacheTotals:
+def sum_steps(steps: Iterable[CacheStep]) -> CacheTotals:
     steps = tuple(steps)
     kept = [step for step in steps if not step.resets]
     cached, ideal = sum(step.cached for step in steps), sum(step.ideal for step in steps)

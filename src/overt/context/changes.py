@@ -10,7 +10,7 @@ from overt.core.requests import Params, Prefix, ToolSpec
 MOST_NAMED = 6
 
 
-def why(old: PrefixSet, new: PrefixSet) -> str:
+def describe_prefix_change(old: PrefixSet, new: PrefixSet) -> str:
     """Why what was recorded before does not hold any more."""
     found: list[str] = []
     if (old.provider, old.model) != (new.provider, new.model):
@@ -25,7 +25,7 @@ def why(old: PrefixSet, new: PrefixSet) -> str:
     return "; ".join(found) or "the parameters changed"
 
 
-def head_changed(old: tuple[Prefix, Params], new: tuple[Prefix, Params]) -> str:
+def describe_head_change(old: tuple[Prefix, Params], new: tuple[Prefix, Params]) -> str:
     """Why two requests of one conversation do not begin alike."""
     found = _prefix(old[0], new[0])
     before, after = old[1], new[1]
@@ -41,7 +41,7 @@ def head_changed(old: tuple[Prefix, Params], new: tuple[Prefix, Params]) -> str:
     return "; ".join(found) or "the parameters changed"
 
 
-def history_changed(old: Sequence[Message], new: Sequence[Message]) -> str:
+def describe_history_change(old: Sequence[Message], new: Sequence[Message]) -> str:
     """Which message is not the one that was sent before; counted from 1."""
     for number, (one, other) in enumerate(zip(old, new, strict=False), 1):
         if one != other:

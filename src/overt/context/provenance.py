@@ -13,9 +13,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.context._places import Place, field, inside
-from overt.context.assemble import readable
-from overt.context.spoken import SpokenWire, label, told
+from overt.context._places import JsonPlace, json_field, json_items
+from overt.context.assemble import without_foreign_reasoning
+from overt.context.spoken import SpokenWire, call_label, result_text
 from overt.core.codec import encode
 from overt.core.fragments import HARNESS, Fragment, Origin
 from overt.core.messages import Call, Document, Image, Message, Result, Text
@@ -23,7 +23,7 @@ from overt.core.ports import Wire
 from overt.core.requests import Prefix, Request, ToolSpec
 from overt.lib.tokens import estimate
 
-Held = Literal["", "yes", "part", "no"]
+CachedPart = Literal["", "yes", "part", "no"]
 
 WIRE = Origin(kind="harness", where="wire")
 SYSTEM_FIELDS = (b"system", b"instructions")
@@ -48,7 +48,7 @@ class RequestSpan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     origin: Origin
     label: str = ""
     tokens: int = 0
-    cached: Held = ""
+    cached: CachedPart = ""
     text: str = ""
 
 
@@ -64,7 +64,7 @@ class _Claim(Struct, frozen=True, kw_only=True):
     shown: tuple[Image | Document, ...] = ()
 
 
-def trace(wire: Wire, request: Request, *, vendor: str = "") -> tuple[RequestSpan, ...]:
+def trace_spans(wire: Wire, request: Request, *, vendor: str = "") -> tuple[RequestSpan, ...]:
     """The spans of a body, in order. `wire` must be one that has not been spoken yet: some remember what was said."""
     body = request.body()
     prefix, calls = request.prefix, dict[str, Call]()
@@ -73,7 +73,7 @@ def trace(wire: Wire, request: Request, *, vendor: str = "") -> tuple[RequestSpa
     at = len(head)
     last = len(request.messages) - 1 if wire.marks else -1
     for number, message in enumerate((*prefix.shots, *request.messages), -len(prefix.shots)):
-        sent = message if number < 0 else readable(message, vendor)
+        sent = message if number < 0 else without_foreign_reasoning(message, vendor)
         encoded = wire.marked(sent) if number == last else wire.message(sent)
         calls |= {call.id: call for call in message.calls()}
         if not encoded:
@@ -86,7 +86,7 @@ def trace(wire: Wire, request: Request, *, vendor: str = "") -> tuple[RequestSpa
     return tuple(_tiled(body, claims))
 
 
-def measured(spans: Iterable[RequestSpan], total: int) -> tuple[RequestSpan, ...]:
+def scale_tokens(spans: Iterable[RequestSpan], total: int) -> tuple[RequestSpan, ...]:
     """The same spans with tokens that add up to `total`, which somebody has counted."""
     spans = tuple(spans)
     whole = sum(span.tokens for span in spans)
@@ -102,14 +102,14 @@ def measured(spans: Iterable[RequestSpan], total: int) -> tuple[RequestSpan, ...
     return tuple(found)
 
 
-def held(spans: Iterable[RequestSpan], *, tokens: int = 0, upto: int | None = None) -> tuple[RequestSpan, ...]:
+def mark_cached(spans: Iterable[RequestSpan], *, tokens: int = 0, upto: int | None = None) -> tuple[RequestSpan, ...]:
     """The same spans marked by what a server had of them, which is always a beginning: so many tokens or bytes."""
     found: list[RequestSpan] = []
     counted = 0
     for span in spans:
         start, end, edge = (counted, counted + span.tokens, tokens) if upto is None else (span.start, span.end, upto)
         counted += span.tokens
-        mark: Held = "yes" if end <= edge else "part" if start < edge else "no"
+        mark: CachedPart = "yes" if end <= edge else "part" if start < edge else "no"
         found.append(replace(span, cached=mark if span.tokens else ""))
     return tuple(found)
 
@@ -118,15 +118,15 @@ def held(spans: Iterable[RequestSpan], *, tokens: int = 0, upto: int | None = No
 
 
 def _head(head: bytes, prefix: Prefix) -> Iterable[_Claim]:
-    top = inside(head + b"]}")
+    top = json_items(head + b"]}")
     for place in top:
         if place.key == b"tools":
-            for spec, item in zip(prefix.tools, inside(head, place.start), strict=False):
+            for spec, item in zip(prefix.tools, json_items(head, place.start), strict=False):
                 yield _tool(spec, item)
     yield from _fragments(head, prefix.system, tuple(_strings(head, top)))
 
 
-def _tool(spec: ToolSpec, item: Place) -> _Claim:
+def _tool(spec: ToolSpec, item: JsonPlace) -> _Claim:
     return _Claim(
         start=item.start,
         end=item.end,
@@ -141,19 +141,21 @@ def tool_origin(name: str) -> Origin:
     return Origin(kind="harness", where=f"tools/{name}")
 
 
-def _strings(head: bytes, top: tuple[Place, ...]) -> Iterable[Place]:
+def _strings(head: bytes, top: tuple[JsonPlace, ...]) -> Iterable[JsonPlace]:
     """The strings of the head that hold the system text: a field, the text of blocks, or the first messages."""
     for place in top:
         if place.key in SYSTEM_FIELDS and head[place.start : place.start + 1] == b'"':
             yield place
         elif place.key in SYSTEM_FIELDS:
-            yield from filter(None, (field(head, block.start, b"text") for block in inside(head, place.start)))
+            yield from filter(None, (json_field(head, block.start, b"text") for block in json_items(head, place.start)))
         elif place.key in LIST_FIELDS:
             shot = head[: place.end] + b"]"
-            yield from filter(None, (field(shot, item.start, b"content") for item in inside(shot, place.start)))
+            yield from filter(
+                None, (json_field(shot, item.start, b"content") for item in json_items(shot, place.start))
+            )
 
 
-def _fragments(head: bytes, system: tuple[Fragment, ...], strings: tuple[Place, ...]) -> Iterable[_Claim]:
+def _fragments(head: bytes, system: tuple[Fragment, ...], strings: tuple[JsonPlace, ...]) -> Iterable[_Claim]:
     """Each fragment right behind the one before it, or at the beginning of the next string."""
     waiting = list(strings)
     at, between = -1, encode("\n\n")[1:-1]
@@ -183,8 +185,8 @@ def _message(message: Message, encoded: bytes, calls: Mapping[str, Call], *, spo
         return [own]
     answers = [_answer(result, calls.get(result.call_id)) for result in results]
     if spoken:
-        labels = {id: label(calls[id]) for id in (result.call_id for result in results) if id in calls}
-        starts = _words(encoded, [told(result, labels) for result in results])
+        labels = {id: call_label(calls[id]) for id in (result.call_id for result in results) if id in calls}
+        starts = _words(encoded, [result_text(result, labels) for result in results])
     else:
         starts = _blocks(encoded, len(results))
     if len(starts) < len(results):
@@ -199,7 +201,7 @@ def _message(message: Message, encoded: bytes, calls: Mapping[str, Call], *, spo
 
 def _answer(result: Result, call: Call | None) -> _Claim:
     name = call.name if call else "?"
-    about = label(call)[len(name) :].strip() if call else result.call_id
+    about = call_label(call)[len(name) :].strip() if call else result.call_id
     return _Claim(
         start=0,
         end=0,
@@ -221,11 +223,11 @@ def _behind(answers: list[_Claim], start: int) -> _Claim:
 def _blocks(encoded: bytes, results: int) -> list[int]:
     """Where each answer begins, and what follows the last of them."""
     data = b"[" + encoded + b"]"
-    items = inside(data)
-    content = field(data, items[0].start, b"content") if len(items) == 1 else None
+    items = json_items(data)
+    content = json_field(data, items[0].start, b"content") if len(items) == 1 else None
     if content and data[content.start : content.start + 1] == b"[":
-        items = inside(data, content.start)
-    answers = [place for place in items if field(data, place.start, *ANSWERS)]
+        items = json_items(data, content.start)
+    answers = [place for place in items if json_field(data, place.start, *ANSWERS)]
     if len(answers) != results:
         return []
     return [place.start - 1 for place in items]
@@ -268,7 +270,7 @@ def _about(message: Message) -> str:
     if origin.kind in ("file", "environment"):
         return ""
     words = message.text().strip().partition("\n")[0]
-    made = ", ".join(label(call) for call in message.calls())
+    made = ", ".join(call_label(call) for call in message.calls())
     text = " → ".join(filter(None, (words, made)))
     return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
 

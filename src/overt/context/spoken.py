@@ -60,7 +60,7 @@ class SpokenWire:
     def _spoken(self, message: Message) -> Message:
         if message.role == "assistant":
             for call in message.calls():
-                self._labels[call.id] = label(call)
+                self._labels[call.id] = call_label(call)
             return as_written(message, self._calls)
         return as_told(message, self._labels)
 
@@ -70,7 +70,7 @@ def as_written(message: Message, calls: Calls) -> Message:
     text = "".join(part.text for part in message.parts if isinstance(part, Text))
     made = [_object(call) if calls == "schema" else _tagged(call) for call in message.calls()]
     if calls == "schema" and not made:
-        made, text = [dumped({"tool": "final", "text": text})], ""
+        made, text = [spaced_json({"tool": "final", "text": text})], ""
     kept: list[Part] = [part for part in message.parts if isinstance(part, Reasoning)]
     said = "\n".join(piece for piece in (text, *made) if piece)
     return replace(message, parts=(*kept, Text(text=said)))
@@ -85,19 +85,19 @@ def as_told(message: Message, labels: dict[str, str]) -> Message:
     rest: list[Part] = []
     for part in message.parts:
         if isinstance(part, Result):
-            words.append(told(part, labels))
+            words.append(result_text(part, labels))
             shown += [inner for inner in part.parts if not isinstance(inner, Text)]
         else:
             rest.append(part)
     return replace(message, role="user", parts=(Text(text="\n\n".join(words)), *shown, *rest))
 
 
-def told(result: Result, labels: Mapping[str, str]) -> str:
+def result_text(result: Result, labels: Mapping[str, str]) -> str:
     said = "".join(inner.text for inner in result.parts if isinstance(inner, Text))
     return f"[{labels.get(result.call_id, 'result')}]\n{'Error: ' if result.error else ''}{said}"
 
 
-def label(call: Call) -> str:
+def call_label(call: Call) -> str:
     """The tool and what it was about, in one short line."""
     for value in (_arguments(call) or {}).values():
         if isinstance(value, str) and value.strip():
@@ -113,13 +113,13 @@ def tool_guide(tools: Iterable[ToolSpec], calls: Calls) -> Fragment:
     return Fragment(key="tools", text=text, origin=Origin(kind="harness", where="context/spoken"))
 
 
-def dumped(value: object) -> str:
+def spaced_json(value: object) -> str:
     """JSON with the spaces that models write, so that what a server remembers of a reply is what it gets back."""
     match value:
         case dict():
-            return "{" + ", ".join(f"{dumped(key)}: {dumped(item)}" for key, item in value.items()) + "}"
+            return "{" + ", ".join(f"{spaced_json(key)}: {spaced_json(item)}" for key, item in value.items()) + "}"
         case list() | tuple():
-            return "[" + ", ".join(map(dumped, value)) + "]"
+            return "[" + ", ".join(map(spaced_json, value)) + "]"
         case str():
             return compact(value.encode("utf-8", "replace").decode())  # half a character would be none on the wire
         case _:
@@ -128,13 +128,13 @@ def dumped(value: object) -> str:
 
 def _object(call: Call) -> str:
     given = _arguments(call)
-    return dumped({"tool": call.name, **({"arguments": call.arguments} if given is None else given)})
+    return spaced_json({"tool": call.name, **({"arguments": call.arguments} if given is None else given)})
 
 
 def _tagged(call: Call) -> str:
     given = _arguments(call)
     made = {"name": call.name, "arguments": call.arguments if given is None else given}
-    return f"<tool_call>{dumped(made)}</tool_call>"
+    return f"<tool_call>{spaced_json(made)}</tool_call>"
 
 
 def _arguments(call: Call) -> dict[str, object] | None:

@@ -23,7 +23,7 @@ Trees = Callable[[str, str], Sequence[FileChange]]
 Same = Callable[[FileState | None, FileState | None], bool]
 
 
-class Turned(Struct, frozen=True, kw_only=True):
+class TurnFileChanges(Struct, frozen=True, kw_only=True):
     """What one turn did to files, in order: single changes, and commands as two states of the workspace.
 
     `uncovered` is what no snapshot holds, in words; `unstored` are files whose content was not kept. `unsure` are
@@ -67,7 +67,7 @@ class Turned(Struct, frozen=True, kw_only=True):
             yield replace(change, doubt=doubt, command=command) if doubt else change
 
 
-class Back(Struct, frozen=True, kw_only=True):
+class RestoredChanges(Struct, frozen=True, kw_only=True):
     """Files that were put back, which can be taken back: `changes` lead from what stood to what was put there.
 
     `left` are paths that were left as they were, because somebody else may have changed them.
@@ -82,10 +82,10 @@ class Back(Struct, frozen=True, kw_only=True):
 class Checkpoints(Struct, frozen=True, kw_only=True):
     """`redo` is what can be taken back, the last one first to go."""
 
-    turns: tuple[Turned, ...] = ()
-    redo: tuple[Back, ...] = ()
+    turns: tuple[TurnFileChanges, ...] = ()
+    redo: tuple[RestoredChanges, ...] = ()
 
-    def standing(self, first: int = 0) -> tuple[Turned, ...]:
+    def standing(self, first: int = 0) -> tuple[TurnFileChanges, ...]:
         """Turns from `first` on that may have done something to files or to git and are not undone."""
         return tuple(
             each
@@ -93,7 +93,7 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
             if each.turn >= first and not each.undone and (each.did or each.unsure or each.uncovered or each.git)
         )
 
-    def left_over(self) -> tuple[tuple[Turned, ...], tuple[str, ...]]:
+    def left_over(self) -> tuple[tuple[TurnFileChanges, ...], tuple[str, ...]]:
         """The turns that were undone last and the paths that this left as they were; both empty if there are none."""
         last = self.redo[-1] if self.redo else None
         if last is None or not last.left:
@@ -101,7 +101,7 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
         return tuple(each for each in self.turns if each.turn in last.turns), last.left
 
 
-class Net(Struct, frozen=True, kw_only=True):
+class NetChange(Struct, frozen=True, kw_only=True):
     """What several changes come to. `between`: somebody else changed the file in the middle of them."""
 
     path: str
@@ -122,7 +122,7 @@ class _Reading:
         self.undone: dict[int, None] = {}
         self.begun: dict[str, tuple[int, TreeTaken]] = {}
         self.git: dict[int, list[GitMoved]] = {}
-        self.redo: list[Back] = []
+        self.redo: list[RestoredChanges] = []
         self.putting: list[FileChange] = []
         self.commands: dict[str, str] = {}
 
@@ -193,19 +193,19 @@ class _Reading:
         if not turns and self.redo:
             turns = self.redo[-1].turns  # it put back what the undo before had left
         self.undone |= dict.fromkeys(turns)
-        self.redo.append(Back(turns=turns, turn=event.turn, changes=tuple(putting), left=event.left))
+        self.redo.append(RestoredChanges(turns=turns, turn=event.turn, changes=tuple(putting), left=event.left))
 
-    def _redone(self, back: Back, left: tuple[str, ...]) -> None:
+    def _redone(self, back: RestoredChanges, left: tuple[str, ...]) -> None:
         """An undo was taken back; if that left paths as they were, another redo can bring those back."""
         if left:
             rest = tuple(each for each in back.changes if each.path in left)
-            self.redo.append(Back(turns=back.turns, turn=back.turn, changes=rest))
+            self.redo.append(RestoredChanges(turns=back.turns, turn=back.turn, changes=rest))
         elif not any(set(back.turns) & set(each.turns) for each in self.redo):
             for turn in back.turns:
                 self.undone.pop(turn, None)
 
 
-def checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
+def read_checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
     reading = _Reading()
     for entry in entries:
         reading.read(entry)
@@ -213,7 +213,7 @@ def checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
     numbers = sorted({*reading.texts, *reading.did, *reading.uncovered, *reading.git, *begun})
     return Checkpoints(
         turns=tuple(
-            Turned(
+            TurnFileChanges(
                 turn=turn,
                 text=reading.texts.get(turn, ""),
                 did=tuple(reading.did.get(turn, ())),
@@ -230,22 +230,22 @@ def checkpoints(entries: Iterable[Entry[Event]]) -> Checkpoints:
     )
 
 
-def without_commands(turned: Turned) -> Turned:
+def without_commands(turned: TurnFileChanges) -> TurnFileChanges:
     """Return the turn with only what file tools changed."""
     return replace(turned, did=tuple(each for each in turned.did if isinstance(each, FileChange)), unsure=())
 
 
-def net(changes: Iterable[FileChange], same: Same) -> tuple[Net, ...]:
+def net_changes(changes: Iterable[FileChange], same: Same) -> tuple[NetChange, ...]:
     """From the state before the first change of each path to the one after the last."""
-    found: dict[str, Net] = {}
+    found: dict[str, NetChange] = {}
     for each in changes:
         known = found.get(each.path)
         if known is None:
-            found[each.path] = Net(
+            found[each.path] = NetChange(
                 path=each.path, before=each.before, after=each.after, doubt=each.doubt, command=each.command
             )
             continue
-        found[each.path] = Net(
+        found[each.path] = NetChange(
             path=each.path,
             before=known.before,
             after=each.after,
@@ -265,7 +265,7 @@ def _command(arguments: str) -> str:
     return command if isinstance(command, str) else ""
 
 
-def back(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+def reverse_changes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
     """The same changes the other way, the last one first."""
     return tuple(FileChange(path=each.path, before=each.after, after=each.before) for each in reversed([*changes]))
 

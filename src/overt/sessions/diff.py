@@ -56,7 +56,7 @@ class ComparedTurn(Struct, kw_only=True):
     model: str = ""
 
 
-class Parting(Struct, frozen=True, kw_only=True):
+class Divergence(Struct, frozen=True, kw_only=True):
     """The first difference: turns as each session numbers them (0: it has none), the step, what and in which words."""
 
     what: What
@@ -69,15 +69,15 @@ class Parting(Struct, frozen=True, kw_only=True):
 class TurnPair(Struct, frozen=True, kw_only=True):
     left: ComparedTurn | None
     right: ComparedTurn | None
-    parting: Parting | None = None
+    parting: Divergence | None = None
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class SessionDifference(Struct, frozen=True, kw_only=True):
     """`first` is the first difference of any kind; `behaviour` the first in what was said, called or came of it."""
 
     pairs: tuple[TurnPair, ...]
-    first: Parting | None
-    behaviour: Parting | None
+    first: Divergence | None
+    behaviour: Divergence | None
 
 
 class _TurnReader:
@@ -144,7 +144,7 @@ class _TurnReader:
         self._is_waiting = False
 
 
-def turns(entries: Iterable[Entry[Event]], *, agent: str = "main") -> tuple[ComparedTurn, ...]:
+def read_turns(entries: Iterable[Entry[Event]], *, agent: str = "main") -> tuple[ComparedTurn, ...]:
     """The turns of one agent in which something was said or asked, with what other agents cost meanwhile.
 
     A `/compact` is one as well: nothing is said in it, but its summary was paid for.
@@ -159,13 +159,17 @@ def turns(entries: Iterable[Entry[Event]], *, agent: str = "main") -> tuple[Comp
     return tuple(turn for turn in reader.turns.values() if turn.prompt or turn.steps or turn.usage != Usage())
 
 
-def compare(left: Sequence[ComparedTurn], right: Sequence[ComparedTurn]) -> Difference:
-    pairs = tuple(TurnPair(left=one, right=other, parting=_parting(one, other)) for one, other in pair(left, right))
+def compare_turns(left: Sequence[ComparedTurn], right: Sequence[ComparedTurn]) -> SessionDifference:
+    pairs = tuple(
+        TurnPair(left=one, right=other, parting=_parting(one, other)) for one, other in pair_turns(left, right)
+    )
     behaviour = next((found for one in pairs if (found := _parting(one.left, one.right, bytes_too=False))), None)
-    return Difference(pairs=pairs, first=next((one.parting for one in pairs if one.parting), None), behaviour=behaviour)
+    return SessionDifference(
+        pairs=pairs, first=next((one.parting for one in pairs if one.parting), None), behaviour=behaviour
+    )
 
 
-def pair(
+def pair_turns(
     left: Sequence[ComparedTurn], right: Sequence[ComparedTurn]
 ) -> list[tuple[ComparedTurn | None, ComparedTurn | None]]:
     """Turns with the same prompt belong together; between them, those in the same place."""
@@ -180,17 +184,17 @@ def pair(
     return found
 
 
-def _parting(left: ComparedTurn | None, right: ComparedTurn | None, *, bytes_too: bool = True) -> Parting | None:
+def _parting(left: ComparedTurn | None, right: ComparedTurn | None, *, bytes_too: bool = True) -> Divergence | None:
     if left is None or right is None:
         one = left or right
         assert one is not None
         turns = (left.number if left else 0, right.number if right else 0)
         told = one.prompt or "(no prompt)"
-        return Parting(what="missing", turns=turns, step=0, left=told if left else "", right=told if right else "")
+        return Divergence(what="missing", turns=turns, step=0, left=told if left else "", right=told if right else "")
     numbers = left.number, right.number
     for what, step, one_side, other_side in _compared(left, right):
         if one_side != other_side and (bytes_too or what != "request"):
-            return Parting(what=what, turns=numbers, step=step, left=one_side, right=other_side)
+            return Divergence(what=what, turns=numbers, step=step, left=one_side, right=other_side)
     return None
 
 

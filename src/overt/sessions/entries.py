@@ -53,7 +53,7 @@ _version = Decoder(_Version)
 _any = Decoder(Entry[Any])
 
 
-def kind_of(event: Event) -> str:
+def entry_type(event: Event) -> str:
     """The entry type of a fact, empty for an event that is not one."""
     return event.type if isinstance(event, Unknown) else TYPE_OF.get(type(event), "")
 
@@ -62,7 +62,7 @@ def encode_line(
     event: Event, *, seq: int, turn: int, step: int, chain: int, ts: float | None = None
 ) -> tuple[bytes, int]:
     """The line of a fact, and the chain to give for the next one. `ts` is now, unless it is an old fact."""
-    agent, kind, odd = event.agent, kind_of(event), b""
+    agent, kind, odd = event.agent, entry_type(event), b""
     data = event.data if isinstance(event, Unknown) else replace(event, agent="main") if agent != "main" else event
     try:
         named, fact = encode(agent), encode(data)
@@ -79,36 +79,36 @@ def encode_line(
         odd,
         fact,
     )
-    return sealed(body, chain)
+    return seal_line(body, chain)
 
 
-def sealed(body: bytes, chain: int) -> tuple[bytes, int]:
+def seal_line(body: bytes, chain: int) -> tuple[bytes, int]:
     """A line, given all that stands before its sum, and the chain to give for the next one."""
     chain = crc32(body, chain)
     return b'%s%s%08x"}\n' % (body, _SUM_KEY, chain), chain
 
 
-def moved(line: bytes, seq: int, chain: int) -> tuple[bytes, int] | None:
+def move_line(line: bytes, seq: int, chain: int) -> tuple[bytes, int] | None:
     """A whole line in another place of another chain, otherwise as it was; None when it is not spelled our way."""
     version, comma, rest = line[:-SUM_SIZE].partition(b',"seq":')
     digits, after, rest = rest.partition(b",")
-    if not (comma and after and version.startswith(b'{"v":') and digits.isdigit()) or stated(line) is None:
+    if not (comma and after and version.startswith(b'{"v":') and digits.isdigit()) or stated_sum(line) is None:
         return None
-    return sealed(b'%s,"seq":%d,%s' % (version, seq, rest), chain)
+    return seal_line(b'%s,"seq":%d,%s' % (version, seq, rest), chain)
 
 
-def chained(line: bytes, chain: int) -> int:
+def expected_sum(line: bytes, chain: int) -> int:
     """What `sum` of a whole line, with its line end, must be after `chain`."""
     return crc32(memoryview(line)[:-SUM_SIZE], chain)
 
 
-def follows(line: bytes, chain: int) -> int | None:
+def matching_sum(line: bytes, chain: int) -> int | None:
     """The sum of a whole line when it is the right one after `chain`."""
     found = crc32(memoryview(line)[:-SUM_SIZE], chain)
     return found if line.endswith(b'%s%08x"}\n' % (_SUM_KEY, found)) else None
 
 
-def stated(line: bytes) -> int | None:
+def stated_sum(line: bytes) -> int | None:
     """The sum a whole line gives for itself."""
     if line[-SUM_SIZE : -SUM_SIZE + len(_SUM_KEY)] != _SUM_KEY:
         return None
@@ -134,8 +134,8 @@ def decode_line(line: bytes) -> Entry[Event]:
     except (KeyError, ValueError):
         entry = _foreign(line)
     if entry.v > VERSION:
-        raise newer(entry.v)
-    return entry if entry.agent == "main" and not entry.odd else settled(entry)
+        raise newer_format_error(entry.v)
+    return entry if entry.agent == "main" and not entry.odd else restore_envelope(entry)
 
 
 def sound_entries(lines: Iterable[bytes]) -> Iterator[Entry[Event]]:
@@ -147,14 +147,14 @@ def sound_entries(lines: Iterable[bytes]) -> Iterator[Entry[Event]]:
             continue
 
 
-def settled(entry: Entry[Any]) -> Entry[Event]:
+def restore_envelope(entry: Entry[Any]) -> Entry[Event]:
     """The fact with the agent that stood beside it, and with the strings that JSON could not carry."""
     if entry.odd:
         entry = replace(entry, agent=_unescape(entry.agent), data=_walk(entry.data, _unescape))
     return entry if entry.agent == "main" else replace(entry, data=replace(entry.data, agent=entry.agent))
 
 
-def newer(version: int) -> SessionError:
+def newer_format_error(version: int) -> SessionError:
     return SessionError(
         f"This session was written in format {version} by a newer Overt; this one reads up to format {VERSION}. "
         "Update Overt to open it. The file was left as it is.",
@@ -182,7 +182,7 @@ def _upgraded(entry: Entry[Any]) -> Entry[Any]:
 def _foreign(line: bytes) -> Entry[Any]:
     version = _version.decode(line).v
     if version > VERSION:
-        raise newer(version)
+        raise newer_format_error(version)
     entry = _any.decode(line)
     cls = ENTRY_TYPES.get(entry.type)
     if cls is not None:

@@ -13,10 +13,10 @@ from overt.core.errors import SessionError
 from overt.core.events import Event, PrefixReset
 from overt.core.ids import new_id
 from overt.lib import atomic
-from overt.sessions.entries import VERSION, Entry, encode_line, moved
+from overt.sessions.entries import VERSION, Entry, encode_line, move_line
 from overt.sessions.index import paths
 from overt.sessions.load import Loaded, load, open_regular
-from overt.sessions.names import file_name, id_of, stamp
+from overt.sessions.names import file_name, id_of, utc_stamp
 
 LONGEST = 64
 
@@ -28,7 +28,7 @@ def fork(path: str, *, turn: int | None = None, id: str = "", overt: str = "") -
     """
     loaded = load(path)
     kept = _until(loaded, turn)
-    created, id = stamp(), id or new_id()
+    created, id = utc_stamp(), id or new_id()
     header = replace(loaded.opened, id=id, format=VERSION, created=created, parent=loaded.id, overt=overt)
     first, chain = encode_line(header, seq=1, turn=0, step=0, chain=0)
     pieces = [first]
@@ -36,7 +36,7 @@ def fork(path: str, *, turn: int | None = None, id: str = "", overt: str = "") -
     for entry, line in zip(kept, _lines(path, loaded, len(kept)), strict=True):
         if entry.type == "session" or (entry.turn == turn and _goes_back(entry.data)):
             continue
-        same = moved(line, seq, chain) if line else None
+        same = move_line(line, seq, chain) if line else None
         copied, chain = same or encode_line(
             entry.data, seq=seq, turn=entry.turn, step=entry.step, chain=chain, ts=entry.ts
         )

@@ -10,7 +10,7 @@ from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, ModelSet, PrefixSet, Replied, SessionOpened, TitleSet, UserSpoke
 from overt.sessions._lock import Lock
 from overt.sessions.entries import Entry, sound_entries
-from overt.sessions.load import open_regular, rebuilt
+from overt.sessions.load import header_from_name, open_regular
 from overt.sessions.names import SUFFIX, created_of, folder_of, id_of, outputs_of, sessions_folder
 
 _HEAD_MOST = 1024 * 1024
@@ -151,7 +151,7 @@ def summary(path: str) -> Summary:
         head = _head(file)
         tail = _tail(file, facts.st_size)
         title = _newest_title(file, facts.st_size)
-    opened = next((e.data for e in (*head, *tail) if isinstance(e.data, SessionOpened)), None) or rebuilt(path)
+    opened = next((e.data for e in (*head, *tail) if isinstance(e.data, SessionOpened)), None) or header_from_name(path)
     return Summary(
         id=id_of(path),
         path=path,

@@ -17,7 +17,17 @@ from msgspec import Struct
 
 from overt.core.errors import SessionError
 from overt.core.events import Event, SessionOpened
-from overt.sessions.entries import READERS, SUM_SIZE, VERSION, Entry, chained, decode_line, follows, settled, stated
+from overt.sessions.entries import (
+    READERS,
+    SUM_SIZE,
+    VERSION,
+    Entry,
+    decode_line,
+    expected_sum,
+    matching_sum,
+    restore_envelope,
+    stated_sum,
+)
 from overt.sessions.names import created_of, id_of
 
 FaultKind = Literal["torn", "changed", "missing", "repeated", "newer", "header"]
@@ -111,7 +121,7 @@ class _Reading:
             found = crc32(line[:-SUM_SIZE], chain)
             if entry.sum != f"{found:08x}" or entry.seq != seq or entry.type != known[1] or entry.v > VERSION:
                 break
-            entries.append(entry if entry.agent == "main" and not entry.odd else settled(entry))
+            entries.append(entry if entry.agent == "main" and not entry.odd else restore_envelope(entry))
             seq, chain, length = seq + 1, found, length + len(line)
         else:
             line = b""
@@ -136,7 +146,7 @@ class _Reading:
         else:
             self.newer = None
             whole = line + b"\n" if cut else line
-            found = follows(whole, self.anchors[0]) if self.anchors else None
+            found = matching_sum(whole, self.anchors[0]) if self.anchors else None
             if found is not None and entry.seq == self.next_seq > self.top:
                 self._accept(entry, found)
             else:
@@ -158,8 +168,8 @@ class _Reading:
 
     def _judge(self, line: bytes, entry: Entry[Event]) -> None:
         """A line that does not simply come next."""
-        seq, claim = entry.seq, stated(line)
-        if claim is not None and seq > self.top and claim in [chained(line, anchor) for anchor in self.anchors]:
+        seq, claim = entry.seq, stated_sum(line)
+        if claim is not None and seq > self.top and claim in [expected_sum(line, anchor) for anchor in self.anchors]:
             self._accept(entry, claim)
             return
         if seq <= self.top:
@@ -174,7 +184,7 @@ class _Reading:
             self._fault("changed", f"entry {seq} was changed (its sum does not fit) and was left out", entry=entry)
             self.next_seq = seq + 1
         # Either the content of a line or its sum was changed: the next one stands on what was not.
-        computed = [chained(line, anchor) for anchor in self.anchors[:1]]
+        computed = [expected_sum(line, anchor) for anchor in self.anchors[:1]]
         self.anchors = () if claim is None else (claim, *computed)
 
     def _tear(self, line: bytes, *, cut: bool) -> None:
@@ -223,7 +233,7 @@ def load(path: str) -> Loaded:
     length, next_seq, last_sum = reading.end()
     return Loaded(
         entries=tuple(reading.entries),
-        opened=opened or rebuilt(path),
+        opened=opened or header_from_name(path),
         faults=tuple(reading.faults),
         torn=tuple(reading.torn),
         good_length=length,
@@ -246,7 +256,7 @@ def open_regular(path: str, *, buffering: int = 1 << 16) -> BinaryIO:
     return open(descriptor, "rb", buffering=buffering)
 
 
-def rebuilt(path: str) -> SessionOpened:
+def header_from_name(path: str) -> SessionOpened:
     """A header made of what the name of the file says."""
     return SessionOpened(id=id_of(path), format=VERSION, overt="", workspace="", project="", created=created_of(path))
 

@@ -18,9 +18,9 @@ from overt.core.ids import new_id
 from overt.core.ports import UnsavedEntry
 from overt.sessions._lock import Lock
 from overt.sessions._repair import repair
-from overt.sessions.entries import VERSION, encode_line, kind_of
+from overt.sessions.entries import VERSION, encode_line, entry_type
 from overt.sessions.load import Loaded, load
-from overt.sessions.names import file_name, folder_of, stamp
+from overt.sessions.names import file_name, folder_of, utc_stamp
 
 Notify = Callable[[Noticed], None]
 
@@ -53,7 +53,7 @@ class SessionLog:
         cls, data_dir: str, *, workspace: str, project: str, overt: str, id: str = "", notify: Notify = _silent
     ) -> "SessionLog":
         """A new session of a project; its file comes with the first entry."""
-        created, id = stamp(), id or new_id()
+        created, id = utc_stamp(), id or new_id()
         opened = SessionOpened(
             id=id, format=VERSION, overt=overt, workspace=workspace, project=project, created=created
         )
@@ -99,7 +99,7 @@ class SessionLog:
         """Record a fact; an event that is not one is passed over. When this returns, the fact is with the kernel."""
         if self._closed:
             raise SessionError(f"Session {self.id} is closed; open it again to write to it.")
-        if not kind_of(event):
+        if not entry_type(event):
             return
         if self._header_due:
             self._header_due = False
@@ -138,7 +138,7 @@ class SessionLog:
     def _enqueue(self, event: Event, *, turn: int, step: int) -> None:
         line, self._chain = encode_line(event, seq=self._seq, turn=turn, step=step, chain=self._chain)
         self._seq += 1
-        self._waiting.append((line, UnsavedEntry(turn, kind_of(event))))
+        self._waiting.append((line, UnsavedEntry(turn, entry_type(event))))
 
     def _flush(self) -> None:
         try:

@@ -27,7 +27,7 @@ def outputs_of(path: str) -> str:
     return os.path.join(outputs_folder(data_dir), id_of(path))
 
 
-def stamp() -> str:
+def utc_stamp() -> str:
     """Now, in UTC, to the second, as it stands in a file name."""
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
 

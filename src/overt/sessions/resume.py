@@ -10,7 +10,7 @@ from overt.core.spending.spend import Spend, fold_spend
 from overt.sessions.entries import Entry
 
 
-class Resumed(Struct, frozen=True, kw_only=True):
+class ResumedSession(Struct, frozen=True, kw_only=True):
     """`history` already holds the `healing` outcomes; whoever goes on writing records them first.
 
     `turn` and `step` are the last that were used. `provider` and `model` are the last that were chosen or used.
@@ -31,7 +31,7 @@ class Resumed(Struct, frozen=True, kw_only=True):
     spend: Spend = Spend()
 
 
-def resume(entries: Sequence[Entry[Event]], *, agent: str = "main") -> Resumed:
+def resume(entries: Sequence[Entry[Event]], *, agent: str = "main") -> ResumedSession:
     """Fold what one agent of a session lived through; the others' entries are their own."""
     turn = step = 0
     opened: SessionOpened | None = None
@@ -62,7 +62,7 @@ def resume(entries: Sequence[Entry[Event]], *, agent: str = "main") -> Resumed:
     healing = heal(history)
     for outcome in healing:
         history = fold(history, outcome)
-    return Resumed(
+    return ResumedSession(
         history=history,
         healing=healing,
         turn=turn,

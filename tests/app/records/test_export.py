@@ -18,7 +18,7 @@ from tests.sessions.samples import prompt, reply
 from overt.app.records.archive import export_text, format_for
 from overt.app.records.export_html import POLICY
 from overt.app.records.export_markdown import _tagless
-from overt.app.records.export_prose import fenced, pieces
+from overt.app.records.export_prose import fence, split_fences
 from overt.core.events import UserSpoke
 from overt.core.fragments import Origin
 from overt.core.messages import Text, said
@@ -106,7 +106,7 @@ def test_json_is_one_object_with_every_turn(tmp_path: Path) -> None:
 
 def test_markdown_keeps_its_shape_whatever_stands_in_it(tmp_path: Path) -> None:
     text = export_text(record(tmp_path, hostile("http://127.0.0.1:1")), "markdown")
-    outside = "\n".join(piece for language, piece in pieces(text) if language is None)
+    outside = "\n".join(piece for language, piece in split_fences(text) if language is None)
     assert re.findall(r"(?m)^# .*", outside) == [outside.split("\n")[0]]
     assert len(re.findall(r"(?m)^## Turn \d · ", outside)) == 4
     assert len(re.findall(r"(?m)^## ", outside)) == 4
@@ -152,8 +152,8 @@ def test_tags_are_obeyed_nowhere_but_shown_in_code(written: str, expected: str) 
 
 @pytest.mark.parametrize("inner", ["plain", "```\ncode\n```", "````", "`", "~~~\n```", ""])
 def test_a_fence_is_longer_than_what_it_holds(inner: str) -> None:
-    made = f"before\n{fenced(inner, 'py`x')}\nafter"
-    assert list(pieces(made)) == [(None, "before"), ("pyx", inner), (None, "after")]
+    made = f"before\n{fence(inner, 'py`x')}\nafter"
+    assert list(split_fences(made)) == [(None, "before"), ("pyx", inner), (None, "after")]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_very_long_line_takes_no_longer_than_its_length(tmp_path: Path, line: 
 
 
 def test_a_fence_that_was_not_closed_ends_with_the_text() -> None:
-    assert list(pieces("a\n```py\nb\n## c")) == [(None, "a"), ("py", "b\n## c")]
+    assert list(split_fences("a\n```py\nb\n## c")) == [(None, "a"), ("py", "b\n## c")]
 
 
 def test_html_holds_only_the_tags_it_makes_itself(tmp_path: Path) -> None:

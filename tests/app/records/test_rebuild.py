@@ -6,8 +6,8 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from overt.app.records.context_diff import compare
-from overt.app.records.rebuild import Rebuilt, rebuild, wire_of
+from overt.app.records.context_diff import compare_requests
+from overt.app.records.rebuild import RebuiltRequest, rebuild, wire_of
 from overt.context.assemble import Assembler
 from overt.core.events import (
     Compacted,
@@ -149,7 +149,7 @@ def test_a_request_stands_with_its_reply_and_with_no_other() -> None:
     assert replies == [None, "hello"]
 
 
-def changed(life: Life, change: Callable[[Event], Event]) -> list[Rebuilt]:
+def changed(life: Life, change: Callable[[Event], Event]) -> list[RebuiltRequest]:
     entries = [replace(entry, data=change(entry.data)) for entry in life.entries()]
     return list(rebuild(entries))
 
@@ -180,14 +180,14 @@ def test_entries_of_another_agent_are_left_aside() -> None:
 
 def test_two_requests_are_compared_by_what_they_hold() -> None:
     made = list(rebuild(lived("anthropic", "native").entries()))
-    grown = compare(made[1], made[2], made[2:3])
+    grown = compare_requests(made[1], made[2], made[2:3])
     assert grown is not None and grown.extends and grown.causes == ()
     assert [(moved.way, moved.span.key) for moved in grown.moved] == [("+", "assistant"), ("+", "tool:read")]
-    reset = compare(made[3], made[5], made[4:6])
+    reset = compare_requests(made[3], made[5], made[4:6])
     assert reset is not None and not reset.extends
     assert reset.causes == ((6, "compaction (asked)"),)
     ways = [(moved.way, moved.span.key) for moved in reset.moved]
     assert ways[0] == ("-", "user") and ("+", "summary") in ways
-    far = compare(made[0], made[5], made[1:6])
+    far = compare_requests(made[0], made[5], made[1:6])
     assert far is not None and not far.extends
-    assert compare(made[0], made[0], ()) is None
+    assert compare_requests(made[0], made[0], ()) is None

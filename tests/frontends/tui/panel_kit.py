@@ -13,7 +13,7 @@ from overt.app.inspect.values import (
     Decisions,
     JobListing,
     ModelChoices,
-    Permits,
+    PermissionRules,
     Preview,
     RuleRow,
     SessionPage,
@@ -168,7 +168,7 @@ MODELS = ModelChoices(
     ),
     ("fake", "fake-model"),
 )
-RULES = Permits(
+RULES = PermissionRules(
     "review",
     (RuleRow("bash(npm test *)", "allow", "always", True), RuleRow(f"read({EVIL})", "deny", "/p/overt.toml:12", False)),
 )

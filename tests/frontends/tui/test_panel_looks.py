@@ -17,7 +17,7 @@ from tests.frontends.tui.panel_kit import (
     text_of,
 )
 
-from overt.app.inspect.values import Changes, Decisions, JobListing, Permits, RequestBody, Revoked, Todos
+from overt.app.inspect.values import Changes, Decisions, JobListing, PermissionRules, RequestBody, RevokedRule, Todos
 from overt.frontends.tui.panels.context import ContextPanel, bar
 from overt.frontends.tui.panels.inspector import open_panel
 from overt.frontends.tui.panels.jobs import JobsPanel
@@ -159,8 +159,10 @@ def test_a_stored_rule_goes_when_y_is_pressed() -> None:
     assert text_of(panel.draw(80, 24))[-1] == "Take back bash(npm test *)?  y yes · any other key no"
     assert press(panel, "esc") == []
     assert press(panel, "d", "y") == [PanelRequest("revoke", "bash(npm test *)")]
-    assert panel.given(PanelRequest("revoke", "x"), Revoked("bash(npm test *)", True)) == [PanelRequest("permissions")]
-    panel.given(PanelRequest("permissions"), Permits("review", RULES.rules[1:]))
+    assert panel.given(PanelRequest("revoke", "x"), RevokedRule("bash(npm test *)", True)) == [
+        PanelRequest("permissions")
+    ]
+    panel.given(PanelRequest("permissions"), PermissionRules("review", RULES.rules[1:]))
     shown = text_of(panel.draw(80, 24))
     assert shown[-1] == "bash(npm test *) is taken back."
     assert not any(line.startswith("› allow") for line in shown)
@@ -168,7 +170,7 @@ def test_a_stored_rule_goes_when_y_is_pressed() -> None:
 
 def test_a_rule_that_still_holds_here_is_said_to() -> None:
     panel: Any = filled("permissions")
-    panel.given(PanelRequest("revoke", "x"), Revoked("bash(npm test *)", False))
+    panel.given(PanelRequest("revoke", "x"), RevokedRule("bash(npm test *)", False))
     assert "still goes by it" in text_of(panel.draw(100, 24))[-1]
 
 

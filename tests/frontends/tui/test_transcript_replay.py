@@ -10,7 +10,7 @@ from overt.core.messages import Reasoning, Text, said
 from overt.core.spending.usage import Usage
 from overt.core.views import Excerpt, Output
 from overt.frontends.tui.chat.transcript import ROWS
-from overt.sessions.entries import Entry, kind_of
+from overt.sessions.entries import Entry, entry_type
 
 RAN = Origin(kind="tool", where="!", label=len("$ make\n"))
 
@@ -18,7 +18,7 @@ RAN = Origin(kind="tool", where="!", label=len("$ make\n"))
 def entries(*turns: tuple[Event, ...]) -> list[Entry[Event]]:
     made_of = [(number, event) for number, events in enumerate(turns, 1) for event in events]
     return [
-        Entry(v=1, seq=seq, ts=1000.0 + seq, agent=event.agent, turn=turn, step=0, type=kind_of(event), data=event)
+        Entry(v=1, seq=seq, ts=1000.0 + seq, agent=event.agent, turn=turn, step=0, type=entry_type(event), data=event)
         for seq, (turn, event) in enumerate(made_of)
     ]
 

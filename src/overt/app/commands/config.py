@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 async def config(conversation: Conversation, argument: str) -> Done:
     from overt.app.inspect.queries import configuration  # late: 14 ms
-    from overt.app.inspect.settings import explain_setting, lines_of  # late: 17 ms
+    from overt.app.inspect.settings import explain_setting, setting_lines  # late: 17 ms
 
     if argument in ("", "all"):
         rows, warnings = configuration(conversation.setting)
@@ -24,7 +24,7 @@ async def config(conversation: Conversation, argument: str) -> Done:
         more = () if argument else (say("config.all"),)
         return Done(lines=(*head, *map(_line, shown), *more, *warnings))
     settings, warnings = explain_setting(conversation.setting, argument)
-    return Done(lines=(*lines_of(settings), *warnings))
+    return Done(lines=(*setting_lines(settings), *warnings))
 
 
 def _line(row: "SettingValue") -> str:

@@ -8,13 +8,13 @@ from overt.core.errors import OvertError
 
 async def context(conversation: Conversation, argument: str) -> Done:
     from overt.app.context.request_contents import next_request  # late: 45 ms
-    from overt.app.records.context_lines import table  # late: 33 ms
-    from overt.app.records.context_view import columns  # late: 33 ms
+    from overt.app.records.context_lines import request_lines  # late: 33 ms
+    from overt.app.records.context_view import terminal_width  # late: 33 ms
 
     if argument not in ("", "all"):
         raise OvertError(f"/context takes nothing or `all`, got {argument!r}; `overt context` shows what was sent.")
     request = await next_request(conversation)
-    return Done(lines=(*table(request, columns(1), every=argument == "all"), *conversation.cache.told()))
+    return Done(lines=(*request_lines(request, terminal_width(1), every=argument == "all"), *conversation.cache.told()))
 
 
 async def show_contents(conversation: Conversation, _text: str, number: int) -> Contents:

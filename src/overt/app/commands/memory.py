@@ -13,9 +13,9 @@ SHELVES = ("global/", "project/")
 
 
 async def memory(conversation: Conversation, argument: str) -> Done:
-    from overt.app.context.notes import Notebook, perform  # late: 10 ms
+    from overt.app.context.notes import Notebook, run_memory_command  # late: 10 ms
 
-    return Done(lines=perform(Notebook(conversation.setting), conversation.redact(argument), how="/memory"))
+    return Done(lines=run_memory_command(Notebook(conversation.setting), conversation.redact(argument), how="/memory"))
 
 
 async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:

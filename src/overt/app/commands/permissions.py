@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from overt.app.command import Command, Done, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Decisions, Permits, Revoked, RuleRow
+from overt.app.inspect.values import Decisions, PermissionRules, RevokedRule, RuleRow
 from overt.lib.catalogue import say
 
 MOST_DECISIONS = 50
@@ -22,7 +22,7 @@ async def permissions(conversation: Conversation, argument: str) -> Done:
     return Done(lines=_lines(await show_rules(conversation, "", 0)))
 
 
-def _lines(permits: Permits) -> tuple[str, ...]:
+def _lines(permits: PermissionRules) -> tuple[str, ...]:
     """The same rules as in the panel: those of files and flags, then the saved ones, numbered for `revoke`."""
     saved = [rule for rule in permits.rules if rule.stored]
     return (
@@ -43,7 +43,7 @@ async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
     return [Offer("revoke", say("tui.complete.revoke"), more=True)] if rules else []
 
 
-async def show_rules(conversation: Conversation, _text: str, _number: int) -> Permits:
+async def show_rules(conversation: Conversation, _text: str, _number: int) -> PermissionRules:
     """Return the rules that hold in this session. Saved rules come first, as the file has them now."""
     from overt.config.always import ORIGIN, load_always  # late: 2 ms
 
@@ -51,7 +51,7 @@ async def show_rules(conversation: Conversation, _text: str, _number: int) -> Pe
     saved = await asyncio.to_thread(load_always, setting.environment, setting.roots.project)
     others = (rule for rule in conversation.agent.runtime.gate.permissions.terms.rules if rule.origin != ORIGIN)
     rows = (RuleRow(rule.shown(), rule.action, rule.origin, rule.origin == ORIGIN) for rule in (*saved.rules, *others))
-    return Permits(mode=conversation.mode, rules=tuple(rows), problem=saved.warning)
+    return PermissionRules(mode=conversation.mode, rules=tuple(rows), problem=saved.warning)
 
 
 async def show_decisions(conversation: Conversation, _text: str, _number: int) -> Decisions:
@@ -62,12 +62,12 @@ async def show_decisions(conversation: Conversation, _text: str, _number: int) -
     return Decisions(made[::-1])
 
 
-async def revoke_rule(conversation: Conversation, text: str, _number: int = 0) -> Revoked:
+async def revoke_rule(conversation: Conversation, text: str, _number: int = 0) -> RevokedRule:
     """Delete a saved rule from the file and from this session."""
     from overt.app.inspect.permissions import revoke  # late: 24 ms
 
     rule = await asyncio.to_thread(revoke, conversation.setting, text)
-    return Revoked(text=rule, here=conversation.agent.runtime.gate.permissions.forget(rule))
+    return RevokedRule(text=rule, here=conversation.agent.runtime.gate.permissions.forget(rule))
 
 
 COMMAND = Command(

@@ -8,9 +8,9 @@ from overt.lib.catalogue import say
 
 
 async def rename(conversation: Conversation, argument: str) -> Done:
-    from overt.app.records.archive import name_of  # late: 18 ms
+    from overt.app.records.archive import clean_name  # late: 18 ms
 
-    title = name_of(conversation.redact(argument))
+    title = clean_name(conversation.redact(argument))
     if not title:
         raise OvertError(say("session.no_name"))
     conversation.record(TitleSet(title=title, model=""))

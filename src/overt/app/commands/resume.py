@@ -32,9 +32,11 @@ async def resume(conversation: Conversation, argument: str) -> Done:
 
 
 def _recent(conversation: Conversation) -> tuple[str, ...]:
-    from overt.app.inspect.queries import sessions  # late: 11 ms
+    from overt.app.inspect.queries import list_project_sessions  # late: 11 ms
 
-    found = [each for each in sessions(conversation.setting, everywhere=False) if each.id != conversation.id]
+    found = [
+        each for each in list_project_sessions(conversation.setting, everywhere=False) if each.id != conversation.id
+    ]
     if not found:
         return (say("session.no_other"),)
     more = (say("session.more", count=len(found) - SHOWN),) if len(found) > SHOWN else ()

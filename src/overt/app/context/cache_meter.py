@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from overt.context.cache import CacheMeter
 
 
-class Metered:
+class LiveCacheMeter:
     def __init__(self) -> None:
         self._waiting: list[Event] = []
         self._meter: CacheMeter | None = None

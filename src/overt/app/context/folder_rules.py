@@ -18,7 +18,7 @@ MOST = 8
 """Files that join at once; the others follow with the next request."""
 
 
-class Nested:
+class FolderRules:
     """`names` are what such files are called, `instead` the name that is read where one of them is missing.
 
     `may_read` keeps out what a rule would ask about.

@@ -84,13 +84,13 @@ class Notebook:
         return shown(path, self._setting.roots.project, self._setting.environment.home)
 
 
-def perform(book: Notebook, argument: str, *, how: str) -> tuple[str, ...]:
+def run_memory_command(book: Notebook, argument: str, *, how: str) -> tuple[str, ...]:
     """One line of words, as a person types it: what to tell them."""
     verb, _, rest = argument.strip().partition(" ")
     rest = rest.strip()
     match verb:
         case "" | "list" if not rest:
-            return listed(book, how=how)
+            return note_lines(book, how=how)
         case "add":
             everywhere = rest.split(maxsplit=1)[:1] == ["--global"]
             text = rest.removeprefix("--global") if everywhere else rest
@@ -101,7 +101,7 @@ def perform(book: Notebook, argument: str, *, how: str) -> tuple[str, ...]:
             raise UsageError(say("memory.usage", how=how))
 
 
-def listed(book: Notebook, *, how: str) -> tuple[str, ...]:
+def note_lines(book: Notebook, *, how: str) -> tuple[str, ...]:
     rows = book.rows()
     if not rows:
         return (say("memory.none", how=how),)

@@ -8,10 +8,10 @@ from overt.agent.agent import Agent
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Contents, ContextPiece, RequestBody
 from overt.app.records.context_lines import origin_text
-from overt.app.records.context_view import Opened, RequestView, exact, metered, view
-from overt.app.records.rebuild import Rebuilt
+from overt.app.records.context_view import OpenedSession, RequestView, describe_request, exact_request, measure_cache
+from overt.app.records.rebuild import RebuiltRequest
 from overt.context.assemble import Assembler
-from overt.context.provenance import RequestSpan, measured, trace
+from overt.context.provenance import RequestSpan, scale_tokens, trace_spans
 from overt.context.spoken import SpokenWire
 from overt.core.errors import SessionError
 from overt.core.messages import Message
@@ -45,7 +45,7 @@ async def next_request(conversation: Conversation) -> RequestView:
     budget, limit = agent.runtime.budget, conversation.window
     request, spans = await asyncio.to_thread(_traced, agent, messages)
     if budget is not None:
-        spans = measured(spans, budget.count(agent.spec.prefix, messages))
+        spans = scale_tokens(spans, budget.count(agent.spec.prefix, messages))
         limit = budget.window or limit
     return RequestView(
         session=conversation.id,
@@ -69,7 +69,7 @@ async def next_request(conversation: Conversation) -> RequestView:
 
 def _traced(agent: Agent, messages: tuple[Message, ...]) -> tuple[Request, tuple[RequestSpan, ...]]:
     request = _assemble(agent, messages)
-    return request, trace(_wire(agent), request, vendor=agent.runtime.provider.name)
+    return request, trace_spans(_wire(agent), request, vendor=agent.runtime.provider.name)
 
 
 def _assemble(agent: Agent, messages: tuple[Message, ...]) -> Request:
@@ -104,24 +104,26 @@ def _contents(request: RequestView, sent: int) -> Contents:
 
 def _earlier(conversation: Conversation, number: int) -> Contents:
     opened = _open(conversation)
-    return _contents(view(opened, _rebuild(opened, number)), metered(opened.entries).requests)
+    return _contents(describe_request(opened, _rebuild(opened, number)), measure_cache(opened.entries).requests)
 
 
-def _rebuild(opened: Opened, number: int) -> Rebuilt:
-    return exact(opened, lambda made: made.number == number, str(number))
+def _rebuild(opened: OpenedSession, number: int) -> RebuiltRequest:
+    return exact_request(opened, lambda made: made.number == number, str(number))
 
 
 def _count(conversation: Conversation) -> int:
     """Return 0 if the file cannot be read: the next request can be shown all the same."""
     try:
-        return metered(_open(conversation).entries).requests
+        return measure_cache(_open(conversation).entries).requests
     except SessionError:
         return 0
 
 
-def _open(conversation: Conversation) -> Opened:
+def _open(conversation: Conversation) -> OpenedSession:
     if not conversation.path:
         raise SessionError(say("session.no_file", what="/context"), code="missing")
     loaded = load(conversation.path)
     wires = conversation.setting.registries.wires
-    return Opened(path=conversation.path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, wires=wires)
+    return OpenedSession(
+        path=conversation.path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, wires=wires
+    )

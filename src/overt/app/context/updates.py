@@ -160,9 +160,9 @@ class ContextUpdates:
         if not history.seen or not (names := nested_names(self._setting)):
             return ()
         if self._nesting is None:
-            from overt.app.context.folder_rules import Nested  # late: 0.9 ms
+            from overt.app.context.folder_rules import FolderRules  # late: 0.9 ms
 
-            self._nesting = Nested(
+            self._nesting = FolderRules(
                 self._setting.roots.workspace,
                 names,
                 may_read=agent.runtime.gate.may_read,

@@ -42,18 +42,18 @@ class RuleUse(Struct, frozen=True, kw_only=True):
     examples: tuple[str, ...]
 
 
-class Hazardous(Struct, frozen=True, kw_only=True):
+class HazardReason(Struct, frozen=True, kw_only=True):
     words: str
     why: str
 
 
-class Judged(Struct, frozen=True, kw_only=True):
+class CommandVerdict(Struct, frozen=True, kw_only=True):
     """A command under the default rules."""
 
     cmd: str
     verdict: Action
     dangerous: bool
-    hazards: tuple[Hazardous, ...]
+    hazards: tuple[HazardReason, ...]
 
 
 class ModeVerdict(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class ModeVerdict(Struct, frozen=True, kw_only=True):
     why: str
 
 
-class Explained(Struct, frozen=True, kw_only=True):
+class CallExplanation(Struct, frozen=True, kw_only=True):
     """What a call would meet: how it was read and what each mode says. `commands` are what rules are matched with.
 
     `reach` of a dangerous command is `recoverable` or `final`, and `because` says why; `remedy` is what allows a final
@@ -82,7 +82,7 @@ class Explained(Struct, frozen=True, kw_only=True):
     remedy: str
     opaque: bool
     network: bool
-    hazards: tuple[Hazardous, ...]
+    hazards: tuple[HazardReason, ...]
     commands: tuple[str, ...]
     verdicts: tuple[ModeVerdict, ...]
 
@@ -104,20 +104,20 @@ class RecordedDecision(Struct, frozen=True, kw_only=True):
 # ── verdicts ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def classify(command: str, *, mode: Mode = "review") -> Judged:
+def classify(command: str, *, mode: Mode = "review") -> CommandVerdict:
     """By the default rules alone, wherever it is asked: what a redirection names is taken to exist."""
     reading = read_command(command)
     subject = Subject(tool="bash", values=(command,), reading=reading)
     verdict = judge(subject, RUNS, rules=(), mode=mode)
-    return Judged(
+    return CommandVerdict(
         cmd=command,
         verdict=verdict.action,
         dangerous=reading.hazard == "dangerous",
-        hazards=tuple(Hazardous(words=cause.words, why=cause.why) for cause in reading.causes),
+        hazards=tuple(HazardReason(words=cause.words, why=cause.why) for cause in reading.causes),
     )
 
 
-def explain(setting: Setting, text: str, *, mode: str = "") -> Explained:
+def explain(setting: Setting, text: str, *, mode: str = "") -> CallExplanation:
     """A command, or a call written like a rule: `edit(src/a.py)`, with the rules of this project."""
     tool, value = _call(setting, text)
     subject = subject_of(tool, (value,), _sight(setting))
@@ -147,7 +147,7 @@ def explain(setting: Setting, text: str, *, mode: str = "") -> Explained:
 
     reading = subject.reading
     final = judge(subject, effects, rules=(), mode="yolo", world=worlds[0])
-    return Explained(
+    return CallExplanation(
         tool=tool.name,
         about=subject.values,
         hazard=reading.hazard if subject.is_command else "",
@@ -156,7 +156,7 @@ def explain(setting: Setting, text: str, *, mode: str = "") -> Explained:
         remedy=final.remedy,
         opaque=reading.opaque,
         network=reading.network,
-        hazards=tuple(Hazardous(words=cause.words, why=cause.why) for cause in reading.causes),
+        hazards=tuple(HazardReason(words=cause.words, why=cause.why) for cause in reading.causes),
         commands=reading.commands,
         verdicts=tuple(ruled(each) for each in MODES if mode in ("", each)),
     )
@@ -211,7 +211,7 @@ def _sight(setting: Setting) -> Sight:
 # ── stored rules ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def always_used(setting: Setting) -> tuple[RuleUse, ...]:
+def saved_rule_uses(setting: Setting) -> tuple[RuleUse, ...]:
     """Every stored rule with what past calls of this project it speaks of, the commonest first."""
     rules = _always(setting)
     past = _past_subjects(setting) if rules else []

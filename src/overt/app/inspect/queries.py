@@ -45,7 +45,7 @@ def tool_rows(extra: tuple[Tool, ...] = ()) -> tuple[ToolRow, ...]:
     )
 
 
-def sessions(setting: Setting, *, everywhere: bool) -> tuple[Summary, ...]:
+def list_project_sessions(setting: Setting, *, everywhere: bool) -> tuple[Summary, ...]:
     return list_sessions(setting.environment.data_dir, None if everywhere else setting.roots.project)
 
 
@@ -56,7 +56,7 @@ def session_entries(reference: str, setting: Setting) -> tuple[str, tuple[Entry[
     return path, loaded.entries, loaded.damage
 
 
-def kept(path: str) -> bool:
+def is_stored(path: str) -> bool:
     """Whether there is something to go on with: a full disk may have kept nothing."""
     try:
         return bool(path) and os.path.getsize(path) > 0

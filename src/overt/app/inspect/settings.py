@@ -91,7 +91,7 @@ def value_text(setting: SettingRow) -> str:
     return show_value(setting.value, find_key(setting.key))
 
 
-def lines_of(settings: tuple[SettingRow, ...]) -> tuple[str, ...]:
+def setting_lines(settings: tuple[SettingRow, ...]) -> tuple[str, ...]:
     """A paragraph for each setting; the items of a list are lines of one paragraph."""
     lines: list[str] = []
     before = ""

@@ -113,7 +113,7 @@ class RuleRow(NamedTuple):
     stored: bool
 
 
-class Permits(NamedTuple):
+class PermissionRules(NamedTuple):
     """`problem` says why stored rules do not hold."""
 
     mode: Mode
@@ -127,7 +127,7 @@ class Decisions(NamedTuple):
     decisions: "tuple[RecordedDecision, ...]"
 
 
-class Revoked(NamedTuple):
+class RevokedRule(NamedTuple):
     """`here`: it no longer holds in the conversation that is open either."""
 
     text: str

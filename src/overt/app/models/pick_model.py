@@ -13,7 +13,7 @@ from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
 from overt.providers.credentials import VENDOR_KEYS, secrets_in
 from overt.providers.discover import ChosenModel, Surroundings, discover
-from overt.sessions.resume import Resumed
+from overt.sessions.resume import ResumedSession
 
 STRONGER = ("--model", "OVERT_MODEL")
 """Who may name a model of the server in OVERT_BASE_URL; what a file names belongs to another one."""
@@ -31,7 +31,9 @@ async def choose_model(setting: Setting, reference: str) -> ChosenModel:
     return _as_tried(found, load_profile(setting.environment.data_dir, found.entry.base_url, found.model))
 
 
-async def as_before(setting: Setting, found: ChosenModel, resumed: Resumed, tell: Callable[[str], None]) -> ChosenModel:
+async def as_before(
+    setting: Setting, found: ChosenModel, resumed: ResumedSession, tell: Callable[[str], None]
+) -> ChosenModel:
     """The model that a session was led by last, unless a flag or a variable names one; `found` is the usual one."""
     config, provider, model = setting.config, resumed.provider, resumed.model
     if not model or (found.entry.name, found.model) == (provider, model) or config.origin("default_model") in STRONGER:

@@ -18,7 +18,7 @@ from overt.core.ports import Provider
 from overt.lib.redaction.redact import Redactor
 from overt.providers.discover import ChosenModel, is_local
 from overt.providers.registry import make
-from overt.sessions.resume import Resumed
+from overt.sessions.resume import ResumedSession
 
 
 class SessionModels:
@@ -48,7 +48,7 @@ class SessionModels:
         self._redactor.learn(found.key or "")
         return found
 
-    async def find_as_before(self, resumed: Resumed, notices: Callable[[str], None]) -> ChosenModel:
+    async def find_as_before(self, resumed: ResumedSession, notices: Callable[[str], None]) -> ChosenModel:
         """Find the model for a session that goes on: the one that it used last, unless another is asked for."""
         found = await as_before(self._setting, await self.find(""), resumed, notices)
         self._redactor.learn(found.key or "")
@@ -66,7 +66,7 @@ class SessionModels:
         setting = self._setting
         return make(found.entry, found.key, found.model, setting.environment.variables, setting.registries.wires)
 
-    def protocol(self, found: ChosenModel, resumed: Resumed | None = None) -> ToolProtocol:
+    def protocol(self, found: ChosenModel, resumed: ResumedSession | None = None) -> ToolProtocol:
         """Return how a model calls tools: as its server took it before, in this process or an earlier one."""
         protocol, before = protocol_of(found.about), resumed.prefix if resumed else None
         if before and not found.about.calls and (before.provider, before.model) == (found.entry.name, found.model):

@@ -34,7 +34,7 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     hits: Iterator[Hit]
 
 
-def name_of(text: str) -> str:
+def clean_name(text: str) -> str:
     """A name on one line, without what a terminal or a list could stumble over."""
     whole = "".join(" " if char.isspace() else char for char in unicodedata.normalize("NFC", text))
     words = " ".join("".join(char for char in whole if char.isprintable()).split())
@@ -44,7 +44,7 @@ def name_of(text: str) -> str:
 def rename(setting: Setting, reference: str, name: str) -> tuple[str, str]:
     """Give a session a name; its id, and the name as it was taken."""
     path = find_session(reference, setting)
-    title = name_of(make_redactor(setting).clean(name))
+    title = clean_name(make_redactor(setting).clean(name))
     if not title:
         raise UsageError("a name needs at least one letter: overt sessions rename ID NAME")
     try:
@@ -68,7 +68,7 @@ def fork_session(setting: Setting, reference: str, turn: int | None) -> str:
 
 def export_text(path: str, format: Format) -> str:
     loaded = load(path)
-    return drawn(build_export(loaded.entries, loaded.opened, loaded.damage), format)
+    return render_export(build_export(loaded.entries, loaded.opened, loaded.damage), format)
 
 
 def export_session(setting: Setting, reference: str, *, format: str, target: str) -> str:
@@ -123,17 +123,17 @@ def _known(setting: Setting, *, everywhere: bool) -> tuple[str, ...]:
     return paths(setting.environment.data_dir, None if everywhere else setting.roots.project)
 
 
-def drawn(session: SessionExport, format: Format) -> str:
+def render_export(session: SessionExport, format: Format) -> str:
     """The text of the file."""
     match format:
         case "html":
             from overt.app.records import export_html  # late: 3 ms
 
-            return export_html.draw(session)
+            return export_html.render_html(session)
         case "markdown":
             from overt.app.records import export_markdown  # late: 0.5 ms
 
-            return export_markdown.draw(session)
+            return export_markdown.render_markdown(session)
         case "json":
             return printable(session)
         case _:

@@ -5,9 +5,9 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from overt.app.records.rebuild import Rebuilt
+from overt.app.records.rebuild import RebuiltRequest
 from overt.context.assemble import common_length
-from overt.context.provenance import RequestSpan, trace
+from overt.context.provenance import RequestSpan, trace_spans
 
 AROUND = 60
 """Bytes that are shown before and after the first difference."""
@@ -16,7 +16,7 @@ MARK = b',"cache_control":{"type":"ephemeral"}'
 Spans = tuple[RequestSpan, ...]
 
 
-class Moved(Struct, frozen=True, kw_only=True):
+class ChangedSpan(Struct, frozen=True, kw_only=True):
     """Something that is only in one of the two, or that is another there."""
 
     way: str
@@ -36,10 +36,12 @@ class RequestComparison(Struct, frozen=True, kw_only=True):
     old: RequestSpan
     new: RequestSpan
     causes: tuple[tuple[int, str], ...] = ()
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[ChangedSpan, ...] = ()
 
 
-def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> RequestComparison | None:
+def compare_requests(
+    one: RebuiltRequest, other: RebuiltRequest, between: Iterable[RebuiltRequest]
+) -> RequestComparison | None:
     """None when the two are the same, byte for byte. `between` are the requests after `one` up to `other`."""
     before, after = one.made.request.body(), other.made.request.body()
     if before == after:
@@ -59,8 +61,8 @@ def compare(one: Rebuilt, other: Rebuilt, between: Iterable[Rebuilt]) -> Request
     )
 
 
-def _spans(made: Rebuilt) -> Spans:
-    return trace(made.wire(), made.made.request, vendor=made.opening.provider)
+def _spans(made: RebuiltRequest) -> Spans:
+    return trace_spans(made.wire(), made.made.request, vendor=made.opening.provider)
 
 
 def _span_at(spans: Spans, at: int) -> RequestSpan:
@@ -69,18 +71,18 @@ def _span_at(spans: Spans, at: int) -> RequestSpan:
 
 def _moved(
     old: tuple[RequestSpan, ...], before: bytes, new: tuple[RequestSpan, ...], after: bytes
-) -> tuple[Moved, ...]:
+) -> tuple[ChangedSpan, ...]:
     """What left and what came, in order; the wire's own bytes aside."""
     one = [(span, _print(span, before)) for span in old if span.key != "wire"]
     other = [(span, _print(span, after)) for span in new if span.key != "wire"]
     import difflib  # late: 0.6 ms
 
     matcher = difflib.SequenceMatcher(None, [mark for _, mark in one], [mark for _, mark in other], autojunk=False)
-    found: list[Moved] = []
+    found: list[ChangedSpan] = []
     for way, a, b, c, d in matcher.get_opcodes():
         if way != "equal":
-            found += [Moved(way="-", span=span) for span, _ in one[a:b]]
-            found += [Moved(way="+", span=span) for span, _ in other[c:d]]
+            found += [ChangedSpan(way="-", span=span) for span, _ in one[a:b]]
+            found += [ChangedSpan(way="+", span=span) for span, _ in other[c:d]]
     return tuple(found)
 
 

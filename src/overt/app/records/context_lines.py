@@ -18,7 +18,7 @@ NARROWEST = 64
 """Below this the shares and what was cached are left out too."""
 
 
-def table(view: RequestView, width: int, *, every: bool = True) -> list[str]:
+def request_lines(view: RequestView, width: int, *, every: bool = True) -> list[str]:
     """One row for each fragment, tool and message; without `every`, older messages are told together."""
     rows, heads = _rows(view, every=every), say_columns("context.heads")
     if width < NARROWEST:
@@ -26,11 +26,11 @@ def table(view: RequestView, width: int, *, every: bool = True) -> list[str]:
     elif width < NARROW:
         rows, heads = [[*row[:5], row[6] or row[5]] for row in rows], heads[:6]
     right = (1,) if width < NARROWEST else (0, 2, 3)
-    lines = [*_heading(view), "", *aligned(heads, rows, width, right=right), ""]
-    return [*lines, used(view.used, view.limit, reported=view.reported)]
+    lines = [*_heading(view), "", *align(heads, rows, width, right=right), ""]
+    return [*lines, usage_line(view.used, view.limit, reported=view.reported)]
 
 
-def used(tokens: int, limit: int, *, reported: bool) -> str:
+def usage_line(tokens: int, limit: int, *, reported: bool) -> str:
     estimated = "" if reported else say("context.estimated")
     if not limit:
         return say("context.used_unknown", used=tokens, estimated=estimated)
@@ -38,7 +38,7 @@ def used(tokens: int, limit: int, *, reported: bool) -> str:
     return say("context.used", used=tokens, limit=limit, percent=percent, estimated=estimated)
 
 
-def full(view: RequestView) -> list[str]:
+def full_text_lines(view: RequestView) -> list[str]:
     """What every fragment says, in full."""
     lines = _heading(view)
     for number, span in enumerate(_spoken(view.spans), 1):
@@ -47,13 +47,13 @@ def full(view: RequestView) -> list[str]:
     return lines
 
 
-def requests(rows: Sequence[RequestRow], found: CacheTotals, width: int) -> list[str]:
+def request_list_lines(rows: Sequence[RequestRow], found: CacheTotals, width: int) -> list[str]:
     cells = [_request(row) for row in rows]
     heads = say_columns("context.list_heads")
     if width < NARROWEST:
         heads, *cells = ([row[0], row[1], row[3], row[6], row[7]] for row in (heads, *cells))
     right = (0, 2, 3) if width < NARROWEST else (0, 2, 3, 4, 5, 6)
-    lines = aligned(heads, cells, width, right=right)
+    lines = align(heads, cells, width, right=right)
     if found.requests:
         kept, reached = _percent(found.kept), _percent(found.reached)
         told = say(
@@ -71,7 +71,7 @@ def requests(rows: Sequence[RequestRow], found: CacheTotals, width: int) -> list
     return lines
 
 
-def difference(one: int, other: int, found: RequestComparison | None) -> list[str]:
+def comparison_lines(one: int, other: int, found: RequestComparison | None) -> list[str]:
     if found is None:
         return [say("context.same", one=one, other=other)]
     key = "context.extends" if found.extends else "context.first"
@@ -107,7 +107,7 @@ def origin_text(origin: Origin) -> str:
             return f"{kind} {origin.where}".strip()
 
 
-def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, right: Sequence[int]) -> list[str]:
+def align(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, right: Sequence[int]) -> list[str]:
     """Columns as wide as they must be; what is too long for the screen is cut at its end."""
     cells = [[visible(cell).replace("\n", " ").replace("\t", " ") for cell in row] for row in (heads, *rows)]
     widths = [max(wide(row[column]) for row in cells) for column in range(len(heads))]

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.records.rebuild import Rebuilt, rebuild
+from overt.app.records.rebuild import RebuiltRequest, rebuild
 from overt.app.setting import Setting
-from overt.context.cache import CacheMeter, CacheStep, CacheTotals, totals
-from overt.context.provenance import RequestSpan, held, measured, trace
+from overt.context.cache import CacheMeter, CacheStep, CacheTotals, sum_steps
+from overt.context.provenance import RequestSpan, mark_cached, scale_tokens, trace_spans
 from overt.core.errors import SessionError, UsageError
 from overt.core.events import Event, RequestSent
 from overt.core.spending.usage import Usage
@@ -22,10 +22,10 @@ from overt.sessions.entries import Entry, decode_line
 from overt.sessions.index import find, latest
 from overt.sessions.load import load, open_regular
 
-Wanted = Callable[[Rebuilt], bool]
+RequestFilter = Callable[[RebuiltRequest], bool]
 
 
-class Opened(Struct, frozen=True, kw_only=True):
+class OpenedSession(Struct, frozen=True, kw_only=True):
     """A session file as it was read; `damage` names every line that is not what was written."""
 
     path: str
@@ -75,7 +75,7 @@ class RequestView(Struct, frozen=True, kw_only=True):
     spans: tuple[RequestSpan, ...]
 
 
-def open_session(reference: str, setting: Setting) -> Opened:
+def open_session(reference: str, setting: Setting) -> OpenedSession:
     """The session whose id begins so; without one the newest of the project."""
     path = _path(reference, setting)
     limit = setting.config.context_window or 0
@@ -86,7 +86,9 @@ def open_session(reference: str, setting: Setting) -> Opened:
             raise
         raise SessionError(f"{path}: {_newer_line(path)}: {error.message}", code=error.code) from None
     wires = setting.registries.wires
-    return Opened(path=path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, limit=limit, wires=wires)
+    return OpenedSession(
+        path=path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, limit=limit, wires=wires
+    )
 
 
 def _path(reference: str, setting: Setting) -> str:
@@ -112,27 +114,27 @@ def _newer_line(path: str) -> str:
     return "line 1"
 
 
-def exact(opened: Opened, wanted: Wanted, told: str) -> Rebuilt:
+def exact_request(opened: OpenedSession, wanted: RequestFilter, told: str) -> RebuiltRequest:
     """The request as it was sent, to the byte, or an error that names the entry which does not let it be made."""
     if opened.damage:
         raise SessionError(
             f"{opened.path}: {'; '.join(opened.damage)}. What was sent cannot be made again from a file that was "
             f"changed; `overt sessions check {opened.id}` tells what is lost."
         )
-    found = chosen(opened, wanted, told)
+    found = find_request(opened, wanted, told)
     if found.differs:
         raise SessionError(f"{opened.path}: line {found.seq}: entry {found.seq}: {found.differs}")
     return found
 
 
-def chosen(opened: Opened, wanted: Wanted, told: str) -> Rebuilt:
+def find_request(opened: OpenedSession, wanted: RequestFilter, told: str) -> RebuiltRequest:
     """The last request that is wanted."""
-    found: Rebuilt | None = None
-    last: Rebuilt | None = None
+    found: RebuiltRequest | None = None
+    last: RebuiltRequest | None = None
     for made in rebuild(opened.entries, opened.wires):
         last = made
         found = made if wanted(made) else found
-    found = found or next((made for made in rebuild_aside(opened) if wanted(made)), None)
+    found = found or next((made for made in rebuild_other_agents(opened) if wanted(made)), None)
     if found is not None:
         return found
     if last is None:
@@ -143,12 +145,12 @@ def chosen(opened: Opened, wanted: Wanted, told: str) -> Rebuilt:
     )
 
 
-def requests_between(opened: Opened, one: int, other: int) -> tuple[Rebuilt, ...]:
+def requests_between(opened: OpenedSession, one: int, other: int) -> tuple[RebuiltRequest, ...]:
     """Those after the one, up to and with the other."""
     return tuple(made for made in rebuild(opened.entries, opened.wires) if one < made.number <= other)
 
 
-def reference_of(text: str, flag: str) -> Wanted:
+def parse_reference(text: str, flag: str) -> RequestFilter:
     """`5`: the fifth request; `3.2`: the second step of turn 3; `title`: the one for the title of the session."""
     if text == "title":
         return lambda made: made.sent.purpose == text
@@ -161,7 +163,7 @@ def reference_of(text: str, flag: str) -> Wanted:
     return lambda made: (made.turn, made.step) == (first, second)
 
 
-def turn_of(turn: str, step: str) -> Wanted:
+def parse_turn(turn: str, step: str) -> RequestFilter:
     """The last request of a turn, or the one of a step of it; without a turn the last of the session."""
     wanted = [_counted("--turn", turn), _counted("--step", step)]
     return lambda made: (
@@ -183,16 +185,18 @@ def _number(text: str) -> int | None:
     return found or None
 
 
-def view(opened: Opened, made: Rebuilt) -> RequestView:
-    steps = {step.number: step for step in metered(opened.entries).steps} if made.number else {}
+def describe_request(opened: OpenedSession, made: RebuiltRequest) -> RequestView:
+    steps = {step.number: step for step in measure_cache(opened.entries).steps} if made.number else {}
     usage = made.reply.usage if made.reply else Usage()
     step = steps.get(made.number)
     if step and not usage.input:
         usage = Usage(input=step.input, cached=step.cached)
-    spans = trace(made.wire(), made.made.request, vendor=made.opening.provider)
-    spans = measured(spans, usage.input)
+    spans = trace_spans(made.wire(), made.made.request, vendor=made.opening.provider)
+    spans = scale_tokens(spans, usage.input)
     if step and any(each.cached for each in steps.values()):
-        spans = held(spans, tokens=step.cached, upto=made.sent.shared if _all_there_was(step, made.sent) else None)
+        spans = mark_cached(
+            spans, tokens=step.cached, upto=made.sent.shared if _all_there_was(step, made.sent) else None
+        )
     about = made.opening.about
     return RequestView(
         session=opened.id,
@@ -224,12 +228,12 @@ def _all_there_was(step: CacheStep, sent: RequestSent) -> bool:
     return abs(step.possible - step.cached) <= max(1, step.possible // 200)
 
 
-def listing(opened: Opened) -> tuple[tuple[RequestRow, ...], CacheTotals]:
+def list_requests(opened: OpenedSession) -> tuple[tuple[RequestRow, ...], CacheTotals]:
     """Every request in the order in which they were sent, those beside the conversation included, and their sums."""
     rows: list[tuple[int, RequestRow]] = []
     steps: list[CacheStep] = []
     for agent in dict.fromkeys(("main", *_aside(opened.entries))):
-        meter = metered(opened.entries, agent=agent)
+        meter = measure_cache(opened.entries, agent=agent)
         answered = {step.number: step for step in meter.steps}
         steps += meter.steps
         for made in rebuild(opened.entries, opened.wires, agent=agent):
@@ -246,10 +250,10 @@ def listing(opened: Opened) -> tuple[tuple[RequestRow, ...], CacheTotals]:
                 differs=made.differs,
             )
             rows.append((made.seq, row))
-    return tuple(row for _, row in sorted(rows, key=lambda pair: pair[0])), totals(steps)
+    return tuple(row for _, row in sorted(rows, key=lambda pair: pair[0])), sum_steps(steps)
 
 
-def rebuild_aside(opened: Opened) -> Iterator[Rebuilt]:
+def rebuild_other_agents(opened: OpenedSession) -> Iterator[RebuiltRequest]:
     """Requests beside the conversation, as for a title; they have no number among its requests."""
     for agent in _aside(opened.entries):
         for made in rebuild(opened.entries, opened.wires, agent=agent):
@@ -260,7 +264,7 @@ def _aside(entries: Iterable[Entry[Event]]) -> list[str]:
     return [agent for agent in dict.fromkeys(entry.agent for entry in entries) if agent != "main"]
 
 
-def metered(entries: Iterable[Entry[Event]], *, agent: str = "main") -> CacheMeter:
+def measure_cache(entries: Iterable[Entry[Event]], *, agent: str = "main") -> CacheMeter:
     meter = CacheMeter()
     for event in _of_agent(entries, agent):
         meter.feed(event)
@@ -277,7 +281,7 @@ def _of_agent(entries: Iterable[Entry[Event]], agent: str) -> Iterator[Event]:
                 yield entry.data
 
 
-def columns(descriptor: int) -> int:
+def terminal_width(descriptor: int) -> int:
     """The width of a terminal; wide where nobody looks at it."""
     try:
         return max(40, os.get_terminal_size(descriptor).columns)

@@ -157,7 +157,7 @@ class _ExportBuilder:
         self._partial = ""
 
     def read(self, entry: Entry[Event]) -> None:
-        time, agent = clock(entry.ts), "" if entry.agent == "main" else entry.agent
+        time, agent = utc_time(entry.ts), "" if entry.agent == "main" else entry.agent
         if entry.turn != self._turn and not agent:
             self.end_turn()
             self._turn, self._started = entry.turn, time
@@ -250,7 +250,7 @@ def _tool_message(call: Call, headline: str, time: str) -> ExportedMessage:
     )
 
 
-def clock(seconds: float) -> str:
+def utc_time(seconds: float) -> str:
     """Return a time in UTC, or an empty string if the clock of that machine was far off."""
     try:
         return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(seconds))
@@ -258,7 +258,7 @@ def clock(seconds: float) -> str:
         return ""
 
 
-def dated(stamp: str) -> str:
+def format_stamp(stamp: str) -> str:
     """Return the time of a session's file name as people write it."""
     if not re.fullmatch(r"\d{8}T\d{6}Z", stamp):
         return stamp

@@ -8,8 +8,8 @@ import re
 from base64 import b64encode
 from html import escape
 
-from overt.app.records.export import ExportedFile, ExportedMessage, ExportedTurn, SessionExport, dated
-from overt.app.records.export_prose import pieces, shown, spans_of
+from overt.app.records.export import ExportedFile, ExportedMessage, ExportedTurn, SessionExport, format_stamp
+from overt.app.records.export_prose import code_spans, show_controls, split_fences
 from overt.lib.catalogue import say
 from overt.lib.data import read_text
 
@@ -23,13 +23,13 @@ HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(\S.*)$")
 BOLD = re.compile(r"\*\*([^*\s](?:[^*]*[^*\s])?)\*\*")
 
 
-def draw(session: SessionExport) -> str:
+def render_html(session: SessionExport) -> str:
     about = session.session
     title = _words(about.title) or _words(about.id)
     facts = (
         ("export.id", about.id),
         ("export.parent", about.parent),
-        ("export.created", dated(about.created)),
+        ("export.created", format_stamp(about.created)),
         ("export.models", ", ".join(about.models)),
         ("export.folder", about.workspace),
     )
@@ -129,7 +129,7 @@ def _who(name: str) -> str:
 
 
 def _words(text: str) -> str:
-    return escape(shown(text))
+    return escape(show_controls(text))
 
 
 def _code(text: str) -> str:
@@ -138,7 +138,7 @@ def _code(text: str) -> str:
 
 def _diff(text: str) -> str:
     kinds = {"+": "added", "-": "gone", "@": "place"}
-    lines = shown(text).rstrip("\n").split("\n")
+    lines = show_controls(text).rstrip("\n").split("\n")
     named = [("place" if line.startswith("--- ") else kinds.get(line[:1], "same"), line) for line in lines]
     marked = (f'<span class="{kind}">{escape(line) or " "}</span>' for kind, line in named)
     return f'<pre tabindex="0" class="diff"><code>{"".join(marked)}</code></pre>'
@@ -155,7 +155,10 @@ def _picture(file: ExportedFile) -> str:
 
 
 def _prose(text: str) -> str:
-    made = [_paragraphs(piece) if language is None else _code(piece) for language, piece in pieces(shown(text))]
+    made = [
+        _paragraphs(piece) if language is None else _code(piece)
+        for language, piece in split_fences(show_controls(text))
+    ]
     return f'<div class="prose">{"".join(made)}</div>'
 
 
@@ -225,7 +228,7 @@ def _item(line: str) -> str:
 
 def _marked(line: str) -> str:
     """Code and bold; every piece of the text is escaped by itself."""
-    parts = spans_of(line) or [(False, line)]
+    parts = code_spans(line) or [(False, line)]
     return "".join(_inline(part) if code else _bold(part) for code, part in parts)
 
 

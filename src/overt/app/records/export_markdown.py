@@ -2,17 +2,17 @@
 
 import re
 
-from overt.app.records.export import ExportedMessage, ExportedTurn, SessionExport, dated
-from overt.app.records.export_prose import fenced, pieces, shown, spans_of
+from overt.app.records.export import ExportedMessage, ExportedTurn, SessionExport, format_stamp
+from overt.app.records.export_prose import code_spans, fence, show_controls, split_fences
 from overt.lib.catalogue import say
 
 
-def draw(session: SessionExport) -> str:
+def render_markdown(session: SessionExport) -> str:
     about = session.session
     facts = (
         ("export.id", f"`{about.id}`"),
         ("export.parent", f"`{about.parent}`" if about.parent else ""),
-        ("export.created", dated(about.created)),
+        ("export.created", format_stamp(about.created)),
         ("export.models", ", ".join(map(_plain, about.models))),
         ("export.folder", _code(about.workspace) if about.workspace else ""),
     )
@@ -51,7 +51,7 @@ def _message(message: ExportedMessage) -> str:
 def _reply(message: ExportedMessage) -> str:
     parts = []
     if message.reasoning.strip():
-        parts.append(_folded(say("export.reasoning"), fenced(shown(message.reasoning))))
+        parts.append(_folded(say("export.reasoning"), fence(show_controls(message.reasoning))))
     if message.text.strip():
         cut = f" *({say('export.cut')})*" if message.origin else ""
         parts.append(f"**{_plain(message.model) or say('export.model_said')}**{cut}\n\n{_prose(message.text)}")
@@ -60,13 +60,14 @@ def _reply(message: ExportedMessage) -> str:
 
 def _tool(message: ExportedMessage) -> str:
     mark = "✗ " if message.error else ""
-    inner = [fenced(shown(message.arguments), "json")] if message.arguments.strip() else []
+    inner = [fence(show_controls(message.arguments), "json")] if message.arguments.strip() else []
     if message.diff:
-        inner.append(fenced(shown(message.diff), "diff"))
+        inner.append(fence(show_controls(message.diff), "diff"))
     if message.text.strip():
-        inner.append(fenced(shown(message.text)))
+        inner.append(fence(show_controls(message.text)))
     return _folded(
-        f"{mark}{shown(message.name)} {shown(message.headline)}".strip(), "\n\n".join(inner) + _pictures(message)
+        f"{mark}{show_controls(message.name)} {show_controls(message.headline)}".strip(),
+        "\n\n".join(inner) + _pictures(message),
     )
 
 
@@ -84,7 +85,8 @@ def _quoted(text: str) -> str:
 def _prose(text: str) -> str:
     """What was written, with tags outside of code shown instead of obeyed, and every fence closed."""
     return "\n\n".join(
-        _tagless(piece) if language is None else fenced(piece, language) for language, piece in pieces(shown(text))
+        _tagless(piece) if language is None else fence(piece, language)
+        for language, piece in split_fences(show_controls(text))
     )
 
 
@@ -92,7 +94,7 @@ def _tagless(text: str) -> str:
     """Headings go down two levels: the page has its own."""
     text = re.sub(r"^ {0,3}(#{1,4})(?=\s)", r"##\1", text, flags=re.MULTILINE)
     lines = text.split("\n")
-    spans = [spans_of(line) for line in lines]
+    spans = [code_spans(line) for line in lines]
     if any(found is None for found in spans):  # a mark that is closed on another line, or never: none is trusted
         return "\n".join(map(_harmless, lines))
     return "\n".join(
@@ -106,11 +108,11 @@ def _harmless(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", " ".join(shown(text).split()))
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", " ".join(show_controls(text).split()))
 
 
 def _code(text: str) -> str:
-    return f"`{shown(text).replace('`', '´')}`"
+    return f"`{show_controls(text).replace('`', '´')}`"
 
 
 def _pictures(message: ExportedMessage) -> str:

@@ -9,12 +9,12 @@ FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$")
 COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 
 
-def shown(text: str) -> str:
+def show_controls(text: str) -> str:
     """Without colours, and with whatever could mislead an eye spelled out."""
     return visible(COLOUR.sub("", text.replace("\r\n", "\n")))
 
 
-def pieces(text: str) -> Iterator[tuple[str | None, str]]:
+def split_fences(text: str) -> Iterator[tuple[str | None, str]]:
     """Prose as (None, text), fenced code as (its language, text), in order; a fence that nobody closed ends with it."""
     prose: list[str] = []
     code: list[str] = []
@@ -35,14 +35,14 @@ def pieces(text: str) -> Iterator[tuple[str | None, str]]:
     yield from _prose(prose)
 
 
-def fenced(text: str, language: str = "") -> str:
+def fence(text: str, language: str = "") -> str:
     """Text between fences that nothing in it can close."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{re.sub(r'[^A-Za-z0-9_+#.-]', '', language)}\n{text.rstrip(chr(10))}\n{fence}"
 
 
-def spans_of(line: str) -> list[tuple[bool, str]] | None:
+def code_spans(line: str) -> list[tuple[bool, str]] | None:
     """Code and other text of a line, in order; None when its marks do not pair.
 
     One pass, however many marks there are: a line may be a megabyte long.

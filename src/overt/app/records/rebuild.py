@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.context.assemble import Assembled, Assembler
+from overt.context.assemble import AssembledRequest, Assembler
 from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, Replied, RequestSent
 from overt.core.history import History, fold
 from overt.core.ports import Wire
@@ -17,7 +17,7 @@ from overt.providers.wires import WireKind, make_wire
 from overt.sessions.entries import Entry
 
 
-class Rebuilt(Struct, frozen=True, kw_only=True):
+class RebuiltRequest(Struct, frozen=True, kw_only=True):
     """A request as it can be made again. `differs` says in words why it is not the one that was sent; empty: it is.
 
     `resets` are the causes recorded since the request before. `reply` is what came back, None when nothing did.
@@ -31,7 +31,7 @@ class Rebuilt(Struct, frozen=True, kw_only=True):
     ts: float
     sent: RequestSent
     opening: PrefixSet
-    made: Assembled
+    made: AssembledRequest
     resets: tuple[str, ...] = ()
     reply: Replied | None = None
     differs: str = ""
@@ -53,7 +53,7 @@ def wire_of(opening: PrefixSet, wires: Sequence[WireKind] = ()) -> Wire:
 
 def rebuild(
     entries: Iterable[Entry[Event]], wires: Sequence[WireKind] = (), *, agent: str = "main"
-) -> Iterator[Rebuilt]:
+) -> Iterator[RebuiltRequest]:
     """Every request of one agent, in order; each is given once its reply is known, or that there is none."""
     rebuilder = Rebuilder(wires)
     for entry in entries:
@@ -67,7 +67,7 @@ class Rebuilder:
     """Folds the entries of one agent and makes each request again. `waiting` is the last one, until another follows."""
 
     def __init__(self, wires: Sequence[WireKind]) -> None:
-        self.waiting: Rebuilt | None = None
+        self.waiting: RebuiltRequest | None = None
         self.history = History()
         self.opening: PrefixSet | None = None
         self.assembler: Assembler | None = None
@@ -75,13 +75,13 @@ class Rebuilder:
         self._number = 0
         self._wires = wires
 
-    def request_at(self, entry: Entry[Event]) -> Rebuilt | None:
+    def request_at(self, entry: Entry[Event]) -> RebuiltRequest | None:
         """Return the request of the entry that was taken last, or None if there was no prefix before it."""
         return self.waiting if self.waiting and self.waiting.seq == entry.seq else None
 
-    def take(self, entry: Entry[Event]) -> Rebuilt | None:
+    def take(self, entry: Entry[Event]) -> RebuiltRequest | None:
         """Read the next entry. If it is a request, return the request before it."""
-        done: Rebuilt | None = None
+        done: RebuiltRequest | None = None
         match entry.data:
             case PrefixSet() as opening:
                 self.opening = opening
@@ -100,7 +100,7 @@ class Rebuilder:
         self.history = fold(self.history, entry.data)
         return done
 
-    def _made(self, entry: Entry[Event], sent: RequestSent) -> Rebuilt | None:
+    def _made(self, entry: Entry[Event], sent: RequestSent) -> RebuiltRequest | None:
         opening, assembler = self.opening, self.assembler
         if opening is None or assembler is None:
             return None
@@ -110,7 +110,7 @@ class Rebuilder:
         self._number += 1
         resets = (*self._resets, made.reset) if made.reset and made.reset not in self._resets else self._resets
         self._resets = () if sent.purpose == "step" else self._resets
-        rebuilt = Rebuilt(
+        rebuilt = RebuiltRequest(
             number=self._number,
             seq=entry.seq,
             turn=entry.turn,
@@ -125,7 +125,7 @@ class Rebuilder:
         return replace(rebuilt, differs=_difference(rebuilt, len(messages)))
 
 
-def _difference(rebuilt: Rebuilt, messages: int) -> str:
+def _difference(rebuilt: RebuiltRequest, messages: int) -> str:
     sent, opening, made = rebuilt.sent, rebuilt.opening, rebuilt.made
     if made.request.digest == sent.digest and made.request.length == sent.length:
         return ""

@@ -6,12 +6,20 @@ from msgspec import Struct
 
 from overt.app.setting import Setting
 from overt.config.paths import read_environment
-from overt.context.changes import why
+from overt.context.changes import describe_prefix_change
 from overt.core.events import Event, PrefixSet
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Totals
 from overt.lib.paths import slug
-from overt.sessions.diff import ComparedCall, ComparedTurn, Difference, Parting, TurnPair, compare, turns
+from overt.sessions.diff import (
+    ComparedCall,
+    ComparedTurn,
+    Divergence,
+    SessionDifference,
+    TurnPair,
+    compare_turns,
+    read_turns,
+)
 from overt.sessions.entries import Entry
 from overt.sessions.index import find
 from overt.sessions.ledger import read_ledger
@@ -22,7 +30,7 @@ __all__ = [
     "By",
     "ComparedCall",
     "ComparedTurn",
-    "Parting",
+    "Divergence",
     "SessionComparison",
     "Stats",
     "Totals",
@@ -39,7 +47,7 @@ class SessionComparison(Struct, frozen=True, kw_only=True):
 
     left: str
     right: str
-    difference: Difference
+    difference: SessionDifference
     prefixes: str = ""
     damage: tuple[str, ...] = ()
 
@@ -57,8 +65,10 @@ def compare_sessions(left: str, right: str) -> SessionComparison:
     return SessionComparison(
         left=one.id,
         right=other.id,
-        difference=compare(turns(one.entries), turns(other.entries)),
-        prefixes=why(first, second) if first and second and first.fingerprint != second.fingerprint else "",
+        difference=compare_turns(read_turns(one.entries), read_turns(other.entries)),
+        prefixes=describe_prefix_change(first, second)
+        if first and second and first.fingerprint != second.fingerprint
+        else "",
         damage=(*(f"{one.id}: {line}" for line in one.damage), *(f"{other.id}: {line}" for line in other.damage)),
     )
 

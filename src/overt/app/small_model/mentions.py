@@ -9,7 +9,7 @@ SECRETIVE = ("id_", "secret", "credential", "password", "passwd")
 SEALED = (".env", ".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".keystore", ".gpg", ".asc", ".tfvars", ".tfstate")
 
 
-def named(text: str, paths: Sequence[str]) -> list[str]:
+def named_paths(text: str, paths: Sequence[str]) -> list[str]:
     """Paths that stand in the text whole, by their file name, or by a known name without its ending; in its order."""
     found: dict[str, int] = {}
     names = [path.rpartition("/")[2] for path in paths]
@@ -26,7 +26,7 @@ def named(text: str, paths: Sequence[str]) -> list[str]:
     return sorted(found, key=lambda path: found[path])
 
 
-def wanted_words(text: str) -> list[str]:
+def find_identifiers(text: str) -> list[str]:
     """Identifiers in a text: in backticks, with an underline or a capital inside, or followed by parentheses."""
     words = ("".join(groups) for groups in re.findall(IDENTIFIER, text))
     return list(dict.fromkeys(words))[:LONGEST]
@@ -37,7 +37,7 @@ def _stands(name: str, text: str) -> int:
     return found.start() if found else -1
 
 
-def private(path: str) -> bool:
+def looks_private(path: str) -> bool:
     """Whether a file is likely to hold secrets or settings: shown only to a task that names it."""
     parts = path.lower().split("/")
     name = parts[-1]

@@ -17,7 +17,7 @@ from overt.app.small_model.answer_check import (
     read_turn,
     speaks_of_tests,
 )
-from overt.app.small_model.mentions import named, private, wanted_words
+from overt.app.small_model.mentions import find_identifiers, looks_private, named_paths
 from overt.context.compact import compact_calls, compact_prompt, shots
 from overt.context.forms import MOST_PATHS, form_of
 from overt.context.spoken import SpokenWire, tool_guide
@@ -217,9 +217,9 @@ class CompactLead:
 
     async def _about(self, text: str, paths: tuple[str, ...], files: ReadFiles) -> list[str]:
         """Files that the task names, else those that hold the names it uses, else all where there are very few."""
-        found = named(text, paths)
-        shown = [path for path in paths if not private(path)]
-        for word in wanted_words(text) if not found else ():
+        found = named_paths(text, paths)
+        shown = [path for path in paths if not looks_private(path)]
+        for word in find_identifiers(text) if not found else ():
             try:
                 hits = await files.search(Query(pattern=rf"\b{word}\b", mode="files", limit=PASTED + 1))
             except ToolError:

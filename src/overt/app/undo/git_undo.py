@@ -12,7 +12,7 @@ from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.core.states import GitState, StashEntry
 from overt.lib.catalogue import load_texts, say
-from overt.sessions.checkpoints import RESTORE, Checkpoints, Turned
+from overt.sessions.checkpoints import RESTORE, Checkpoints, TurnFileChanges
 from overt.workspace.git.restore import REMOTES, GitChange, GitRepository
 from overt.workspace.git.state import GitReader, find_repository
 from overt.workspace.undo.content_store import ContentStore
@@ -187,7 +187,7 @@ class GitUndo:
             repository.drop_stash(pushed, left=len(change.before.stash))
         return [entry.commit for entry in pushed]
 
-    def list_changes(self, turns: Sequence[Turned]) -> list[GitChangeLine]:
+    def list_changes(self, turns: Sequence[TurnFileChanges]) -> list[GitChangeLine]:
         """All that these turns did to git together, in the order in which it should be taken back."""
         moves = [move for each in turns for move in each.git]
         if not moves:
@@ -259,7 +259,7 @@ def run_undo(work: SessionUndo, request: UndoRequest, git: GitUndo) -> UndoResul
     return git.describe(files(), points, undo=request.git_command())
 
 
-def find_undone_with_git(points: Checkpoints) -> list[Turned]:
+def find_undone_with_git(points: Checkpoints) -> list[TurnFileChanges]:
     """The turns of the last undo whose git changes still stand; empty if a later turn is next to be undone."""
     last = points.redo[-1].turns if points.redo else ()
     if any(each.turn > max(last, default=0) for each in points.standing()):
@@ -291,7 +291,7 @@ def combine(moves: Sequence[GitMoved]) -> GitChange:
     return GitChange(git_dir=last.git_dir, before=before, after=last.after, refs=changed, interrupted=interrupted)
 
 
-def find_turns(facts: Sequence[Event], points: Checkpoints) -> list[Turned]:
+def find_turns(facts: Sequence[Event], points: Checkpoints) -> list[TurnFileChanges]:
     """The turns that an undo or a rewind has just taken back and that moved git."""
     for fact in facts:
         if isinstance(fact, Restored) and fact.way != "redo":
@@ -339,11 +339,11 @@ def shorten(ref: str) -> str:
     return ref.removeprefix(HEADS).removeprefix(TAGS).removeprefix(REMOTES)
 
 
-def name_turns(turns: Sequence[Turned]) -> str:
+def name_turns(turns: Sequence[TurnFileChanges]) -> str:
     if len(turns) < 2:
         return say("undo.git.turn", turn=turns[0].turn)
     return say("undo.git.turns", first=turns[0].turn, last=turns[-1].turn)
 
 
-def name_turns_in_english(turns: Sequence[Turned]) -> str:
+def name_turns_in_english(turns: Sequence[TurnFileChanges]) -> str:
     return f"turn {turns[0].turn}" if len(turns) < 2 else f"turns {turns[0].turn} to {turns[-1].turn}"

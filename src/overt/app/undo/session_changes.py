@@ -17,7 +17,7 @@ from overt.core.views import FileDiff
 from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
 from overt.lib.text import first_line
-from overt.sessions.checkpoints import checkpoints, net
+from overt.sessions.checkpoints import net_changes, read_checkpoints
 from overt.sessions.load import load
 from overt.workspace.files import Workspace
 from overt.workspace.undo.keeper import SnapshotKeeper
@@ -54,7 +54,7 @@ class SessionChanges(SessionUndo):
         changes = [change for each in turns for change in (*each.changes(self._trees), *self._unseen(each))]
         files: list[FileDiff] = []
         for path, before in sorted(
-            (each.path, each.before) for each in net(changes, self._same) if not is_folder(each)
+            (each.path, each.before) for each in net_changes(changes, self._same) if not is_folder(each)
         ):
             try:
                 found = self._compare(path, before)
@@ -71,7 +71,7 @@ class SessionChanges(SessionUndo):
     def preview(self, turn: int) -> Changes:
         """From how files are now to how going back to before a turn would leave them."""
         standing = self.points().standing(turn)
-        changes = net((change for each in standing for change in each.changes(self._trees)), self._same)
+        changes = net_changes((change for each in standing for change in each.changes(self._trees)), self._same)
         others = [*(name for each in standing for name in each.uncovered), *self._lost]
         others += [
             say("tui.rewind.doubt", path=each.path, command=first_line(each.command)) for each in changes if each.doubt
@@ -150,7 +150,7 @@ async def list_turns(conversation: Conversation) -> Turns:
             undone=each.undone,
             speaks=each.turn in with_text,
         )
-        for each in checkpoints(entries).turns
+        for each in read_checkpoints(entries).turns
     ]
     return Turns(tuple(reversed(turns)))
 

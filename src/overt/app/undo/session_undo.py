@@ -13,7 +13,16 @@ from overt.core.states import FileChange, FileState
 from overt.lib.catalogue import say
 from overt.lib.text import first_line, wide
 from overt.sandbox.profile import PRIVATE
-from overt.sessions.checkpoints import RESTORE, Checkpoints, Net, Turned, back, checkpoints, net, without_commands
+from overt.sessions.checkpoints import (
+    RESTORE,
+    Checkpoints,
+    NetChange,
+    TurnFileChanges,
+    net_changes,
+    read_checkpoints,
+    reverse_changes,
+    without_commands,
+)
 from overt.sessions.load import load
 from overt.workspace.files import Workspace
 from overt.workspace.undo.keeper import SnapshotKeeper
@@ -79,8 +88,8 @@ class UndoPlan(Struct, frozen=True, kw_only=True):
     unreachable: list[tuple[str, str]]
     """With the reason."""
     changed_since: list[str]
-    maybe_others: list[Net]
-    shared: list[Net]
+    maybe_others: list[NetChange]
+    shared: list[NetChange]
 
     def left(self) -> tuple[str, ...]:
         """Paths of the turn that were not put back."""
@@ -111,7 +120,7 @@ class SessionUndo:
         if there and there != self._workspace.root:
             raise OvertError(say("undo.elsewhere", there=there))
         self._damage = loaded.damage
-        return checkpoints(loaded.entries)
+        return read_checkpoints(loaded.entries)
 
     def damage(self) -> tuple[str, ...]:
         """What a person should know of a record that is not whole, once it was looked at."""
@@ -147,10 +156,10 @@ class SessionUndo:
         if not points.redo:
             raise OvertError(say("undo.nothing_redo"))
         last = points.redo[-1]
-        return self._put("redo", last.turn, net(back(last.changes), self._same), request)
+        return self._put("redo", last.turn, net_changes(reverse_changes(last.changes), self._same), request)
 
     def _go_back(
-        self, way: Way, turn: int, turns: Sequence[Turned], request: UndoRequest, *, only: Sequence[str] = ()
+        self, way: Way, turn: int, turns: Sequence[TurnFileChanges], request: UndoRequest, *, only: Sequence[str] = ()
     ) -> UndoResult:
         """With `only`, nothing but these paths."""
         stored = [self._still_stored(each) for each in turns]
@@ -159,7 +168,7 @@ class SessionUndo:
             raise OvertError(say("undo.turn_dropped", turn=dropped[0]))
         turns = stored
         changes = [change for each in turns for change in (*each.changes(self._trees), *self._unseen(each))]
-        wanted = [each for each in net(changes, self._same) if not only or each.path in only]
+        wanted = [each for each in net_changes(changes, self._same) if not only or each.path in only]
         reverse = [replace(each, before=each.after, after=each.before) for each in wanted]
         uncovered = dict.fromkeys(name for each in turns for name in each.uncovered)
         beside = () if only else (*uncovered, *self._lost)
@@ -167,7 +176,7 @@ class SessionUndo:
         return self._put(way, turn, reverse, request, beside=beside)
 
     def _put(
-        self, way: Way, turn: int, wanted: Sequence[Net], request: UndoRequest, *, beside: Sequence[str] = ()
+        self, way: Way, turn: int, wanted: Sequence[NetChange], request: UndoRequest, *, beside: Sequence[str] = ()
     ) -> UndoResult:
         """`wanted` lead from how the files should stand now to how they shall stand; `beside` is not covered."""
         with unlock_folders(self._workspace, [each.path for each in wanted]) as locked:
@@ -217,7 +226,7 @@ class SessionUndo:
             raise OvertError(say("undo.broken", file=error.path, why=error.why.rstrip("."), state=state)) from error
         return ready
 
-    def _plan(self, wanted: Iterable[Net], request: UndoRequest, *, locked: Mapping[str, int]) -> UndoPlan:
+    def _plan(self, wanted: Iterable[NetChange], request: UndoRequest, *, locked: Mapping[str, int]) -> UndoPlan:
         """Decide for every file whether it is put back.
 
         `locked` are the modes of folders that are open at the moment. Where a file or a link makes room for a folder,
@@ -259,7 +268,7 @@ class SessionUndo:
         except OSError as error:
             raise OvertError(say("undo.failed", why=error.strerror)) from error
 
-    def _unseen(self, turned: Turned) -> list[FileChange]:
+    def _unseen(self, turned: TurnFileChanges) -> list[FileChange]:
         """What changed since commands began whose end was not seen; it may be somebody else's."""
         changes: list[FileChange] = []
         for each in turned.unsure:
@@ -272,7 +281,7 @@ class SessionUndo:
                 changes += [replace(change, doubt="maybe", command=command) for change in unseen]
         return changes
 
-    def _still_stored(self, turned: Turned) -> Turned:
+    def _still_stored(self, turned: TurnFileChanges) -> TurnFileChanges:
         """Return what can still be put back of a turn. If one snapshot of its commands was removed, the others would
         put files back to the middle of the turn; so they are left out."""
         trees = [each for each in (*turned.did, *turned.unsure) if isinstance(each, TreeTaken)]
@@ -280,7 +289,7 @@ class SessionUndo:
             turned = without_commands(turned)
         return turned if self._has_contents(turned) else replace(turned, did=(), unsure=())
 
-    def _has_contents(self, turned: Turned) -> bool:
+    def _has_contents(self, turned: TurnFileChanges) -> bool:
         """False if what file tools overwrote was stored and is not there any more."""
         states = {each.path: each.before for each in turned.did if isinstance(each, FileChange)}
         return all(
@@ -327,7 +336,7 @@ def _padded(text: str) -> str:
     return text + " " * (COLUMN - wide(text))
 
 
-def is_folder(wanted: Net, now: FileState | None = None) -> bool:
+def is_folder(wanted: NetChange, now: FileState | None = None) -> bool:
     """A folder that others use too is made or removed, or not, without a word: nothing is lost with it."""
     return all(state is None or state.folder for state in (now, wanted.before, wanted.after))
 

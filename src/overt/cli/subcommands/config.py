@@ -1,6 +1,6 @@
 """`overt config`: every setting with its value and where it was set; with KEY, what the setting means."""
 
-from overt.app.inspect.settings import explain_all, explain_setting, lines_of, schema_text, value_text
+from overt.app.inspect.settings import explain_all, explain_setting, schema_text, setting_lines, value_text
 from overt.app.registries import Registries
 from overt.cli.output import print_result, setting_of, warn
 from overt.cli.parse import FOLDER, CommandLine, Flag, parse
@@ -33,7 +33,7 @@ def run(argv: list[str], registries: Registries) -> int:
     texts = [(each.key, value_text(each), each.origin) for each in settings]
     key_width, value_width = (max(len(text[column]) for text in texts) for column in (0, 1))
     rows = (f"{key:{key_width}}  {value:{min(value_width, 40)}}  {origin}" for key, value, origin in texts)
-    print_result(args, settings, lines_of(settings) if name else rows)
+    print_result(args, settings, setting_lines(settings) if name else rows)
     for warning in warnings:
         warn(warning)
     return 0

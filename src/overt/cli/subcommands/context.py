@@ -2,20 +2,20 @@
 
 import sys
 
-from overt.app.records.context_diff import compare
-from overt.app.records.context_lines import difference, full, requests, table
+from overt.app.records.context_diff import compare_requests
+from overt.app.records.context_lines import comparison_lines, full_text_lines, request_lines, request_list_lines
 from overt.app.records.context_view import (
-    Opened,
-    Wanted,
-    chosen,
-    columns,
-    exact,
-    listing,
+    OpenedSession,
+    RequestFilter,
+    describe_request,
+    exact_request,
+    find_request,
+    list_requests,
     open_session,
-    reference_of,
+    parse_reference,
+    parse_turn,
     requests_between,
-    turn_of,
-    view,
+    terminal_width,
 )
 from overt.app.registries import Registries
 from overt.cli.output import print_result, setting_of, warn
@@ -60,9 +60,9 @@ def run(argv: list[str], registries: Registries) -> int:
     if args.switch("diff"):
         return _print_difference(opened, args)
     if args.switch("requests"):
-        rows, totals = listing(opened)
+        rows, totals = list_requests(opened)
         value = {"session": opened.id, "requests": rows, "totals": totals}
-        print_result(args, value, requests(rows, totals, columns(1)))
+        print_result(args, value, request_list_lines(rows, totals, terminal_width(1)))
         return 1 if any(row.differs for row in rows) else 0
     return _print_request(opened, args)
 
@@ -77,17 +77,17 @@ def _check(args: Arguments) -> None:
         raise UsageError("--diff takes two requests, as in: overt context --diff 3 4, or --diff 1.2 2.1")
 
 
-def _wanted(args: Arguments) -> tuple[Wanted, str]:
+def _wanted(args: Arguments) -> tuple[RequestFilter, str]:
     if args.switch("request"):
-        return reference_of(args.text("request"), "--request"), args.text("request")
+        return parse_reference(args.text("request"), "--request"), args.text("request")
     turn, step = args.text("turn"), args.text("step")
     asked = (f"turn {turn}" if turn else "", f"step {step}" if step else "")
-    return turn_of(turn, step), "of " + ", ".join(filter(None, asked))
+    return parse_turn(turn, step), "of " + ", ".join(filter(None, asked))
 
 
-def _print_body(opened: Opened, wanted: Wanted, name: str) -> int:
+def _print_body(opened: OpenedSession, wanted: RequestFilter, name: str) -> int:
     """Write the bytes to a file or a pipe. On a terminal, those that it would obey are escaped, as JSON allows."""
-    body = exact(opened, wanted, name).made.request.body()
+    body = exact_request(opened, wanted, name).made.request.body()
     if not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(body)
@@ -98,20 +98,22 @@ def _print_body(opened: Opened, wanted: Wanted, name: str) -> int:
     return 0
 
 
-def _print_request(opened: Opened, args: Arguments) -> int:
-    request = chosen(opened, *_wanted(args))
-    contents = view(opened, request)
-    print_result(args, contents, full(contents) if args.switch("full") else table(contents, columns(1)))
+def _print_request(opened: OpenedSession, args: Arguments) -> int:
+    request = find_request(opened, *_wanted(args))
+    contents = describe_request(opened, request)
+    print_result(
+        args, contents, full_text_lines(contents) if args.switch("full") else request_lines(contents, terminal_width(1))
+    )
     if request.differs:
         warn(f"entry {request.seq}: {request.differs}; this is not what was sent")
         return 1
     return 0
 
 
-def _print_difference(opened: Opened, args: Arguments) -> int:
-    pair = (chosen(opened, reference_of(text, "--diff"), text) for text in args.texts("diff"))
+def _print_difference(opened: OpenedSession, args: Arguments) -> int:
+    pair = (find_request(opened, parse_reference(text, "--diff"), text) for text in args.texts("diff"))
     one, other = sorted(pair, key=lambda request: request.number)
-    changes = compare(one, other, requests_between(opened, one.number, other.number))
+    changes = compare_requests(one, other, requests_between(opened, one.number, other.number))
     value = {"one": one.number, "other": other.number, "difference": changes}
-    print_result(args, value, difference(one.number, other.number, changes))
+    print_result(args, value, comparison_lines(one.number, other.number, changes))
     return 0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from overt.app.records.statistics import (
     ComparedCall,
     ComparedTurn,
-    Parting,
+    Divergence,
     SessionComparison,
     TurnPair,
     compare_sessions,
@@ -93,7 +93,7 @@ def _lines(comparison: SessionComparison, cuts: _Cuts) -> Iterator[str]:
         yield from _calls(pair, cuts)
 
 
-def _where(parting: Parting) -> str:
+def _where(parting: Divergence) -> str:
     left, right = parting.turns
     turn = f"turn {left}" if left == right else f"turn {left or '–'} and turn {right or '–'}"
     step = f", step {parting.step}" if parting.step else ""

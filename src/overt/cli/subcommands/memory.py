@@ -1,6 +1,6 @@
 """`overt memory`: the notes that join at the start of a session."""
 
-from overt.app.context.notes import Notebook, listed
+from overt.app.context.notes import Notebook, note_lines
 from overt.app.registries import Registries
 from overt.cli.output import print_lines, setting_of
 from overt.cli.parse import FOLDER, CommandLine, Flag, parse
@@ -38,7 +38,7 @@ def run(argv: list[str], registries: Registries) -> int:
             for row in book.rows():
                 print(printable(row))
         case () | ("list",):
-            print_lines(cut_line(line, WIDEST) for line in listed(book, how="overt memory"))
+            print_lines(cut_line(line, WIDEST) for line in note_lines(book, how="overt memory"))
         case ("add", *words) if words:
             print_lines([say("memory.added", name=book.add(" ".join(words), everywhere=args.switch("global")))])
         case ("remove" | "rm", name):

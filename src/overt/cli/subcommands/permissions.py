@@ -7,13 +7,13 @@ from time import localtime, strftime
 
 from overt.app.inspect.permissions import (
     MODES,
-    Explained,
-    Judged,
-    always_used,
+    CallExplanation,
+    CommandVerdict,
     classify,
     decisions,
     explain,
     revoke,
+    saved_rule_uses,
 )
 from overt.app.registries import Registries
 from overt.app.setting import Setting
@@ -78,7 +78,7 @@ def _line(*columns: str) -> str:
 
 
 def _list(setting: Setting, *, as_json: bool) -> None:
-    rules = always_used(setting)
+    rules = saved_rule_uses(setting)
     if not rules and not as_json:
         print(say("permissions.none"))
     for number, used in enumerate(rules, 1):
@@ -103,7 +103,7 @@ def _log(setting: Setting, last: int, *, as_json: bool) -> None:
 # ── check ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _explanation(call: Explained) -> Iterator[str]:
+def _explanation(call: CallExplanation) -> Iterator[str]:
     yield f"{call.tool}: {', '.join(call.about)}"
     if call.hazard:
         notes = (call.reach, "cannot be read whole" if call.opaque else "", "network" if call.network else "")
@@ -146,7 +146,7 @@ def _pieces() -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _judged(line: bytes, mode: Mode) -> Judged | None:
+def _judged(line: bytes, mode: Mode) -> CommandVerdict | None:
     try:
         command = decode(line, type=str)
     except ValueError:
@@ -154,7 +154,7 @@ def _judged(line: bytes, mode: Mode) -> Judged | None:
     return classify(command, mode=mode)
 
 
-def _answer(judged: Judged | None, number: int, *, as_json: bool) -> str:
+def _answer(judged: CommandVerdict | None, number: int, *, as_json: bool) -> str:
     if judged is None:
         problem = f'line {number} is not a JSON string, such as "ls -l"'
         return printable({"error": problem}) if as_json else f"error: {problem}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from time import localtime, strftime
 
 from overt.app.chat.notices import describe_budget
-from overt.app.inspect.queries import delete_session, session_entries, sessions
+from overt.app.inspect.queries import delete_session, list_project_sessions, session_entries
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.output import plural, print_lines, setting_or_defaults_of, warn
@@ -120,7 +120,7 @@ def _act(action: str, words: list[str], args: Arguments) -> int:
 
 
 def _list(setting: Setting, *, everywhere: bool, as_json: bool) -> None:
-    rows = sessions(setting, everywhere=everywhere)
+    rows = list_project_sessions(setting, everywhere=everywhere)
     if not rows:
         where = "" if everywhere else " in this project (--all looks at every one)"
         warn(f"there is no session yet{where}")

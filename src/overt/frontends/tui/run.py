@@ -83,7 +83,7 @@ def _farewell(chat: Chat) -> None:
     conversation = chat.engine_thread.conversation
     if conversation is None or not conversation.turn:
         return
-    from overt.app.inspect.queries import kept  # late: 23 ms
+    from overt.app.inspect.queries import is_stored  # late: 23 ms
 
-    if kept(conversation.path):
+    if is_stored(conversation.path):
         print(say("tui.chat.goodbye", id=conversation.id))

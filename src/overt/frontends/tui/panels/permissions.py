@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.inspect.values import Decisions, Permits, Revoked, RuleRow
+from overt.app.inspect.values import Decisions, PermissionRules, RevokedRule, RuleRow
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll, shown, yes_or_no
 from overt.frontends.tui.panels.picker import Picker
@@ -36,13 +36,13 @@ class PermissionsPanel:
 
     def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         match value:
-            case Permits(mode=mode, rules=rules, problem=problem):
+            case PermissionRules(mode=mode, rules=rules, problem=problem):
                 self._mode = mode
                 self._picker.message = self._picker.message or shown(problem)
                 self._picker.set(rules)
             case Decisions(decisions=decisions):
                 self._decided = decisions
-            case Revoked(text=rule, here=here):
+            case RevokedRule(text=rule, here=here):
                 key = "tui.permissions.revoked" if here else "tui.permissions.revoked_later"
                 self._picker.message = say(key, rule=shown(rule))
                 return [PanelRequest("permissions")]
