@@ -33,6 +33,7 @@ def filled(folder: Path) -> Path:
     put(folder / "models" / ".fetch-big" / "official", days=40)
     put(folder / "models" / ".fetch-new" / "wheels" / "part1", days=2)
     put(folder / "models" / "big-cc324af0.context", days=40)
+    put(folder / "models" / "big-cc324af0.context.4321", days=40)
     put(folder / "models" / "new-cc324af0.context", days=2)
     put(folder / "models" / WEIGHTS_FILE, days=400)
     put(folder / "models" / "mine.gguf", days=400)
@@ -57,7 +58,7 @@ STAYING = {
 def test_unused_downloads_contexts_and_leftovers_expire_and_nothing_else(tmp_path: Path) -> None:
     deleted = expire(str(filled(tmp_path)), CacheSettings())
     assert {os.path.relpath(path, tmp_path) for path in deleted} == {
-        *("models/.fetch-big", "models/big-cc324af0.context", "overt-doctor-abc"),
+        *("models/.fetch-big", "models/big-cc324af0.context", "models/big-cc324af0.context.4321", "overt-doctor-abc"),
     }
     assert left(tmp_path) == STAYING
 

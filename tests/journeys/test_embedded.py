@@ -10,7 +10,7 @@ from tests.journeys.journey_kit import OVERT, PROMPT, Place, Terminal, gone, unt
 from tests.providers.imitation import ANSWER
 from tests.providers.local_kit import FETCHED, SMALL, Imitated, cache, hollow, needs_small
 
-from overt.providers.embedded.weights import named
+from overt.providers.embedded.weights import find_weights
 
 NO_WAY_OUT = {
     "HF_ENDPOINT": "http://127.0.0.1:1",
@@ -72,7 +72,7 @@ def test_nothing_is_fetched_where_a_server_is_named(place: Place) -> None:
 
 @needs_small
 def test_a_file_from_elsewhere_becomes_a_model(place: Place) -> None:
-    weights = named(SMALL)
+    weights = find_weights(SMALL)
     assert weights is not None
     ran = place.run("models", "fetch", SMALL, "--from", weights.path(FETCHED), env=NO_WAY_OUT)
     assert (ran.code, ran.out) == (0, "")

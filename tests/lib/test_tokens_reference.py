@@ -7,7 +7,7 @@ from msgspec import json
 from tests.lib.token_kit import TEXTS
 from tests.providers.local_kit import FETCHED, SMALL, needs_small
 
-from overt.providers.embedded.weights import named
+from overt.providers.embedded.weights import find_weights
 
 SERVED = """
 import json, sys
@@ -31,7 +31,7 @@ print(json.dumps(counts), flush=True)
 
 @needs_small
 def test_the_recorded_counts_are_those_of_the_vocabulary() -> None:
-    weights = named(SMALL)
+    weights = find_weights(SMALL)
     assert weights is not None
     told = json.encode({"path": weights.path(FETCHED), "texts": [each.text for each in TEXTS]})
     done = subprocess.run([sys.executable, "-c", SERVED], input=told, capture_output=True, timeout=100, check=True)

@@ -23,7 +23,7 @@ from overt.core.ports import Provider
 from overt.core.requests import Params, Prefix, Request, ToolSpec
 from overt.core.settings import ProviderEntry
 from overt.providers.embedded.provider import LocalProvider, embedded, make, runnable
-from overt.providers.embedded.weights import WEIGHTS, models_folder, named
+from overt.providers.embedded.weights import WEIGHTS, find_weights, models_folder
 
 SMALL, USUAL = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"
 FETCHED = models_folder(read_environment().cache_dir)
@@ -32,7 +32,7 @@ FETCHED = models_folder(read_environment().cache_dir)
 
 def missing(name: str) -> str:
     """Why the tests that need these weights are skipped; empty when they are not."""
-    weights = named(name)
+    weights = find_weights(name)
     if weights is None or not weights.here(FETCHED):
         return f"the weights of {name} are not on this machine: overt models fetch {name}"
     return "" if runnable() else "xllamacpp is not installed: pip install 'overt[local]'"
@@ -59,7 +59,7 @@ def small(folder: Path, **settings: Any) -> LocalProvider:
 
 def hollow(folder: Path, name: str = SMALL) -> str:
     """A cache folder with a file of the right size and nothing in it."""
-    weights = named(name)
+    weights = find_weights(name)
     assert weights is not None
     models = Path(models_folder(str(folder)))
     models.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ class Imitated:
         (self.library / "xllamacpp" / "__init__.py").symlink_to(Path(__file__).with_name("imitation.py"))
 
     def provider(self, **settings: Any) -> LocalProvider:
-        weights = named(SMALL)
+        weights = find_weights(SMALL)
         assert weights is not None
         tiny = replace(weights, size=4)
         Path(tiny.path(str(self.models))).write_bytes(b"GGUF")
@@ -99,7 +99,7 @@ class Imitated:
 
     @property
     def slot(self) -> Path:
-        weights = named(SMALL)
+        weights = find_weights(SMALL)
         assert weights is not None
         return self.models / f"{SMALL}-{weights.sha256[:8]}.context"
 

@@ -20,8 +20,8 @@ from tests.providers.provider_kit import bytecode_of_pip, run
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.providers.embedded.download import Download
-from overt.providers.embedded.fetching import FetchJob, choose, fetch, here, sources
-from overt.providers.embedded.weights import WEIGHTS, Weights
+from overt.providers.embedded.fetching import FetchJob, fetch, is_fetched, sources
+from overt.providers.embedded.weights import WEIGHTS, Weights, find_weights
 
 DATA = bytes(range(256)) * 4096
 HALF = len(DATA) // 2
@@ -230,11 +230,11 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_weights_count_as_there_only_when_their_hash_is_right(tmp_path: Path, site: Site) -> None:
     told = Told(tmp_path, vendor=site.url)
-    assert run(here(told.job)) is False
+    assert run(is_fetched(told.job)) is False
     told.fetch()
-    assert run(here(told.job)) is True
+    assert run(is_fetched(told.job)) is True
     Path(told.job.path).write_bytes(DATA[:-1] + b"!")
-    assert run(here(told.job)) is False
+    assert run(is_fetched(told.job)) is False
     assert [line.partition("; ")[2] for line in told.lines] == ["it has to be fetched again"]
     assert told.fetch().read_bytes() == DATA
 
@@ -523,8 +523,8 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_an_unknown_name_is_answered_with_those_that_exist() -> None:
     with pytest.raises(ConfigError, match=r"qwen2\.5-coder-1\.5b"):
-        choose("nonsense")
-    assert choose("").name == "qwen2.5-coder-1.5b"
+        find_weights("nonsense")
+    assert find_weights("").name == "qwen2.5-coder-1.5b"
 
 
 def test_a_password_in_the_address_of_an_index_is_not_shown(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.providers.provider_kit import run
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
 from overt.providers.embedded.provider import LocalProvider, embedded, make
-from overt.providers.embedded.weights import WEIGHTS, context_for, free_memory, named, threads
+from overt.providers.embedded.weights import WEIGHTS, context_for, find_weights, free_memory, threads
 
 
 def entry_for(cache_dir: str) -> ProviderEntry:
@@ -36,7 +36,7 @@ def test_without_weights_there_is_no_embedded_model(tmp_path: Path) -> None:
 
 
 def test_weights_that_are_cut_off_do_not_count(tmp_path: Path) -> None:
-    weights = named(SMALL)
+    weights = find_weights(SMALL)
     assert weights is not None
     folder = tmp_path / "models"
     folder.mkdir()
@@ -84,7 +84,7 @@ def test_weights_that_are_no_model_are_told_apart_from_a_server_that_is_slow(tmp
 
 
 def test_too_little_memory_is_said_before_anything_is_started(tmp_path: Path) -> None:
-    weights = named(USUAL)
+    weights = find_weights(USUAL)
     assert weights is not None
     huge = replace(weights, size=1 << 40)
     models = tmp_path / "models"

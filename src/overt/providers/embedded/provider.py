@@ -27,10 +27,10 @@ from overt.providers.embedded.weights import (
     WEIGHTS,
     Weights,
     context_for,
+    find_weights,
     free_memory,
     mark_used,
     models_folder,
-    named,
     threads,
 )
 from overt.providers.http_provider import HttpProvider
@@ -69,12 +69,8 @@ def make(entry: ProviderEntry, key: str | None, model: str = "") -> "LocalProvid
     if not entry.base_url.startswith(SCHEME + "/"):
         raise ConfigError(f"provider {entry.name}: base_url of kind local is the folder of the weights, file:///FOLDER")
     folder = entry.base_url.removeprefix(SCHEME)
-    installed = next((each.name for each in WEIGHTS if each.here(folder)), WEIGHTS[0].name)
-    wanted = model or entry.model or entry.default or installed
-    weights = named(wanted)
-    if weights is None:
-        known = ", ".join(each.name for each in WEIGHTS)
-        raise ConfigError(f"provider {entry.name}: there is no embedded model {wanted!r}; there are {known}")
+    installed = next((each.name for each in WEIGHTS if each.here(folder)), "")
+    weights = find_weights(model or entry.model or entry.default or installed, place=f"provider {entry.name}: ")
     return LocalProvider(entry, weights, folder=folder)
 
 
@@ -112,17 +108,17 @@ class LocalProvider:
             if not priming.done():
                 yield WaitDelta(seconds=self._entry.timeouts.notice)
                 await asyncio.wait({priming})
-        async with aclosing(self._served_stream(request)) as deltas:
+        async with aclosing(self._stream(request)) as deltas:
             async for delta in deltas:
                 yield delta
 
-    async def _served_stream(self, request: Request) -> AsyncGenerator[Delta, None]:
-        if told := self._buried():
-            yield RetryDelta(attempt=1, attempts=1, wait=0.0, reason=told)
+    async def _stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        if notice := self._exit_notice():
+            yield RetryDelta(attempt=1, attempts=1, wait=0.0, reason=notice)
         child = self._started()
         async with aclosing(self._ready(child)) as waits:
-            async for waited in waits:
-                yield waited
+            async for wait in waits:
+                yield wait
         provider = self._provider(child)
         try:
             async with aclosing(provider.stream(request)) as deltas:
@@ -146,7 +142,7 @@ class LocalProvider:
             self._priming.cancel()
             self._priming = None
         if self._child is not None:
-            self._bury(self._child)
+            self._end(self._child)
 
     @property
     def pid(self) -> int:
@@ -155,23 +151,23 @@ class LocalProvider:
 
     def _started(self) -> ServerProcess:
         if self._closed:
-            raise _after_the_end()
+            raise _closed_error()
         if self._child is None:
             try:
-                self._child = ServerProcess(self._told(), self._slot())
+                self._child = ServerProcess(self._arguments(), self._slot())
                 mark_used(self._weights.path(self._folder))
             except OSError as error:
                 why = error.strerror or type(error).__name__
                 raise ProviderError(f"The embedded model's server could not be started: {why}.", kind="down") from None
         return self._child
 
-    def _bury(self, child: ServerProcess) -> None:
-        """Only the one in use: who finds an earlier one dead must not end the one that took its place."""
+    def _end(self, child: ServerProcess) -> None:
+        """End a process, if it is the one in use: an earlier one that died must not end the one that replaced it."""
         if self._child is child:
             self._child = None
             child.end()
 
-    def _told(self) -> "ServerArguments":
+    def _arguments(self) -> "ServerArguments":
         """What the child has to know, or an error that says what is missing."""
         weights, library = self._weights, find_spec("xllamacpp")
         if library is None or not library.origin:
@@ -200,13 +196,13 @@ class LocalProvider:
     def _slot(self) -> str:
         return os.path.join(self._folder, f"{self._weights.name}-{self._weights.sha256[:8]}.context")
 
-    def _buried(self) -> str:
-        """Why the last server is no more, when it ended without being asked to."""
+    def _exit_notice(self) -> str:
+        """Why the previous server process exited unexpectedly; empty if it did not."""
         if self._child is None or self._child.process.poll() is None:
             return ""
-        told = f"The embedded model's server had ended ({self._child.death()}) and is started again."
-        self._bury(self._child)
-        return told
+        notice = f"The embedded model's server had ended ({self._child.death()}) and is started again."
+        self._end(self._child)
+        return notice
 
     async def _ready(self, child: ServerProcess) -> AsyncGenerator[Delta, None]:
         """Until it listens; a notice when that takes long."""
@@ -214,23 +210,23 @@ class LocalProvider:
         began, noticed = now(), False
         while not child.heard():
             if self._closed:
-                raise _after_the_end()
+                raise _closed_error()
             if child.process.poll() is not None and not child.heard():
-                raise self._stillborn(child, child.death(), forget=child.crashed)
+                raise self._start_failure(child, child.death(), forget=child.crashed)
             waited = now() - began
             if waited > self._entry.timeouts.notice and not noticed:
                 noticed = True
                 yield WaitDelta(seconds=self._entry.timeouts.notice)
             if waited > 600.0:
-                raise self._stillborn(child, "it did not listen within 600 s", forget=True)
+                raise self._start_failure(child, "it did not listen within 600 s", forget=True)
             await asyncio.sleep(POLL)
         if not child.port:
-            raise self._stillborn(child, child.failure)
+            raise self._start_failure(child, child.failure)
 
-    def _stillborn(self, child: ServerProcess, why: str, *, forget: bool = False) -> ProviderError:
+    def _start_failure(self, child: ServerProcess, why: str, *, forget: bool = False) -> ProviderError:
         if forget and self._child is child:
             child.forget()
-        self._bury(child)
+        self._end(child)
         return ProviderError(
             f"The embedded model's server did not start: {why}. If the weights may be damaged, get them again: "
             f"overt models fetch {self._weights.name}.",
@@ -247,13 +243,13 @@ class LocalProvider:
         """A dying server closes its connections before its end can be seen."""
         for _ in range(25):
             if self._closed:
-                return _after_the_end()
+                return _closed_error()
             if child.process.poll() is not None:
                 words = (
                     f"The embedded model's server ended in the middle of its work ({child.death()}). "
                     "The next request starts it again."
                 )
-                self._bury(child)
+                self._end(child)
                 return ProviderError(words, kind="cut" if error.kind == "cut" else "down")
             if error.kind not in ("cut", "down"):
                 break
@@ -273,7 +269,7 @@ class LocalProvider:
             length=0,
         )
         try:
-            async with aclosing(self._served_stream(request)) as deltas:
+            async with aclosing(self._stream(request)) as deltas:
                 async for _ in deltas:
                     pass
         except ProviderError:
@@ -293,7 +289,7 @@ def _facts(weights: Weights) -> ModelFacts:
     )
 
 
-def _after_the_end() -> ProviderError:
+def _closed_error() -> ProviderError:
     return ProviderError("The embedded model was closed; a new conversation starts it again.", kind="down")
 
 

@@ -1,7 +1,6 @@
 """The process of the embedded model's server, as its parent sees it."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -23,7 +22,6 @@ KEPT_MOST = 3000
 SETTLE = 1.0
 """Seconds that the end of a server waits for a context that is being saved."""
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
-BESIDE = re.compile(r".*\.context\.([0-9]+)")
 
 
 class StatusLine(Struct, frozen=True):
@@ -47,7 +45,6 @@ class ServerProcess:
         self._kept = False
         self._saving = False
         self._said = b""
-        _sweep(os.path.dirname(slot))
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", PROGRAM],
             stdin=subprocess.PIPE,
@@ -143,22 +140,3 @@ def _identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns
-
-
-def _sweep(folder: str) -> None:
-    """Contexts half saved by servers that were killed with whoever started them."""
-    for name in os.listdir(folder):
-        found = BESIDE.fullmatch(name)
-        if found is not None and not _lives(int(found[1])):
-            with suppress(OSError):
-                os.unlink(os.path.join(folder, name))
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True  # somebody else's
-    return True

