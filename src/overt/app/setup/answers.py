@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from overt.lib.catalogue import say
+from overt.providers.transport.address import parse_address
 
 ENDS = ("/chat/completions", "/responses", "/messages", "/models")
 NEARBY = ("localhost", "127.", "10.", "192.168.", "[::1]")
@@ -58,10 +59,6 @@ def meant(names: Sequence[str]) -> str:
     return " " + say("setup.meant", names=", ".join(names)) if names else ""
 
 
-def usual_first(names: Sequence[str], usual: str) -> list[str]:
-    return [*(name for name in names if name == usual), *(name for name in names if name != usual)]
-
-
 def full_address(typed: str) -> str:
     """What people paste: without a scheme, or with the path of one request behind the address."""
     if "://" not in typed:
@@ -76,9 +73,11 @@ def host(address: str) -> str:
     return (address.partition("://")[2] or address).partition("/")[0]
 
 
-def free_name(taken: Sequence[str]) -> str:
-    names = ("mine", *(f"mine-{number}" for number in range(2, 1000)))
-    return next(name for name in names if name not in taken)
+def checked_address(typed: str) -> str:
+    """Return the full address, or raise a ConfigError that says what is wrong with it."""
+    address = full_address(typed)
+    parse_address(address)
+    return address
 
 
 def export_line(name: str, shell: str) -> str:

@@ -1,7 +1,7 @@
 """The questions of `overt setup`, one step after the other, with a way back from every failure."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -12,20 +12,9 @@ from overt.app.models.fetch_weights import fetch_model, plan
 from overt.app.models.pick_model import surroundings
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
-from overt.app.setup.answers import (
-    Answers,
-    Asking,
-    SetupResult,
-    export_line,
-    free_name,
-    full_address,
-    host,
-    meant,
-    numbered,
-    usual_first,
-)
+from overt.app.setup.answers import Answers, Asking, SetupResult, checked_address, export_line, host, meant, numbered
 from overt.app.setup.config_file import ConfigChange, foreign_format, planned, write
-from overt.app.setup.foreign_rules import rules_found, with_rules
+from overt.app.setup.foreign_rules import unread_rules, with_rules
 from overt.app.setup.provider_options import ProviderOption, check_provider_name, key_at, list_options, variable_for
 from overt.app.setup.trial import add_models, find_address, trial
 from overt.config.load import load
@@ -39,7 +28,9 @@ from overt.providers.embedded.provider import runnable
 from overt.providers.suggest import nearest
 from overt.providers.wires import wire_names
 
-Step = Literal["option", "own", "embedded", "key", "model", "trial", "keep", "rules", "write", "done"]
+T = TypeVar("T")
+Step: TypeAlias = "Callable[[], Step | None]"
+"""Asks one thing and returns the next step, or None at the end."""
 YES, NO = ("y", "yes", "是"), ("n", "no", "否")
 MOST_MODELS = 12
 
@@ -63,20 +54,9 @@ class Dialog:
         self._tell(say("setup.hello"))
         if now := self._setting.config.default_model:
             self._tell(say("setup.now", model=now, origin=self._setting.config.origin("default_model")))
-        steps: dict[Step, Callable[[], Step]] = {
-            "option": self._choose_option,
-            "own": self._own_server,
-            "embedded": self._embedded,
-            "key": self._find_key,
-            "model": self._choose_model,
-            "trial": self._try,
-            "keep": self._keep_key,
-            "rules": self._offer_rules,
-            "write": self._write,
-        }
-        step: Step = "option"
-        while step != "done":
-            step = steps[step]()
+        step: Step | None = self._choose_option
+        while step is not None:
+            step = step()
         return self._result
 
     def without_key(self, text: str) -> str:
@@ -88,7 +68,11 @@ class Dialog:
         self._options = self._options or run_async(list_options(self._setting, self._around))
         named, self._answers = self._answers.vendor, replace(self._answers, vendor="")
         if named:
-            return self._taken(self._find_option(named))
+            option = next((option for option in self._options if option.name == named), None)
+            if option is None:
+                names = [option.name for option in self._options if option.name]
+                raise ConfigError(say("setup.no_place", typed=named) + meant(nearest(named, names) or names))
+            return self._taken(option)
         self._tell("\n" + say("setup.where"))
         rows = [self._described(option) for option in self._options]
         room = max(wide(name) for name, _ in rows)
@@ -109,16 +93,9 @@ class Dialog:
                 near = nearest(typed, [option.name for option in self._options if option.name])
                 self._tell(say("setup.no_place", typed=typed) + meant(near))
 
-    def _find_option(self, name: str) -> ProviderOption:
-        found = next((option for option in self._options if option.name == name), None)
-        if found is None:
-            names = [option.name for option in self._options if option.name]
-            raise ConfigError(say("setup.no_place", typed=name) + meant(nearest(name, names) or names))
-        return found
-
     def _taken(self, option: ProviderOption) -> Step:
         self._option, self._key, self._typed, self._model = option, None, False, ""
-        return "own" if option.source == "own" else "embedded" if option.source == "embedded" else "key"
+        return {"own": self._own_server, "embedded": self._embedded}.get(option.source, self._find_key)
 
     def _described(self, option: ProviderOption) -> tuple[str, str]:
         entry = option.entry
@@ -137,30 +114,21 @@ class Dialog:
 
     def _own_server(self) -> Step:
         """Ask for an address until one can be one, then for the wire, and look whether somebody is there."""
-        while True:
-            try:
-                address = full_address(self._line(say("setup.address")))
-                is_local(ProviderEntry(name="mine", base_url=address))  # it says what is wrong with an address
-                break
-            except ConfigError as error:
-                self._tell(error.message)
+        address = self._valid(say("setup.address"), checked_address)
         kind = self._one_of(say("setup.wire"), self._wires())
         entry = ProviderEntry(name="mine", kind=kind, base_url=address)
         entry, wants = run_async(find_address(entry, self._around))
         if entry.base_url != address:
             self._tell(say("setup.found_at", address=entry.base_url))
         taken = [each.name for each in self._setting.config.providers]
-        while True:
-            try:
-                name = check_provider_name(self._line(say("setup.name"), free_name(taken)), taken)
-                break
-            except ConfigError as error:
-                self._tell(error.message)
+        names = ("mine", *(f"mine-{number}" for number in range(2, len(taken) + 3)))
+        free = next(name for name in names if name not in taken)
+        name = self._valid(say("setup.name"), lambda typed: check_provider_name(typed, taken), free)
         variable = variable_for(name) if wants or self._agreed(say("setup.wants_key"), usual=False) else ""
         if variable and address.startswith("http://") and not is_local(entry):
             self._tell(say("setup.in_the_clear"))
         self._option = ProviderOption(entry=replace(entry, name=name, api_key_env=variable), source="own")
-        return "key"
+        return self._find_key
 
     def _wires(self) -> tuple[str, ...]:
         """The names of all wires, the usual one first."""
@@ -171,11 +139,11 @@ class Dialog:
         if not self._option.entry.models:
             if not runnable():
                 self._tell(say("setup.not_runnable"))
-                return self._back("option")
+                return self._back()
             about = plan(self._setting, "")
             self._tell(f"{about.told}\n{say('fetch.limits')}")
             if not self._agreed(say("setup.fetch"), usual=True):
-                return self._back("option")
+                return self._back()
             bar = Bar(self._asking.write, terminal=self._asking.terminal)
             try:
                 run_async(fetch_model(self._setting, about.name, bar))
@@ -186,7 +154,7 @@ class Dialog:
         if weights is None:
             raise ConfigError(say("setup.not_runnable"))
         self._option = ProviderOption(entry=weights, source="embedded")
-        return "model"
+        return self._choose_model
 
     # ── key and model ────────────────────────────────────────────────────────────────────────────────────
 
@@ -194,22 +162,22 @@ class Dialog:
         entry = self._option.entry
         if not entry.api_key_env:
             self._key = self._around.key(entry)
-            return "model"
+            return self._choose_model
         name, where = key_at(entry, self._around)
         self._held = where
         if name and self._key is None:
             self._tell(say("setup.key_here", name=name, where=say(f"auth.in.{where}")))
             self._key, self._typed = self._around.key(entry), False
-            return "model"
+            return self._choose_model
         if self._answers.yes:
             raise ConfigError(say("setup.key_missing", vendor=entry.name, name=entry.api_key_env))
         while True:
             typed = self._asking.secret(say("setup.key", name=entry.api_key_env)).strip()
             if not typed:
-                return "option"
+                return self._choose_option
             if typed.isascii() and typed.isprintable() and " " not in typed:
                 self._key, self._typed = typed, True
-                return "model"
+                return self._choose_model
             self._tell(say("setup.odd_key"))
 
     def _choose_model(self) -> Step:
@@ -225,13 +193,13 @@ class Dialog:
             usual = entry.models[0]
         if named or (self._answers.yes and usual):
             self._model = named or usual
-            return "trial"
+            return self._try
         self._model = self._picked(entry.models, usual)
-        return "trial"
+        return self._try
 
     def _picked(self, names: Sequence[str], usual: str) -> str:
         """A number, a name, or a part of one, which makes the list shorter."""
-        offered = usual_first(names, usual)
+        offered = sorted(names, key=lambda name: name != usual)
         while True:
             self._tell("\n" + say("setup.models" if offered else "setup.no_models"))
             for number, name in enumerate(offered[:MOST_MODELS], start=1):
@@ -262,7 +230,7 @@ class Dialog:
         said = cut_line(tried.text, 200) if tried.text else say("setup.thought" if tried.thought else "setup.silent")
         numbers = say("setup.spent", seconds=f"{tried.seconds:.1f}", input=tried.input, output=tried.output)
         self._tell(f"  {said}\n  {numbers}")
-        return "keep"
+        return self._keep_key
 
     def _now_what(self, error: OvertError) -> Step:
         """What failed in words, and ways on; the likeliest one is a bare Enter."""
@@ -273,11 +241,12 @@ class Dialog:
         keyed = bool(self._option.entry.api_key_env)
         likely = "k" if kind == "key" and keyed else "m" if kind in ("model", "parameter") else "r"
         likely = "v" if kind in ("not_api", "down") and not self._model else likely
-        ways: dict[str, Step] = {"r": "trial" if self._model else "model", "m": "model", "v": "option", "w": "keep"}
+        again = self._try if self._model else self._choose_model
+        ways: dict[str, Step] = {"r": again, "m": self._choose_model, "v": self._choose_option}
+        if self._model:
+            ways["w"] = self._keep_key
         if keyed:
-            ways["k"] = "key"
-        if not self._model:
-            del ways["w"]
+            ways["k"] = self._find_key
         choices = "  ".join(say(f"setup.way_{way}") for way in ways)
         way = self._one_of(f"{choices}\n{say('setup.way')}", tuple(ways), likely)
         if way == "k":
@@ -289,30 +258,30 @@ class Dialog:
     def _keep_key(self) -> Step:
         """Only a key that has worked is kept. Where a variable holds another one, the keyring would not be asked."""
         if not self._typed or self._key is None:
-            return "rules"
+            return self._offer_rules
         name = self._option.entry.api_key_env
         if self._held not in ("environment", ".env") and self._agreed(say("setup.keep", name=name), usual=True):
             try:
                 store_key(name, self._key)
                 self._tell(say("auth.stored", name=name))
                 self._typed = False
-                return "rules"
+                return self._offer_rules
             except ConfigError as error:
                 self._tell(self.without_key(error.message))
         if self._held in ("environment", ".env"):
             self._tell(say("setup.held_elsewhere", name=name, where=say(f"auth.in.{self._held}")))
         self._tell(export_line(name, self._setting.environment.get("SHELL")))
-        return "rules"
+        return self._offer_rules
 
     def _offer_rules(self) -> Step:
         self._change = ConfigChange(default_model=self._reference(), provider=self._provider())
-        found = rules_found(self._setting)
-        if not found or self._answers.yes:
-            return "write"
-        self._tell("\n" + say("setup.rules", files=", ".join(map(visible, found))))
+        files = unread_rules(self._setting)
+        if not files or self._answers.yes:
+            return self._write
+        self._tell("\n" + say("setup.rules", files=", ".join(map(visible, files))))
         if self._agreed(say("setup.read_rules"), usual=False):
-            self._change = with_rules(self._change, found, self._setting)
-        return "write"
+            self._change = with_rules(self._change, files, self._setting)
+        return self._write
 
     def _provider(self) -> dict[str, str]:
         """The fields of an entry that the file needs; none for what is found without one."""
@@ -330,28 +299,27 @@ class Dialog:
         # A provider that does not say which models it has would take this one for its own.
         return {"name": entry.name} if own else {}
 
-    def _write(self) -> Step:
+    def _write(self) -> None:
         environment = self._setting.environment
         ready = not self._typed
         if other := foreign_format(environment):
             self._tell(say("setup.json", path=shown(other, home=environment.home)))
             self._tell(self._change.as_json())
             self._result = SetupResult(model=self._reference())
-            return "done"
+            return
         edit = planned(environment, self._change)
         if edit.new == edit.old:
             self._tell(say("setup.same", name=edit.name))
             self._result = SetupResult(model=self._reference(), done=ready)
-            return "done"
+            return
         self._tell(f"\n{edit.name}\n{edit.diff()}".rstrip())
         if not self._agreed(say("setup.write", name=edit.name), usual=True):
             self._tell(say("setup.left"))
-            return "done"
+            return
         write(edit)
         self._tell(say("setup.written" if ready else "setup.written_key", name=edit.name))
         self._tell_what_is_stronger()
         self._result = SetupResult(model=self._reference(), written=True, done=ready)
-        return "done"
 
     def _tell_what_is_stronger(self) -> None:
         config = read_setting(
@@ -367,10 +335,10 @@ class Dialog:
     def _reference(self) -> str:
         return f"{self._option.name}/{self._model}"
 
-    def _back(self, step: Step) -> Step:
+    def _back(self) -> Step:
         if self._answers.yes:
             raise ConfigError(say("setup.not_runnable"))
-        return step
+        return self._choose_option
 
     def _tell(self, text: str) -> None:
         self._asking.tell(visible(self.without_key(text)))
@@ -381,6 +349,14 @@ class Dialog:
         while not (typed := self._asking.line(f"{prompt}{shown_usual}: ").strip() or usual):
             continue
         return typed
+
+    def _valid(self, prompt: str, read: Callable[[str], T], usual: str = "") -> T:
+        """Ask until `read` takes the answer; its ConfigError says what is wrong."""
+        while True:
+            try:
+                return read(self._line(prompt, usual))
+            except ConfigError as error:
+                self._tell(error.message)
 
     def _one_of(self, prompt: str, choices: tuple[str, ...], usual: str = "") -> str:
         while True:

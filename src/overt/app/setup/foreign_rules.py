@@ -14,33 +14,28 @@ OF_PERSONS = ("~/.claude/CLAUDE.md", "~/.codex/AGENTS.md", "~/.gemini/GEMINI.md"
 OURS = "AGENTS.md"
 
 
-def rules_found(setting: Setting) -> tuple[str, ...]:
+def unread_rules(setting: Setting) -> tuple[str, ...]:
     """Files that are here and would not be read as things stand; a link to our own rules is read already."""
     recipe, sources = setting.config.recipe, setting.config.recipe.sources or ()
     folder, home = setting.roots.project, setting.environment.home
     ours = os.path.realpath(os.path.join(folder, OURS))
-    found = [name for name in OF_PROJECTS if name not in sources and _is_other(os.path.join(folder, name), ours)]
     listed = {os.path.realpath(path) for path in recipe.instructions}
-    found += [name for name in OF_PERSONS if os.path.isfile(home + name[1:]) and _real(home, name) not in listed]
-    return tuple(found)
+    of_project = {name: os.path.join(folder, name) for name in OF_PROJECTS if name not in sources}
+    of_person = {name: home + name[1:] for name in OF_PERSONS if os.path.realpath(home + name[1:]) not in listed}
+    return (
+        *(name for name, path in of_project.items() if os.path.isfile(path) and os.path.realpath(path) != ours),
+        *(name for name, path in of_person.items() if os.path.isfile(path)),
+    )
 
 
-def with_rules(change: ConfigChange, found: tuple[str, ...], setting: Setting) -> ConfigChange:
+def with_rules(change: ConfigChange, names: tuple[str, ...], setting: Setting) -> ConfigChange:
     """Those of projects are read right behind our own, in every project; those of the person with the instructions."""
     config = load(setting.environment, project="", trusted=False)
     sources = [source.key for source in sources_of(replace(setting, config=config))]
     at = sources.index("project") + 1 if "project" in sources else len(sources)
-    sources[at:at] = [name for name in found if name in OF_PROJECTS]
+    sources[at:at] = [name for name in names if name in OF_PROJECTS]
     return replace(
         change,
-        sources=tuple(sources) if any(name in OF_PROJECTS for name in found) else (),
-        instructions=tuple(name for name in found if name in OF_PERSONS),
+        sources=tuple(sources) if any(name in OF_PROJECTS for name in names) else (),
+        instructions=tuple(name for name in names if name in OF_PERSONS),
     )
-
-
-def _real(home: str, name: str) -> str:
-    return os.path.realpath(home + name[1:])
-
-
-def _is_other(path: str, ours: str) -> bool:
-    return os.path.isfile(path) and os.path.realpath(path) != ours

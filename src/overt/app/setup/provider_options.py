@@ -50,7 +50,10 @@ async def list_options(setting: Setting, around: Surroundings) -> tuple[Provider
     known.sort(key=lambda option: not option.holds)
     own = ProviderOption(entry=ProviderEntry(name=""), source="own")
     embedded = ProviderOption(entry=around.weights() or ProviderEntry(name=EMBEDDED, kind=EMBEDDED), source="embedded")
-    return tuple(_once((*configured, *here, *known, own, embedded)))
+    first: dict[str, ProviderOption] = {}
+    for option in (*configured, *here, *known, own, embedded):
+        first.setdefault(option.name, option)
+    return tuple(first.values())
 
 
 def _usable(around: Surroundings) -> Iterable[ProviderEntry]:
@@ -59,14 +62,6 @@ def _usable(around: Surroundings) -> Iterable[ProviderEntry]:
             yield informed(entry, around)
         except OvertError:
             continue  # it cannot work as it stands, and `overt doctor` says why
-
-
-def _once(found: Iterable[ProviderOption]) -> Iterable[ProviderOption]:
-    names: set[str] = set()
-    for option in found:
-        if option.name not in names:
-            names.add(option.name)
-            yield option
 
 
 def _make_option(entry: ProviderEntry, source: Source, around: Surroundings) -> ProviderOption:
