@@ -10,8 +10,7 @@ from tests.workspace.files_kit import RG, done, files, put, refused
 
 from overt.core.capabilities import Found, Listed, Matches, Query
 from overt.workspace.files import Files, FileServices
-from overt.workspace.glob_pattern import compile_glob, escape_glob
-from overt.workspace.ripgrep import Ripgrep
+from overt.workspace.ripgrep import Ripgrep, compile_glob, escape_glob
 from overt.workspace.trusted_programs import find_rg
 
 ODD = [

@@ -11,9 +11,12 @@ import fcntl
 import os
 import re
 from collections.abc import Iterator
+from itertools import chain
 
+from overt.lib.atomic import write_all
 from overt.lib.redaction.redact import BEGIN, PEM_END, Redactor
 from overt.workspace.output_text import Spool, complete_length, plain_text
+from overt.workspace.undo.content_store import make_private
 
 HALF = 32 * 1024 * 1024
 BLOCK = 1024 * 1024
@@ -27,46 +30,44 @@ UNSAVED = "unsaved-"
 """Prefix of the folders of sessions that are not stored."""
 
 
-class RawOutput:
-    """A stream in an unnamed file. Of a stream that is longer than two halves, it holds the beginning and the end."""
+class FileSpool(Spool):
+    """A spool that also writes everything to an unnamed file in `folder`, once it does not hold it all itself.
 
-    def __init__(self, folder: str) -> None:
-        self.size = 0
+    Of a stream that is longer than two halves, the file holds the beginning and the end.
+    """
+
+    def __init__(self, folder: str, *, head: int, tail: int) -> None:
+        super().__init__(head=head, tail=tail)
         self.failure = ""
+        """Why the file is not complete."""
+        self._folder = folder
         self._fd = -1
-        try:
-            _make_folder(folder)
-            path = f"{folder}/.raw-{os.getpid()}-{os.urandom(4).hex()}"
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            os.unlink(path)
-        except OSError as error:
-            self._fail(error)
-
-    def feed(self, chunk: bytes | memoryview) -> None:
-        while chunk and self._fd >= 0:
-            at = self.size if self.size < HALF else HALF + (self.size - HALF) % HALF
-            room = HALF - at % HALF
-            try:
-                written = os.pwrite(self._fd, chunk[:room], at)
-            except OSError as error:
-                self._fail(error)
-                return
-            self.size += written
-            chunk = chunk[written:]
-
-    def beginning(self) -> Iterator[bytes]:
-        """Yield all bytes, or the first half if some were lost."""
-        return self._blocks(0, self.size if not self.lost else HALF)
-
-    def end(self) -> Iterator[bytes]:
-        """Yield the second half of a stream that did not fit."""
-        start = HALF + (self.size - HALF) % HALF
-        yield from self._blocks(start, 2 * HALF)
-        yield from self._blocks(HALF, start)
+        self._written = 0
 
     @property
     def lost(self) -> int:
-        return max(self.size - 2 * HALF, 0)
+        return max(self._written - 2 * HALF, 0)
+
+    @property
+    def has_file(self) -> bool:
+        return self._fd >= 0
+
+    def feed(self, chunk: bytes | memoryview) -> None:
+        if not self.has_file and not self.failure and self.size + len(chunk) > self._bounds[0]:
+            self._open()
+            self._write(bytes(self._head))
+        self._write(chunk)
+        super().feed(chunk)
+
+    def beginning(self) -> Iterator[bytes]:
+        """Yield all bytes, or the first half if some were lost."""
+        return self._blocks(0, HALF if self.lost else self._written)
+
+    def end(self) -> Iterator[bytes]:
+        """Yield the second half of a stream that did not fit."""
+        start = HALF + (self._written - HALF) % HALF
+        yield from self._blocks(start, 2 * HALF)
+        yield from self._blocks(HALF, start)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -74,6 +75,26 @@ class RawOutput:
             self._fd = -1
 
     __del__ = close
+
+    def _open(self) -> None:
+        try:
+            make_private(self._folder)
+            path = f"{self._folder}/.raw-{os.getpid()}-{os.urandom(4).hex()}"
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            os.unlink(path)
+        except OSError as error:
+            self._fail(error)
+
+    def _write(self, chunk: bytes | memoryview) -> None:
+        while chunk and self.has_file:
+            at = self._written if self._written < HALF else HALF + (self._written - HALF) % HALF
+            try:
+                count = os.pwrite(self._fd, chunk[: HALF - at % HALF], at)
+            except OSError as error:
+                self._fail(error)
+                return
+            self._written += count
+            chunk = chunk[count:]
 
     def _blocks(self, start: int, stop: int) -> Iterator[bytes]:
         while start < stop and (block := os.pread(self._fd, min(BLOCK, stop - start), start)):
@@ -83,27 +104,6 @@ class RawOutput:
     def _fail(self, error: OSError) -> None:
         self.failure = error.strerror or "input/output error"
         self.close()
-
-
-class FileSpool(Spool):
-    """A spool that also writes everything to a raw file in `folder`, as soon as it does not hold it all itself."""
-
-    def __init__(self, folder: str, *, head: int, tail: int) -> None:
-        super().__init__(head=head, tail=tail)
-        self._folder = folder
-        self.raw: RawOutput | None = None
-
-    def feed(self, chunk: bytes | memoryview) -> None:
-        if self.raw is None and self.size + len(chunk) > self._bounds[0]:
-            self.raw = RawOutput(self._folder)
-            self.raw.feed(bytes(self._head))
-        if self.raw is not None:
-            self.raw.feed(chunk)
-        super().feed(chunk)
-
-    def close(self) -> None:
-        if self.raw is not None:
-            self.raw.close()
 
 
 class OutputFiles:
@@ -128,22 +128,21 @@ class OutputFiles:
 
     def save(self, spool: FileSpool) -> str:
         """Write what a command printed to a new file, and return for the model where it is or why it is not there."""
-        raw = spool.raw
-        if raw is not None and raw.failure:
-            return f"{NOT_KEPT}: {raw.failure}"
+        if spool.failure:
+            return f"{NOT_KEPT}: {spool.failure}"
         path = ""
         try:
             self._prepare()
             fd, path = self._create()
             try:
-                lost = self._write(fd, spool)
+                self._write(fd, spool)
             finally:
                 os.close(fd)
         except OSError as error:
             if path:
                 os.unlink(path)
             return f"{NOT_KEPT}: {error.strerror or 'input/output error'}"
-        which = "its first and last 32 MB are" if lost else "all of it is"
+        which = "its first and last 32 MB are" if spool.lost else "all of it is"
         return f"{which} in {path}, for read and grep"
 
     def close(self) -> None:
@@ -153,20 +152,19 @@ class OutputFiles:
         if not self._stored:
             remove_folder(self.folder)
 
-    def _write(self, fd: int, spool: FileSpool) -> int:
-        redactor, raw = self._redactor.copy(), spool.raw
-        if raw is None:
-            head, _, tail = spool.since(0)
-            _write_all(fd, clean_blocks(iter((head + tail,)), redactor))
-            return 0
-        _write_all(fd, clean_blocks(raw.beginning(), redactor, broken_off=raw.lost > 0))
-        if raw.lost:
-            _write_all(fd, iter((f"\n[... {raw.lost} bytes were not kept ...]\n",)))
-            _write_all(fd, clean_blocks(raw.end(), redactor, begun=True))
-        return raw.lost
+    def _write(self, fd: int, spool: FileSpool) -> None:
+        redactor = self._redactor.copy()
+        head, _, tail = spool.since(0)
+        blocks = spool.beginning() if spool.has_file else iter((head + tail,))
+        texts = [clean_blocks(blocks, redactor, broken_off=spool.lost > 0)]
+        if spool.lost:
+            texts += [iter((f"\n[... {spool.lost} bytes were not kept ...]\n",))]
+            texts += [clean_blocks(spool.end(), redactor, begun=True)]
+        for text in chain.from_iterable(texts):
+            write_all(fd, text.encode("utf-8", "replace"))
 
     def _prepare(self) -> None:
-        _make_folder(self.folder)
+        make_private(self.folder)
         if self._stored or self._lock >= 0:
             return
         self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -261,21 +259,6 @@ def _plain_lines(blocks: Iterator[bytes], *, begun: bool) -> Iterator[str]:
         yield plain_text(waiting[:cut])
         waiting = waiting[cut:]
     yield plain_text(waiting)
-
-
-def _write_all(fd: int, texts: Iterator[str]) -> None:
-    for text in texts:
-        data = memoryview(text.encode("utf-8", "replace"))
-        while data:
-            data = data[os.write(fd, data) :]
-
-
-def _make_folder(path: str) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        pass
 
 
 def _abandoned(path: str) -> bool:

@@ -20,15 +20,17 @@ from overt.workspace import read_file
 from overt.workspace.change_files import PlannedChange, commit, plan, snapshot_facts
 from overt.workspace.contained_path import OpenPath, Workspace, open_path
 from overt.workspace.folder_tree import is_folder, list_tree, missing_folder, near_names
-from overt.workspace.glob_pattern import Pattern, escape_glob, split_pattern
 from overt.workspace.ripgrep import (
     CAP,
     NEWEST,
     Grep,
+    Pattern,
     Ripgrep,
+    escape_glob,
     files_matching,
     finish_in_thread,
     sort_by_age,
+    split_pattern,
 )
 from overt.workspace.trusted_programs import find_rg, lies_outside
 from overt.workspace.undo.keeper import SnapshotKeeper

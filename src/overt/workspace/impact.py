@@ -4,6 +4,7 @@ import os
 import stat
 
 from overt.lib.catalogue import say
+from overt.lib.sizes import spell_size
 
 MOST = 2000
 
@@ -16,7 +17,7 @@ def describe_impact(path: str, name: str, verb: str) -> str:
     try:
         status = os.lstat(path)
     except (OSError, ValueError):
-        if _globs(name):
+        if any(mark in name for mark in "*?[{$~"):
             return say(f"impact.{verb}", what=name)
         return say("impact.absent", what=name) if verb == "delete" else ""
     return say(f"impact.{verb}", what=_describe(path, name, status))
@@ -26,11 +27,11 @@ def _describe(path: str, name: str, status: os.stat_result) -> str:
     if stat.S_ISLNK(status.st_mode):
         return f"{name} → {os.readlink(path)}"
     if not stat.S_ISDIR(status.st_mode):
-        return f"{name} ({_size(status.st_size)})"
+        return f"{name} ({spell_size(status.st_size)})"
     count, size = _contents(path)
     more = "> " if count >= MOST else ""
     files = say("count.file" if count == 1 else "count.files", count=f"{more}{count}")
-    return say("impact.folder", name=name.rstrip("/"), files=files, size=f"{more}{_size(size)}")
+    return say("impact.folder", name=name.rstrip("/"), files=files, size=f"{more}{spell_size(size)}")
 
 
 def _contents(path: str) -> tuple[int, int]:
@@ -50,14 +51,3 @@ def _contents(path: str) -> tuple[int, int]:
         except OSError:
             continue
     return count, size
-
-
-def _size(size: int) -> str:
-    for power, unit in ((30, "GB"), (20, "MB"), (10, "KB")):
-        if size >= 1 << power:
-            return f"{size / (1 << power):.1f} {unit}"
-    return f"{size} {'byte' if size == 1 else 'bytes'}"
-
-
-def _globs(name: str) -> bool:
-    return any(mark in name for mark in "*?[{$~")

@@ -128,7 +128,9 @@ class Programs:
             raise Interrupted(self._shown_at_once(spool))
         text, hint = await self._shown(spool)
         if code is not None and child.left:
-            text = f"{text}{_newline(text)}{_left(child.left)}"
+            what = "1 process it had" if child.left == 1 else f"{child.left} processes it had"
+            text += "" if text.endswith("\n") or not text else "\n"
+            text += f"[ended {what} left running; use run_in_background to keep one]"
         return Ran(
             text=text,
             code=code if code is None or code >= 0 else 128 - code,
@@ -171,12 +173,10 @@ class Programs:
             spool.close()
 
     def _found(self, child: Child) -> str:
-        """What the command left that its box had to put away."""
-        return (
-            self._spawner.findings(child)
-            if isinstance(self._spawner, Supervised) and isinstance(child, Started)
-            else ""
-        )
+        """What the command left that its sandbox had to put away."""
+        if isinstance(self._spawner, Supervised) and isinstance(child, Started):
+            return self._spawner.findings(child)
+        return ""
 
     def _blocked(self, child: Child, command: str, code: int | None, text: str, *, cwd: str) -> Blocked | None:
         """What its box refused a command that failed, or a part of a pipe that cannot tell by its exit code."""
@@ -294,15 +294,6 @@ def shell_words(command: str, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 _had_bash: dict[str, str] = {}
-
-
-def _newline(text: str) -> str:
-    return "\n" if text and not text.endswith("\n") else ""
-
-
-def _left(count: int) -> str:
-    what = "1 process it had" if count == 1 else f"{count} processes it had"
-    return f"[ended {what} left running; use run_in_background to keep one]"
 
 
 def _refused() -> ToolError:

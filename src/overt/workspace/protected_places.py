@@ -1,10 +1,10 @@
 """Places inside the roots that file tools never change, whatever the rules say."""
 
 import os
-import stat
 
 from overt.core.errors import ToolError
 from overt.lib.protected import EVERYWHERE, Protection, folded, protected_name
+from overt.lib.read_file import read_regular
 from overt.sandbox.protected_paths import targets_in_work_tree
 from overt.workspace.contained_path import OpenPath, Workspace, lies_below
 
@@ -64,13 +64,9 @@ def _obeyed_by_git(workspace: Workspace, whole: str) -> Protection | None:
 def _git_folder(place: str) -> str:
     """What a `.git` file says; empty for a folder and for anything else."""
     try:
-        fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        text, _ = read_regular(place, 4096, os.O_NOFOLLOW)
     except OSError:
         return ""
-    try:
-        text = os.read(fd, 4096) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-    finally:
-        os.close(fd)
     if not text.startswith(b"gitdir:"):
         return ""
     return os.path.realpath(os.path.join(os.path.dirname(place), os.fsdecode(text[7:].strip())))

@@ -8,6 +8,7 @@ from threading import Event
 from overt.core.capabilities import Blob, FileText, Lines
 from overt.core.errors import ToolError
 from overt.lib.encoding import Form, NotText, decode, sniff_bom, sniff_media
+from overt.lib.sizes import spell_size
 from overt.workspace.contained_path import OpenPath, as_tool_error
 
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -183,10 +184,3 @@ def read_blob(spot: OpenPath) -> Blob | None:
         return None
     raw, _ = read_raw(spot, MAX_BLOB, "show (8 MB at most); make it smaller with bash first.")
     return Blob(path=spot.path, media=media, data=raw, hash=digest(raw))
-
-
-def spell_size(size: int) -> str:
-    for unit, divisor in (("GB", 1024 * MIB), ("MB", MIB), ("KB", 1024)):
-        if size >= divisor:
-            return f"{size / divisor:.1f} {unit}"
-    return f"{size} bytes"

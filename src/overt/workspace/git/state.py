@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from overt.core.states import GitState, StashEntry
 from overt.lib.read_file import read_regular
+from overt.workspace.git.process import GitPlaces
 
 MOST_TEXT = 4096
 MOST_PACKED_BYTES = 64 * 1024**2
@@ -45,6 +46,10 @@ class Repository(NamedTuple):
     git_dir: str
     common_dir: str
     work_tree: str
+
+    def places(self, cwd: str) -> GitPlaces:
+        """For a git that only reads the repository and its files."""
+        return GitPlaces(git_dir=self.git_dir, cwd=cwd, read=tuple(self), work_tree=self.work_tree)
 
 
 class GitReading(NamedTuple):

@@ -16,7 +16,7 @@ from overt.core.errors import OvertError
 from overt.lib.encoding import show_name
 from overt.lib.read_file import read_regular
 from overt.lib.text import visible
-from overt.workspace.git.process import GitPlaces, find_loader, start_git
+from overt.workspace.git.process import find_loader, start_git
 from overt.workspace.git.state import Repository, find_repository
 from overt.workspace.trusted_programs import find_git
 
@@ -56,7 +56,7 @@ class SummaryReader:
         self._children: list[subprocess.Popen[bytes]] = []
         try:
             for words in (STATUS, LOG) if self._may_compare else (LOG,):
-                self._children.append(_start(program, words, repository, workspace))
+                self._children.append(start_git(program, words, repository.places(workspace)))
         except OvertError:
             self._close()
             raise
@@ -102,13 +102,6 @@ def start_summary(workspace: str, project: str, *, search_path: str, writable: S
         return SummaryReader(program, repository, workspace) if program else None
     except OvertError:
         return None
-
-
-def _start(program: str, words: Sequence[str], repository: Repository, workspace: str) -> "subprocess.Popen[bytes]":
-    places = GitPlaces(
-        git_dir=repository.git_dir, cwd=workspace, read=tuple(repository), work_tree=repository.work_tree
-    )
-    return start_git(program, words, places)
 
 
 def _finish(child: "subprocess.Popen[bytes]", deadline: float) -> bytes | None:

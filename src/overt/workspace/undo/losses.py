@@ -17,7 +17,7 @@ from overt.core.ports import Change, Loss, Survey
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected import protected_name
 from overt.workspace.contained_path import lies_below
-from overt.workspace.git.process import NO_PROGRAMS, GitPlaces, start_git, wait_for_git
+from overt.workspace.git.process import NO_PROGRAMS, start_git, wait_for_git
 from overt.workspace.git.state import find_repository
 from overt.workspace.undo.shadow import Shadow, Snapshot
 
@@ -204,13 +204,8 @@ class _Search:
         repository = find_repository(cover.root)
         if repository is None or not cover.git:
             return []
-        places = GitPlaces(
-            git_dir=repository.git_dir,
-            cwd=cover.root,
-            read=(repository.git_dir, repository.common_dir, repository.work_tree),
-            work_tree=repository.work_tree,
-        )
-        out = wait_for_git(start_git(cover.git, words, places), timeout_s=GIT_TIMEOUT_S)
+        child = start_git(cover.git, words, repository.places(cover.root))
+        out = wait_for_git(child, timeout_s=GIT_TIMEOUT_S)
         names = [os.fsdecode(name) for name in out.split(b"\0")[:-1]]
         return [show_name(name) for name in names if os.path.lexists(os.path.join(cover.root, name))]
 

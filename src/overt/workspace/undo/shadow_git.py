@@ -102,9 +102,8 @@ class Git:
 
     def clear(self) -> None:
         """Remove what a git that was killed has left: it takes space, and a lock keeps the next one out."""
-        for name in ("index.lock", "objects/tmp_*", "objects/pack/tmp_*"):
-            for path in glob.glob(f"{glob.escape(self.folder)}/{name}"):
-                os.unlink(path)
+        for path in self.find_files("index.lock", "objects/tmp_*", "objects/pack/tmp_*"):
+            os.unlink(path)
 
     def _prepare(self) -> None:
         """Lay the store out."""
@@ -120,6 +119,11 @@ class Git:
         """Write a file of the store, whole or not at all; not synced, since it can be made again."""
         atomic.replace(f"{self.folder}/{name}", data, sync=False)
 
+    def find_files(self, *patterns: str) -> list[str]:
+        """Return the paths of files in the store, hidden ones included."""
+        start = glob.escape(self.folder)
+        return [path for name in patterns for path in glob.glob(f"{start}/{name}", include_hidden=True)]
+
     def remove(self, *names: str) -> None:
         """Remove files of the store, if they are there."""
         for name in names:
@@ -128,8 +132,7 @@ class Git:
 
     def has_objects(self) -> bool:
         """False for a store that holds no snapshot."""
-        names = ("objects/[0-9a-f][0-9a-f]", "objects/pack/*.pack")
-        return any(glob.glob(f"{glob.escape(self.folder)}/{name}") for name in names)
+        return bool(self.find_files("objects/[0-9a-f][0-9a-f]", "objects/pack/*.pack"))
 
     def wipe(self) -> None:
         """Remove everything that the store holds; what is left of it opens as an empty store.
@@ -138,7 +141,7 @@ class Git:
         """
         self.remove("state", "index", "recent", "rules")
         self.clear()
-        for path in glob.glob(f"{glob.escape(self.folder)}/objects/*"):
+        for path in self.find_files("objects/*"):
             shutil.rmtree(path)
         self.remove("first")
 

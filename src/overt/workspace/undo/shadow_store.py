@@ -18,7 +18,7 @@ from msgspec.json import Decoder
 
 from overt.core.errors import OvertError
 from overt.lib.atomic import write_all
-from overt.workspace.undo.content_store import HEX
+from overt.workspace.undo.content_store import HEX, make_private
 from overt.workspace.undo.shadow_git import Git, as_lines
 
 GRACE_S = 3600.0
@@ -152,9 +152,9 @@ class ShadowStore:
         for name, path, _ in self._loose():
             if name not in needed:
                 os.unlink(path)
-        for pack in self._packs():
+        for index in self.git.find_files("objects/pack/*.idx"):
             try:
-                self._shrink_pack(pack, needed, rewrite_share)
+                self._shrink_pack(index.removesuffix(".idx"), needed, rewrite_share)
             except OvertError:  # as on a full disk: the pack stays as it is
                 if self.git.stopped:
                     raise
@@ -224,20 +224,13 @@ class ShadowStore:
     def _loose(self) -> list[tuple[str, str, int]]:
         """Names, paths and bytes on disk of the objects that have a file of their own."""
         objects: list[tuple[str, str, int]] = []
-        for folder in _scan(f"{self.folder}/objects"):
-            if len(folder.name) == 2 and HEX.issuperset(folder.name):
-                for entry in _scan(folder.path):
-                    if is_state_name(folder.name + entry.name):
-                        size = entry.stat(follow_symlinks=False).st_blocks * 512
-                        objects.append((folder.name + entry.name, entry.path, size))
-                    elif entry.name.startswith(("tmp_", ".overt-")):
-                        os.unlink(entry.path)  # of a process that was killed
+        for path in self.git.find_files("objects/??/*"):
+            folder, name = path.split("/")[-2:]
+            if is_state_name(folder + name):
+                objects.append((folder + name, path, os.lstat(path).st_blocks * 512))
+            elif name.startswith(("tmp_", ".overt-")):
+                os.unlink(path)  # of a process that was killed
         return objects
-
-    def _packs(self) -> list[str]:
-        """Paths without their endings."""
-        entries = _scan(f"{self.folder}/objects/pack")
-        return [entry.path.removesuffix(".idx") for entry in entries if entry.name.endswith(".idx")]
 
     def _shrink_pack(self, pack: str, needed: Collection[str], rewrite_share: float) -> None:
         with open(f"{pack}.idx", "rb") as file:
@@ -259,17 +252,9 @@ class ShadowStore:
 
     def _write_pack(self, names: Iterable[str]) -> None:
         target = f"{self.folder}/objects/pack/pack"
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(target))
         self.git.run("pack-objects", "-q", "--delta-base-offset", target, feed=as_lines(names), more=PACK_SETTINGS)
 
 
 def _is_worth_packing(names: Collection[str], loose: dict[str, tuple[str, int]]) -> bool:
     return len(names) >= PACK_LOOSE_FILES or sum(loose[name][1] for name in names) >= PACK_LOOSE_BYTES
-
-
-def _scan(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except FileNotFoundError:
-        return []
