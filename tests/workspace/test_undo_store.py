@@ -144,9 +144,9 @@ def test_versions_of_a_text_are_packed_as_differences_and_random_bytes_stay_loos
 SWEEP = """
 import sys
 from overt.workspace.undo.shadow_git import Git
-from overt.workspace.undo.shadow_store import UndoStore
+from overt.workspace.undo.shadow_store import ShadowStore
 git, folder, keep = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
-store = UndoStore(Git(git, folder, folder))
+store = ShadowStore(Git(git, folder, folder))
 with store.git.locked():
     print("locked", flush=True)
     store.sweep(set(keep), set(keep), rewrite_share=0.0)

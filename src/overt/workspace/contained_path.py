@@ -108,6 +108,12 @@ def lies_below(path: str, folder: str) -> str | None:
     return path[len(start) + 1 :] if path.startswith(f"{start}/") else None
 
 
+def folders_above(path: str) -> list[str]:
+    """Return the folders above a path, from the uppermost one down."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: count + 1]) for count in range(len(parts)) if parts[count]]
+
+
 class OpenPath:
     """A place below a root, held by the descriptor of its folder.
 

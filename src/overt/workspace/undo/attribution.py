@@ -24,6 +24,7 @@ from overt.core.states import FileChange, FileState
 from overt.lib.encoding import read_name, show_name
 from overt.lib.logs.log import LOG
 from overt.sandbox.profile import PRIVATE
+from overt.workspace.contained_path import folders_above
 from overt.workspace.undo.shadow import Shadow, Snapshot
 
 ANY_NAME = ".overt-any-name"
@@ -177,12 +178,6 @@ def _ignored_paths(paths: Sequence[str], shadow: Shadow | None) -> set[str]:
         return shadow.ignored_paths(paths) if shadow and paths else set(paths)
     except OvertError:
         return set(paths)  # better named without need than not named
-
-
-def folders_above(path: str) -> list[str]:
-    """From the uppermost one down."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: count + 1]) for count in range(len(parts)) if parts[count]]
 
 
 def _inode(path: str, root: str) -> str:

@@ -1,4 +1,4 @@
-"""Putting files back: every place is looked at first, then each is changed by one change that is whole or not at all.
+"""Put files back: every place is looked at first, then each is changed by one step that is whole or not at all.
 
 Folders are entered the way file tools do, never through a link; the last name is taken as it stands, so a link is put
 back as a link. When a change fails, those before it are taken back.
@@ -16,10 +16,17 @@ from overt.core.states import FileChange, FileState
 from overt.lib.atomic import discard, new_name, replace_in
 from overt.lib.encoding import read_name
 from overt.lib.protected import protected_name
-from overt.workspace.contained_path import FOLDER, OpenPath, Workspace, as_tool_error, open_path, require_allowed
+from overt.workspace.contained_path import (
+    FOLDER,
+    OpenPath,
+    Workspace,
+    as_tool_error,
+    folders_above,
+    open_path,
+    require_allowed,
+)
 from overt.workspace.protected_places import require_unprotected
 from overt.workspace.read_file import OPEN
-from overt.workspace.undo.attribution import folders_above
 
 LARGEST = 64 * 1024 * 1024
 
@@ -73,7 +80,8 @@ def require_restorable(workspace: Workspace, path: str, *, cleared: bool = False
     with _parent(workspace, path) as (spot, name):
         if spot is not None:
             require_unprotected(workspace, spot)
-            if _is_link(spot.fd, name):  # the link itself is what is put back, wherever it leads
+            status = _stat(spot.fd, name)
+            if status and stat.S_ISLNK(status.st_mode):  # the link itself is what is put back, wherever it leads
                 rule = workspace.forbid("write", meant) if workspace.forbid else ""
                 if rule:
                     raise ToolError(f"the rule {rule} denies it", code="denied")
@@ -82,11 +90,11 @@ def require_restorable(workspace: Workspace, path: str, *, cleared: bool = False
         require_unprotected(workspace, target)
 
 
-def _is_link(folder: int, name: str) -> bool:
+def _stat(folder: int, name: str) -> os.stat_result | None:
     try:
-        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
-        return False
+        return None
 
 
 def restore(workspace: Workspace, changes: Sequence[FileChange], content: Content) -> None:
@@ -153,8 +161,12 @@ def _apply(workspace: Workspace, change: FileChange, content: Content) -> None:
         if spot is None:
             if change.after is not None:
                 raise ToolError("its folder is gone", code="missing")
+        elif change.after is None and change.before and change.before.folder:
+            with suppress(OSError):  # a folder in which something is stays
+                os.rmdir(name, dir_fd=spot.fd)
         elif change.after is None:
-            _remove(spot.fd, name, folder=bool(change.before and change.before.folder))
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=spot.fd)
         elif change.after.folder:
             os.mkdir(name, change.after.permissions | 0o700, dir_fd=spot.fd)
         else:
@@ -170,15 +182,6 @@ def _make_parents(workspace: Workspace, path: str) -> None:
                     os.mkdir(name, dir_fd=spot.fd)
 
 
-def _remove(folder_fd: int, name: str, *, folder: bool) -> None:
-    if folder:
-        with suppress(OSError):  # a folder in which something is stays
-            os.rmdir(name, dir_fd=folder_fd)
-    else:
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=folder_fd)
-
-
 def _put(folder: int, name: str, change: FileChange, content: Content) -> None:
     state = change.after
     assert state is not None
@@ -186,7 +189,9 @@ def _put(folder: int, name: str, change: FileChange, content: Content) -> None:
     if same_content and _chmod(folder, name, state):
         return
     if not state.link:
-        replace_in(folder, name, content(state), mode=state.permissions, owner=_owner_of(folder, name), sync=False)
+        old = _stat(folder, name)
+        owner = (old.st_uid, old.st_gid) if old else None
+        replace_in(folder, name, content(state), mode=state.permissions, owner=owner, sync=False)
         return
     staged = new_name()
     os.symlink(os.fsdecode(content(state)), staged, dir_fd=folder)
@@ -195,14 +200,6 @@ def _put(folder: int, name: str, change: FileChange, content: Content) -> None:
     except BaseException:
         discard(folder, staged)
         raise
-
-
-def _owner_of(folder: int, name: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError:
-        return None
-    return status.st_uid, status.st_gid
 
 
 def _chmod(folder: int, name: str, state: FileState) -> bool:
@@ -222,21 +219,22 @@ def _set_folder_modes(workspace: Workspace, changes: Sequence[FileChange]) -> No
     """Last of all, deep ones first: a folder that nobody may write would have kept the others out."""
     for change in sorted(changes, key=lambda each: each.path.count("/"), reverse=True):
         if change.after and change.after.folder:
-            with _parent(workspace, change.path) as (spot, name):
-                if spot is not None:
-                    _set_mode(spot.fd, name, change.after.permissions)
+            _set_folder_mode(workspace, change.path, change.after.permissions)
 
 
-def _set_mode(folder: int, name: str, mode: int) -> None:
-    """Of a folder, be it one that nobody may open."""
-    fd = os.open(name, FOLDER | os.O_NOFOLLOW, dir_fd=folder)
-    try:
-        if sys.platform == "linux":
-            os.chmod(f"/proc/self/fd/{fd}", mode)
-        else:
-            os.fchmod(fd, mode)
-    finally:
-        os.close(fd)
+def _set_folder_mode(workspace: Workspace, path: str, mode: int) -> None:
+    """Of a folder that is there, be it one that nobody may open."""
+    with _parent(workspace, path) as (spot, name):
+        if spot is None:
+            return
+        fd = os.open(name, FOLDER | os.O_NOFOLLOW, dir_fd=spot.fd)
+        try:
+            if sys.platform == "linux":
+                os.chmod(f"/proc/self/fd/{fd}", mode)
+            else:
+                os.fchmod(fd, mode)
+        finally:
+            os.close(fd)
 
 
 @contextmanager
@@ -249,34 +247,26 @@ def unlock_folders(workspace: Workspace, paths: Iterable[str]) -> "Iterator[dict
     try:
         for path in sorted({above for each in paths for above in folders_above(each)}):
             if not protected_name(read_name(path), home="elsewhere"):
-                _unlock(workspace, path, opened)
+                with suppress(OSError, ToolError):  # whoever wants something in it is told
+                    _unlock(workspace, path, opened)
         yield opened
     finally:
         for path in reversed(opened):
-            try:
-                with _parent(workspace, path) as (spot, name):
-                    if spot is not None:
-                        _set_mode(spot.fd, name, opened[path])
-            except (OSError, ToolError):
-                pass  # it is gone
+            with suppress(OSError, ToolError):  # it is gone
+                _set_folder_mode(workspace, path, opened[path])
 
 
 def _unlock(workspace: Workspace, path: str, opened: dict[str, int]) -> None:
-    try:
-        with _parent(workspace, path) as (spot, name):
-            if spot is not None:
-                found = os.stat(name, dir_fd=spot.fd, follow_symlinks=False)
-                if stat.S_ISDIR(found.st_mode) and found.st_mode & 0o700 != 0o700:
-                    _set_mode(spot.fd, name, stat.S_IMODE(found.st_mode) | 0o700)
-                    opened[path] = stat.S_IMODE(found.st_mode)
-    except (OSError, ToolError):
-        pass  # whoever wants something in it is told
+    with _parent(workspace, path) as (spot, name):
+        status = _stat(spot.fd, name) if spot else None
+    if status and stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:
+        _set_folder_mode(workspace, path, stat.S_IMODE(status.st_mode) | 0o700)
+        opened[path] = stat.S_IMODE(status.st_mode)
 
 
 def _look(folder: int, name: str) -> tuple[FileState | None, bytes]:
-    try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
+    found = _stat(folder, name)
+    if found is None:
         return None, b""
     if stat.S_ISDIR(found.st_mode):
         return FileState(mode=stat.S_IFDIR | stat.S_IMODE(found.st_mode)), b""
@@ -299,9 +289,12 @@ def _parent(workspace: Workspace, path: str) -> "Iterator[tuple[OpenPath | None,
     above, name = os.path.split(read_name(path).rstrip("/"))
     if name in ("", ".", ".."):
         raise ToolError(f"{path} is not a place in the workspace", code="invalid")
-    spot = _reached(workspace, above or ".")
-    if spot is None:
-        yield None, name
+    try:
+        spot = open_path(workspace, above or ".", writing=True)
+    except ToolError as error:
+        if error.code != "invalid":
+            raise
+        yield None, name  # a file stands where a folder was on the way
         return
     with spot:
         if spot.stat is None or not stat.S_ISDIR(spot.stat.st_mode):
@@ -310,12 +303,3 @@ def _parent(workspace: Workspace, path: str) -> "Iterator[tuple[OpenPath | None,
         if os.path.normpath(above or ".") != os.path.normpath(spot.real):
             raise ToolError("a link stands on the way to it now", code="outside")
         yield spot, name
-
-
-def _reached(workspace: Workspace, folder: str) -> OpenPath | None:
-    try:
-        return open_path(workspace, folder, writing=True)
-    except ToolError as error:
-        if error.code != "invalid":
-            raise
-        return None  # a file stands where a folder was on the way
