@@ -250,13 +250,9 @@ def run_undo(work: SessionUndo, request: UndoRequest, git: GitUndo) -> UndoResul
     if request.redo:
         return work.redo(request)
     points = work.points()
-
-    def files() -> UndoResult:
-        return work.rewind(request) if request.turn else work.undo(request)
-
     if request.git:
-        return git.undo(points, request.turn, files)
-    return git.describe(files(), points, undo=request.git_command())
+        return git.undo(points, request.turn, lambda: work.undo(request))
+    return git.describe(work.undo(request), points, undo=request.git_command())
 
 
 def find_undone_with_git(points: Checkpoints) -> list[TurnFileChanges]:

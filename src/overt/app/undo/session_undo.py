@@ -127,29 +127,22 @@ class SessionUndo:
         return (say("undo.damaged", what="; ".join(self._damage)),) if self._damage else ()
 
     def undo(self, request: UndoRequest) -> UndoResult:
-        """Undo the last turn that did something to files and is not undone.
+        """Undo the last turn that did something to files and is not undone, or everything from a turn on.
 
         With `yes` or `force`, first finish the last undo, if that left files as they were.
         """
-        points = self.points()
+        points, first = self.points(), request.turn
+        standing = points.standing(first)
         turns, left = points.left_over() if request.yes or request.force else ((), ())
-        if turns:
+        if turns and (not first or (not standing and turns[0].turn >= first)):
             return self._go_back("undo", turns[0].turn, turns, request, only=left)
-        standing = points.standing()
-        if not standing:
-            raise OvertError(say("undo.nothing"))
-        return self._go_back("undo", standing[-1].turn, standing[-1:], request)
-
-    def rewind(self, request: UndoRequest) -> UndoResult:
-        """Undo everything from a turn on."""
-        points, turn = self.points(), request.turn
-        standing = points.standing(turn)
-        turns, left = points.left_over() if request.yes or request.force else ((), ())
-        if not standing and turns and turns[0].turn >= turn:
-            return self._go_back("undo", turns[0].turn, turns, request, only=left)
-        if not standing:
-            return UndoResult(lines=(say("undo.same", turn=turn),))
-        return self._go_back("rewind", turn, standing, request)
+        if standing and first:
+            return self._go_back("rewind", first, standing, request)
+        if standing:
+            return self._go_back("undo", standing[-1].turn, standing[-1:], request)
+        if first:
+            return UndoResult(lines=(say("undo.same", turn=first),))
+        raise OvertError(say("undo.nothing"))
 
     def redo(self, request: UndoRequest) -> UndoResult:
         points = self.points()
