@@ -72,6 +72,7 @@ class Conversation:
     ) -> None:
         self.agent = agent
         self.session, self.setting = session, session.setting
+        self.id, self.path, self.workspace = session.id, session.path, session.workspace
         self.inbox, self.mailbox, self.cache = Inbox(), services.mailbox, LiveCacheMeter()
         self.notices = [self.redact(notice) for notice in notices]
         self._prefix, self._recorded_prefix = prefix, resumed.prefix if resumed else None
@@ -86,18 +87,6 @@ class Conversation:
         session.subscribe(self._titling.see, name="title")
         session.subscribe(self.cache.feed, name="cache meter")
         session.subscribe(self._prepare_tool, name="preparation of tools")
-
-    @property
-    def id(self) -> str:
-        return self.session.id
-
-    @property
-    def path(self) -> str:
-        return self.session.path
-
-    @property
-    def workspace(self) -> str:
-        return self.session.workspace
 
     @property
     def history(self) -> History:

@@ -88,36 +88,26 @@ def is_tool_name(name: str) -> bool:
 
 
 def _flags(options: Options) -> list[FlagValue]:
-    given: list[FlagValue] = []
-    if options.mode:
-        mode = options.mode if options.mode == "dontAsk" else CLAUDE_MODES[options.mode]
-        given.append(FlagValue(flag="--permission-mode", key="permissions.mode", value=mode))
-    if options.allowed:
-        given.append(FlagValue(flag="--allowedTools", key="permissions.allow", value=_rules(options.allowed)))
-    if options.disallowed:
-        given.append(FlagValue(flag="--disallowedTools", key="permissions.deny", value=_rules(options.disallowed)))
-    if options.max_steps is not None:
-        given.append(FlagValue(flag="--max-turns", key="agent.max_steps", value=options.max_steps))
-    for key, value in SANDBOX_FLAG.get(options.sandbox, {}).items():
-        given.append(FlagValue(flag="--sandbox", key=key, value=value))
-    if options.network:
-        given.append(FlagValue(flag="--network", key="sandbox.network", value=True))
-    if options.add_dirs:
-        given.append(FlagValue(flag="--add-dir", key="workspace.allow_write", value=list(options.add_dirs)))
-    if options.model:
-        given.append(FlagValue(flag="--model", key="default_model", value=options.model))
-    if options.system_prompt is not None:
-        origin = options.system_prompt_origin or "--system-prompt"
-        given.append(FlagValue(flag=origin, key="agent.system_prompt", value=options.system_prompt))
-    if options.append_system_prompt:
-        text = options.append_system_prompt
-        given.append(FlagValue(flag="--append-system-prompt", key="agent.append_system_prompt", value=text))
-    return given
+    """Return the settings that flags of the command line stand for."""
+    mode = options.mode if options.mode == "dontAsk" else CLAUDE_MODES.get(options.mode)
+    rows: list[tuple[str, str, object]] = [
+        ("--permission-mode", "permissions.mode", mode),
+        ("--allowedTools", "permissions.allow", _rules(options.allowed)),
+        ("--disallowedTools", "permissions.deny", _rules(options.disallowed)),
+        ("--max-turns", "agent.max_steps", options.max_steps),
+        *(("--sandbox", key, value) for key, value in SANDBOX_FLAG.get(options.sandbox, {}).items()),
+        ("--network", "sandbox.network", options.network or None),
+        ("--add-dir", "workspace.allow_write", list(options.add_dirs) or None),
+        ("--model", "default_model", options.model or None),
+        (options.system_prompt_origin or "--system-prompt", "agent.system_prompt", options.system_prompt),
+        ("--append-system-prompt", "agent.append_system_prompt", options.append_system_prompt or None),
+    ]
+    return [FlagValue(flag=flag, key=key, value=value) for flag, key, value in rows if value is not None]
 
 
-def _rules(words: tuple[str, ...]) -> list[str]:
-    """One word may hold several rules, as other agents write them."""
-    return [rule for word in words for rule in split_rules(word)]
+def _rules(words: tuple[str, ...]) -> list[str] | None:
+    """Split words into rules: one may hold several, as other agents write them. Return None if there are no words."""
+    return [rule for word in words for rule in split_rules(word)] if words else None
 
 
 def _known_secrets(setting: Setting) -> tuple[str, ...]:

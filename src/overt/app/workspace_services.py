@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from overt.app.redaction.secrets import known_secrets
 from overt.app.setting import Setting
 from overt.core.ports import Profile, SandboxState
+from overt.lib.paths import lies_in
 
 if TYPE_CHECKING:
     from overt.sandbox.profile import Place
@@ -202,9 +203,11 @@ def _leave_out_of_imports(folders: Sequence[str], own_code: Sequence[str]) -> No
 
     A command could put a module there, and this process would run it outside of the sandbox.
     """
-    sys.path[:] = [path for path in sys.path if path and (_lies_in(path, own_code) or not _lies_in(path, folders))]
+    sys.path[:] = [
+        path for path in sys.path if path and (_lies_in_any(path, own_code) or not _lies_in_any(path, folders))
+    ]
 
 
-def _lies_in(path: str, folders: Sequence[str]) -> bool:
+def _lies_in_any(path: str, folders: Sequence[str]) -> bool:
     real = os.path.realpath(path)
-    return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in folders)
+    return any(lies_in(real, folder) for folder in folders)

@@ -4,6 +4,7 @@ import os
 import stat
 from typing import Literal
 
+from overt.lib.paths import lies_in
 from overt.lib.read_file import read_regular
 
 MAX_READ = 16 << 20
@@ -52,7 +53,7 @@ class Citations:
         """Where a path leads when that is inside of the workspace; a bare name may be that of a file named before."""
         home = os.path.expanduser(path) if path.startswith("~/") else path  # of others, a directory may be asked
         wanted = os.path.normpath(os.path.join(self._root, home))
-        if not any(_inside(wanted, root) for root in self._roots):
+        if not any(lies_in(wanted, root) for root in self._roots):
             return None  # nothing is looked up there: a name alone can make a system call another machine
         try:
             real = os.path.realpath(wanted)
@@ -60,7 +61,7 @@ class Citations:
                 real = os.path.realpath(self._named[path])
         except (OSError, ValueError):
             return None
-        return real if _inside(real, self._root) else None
+        return real if lies_in(real, self._root) else None
 
     def _lines(self, real: str) -> int | None:
         """How many lines a regular file has; one that is too large to count has any line."""
@@ -80,7 +81,3 @@ class Citations:
             self._counts.clear()
         self._counts[real] = state, lines
         return lines
-
-
-def _inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")

@@ -11,6 +11,7 @@ from overt.config.paths import Environment, read_environment, roots
 from overt.config.trust import TrustAnswer, TrustState, decide, standing, trust, untrust
 from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
+from overt.lib.paths import lies_in
 
 MOST_DESCRIBED = 40
 DESCRIBED_FILES = frozenset(f".overt/{name}" for name in ("config.json", "config.jsonc", "config.toml", "hooks.json"))
@@ -111,4 +112,4 @@ def _broad(environment: Environment, project: str) -> Literal["", "home", "root"
     if project == "/":
         return "root"
     home = os.path.realpath(environment.home)
-    return "home" if home == project or home.startswith(project + "/") else ""
+    return "home" if lies_in(home, project) else ""

@@ -14,6 +14,7 @@ from overt.app.completion.frecency import FileUses
 from overt.app.completion.ignored import IgnoreRules
 from overt.app.completion.ranking import LOOSE, rank
 from overt.config.paths import is_placeholder
+from overt.lib.paths import lies_in
 from overt.lib.protected import protected_name
 from overt.lib.text import visible
 
@@ -61,7 +62,7 @@ class FolderSearch:
             place = os.path.realpath(os.path.join(self._roots[0], wanted.folder))
         except ValueError:  # a NUL or half a character, which no name holds
             return [], 0
-        if not self.inside(place):
+        if not self._may_show(place):
             return [], 0
         entries = self._fitting(place, wanted)
         matches: list[PathMatch] = []
@@ -100,8 +101,8 @@ class FolderSearch:
         root = self._roots[0]
         return self._ordered(fits, now, lambda one: _changed(os.path.join(root, one.path)))[:MOST_LISTED]
 
-    def inside(self, real: str) -> bool:
-        return any(real == root or real.startswith(f"{root.rstrip('/')}/") for root in self._roots)
+    def _may_show(self, real: str) -> bool:
+        return any(lies_in(real, root) for root in self._roots)
 
     def _fitting(self, place: str, wanted: PathQuery) -> list[os.DirEntry[str]]:
         hidden = wanted.word.startswith(".")
@@ -139,7 +140,7 @@ class FolderSearch:
             return None
         try:
             linked = entry.is_symlink()
-            if linked and not self.inside(os.path.realpath(entry.path)):
+            if linked and not self._may_show(os.path.realpath(entry.path)):
                 return None
             if not (entry.is_dir() or entry.is_file()) or _is_placeholder(entry):
                 return None

@@ -17,6 +17,7 @@ from overt import __version__
 from overt.app.diagnostics.recent import RECENT
 from overt.config.origin import explain
 from overt.config.paths import Environment, read_environment
+from overt.config.schema import Setting as ConfigRow
 from overt.core.errors import InternalError, OvertError
 from overt.core.events import Event
 from overt.core.ids import new_id
@@ -42,7 +43,6 @@ WORDS = frozenset(
 """Fields of events that hold a word, not a text; of every other text only the length is written."""
 MAX_WORD_CHARACTERS = 80
 MAX_VALUE_CHARACTERS = 200
-TEXT_SETTINGS = ("agent.system_prompt", "agent.append_system_prompt")
 REPORT = "_overt_report"
 
 _written = 0
@@ -142,7 +142,7 @@ def _lines(summary: str, error: BaseException, where: str) -> Iterator[str]:
     yield from describe_error(error, LOG.clean)
     yield ""
     yield "Settings that differ from the defaults:"
-    yield from setting_lines()
+    yield from _changed_settings()
     yield ""
     yield f"Last {RECENT.events.maxlen} events (texts are left out):"
     for when, event, count in list(RECENT.events):
@@ -177,19 +177,22 @@ def _command() -> str:
     return " ".join(names)
 
 
-def setting_lines() -> Iterator[str]:
-    """One line for each setting that is not at its default, with its origin; texts of prompts by length only."""
+def _changed_settings() -> Iterator[str]:
+    """Yield a line for each setting that is not at its default."""
     if RECENT.setting is None:
         yield "  the configuration was not read"
         return
     rows = [row for row in explain(RECENT.setting.config) if row.origin != "default"]
     for row in rows:
-        value = str(row.value)
-        if row.key in TEXT_SETTINGS:
-            value = f"<{len(value)} characters>"
-        yield f"  {row.key} = {LOG.clean(value)[:MAX_VALUE_CHARACTERS]} ({row.origin})"
+        yield f"  {row.key} = {LOG.clean(str(hide_prompt(row)))[:MAX_VALUE_CHARACTERS]} ({row.origin})"
     if not rows:
         yield "  none"
+
+
+def hide_prompt(row: ConfigRow) -> object:
+    """Return the value of a setting, or the length of a prompt text."""
+    is_prompt = row.key.endswith("system_prompt") and isinstance(row.value, str)
+    return f"<{len(row.value)} characters>" if is_prompt and row.value else row.value
 
 
 def describe_event(event: Event) -> str:

@@ -14,7 +14,7 @@ from time import gmtime, strftime, time
 from msgspec import Struct
 
 from overt.app.diagnostics.crash import FOLDER as CRASHES
-from overt.app.diagnostics.crash import prepare_log, version_lines
+from overt.app.diagnostics.crash import hide_prompt, prepare_log, version_lines
 from overt.app.diagnostics.doctor import Examination, doctor_lines
 from overt.app.redaction.secrets import known_secrets
 from overt.app.setting import Setting
@@ -64,13 +64,12 @@ def make_report(examined: Examination, setting: Setting, *, session: str = "", r
 
 
 def _config(setting: Setting, mistake: str) -> Iterator[str]:
-    """Every setting with its origin; texts of prompts by length only."""
+    """Yield every setting with its origin."""
     if mistake:
         yield f"The configuration cannot be read: {mistake}"
         return
     for row in explain(setting.config):
-        value = f"<{len(row.value)} characters>" if row.key.endswith("system_prompt") and row.value else row.value
-        yield f"{row.key} = {value!r} ({row.origin})"
+        yield f"{row.key} = {hide_prompt(row)!r} ({row.origin})"
     yield from (f"warning: {warning}" for warning in setting.config.warnings)
 
 
