@@ -11,7 +11,7 @@ from tests.fakes.commands import NAMES, slash
 from tests.fakes.model_server import Fault, ModelServer, Turn
 from tests.journeys.journey_kit import assert_each_extends_the_one_before, assert_paired, call, calls, messages
 
-from overt.app.command import Action, Done
+from overt.app.command import Action, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import follow
@@ -279,19 +279,19 @@ def test_an_error_of_the_server_ends_the_turn_in_words_and_the_next_one_works(op
 @pytest.mark.parametrize(
     ("text", "done"),
     [
-        ("/exit", Done(action=Action.LEAVE)),
-        ("/q", Done(action=Action.LEAVE)),
-        ("/new", Done(action=Action.NEW)),
-        ("/clear", Done(action=Action.NEW)),
-        ("/mode", Done(lines=("Mode: review",))),
-        ("/mode plan", Done(lines=("Mode: plan",))),
-        ("/mode acceptEdits", Done(lines=("Mode: auto",))),
-        ("/model", Done(lines=("Model: fake-model", "  other-model"))),
-        ("/model other-model", Done(lines=("Model: other-model",))),
-        ("/todo", Done(lines=("The todo list is empty.",))),
+        ("/exit", CommandOutcome(action=Action.LEAVE)),
+        ("/q", CommandOutcome(action=Action.LEAVE)),
+        ("/new", CommandOutcome(action=Action.NEW)),
+        ("/clear", CommandOutcome(action=Action.NEW)),
+        ("/mode", CommandOutcome(lines=("Mode: review",))),
+        ("/mode plan", CommandOutcome(lines=("Mode: plan",))),
+        ("/mode acceptEdits", CommandOutcome(lines=("Mode: auto",))),
+        ("/model", CommandOutcome(lines=("Model: fake-model", "  other-model"))),
+        ("/model other-model", CommandOutcome(lines=("Model: other-model",))),
+        ("/todo", CommandOutcome(lines=("The todo list is empty.",))),
     ],
 )
-def test_a_slash_command_does_what_it_says(opened: Opener, text: str, done: Done) -> None:
+def test_a_slash_command_does_what_it_says(opened: Opener, text: str, done: CommandOutcome) -> None:
     async def main() -> None:
         async with opened([]) as (conversation, _):
             assert await slash(conversation, text) == done

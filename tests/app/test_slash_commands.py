@@ -11,7 +11,7 @@ from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls, messages
 
 from overt.app import commands
-from overt.app.command import Action, Command, Done
+from overt.app.command import Action, Command, CommandOutcome
 from overt.app.command_registry import CommandRegistry
 from overt.app.options import Options
 from overt.config.always import add_always
@@ -92,7 +92,7 @@ async def test_a_face_with_inspectors_opens_them_and_another_gets_lines(opened: 
     async with opened([]) as (conversation, _):
         for command in BUILT_IN.listed():
             if command.panel:
-                assert await slash(conversation, f"/{command.name}", panels=True) == Done(panel=command.panel)
+                assert await slash(conversation, f"/{command.name}", panels=True) == CommandOutcome(panel=command.panel)
         assert (await slash(conversation, "/todo")).lines == ("The todo list is empty.",)
         assert (await slash(conversation, "/context all", panels=True)).lines
 
@@ -100,9 +100,11 @@ async def test_a_face_with_inspectors_opens_them_and_another_gets_lines(opened: 
 @awaited
 async def test_what_only_a_terminal_can_do_is_an_action_there_and_refused_elsewhere(opened: Opener) -> None:
     async with opened([]) as (conversation, _):
-        assert await slash(conversation, "/theme dark", panels=True) == Done(action=Action.THEME, value="dark")
-        assert await slash(conversation, "/theme", panels=True) == Done(action=Action.THEME)
-        assert await slash(conversation, "/editor", panels=True) == Done(action=Action.EDITOR)
+        assert await slash(conversation, "/theme dark", panels=True) == CommandOutcome(
+            action=Action.THEME, value="dark"
+        )
+        assert await slash(conversation, "/theme", panels=True) == CommandOutcome(action=Action.THEME)
+        assert await slash(conversation, "/editor", panels=True) == CommandOutcome(action=Action.EDITOR)
         for name in ("theme", "editor", "copy"):
             assert (
                 await refused(conversation, f"/{name}") == f"/{name} needs the full terminal chat, which this is not."
@@ -111,13 +113,13 @@ async def test_what_only_a_terminal_can_do_is_an_action_there_and_refused_elsewh
 
 @awaited
 async def test_a_command_from_elsewhere_runs_completes_and_is_listed_beside_the_built_in_ones(opened: Opener) -> None:
-    async def run(_conversation: object, argument: str) -> Done:
-        return Done(lines=(f"hello {argument}".strip(),))
+    async def run(_conversation: object, argument: str) -> CommandOutcome:
+        return CommandOutcome(lines=(f"hello {argument}".strip(),))
 
     hello = Command(name="hello", run=run, usage="[NAME]", about="greet somebody", aliases=("hi",), panel="lines")
     registry = CommandRegistry([hello])
     async with opened([]) as (conversation, _):
-        assert await registry.run(conversation, "/hi you") == Done(lines=("hello you",), paged=True)
+        assert await registry.run(conversation, "/hi you") == CommandOutcome(lines=("hello you",), paged=True)
         assert [command.describe() for command in registry.listed() if command.name == "hello"] == ["greet somebody"]
         assert set(NAMES) | {"hello"} == {command.name for command in registry.listed()}
 
@@ -125,7 +127,7 @@ async def test_a_command_from_elsewhere_runs_completes_and_is_listed_beside_the_
 # ── turns ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def played(done: Done) -> None:
+async def played(done: CommandOutcome) -> None:
     assert done.play is not None
     await done.play()
 
@@ -133,7 +135,7 @@ async def played(done: Done) -> None:
 @awaited
 async def test_plan_changes_the_mode_and_sends_a_task(opened: Opener) -> None:
     async with opened([REPLY]) as (conversation, server):
-        assert await slash(conversation, "/plan") == Done(lines=("Mode: plan",))
+        assert await slash(conversation, "/plan") == CommandOutcome(lines=("Mode: plan",))
         conversation.set_mode("auto")
         done = await slash(conversation, "/plan make it fast")
         assert (conversation.mode, done.lines) == ("plan", ("Mode: plan",))
@@ -179,7 +181,7 @@ async def test_resume_lists_other_sessions_and_goes_on_with_one(opened: Opener, 
         assert line.split()[0] == first.id
         assert line.endswith("the cart is broken")
         for reference in (first.id, first.id[:6], "the cart"):
-            assert await slash(second, f"/resume {reference}") == Done(action=Action.NEW, resume=first.id)
+            assert await slash(second, f"/resume {reference}") == CommandOutcome(action=Action.NEW, resume=first.id)
         assert "No session has an id that begins with `zzz`" in await refused(second, "/resume zzz")
 
 
@@ -192,7 +194,7 @@ async def test_copy_takes_the_last_answer_or_an_earlier_one(opened: Opener, tmp_
             await slash(conversation, "/copy", panels=True)
         await turn(conversation, "x")
         await turn(conversation, "y")
-        copied = Done(action=Action.COPY, value="two 二", lines=("Copied: 5 characters.",))
+        copied = CommandOutcome(action=Action.COPY, value="two 二", lines=("Copied: 5 characters.",))
         assert await slash(conversation, "/copy", panels=True) == copied
         assert (await slash(conversation, "/copy 2", panels=True)).value == "one"
         with pytest.raises(Exception, match="There are only 2 answers"):

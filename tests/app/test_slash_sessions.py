@@ -12,7 +12,7 @@ from tests.app.test_conversation import Opener, turn
 from tests.fakes.commands import slash
 from tests.fakes.model_server import Turn
 
-from overt.app.command import Action, Done
+from overt.app.command import Action, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.core.errors import OvertError
@@ -68,7 +68,7 @@ async def test_rename_names_the_session_even_when_a_model_finds_another_name(ope
     async with opened([REPLY]) as (conversation, _):
         await turn(conversation, "fix it")
         done = await slash(conversation, "/rename  The  购物车 \x1b[31m fix\n")
-        assert done == Done(lines=("This session is called: The 购物车 [31m fix",))
+        assert done == CommandOutcome(lines=("This session is called: The 购物车 [31m fix",))
         assert "/rename NAME" in await refused(conversation, "/rename   ")
         assert summary(conversation.path).title == "The 购物车 [31m fix"
 

@@ -1,6 +1,6 @@
 """Run the commands and queries of a conversation as a frontend does."""
 
-from overt.app.command import Done
+from overt.app.command import CommandOutcome
 from overt.app.command_registry import CommandRegistry
 from overt.app.conversation import Conversation
 
@@ -8,7 +8,7 @@ BUILT_IN = CommandRegistry()
 NAMES = tuple(command.name for command in BUILT_IN.listed())
 
 
-async def slash(conversation: Conversation, text: str, *, panels: bool = False) -> Done:
+async def slash(conversation: Conversation, text: str, *, panels: bool = False) -> CommandOutcome:
     return await conversation.commands.run(conversation, text, panels=panels)
 
 

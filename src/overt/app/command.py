@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Action(Enum):
-    """What the frontend must do itself; `Done.value` says more."""
+    """What the frontend must do itself; `CommandOutcome.value` says more."""
 
     NOTHING = "nothing"
     NEW = "new"
@@ -26,7 +26,7 @@ class Action(Enum):
     COPY = "copy"
 
 
-class Done(Struct, frozen=True, kw_only=True):
+class CommandOutcome(Struct, frozen=True, kw_only=True):
     """The result of a command.
 
     `play` starts a turn for the frontend to follow; `resume` is the session to continue, with the action NEW. `value`
@@ -57,7 +57,7 @@ class Offer(NamedTuple):
     more: bool = False
 
 
-Run = Callable[["Conversation", str], Awaitable[Done]]
+Run = Callable[["Conversation", str], Awaitable[CommandOutcome]]
 Complete = Callable[["CompletionFacts", str], Awaitable[Sequence[Offer]]]
 Query = Callable[["Conversation", str, int], Coroutine[object, None, object]]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from overt.app import commands
-from overt.app.command import Command, Done, Query
+from overt.app.command import Command, CommandOutcome, Query
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
@@ -50,7 +50,7 @@ class CommandRegistry:
         """Return the query of that kind, from whichever command has it."""
         return next(command.queries[kind] for command in self.listed() if kind in command.queries)
 
-    async def run(self, conversation: "Conversation", line: str, *, panels: bool = False) -> Done:
+    async def run(self, conversation: "Conversation", line: str, *, panels: bool = False) -> CommandOutcome:
         """Run the command of a line. With `panels`, the frontend has inspectors, themes, an editor and a clipboard."""
         name, argument = self.parse(line)
         command = self.get(name)
@@ -61,7 +61,7 @@ class CommandRegistry:
         if not panels and command.only_terminal:
             raise OvertError(say("chat.only_terminal", name=f"/{name}"))
         if panels and not argument and command.panel not in ("", "lines"):
-            return Done(panel=command.panel)
+            return CommandOutcome(panel=command.panel)
         done = await command.run(conversation, argument)
         return replace(done, paged=True) if command.panel == "lines" else done
 

@@ -1,4 +1,4 @@
-"""Whether a place that an answer names is there: `path:line` against the files of the workspace."""
+"""Check places that an answer names, `path:line`, against the files of the workspace."""
 
 import os
 import stat
@@ -11,11 +11,11 @@ MAX_READ = 16 << 20
 MAX_KEPT = 500
 UNQUOTED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._~-")
 
-Standing = Literal["good", "broken", "elsewhere"]
+CitationState = Literal["good", "broken", "elsewhere"]
 
 
 class Citations:
-    """Asked for every place when it is drawn for good: a look at the file's state each time, at its content once."""
+    """Checks each place when it is drawn for good. Looks at the file's state each time, at its content once."""
 
     def __init__(self, workspace: str) -> None:
         self._root = os.path.realpath(workspace)
@@ -26,8 +26,8 @@ class Citations:
     def check(self, path: str, line: int) -> bool:
         return self.standing(path, line) == "good"
 
-    def standing(self, path: str, line: int) -> Standing:
-        """`elsewhere`: it leads out of the workspace, so nothing is said about it."""
+    def standing(self, path: str, line: int) -> CitationState:
+        """Return the state of a place. One that leads out of the workspace is `elsewhere` and not checked."""
         real = self._real(path)
         if real is None:
             return "elsewhere"
@@ -39,18 +39,18 @@ class Citations:
         return "good"
 
     def folder(self, path: str) -> bool:
-        """Whether the path begins with a folder of the workspace."""
+        """True if the path begins with a folder of the workspace."""
         real = self._real(path.partition("/")[0] or "/")
         return real is not None and os.path.isdir(real)
 
     def link(self, path: str, line: int) -> str:
-        """An address that terminals and editors open; the host keeps a terminal elsewhere from opening its own file."""
+        """Return an address that terminals open. Its host keeps a remote terminal from opening its own file."""
         real = self._real(path) or self._root
         quoted = "".join(chr(byte) if byte in UNQUOTED else f"%{byte:02X}" for byte in os.fsencode(real))
         return f"file://{os.uname().nodename}{quoted}#{line}"
 
     def _real(self, path: str) -> str | None:
-        """Where a path leads when that is inside of the workspace; a bare name may be that of a file named before."""
+        """Return the real path if it lies in the workspace. A bare name may be that of a file named before."""
         home = os.path.expanduser(path) if path.startswith("~/") else path  # of others, a directory may be asked
         wanted = os.path.normpath(os.path.join(self._root, home))
         if not any(lies_in(wanted, root) for root in self._roots):
@@ -64,15 +64,15 @@ class Citations:
         return real if lies_in(real, self._root) else None
 
     def _lines(self, real: str) -> int | None:
-        """How many lines a regular file has; one that is too large to count has any line."""
+        """Count the lines of a regular file; one that is too large to count has any line."""
         try:
-            found = os.lstat(real)
-            if not stat.S_ISREG(found.st_mode):
+            file = os.lstat(real)
+            if not stat.S_ISREG(file.st_mode):
                 return None
-            state = found.st_mtime_ns, found.st_size, found.st_ino
-            kept = self._counts.get(real)
-            if kept and kept[0] == state:
-                return kept[1]
+            state = file.st_mtime_ns, file.st_size, file.st_ino
+            counted = self._counts.get(real)
+            if counted and counted[0] == state:
+                return counted[1]
             data, _ = read_regular(real, MAX_READ, os.O_NOFOLLOW)
         except (OSError, ValueError):
             return None

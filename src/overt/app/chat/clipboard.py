@@ -1,4 +1,4 @@
-"""The image in the clipboard, through whichever program of the desktop can hand it over."""
+"""Read the image in the clipboard with a program of the desktop."""
 
 import os
 import select
@@ -18,12 +18,11 @@ KINDS = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
 def attachment() -> Attachment:
-    """The image, ready to be sent."""
     return from_bytes(image(), NAME)
 
 
 def image() -> bytes:
-    """The bytes of the image; an OvertError says that there is none, no program to ask, or no answer in time."""
+    """Return the bytes of the image. An OvertError says that there is none, no program to ask, or no answer in time."""
     environment = read_environment()
     path = environment.get("PATH")
     if environment.get("WAYLAND_DISPLAY") and (program := shutil.which("wl-paste", path=path)):
@@ -52,7 +51,7 @@ def _taken(command: list[str]) -> bytes:
 
 
 def _output(command: list[str], limit: int) -> bytes:
-    """What it prints, nothing when it fails; it is stopped when it is slow or prints more than an image may have."""
+    """Return what a program prints, or nothing if it fails. Stop it if it is slow or prints more than `limit`."""
     name = os.path.basename(command[0])
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True

@@ -1,7 +1,7 @@
-"""A text in the editor of the person's choice, and back.
+"""Let the user change a text in an editor of their choice.
 
-The caller has given the terminal back before, and takes it again after. The file is for its owner only and is gone
-afterwards; whatever fails, the text the caller holds is untouched.
+The caller releases the terminal before and takes it back after. The file is private and deleted afterwards; whatever
+fails, the text that the caller holds is untouched.
 """
 
 import os
@@ -24,7 +24,7 @@ GRACE = 0.7
 
 
 def edit(text: str, words: Sequence[str]) -> str:
-    """What the person left in the file; the line end that editors add is taken away again. `words`: the command."""
+    """Return what the user left in the file, without the line end that editors add. `words` is the command."""
     shown = visible(" ".join(words))
     try:
         fd, path = tempfile.mkstemp(prefix="overt-", suffix=".md")
@@ -33,14 +33,14 @@ def edit(text: str, words: Sequence[str]) -> str:
     try:
         _write(fd, text)
         try:
-            with _deaf():
+            with _signals_ignored():
                 code = _run([*words, path])
         except OSError as error:
             why = error.strerror or error
             raise OvertError(say("tui.composer.editor_start", command=shown, why=why)) from None
         if code != 0:
             raise OvertError(say("tui.composer.editor_failed", command=shown, code=code))
-        return _left(path, ended=text.endswith("\n"))
+        return _read_back(path, ended=text.endswith("\n"))
     finally:
         try:
             os.unlink(path)
@@ -49,7 +49,7 @@ def edit(text: str, words: Sequence[str]) -> str:
 
 
 def _run(words: Sequence[str]) -> int:
-    """An editor that is told to end with us has the time to put the terminal back."""
+    """Run the editor. If this process is ended, the editor gets time to restore the terminal."""
     with subprocess.Popen(words) as child:
         try:
             return _waited(child)
@@ -63,8 +63,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _waited(child: "subprocess.Popen[bytes]") -> int:
-    """In short steps: a signal that strikes just before a wait without an end, or another thread, would be heard only
-    when the editor ends."""
+    """Wait in short steps: in one long wait, a signal could be noticed only when the editor ends."""
     while True:
         try:
             return child.wait(1.0)
@@ -82,8 +81,8 @@ def _write(fd: int, text: str) -> None:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Ctrl+C in the editor is the editor's; a handler, unlike SIG_IGN, does not go over to the child."""
+def _signals_ignored() -> Iterator[None]:
+    """Leave Ctrl+C to the editor. Unlike SIG_IGN, a handler is not inherited by the child."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -95,7 +94,7 @@ def _deaf() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _left(path: str, *, ended: bool) -> str:
+def _read_back(path: str, *, ended: bool) -> str:
     try:
         data, _ = read_regular(path, LIMIT)
         if len(data) > LIMIT:

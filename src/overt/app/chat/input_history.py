@@ -1,7 +1,7 @@
-"""What a person has asked before, kept across sessions and shared by all programs that run: one JSON text per line.
+"""Earlier prompts of the user, shared by all sessions and running processes: one JSON text per line.
 
-Added under a lock, so that two programs never write into each other's line. Lines that are torn or that others wrote
-are passed over. The file is for its owner only, and the caller has taken secrets out of what it adds.
+A lock keeps two processes from writing into each other's line. Lines that cannot be read are skipped. The file is
+private, and the caller has taken secrets out of what it adds.
 """
 
 import fcntl
@@ -15,42 +15,42 @@ from overt.lib.atomic import replace, write_all
 
 NEWEST = 2000
 SLACK = 500
-"""So many more may stand in the file before it is written anew."""
+"""So many more may be in the file before it is shortened."""
 LONGEST = 100_000
-"""Characters: longer ones are not kept, for half a prompt would be a trap."""
+"""Characters. Longer prompts are not stored, and half a prompt would be a trap."""
 READ = 64_000_000
-"""Bytes from the end of the file that are looked at."""
+"""Bytes from the end of the file that are read."""
 
 
-class Prompts:
+class InputHistory:
     def __init__(self, data_dir: str) -> None:
         self._folder = data_dir
         self._path = os.path.join(data_dir, "prompts.jsonl")
         self._last = ""
 
     def load(self) -> list[str]:
-        """Oldest first, the newest 2000, the same one in a row once; nothing when it cannot be read."""
+        """Return the newest 2000, oldest first, without repetitions in a row; nothing if the file cannot be read."""
         try:
             with self._locked(fcntl.LOCK_SH) as fd:
-                found = _texts(_tail(fd))
+                prompts = _texts(_tail(fd))
         except FileNotFoundError:
-            found = self._imported()
+            prompts = self._import_old()
         except OSError:
             return []
-        self._last = found[-1] if found else ""
-        return found
+        self._last = prompts[-1] if prompts else ""
+        return prompts
 
     def add(self, text: str) -> None:
-        """Never raises: a history that cannot be kept must not spoil the turn."""
+        """Store a prompt. Never raises: a history that cannot be stored must not disturb the turn."""
         if not text.strip() or len(text) > LONGEST or text == self._last:
             return
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             if not os.path.exists(self._path):
-                self._imported()
+                self._import_old()
             with self._locked(fcntl.LOCK_EX, os.O_CREAT) as fd:
                 whole = _tail(fd)
-                # A line that somebody could not finish must not swallow this one.
+                # A line that a process could not finish must not swallow this one.
                 torn = b"\n" if whole and not whole.endswith(b"\n") else b""
                 write_all(fd, torn + _line(text))
                 if whole.count(b"\n") >= NEWEST + SLACK:
@@ -62,24 +62,24 @@ class Prompts:
     def _shorten(self, texts: list[str]) -> None:
         replace(self._path, b"".join(map(_line, texts[-NEWEST:])))
 
-    def _imported(self) -> list[str]:
-        """What the line editor of the plain chat kept in earlier versions, taken over once."""
+    def _import_old(self) -> list[str]:
+        """Take over, once, what the line editor of the plain chat stored in earlier versions."""
         try:
             with open(os.path.join(self._folder, "history"), "rb") as file:
                 lines = file.read(READ).decode(errors="replace").splitlines()
         except OSError:
             return []
-        found = _once([line for line in lines if line.strip() and line != "_HiStOrY_V2_"])[-NEWEST:]
+        prompts = _once([line for line in lines if line.strip() and line != "_HiStOrY_V2_"])[-NEWEST:]
         try:
             with self._locked(fcntl.LOCK_EX, os.O_CREAT | os.O_EXCL) as fd:
-                write_all(fd, b"".join(map(_line, found)))
+                write_all(fd, b"".join(map(_line, prompts)))
         except (OSError, UnicodeError):
             pass  # another program was first, or the folder cannot be written: they are shown all the same
-        return found
+        return prompts
 
     @contextmanager
     def _locked(self, how: int, flags: int = 0) -> Iterator[int]:
-        """Opened anew until what is locked is what stands there: a shortened file has taken its place."""
+        """Open and lock the file. Open it again if it was replaced by a shortened one meanwhile."""
         while True:
             fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | flags, 0o600)
             try:
@@ -109,14 +109,14 @@ def _line(text: str) -> bytes:
 
 
 def _texts(data: bytes) -> list[str]:
-    found: list[str] = []
+    prompts: list[str] = []
     for line in data.split(b"\n")[-NEWEST - 2 * SLACK :]:
         try:
             text = msgspec.json.decode(line, type=str)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-        found.append(text)
-    return _once(found)[-NEWEST:]
+        prompts.append(text)
+    return _once(prompts)[-NEWEST:]
 
 
 def _once(texts: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a terminal chat needs to know of the person's wishes and of the terminal, decided once."""
+"""The preferences of the user for a terminal chat, with every `auto` decided by what the terminal can do."""
 
 import shlex
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ FALLBACK = "vi"
 Notify = Literal["bell", "osc9", "off"]
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
-    """`Interface` with every `auto` decided but the theme's, which only the terminal's background can."""
+class ChatPreferences(Struct, frozen=True, kw_only=True):
+    """`Interface` with every `auto` decided except that of the theme, which follows the background of the terminal."""
 
     theme: Literal["auto", "dark", "light"]
     keys: Literal["emacs", "vi"]
@@ -37,13 +37,13 @@ class Wishes(Struct, frozen=True, kw_only=True):
     history: bool
 
 
-def wishes(setting: Setting) -> Wishes:
-    return decided(setting.config.ui, setting.environment.variables)
+def preferences_of(setting: Setting) -> ChatPreferences:
+    return decide_preferences(setting.config.ui, setting.environment.variables)
 
 
-def decided(ui: Interface, variables: Mapping[str, str]) -> Wishes:
+def decide_preferences(ui: Interface, variables: Mapping[str, str]) -> ChatPreferences:
     notify: Notify = ui.notify if ui.notify != "auto" else "osc9" if _notifies(variables) else "bell"
-    return Wishes(
+    return ChatPreferences(
         theme=ui.theme,
         keys=ui.keys,
         plain=ui.face == "plain",
@@ -60,42 +60,36 @@ def decided(ui: Interface, variables: Mapping[str, str]) -> Wishes:
 
 
 def _words(command: str) -> tuple[str, ...]:
-    """A command as a list of words; one with an open quote is taken to be a path with a quote in it."""
+    """Split a command into words. One with an open quote is taken to be a path with a quote in it."""
     try:
         return tuple(shlex.split(command))
     except ValueError:
         return (command,)
 
 
-def _multiplexed(variables: Mapping[str, str]) -> bool:
-    return bool(variables.get("TMUX") or variables.get("STY")) or _term(variables).startswith(("screen", "tmux"))
-
-
-def _term(variables: Mapping[str, str]) -> str:
-    return variables.get("TERM", "").lower()
-
-
-def _program(variables: Mapping[str, str]) -> str:
-    return variables.get("TERM_PROGRAM", "").lower()
+def _terminal(variables: Mapping[str, str]) -> tuple[str, str, bool]:
+    """Return what the terminal calls itself, its type, and whether tmux or screen stands in between."""
+    program, term = (variables.get(name, "").lower() for name in ("TERM_PROGRAM", "TERM"))
+    return program, term, bool(variables.get("TMUX") or variables.get("STY")) or term.startswith(("screen", "tmux"))
 
 
 def _notifies(variables: Mapping[str, str]) -> bool:
-    """Not through tmux or screen: they keep such a message to themselves, and pass a bell on."""
-    if _multiplexed(variables):
-        return False
-    return _program(variables) in NOTIFYING or _term(variables).startswith(TERMS)
+    """True if the terminal shows notifications. tmux and screen do not pass them on, only a bell."""
+    program, term, multiplexed = _terminal(variables)
+    return not multiplexed and (program in NOTIFYING or term.startswith(TERMS))
 
 
 def _follows_links(variables: Mapping[str, str]) -> bool:
-    if _multiplexed(variables):
-        return _program(variables) == "tmux" and _version(variables.get("TERM_PROGRAM_VERSION", "")) >= TMUX_LINKS
+    program, term, multiplexed = _terminal(variables)
+    if multiplexed:
+        return program == "tmux" and _version(variables.get("TERM_PROGRAM_VERSION", "")) >= TMUX_LINKS
     since = any(_number(variables.get(name, "")) >= least for name, least in LINKING_SINCE.items())
-    known = _program(variables) in LINKING or _term(variables).startswith(LINKING_TERMS)
+    known = program in LINKING or term.startswith(LINKING_TERMS)
     return known or since or bool(variables.get("WT_SESSION"))
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """`3.4a` is 3.4."""
+    """Read the first two numbers of a version: `3.4a` is 3.4."""
     return tuple(_number("".join(char for char in part if char.isdecimal())) for part in text.split(".")[:2])
 
 

@@ -1,28 +1,28 @@
-"""What a terminal chat needs before it can look as it should, read at once and before a conversation is opened."""
+"""What a terminal chat reads before a conversation is opened: preferences, earlier prompts, traits of the terminal."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from overt.app.chat.input_history import Prompts
-from overt.app.chat.interface import Wishes, wishes
+from overt.app.chat.input_history import InputHistory
+from overt.app.chat.interface import ChatPreferences, preferences_of
 from overt.app.setting import Setting
 from overt.config.paths import read_environment
 
 Depth = Literal[0, 16, 256]
 
 
-class Start(NamedTuple):
+class ChatStart(NamedTuple):
     """`history` are earlier prompts, the oldest first."""
 
-    wishes: Wishes
-    prompts: Prompts
+    preferences: ChatPreferences
+    prompts: InputHistory
     history: list[str]
 
 
-class Looks(NamedTuple):
-    """What the environment says of the terminal: `dark` is its background, where it is told; None where it is not.
+class TerminalTraits(NamedTuple):
+    """What the environment says of the terminal. `dark` is None if its background is unknown.
 
-    `reflows`: rows are broken anew when the window changes. `tmux`: it tells of that late.
+    A terminal that `reflows` wraps rows anew when the window changes; `tmux` reports that late.
     """
 
     depth: Depth
@@ -31,9 +31,9 @@ class Looks(NamedTuple):
     tmux: bool
 
 
-def looks() -> Looks:
+def terminal_traits() -> TerminalTraits:
     environment = read_environment()
-    return Looks(
+    return TerminalTraits(
         depth=depth_of(environment.variables),
         dark=dark_of(environment.get("COLORFGBG")),
         reflows=not environment.get("XTERM_VERSION"),
@@ -41,14 +41,13 @@ def looks() -> Looks:
     )
 
 
-def start(setting: Setting) -> Start:
-    found = wishes(setting)
-    prompts = Prompts(setting.environment.data_dir)
-    return Start(wishes=found, prompts=prompts, history=prompts.load() if found.history else [])
+def start(setting: Setting) -> ChatStart:
+    preferences, prompts = preferences_of(setting), InputHistory(setting.environment.data_dir)
+    return ChatStart(preferences, prompts, history=prompts.load() if preferences.history else [])
 
 
 def depth_of(variables: Mapping[str, str]) -> Depth:
-    """How many colours: none where none are wanted, 256 where the terminal says that it has them."""
+    """Return how many colours to use: none if the user wants none, 256 if the terminal says that it has them."""
     if variables.get("NO_COLOR") or variables.get("AGENT_NO_COLOR"):
         return 0
     term = variables.get("TERM", "")
@@ -61,9 +60,9 @@ def depth_of(variables: Mapping[str, str]) -> Depth:
     return 256 if rich else 16
 
 
-def dark_of(told: str) -> bool | None:
-    """`15;0` is light letters on a dark ground; some terminals say it without being asked."""
-    ground = told.rpartition(";")[2]
-    if not ground.isascii() or not ground.isdecimal() or len(ground) > 2:
+def dark_of(colours: str) -> bool | None:
+    """Read COLORFGBG, which some terminals set: `15;0` is light letters on a dark background."""
+    background = colours.rpartition(";")[2]
+    if not background.isascii() or not background.isdecimal() or len(background) > 2:
         return None
-    return int(ground) not in (7, 15)
+    return int(background) not in (7, 15)

@@ -1,4 +1,4 @@
-"""The question whether a folder is trusted, and its answer: settled before anything of the folder is obeyed."""
+"""Ask whether a folder is trusted, and store the answer, before anything in the folder takes effect."""
 
 import os
 from typing import Literal
@@ -19,19 +19,17 @@ Before = Literal["", "yes", "no", "unrecorded"]
 
 
 class ProjectFile(Struct, frozen=True, kw_only=True):
-    """A file of the project and what it would bring about, line by line."""
+    """A file of the project and what it would do, line by line."""
 
     name: str
     effects: tuple[str, ...] = ()
 
 
 class TrustQuestion(Struct, frozen=True, kw_only=True):
-    """`before` is the last answer (`unrecorded`: yes, without a list of files), `changed` what is not as it was then.
+    """`before` is the last answer (`unrecorded`: yes, without a list of files), `changed` what has changed since.
 
-    `broad`: the folder is everything one has.
-
-    `files` is what the answer will be kept for; of so many that they would hide the question, `more` are not told.
-    With a `problem` it can only be answered with no.
+    `broad` is set if the folder holds everything the user has. The answer is stored for `files`; of many, only the
+    first are described and `more` are not. With a `problem` the answer can only be no.
     """
 
     project: str
@@ -46,7 +44,7 @@ class TrustQuestion(Struct, frozen=True, kw_only=True):
 
 
 def trust_question(options: Options) -> TrustQuestion | None:
-    """None when the last answer still stands. Sets the language by what the user, not the folder, says."""
+    """Return None if the last answer is still valid. Set the language that the user, not the folder, wants."""
     environment = read_environment()
     project = roots(environment, options.directory).project
     config = load(environment, project="", trusted=False)
@@ -56,7 +54,7 @@ def trust_question(options: Options) -> TrustQuestion | None:
 
 
 def trust_state(directory: str) -> tuple[TrustQuestion, bool]:
-    """What would be asked, and whether the folder is trusted as it is."""
+    """Return what would be asked, and whether the folder is trusted as it is."""
     environment = read_environment()
     found = standing(environment, roots(environment, directory).project)
     said = found.answer is not None and found.answer.trusted
@@ -64,7 +62,7 @@ def trust_state(directory: str) -> tuple[TrustQuestion, bool]:
 
 
 def answer(question: TrustQuestion, yes: bool) -> None:
-    """Keep an answer for exactly the files that the question was about."""
+    """Store an answer for exactly the files that the question was about."""
     if yes and question.problem:
         raise ConfigError(f"{question.project} cannot be trusted: {question.problem}")
     decide(read_environment(), question.project, TrustAnswer(trusted=yes, files=question.files))
@@ -96,7 +94,7 @@ def _make_question(environment: Environment, found: TrustState) -> TrustQuestion
 
 
 def _rank(name: str, changed: tuple[str, ...]) -> int:
-    """What is new first, then what can be told in words: the rest is text for the model."""
+    """Put changed files first, then those whose effects can be described. The rest is text for the model."""
     return 0 if name in changed else 1 if not name.startswith(".overt/") or name in DESCRIBED_FILES else 2
 
 

@@ -1,6 +1,6 @@
 """`/budget`: the spend limit of this session."""
 
-from overt.app.command import Command, Done, offer_words
+from overt.app.command import Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
 from overt.app.spend_limit import spend_limit
 from overt.core.events import BudgetSet
@@ -11,11 +11,11 @@ OFF = ("off", "none", "0")
 HIGHEST_LIMIT = 1_000_000.0
 
 
-async def budget(conversation: Conversation, argument: str) -> Done:
+async def budget(conversation: Conversation, argument: str) -> CommandOutcome:
     """Show the limit, or set it. A person may raise what a configuration has set: it is their money."""
     if argument:
         conversation.record(BudgetSet(dollars=_amount(argument)))
-    return Done(lines=_lines(conversation))
+    return CommandOutcome(lines=_lines(conversation))
 
 
 def _amount(text: str) -> float:

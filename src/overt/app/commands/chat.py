@@ -1,27 +1,27 @@
 """`/new`, `/retry`, `/compact`, `/editor` and `/exit`: commands that only start something."""
 
-from overt.app.command import Action, Command, Done
+from overt.app.command import Action, Command, CommandOutcome
 from overt.app.conversation import Conversation
 
 
-async def new(_conversation: Conversation, _argument: str) -> Done:
-    return Done(action=Action.NEW)
+async def new(_conversation: Conversation, _argument: str) -> CommandOutcome:
+    return CommandOutcome(action=Action.NEW)
 
 
-async def retry(conversation: Conversation, _argument: str) -> Done:
-    return Done(play=conversation.retry)
+async def retry(conversation: Conversation, _argument: str) -> CommandOutcome:
+    return CommandOutcome(play=conversation.retry)
 
 
-async def compact(conversation: Conversation, argument: str) -> Done:
-    return Done(play=lambda: conversation.compact(argument))
+async def compact(conversation: Conversation, argument: str) -> CommandOutcome:
+    return CommandOutcome(play=lambda: conversation.compact(argument))
 
 
-async def open_editor(_conversation: Conversation, _argument: str) -> Done:
-    return Done(action=Action.EDITOR)
+async def open_editor(_conversation: Conversation, _argument: str) -> CommandOutcome:
+    return CommandOutcome(action=Action.EDITOR)
 
 
-async def leave(_conversation: Conversation, _argument: str) -> Done:
-    return Done(action=Action.LEAVE)
+async def leave(_conversation: Conversation, _argument: str) -> CommandOutcome:
+    return CommandOutcome(action=Action.LEAVE)
 
 
 NEW = Command(name="new", run=new, aliases=("clear",), order=20)

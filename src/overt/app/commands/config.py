@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.codec import printable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from overt.config.schema import SettingValue
 
 
-async def config(conversation: Conversation, argument: str) -> Done:
+async def config(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.app.inspect.queries import configuration  # late: 14 ms
     from overt.app.inspect.settings import explain_setting, setting_lines  # late: 17 ms
 
@@ -22,9 +22,9 @@ async def config(conversation: Conversation, argument: str) -> Done:
         shown = [row for row in rows if argument or row.origin != "default"]
         head = () if shown else (say("config.defaults"),)
         more = () if argument else (say("config.all"),)
-        return Done(lines=(*head, *map(_line, shown), *more, *warnings))
+        return CommandOutcome(lines=(*head, *map(_line, shown), *more, *warnings))
     settings, warnings = explain_setting(conversation.setting, argument)
-    return Done(lines=(*setting_lines(settings), *warnings))
+    return CommandOutcome(lines=(*setting_lines(settings), *warnings))
 
 
 def _line(row: "SettingValue") -> str:

@@ -1,12 +1,12 @@
 """`/context`: what the next request holds as things stand, and how much room is left."""
 
-from overt.app.command import Command, Done, offer_words
+from overt.app.command import Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Contents, RequestBody
 from overt.core.errors import OvertError
 
 
-async def context(conversation: Conversation, argument: str) -> Done:
+async def context(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.app.context.request_contents import next_request  # late: 45 ms
     from overt.app.records.context_lines import request_lines  # late: 33 ms
     from overt.app.records.context_view import terminal_width  # late: 33 ms
@@ -14,7 +14,9 @@ async def context(conversation: Conversation, argument: str) -> Done:
     if argument not in ("", "all"):
         raise OvertError(f"/context takes nothing or `all`, got {argument!r}; `overt context` shows what was sent.")
     request = await next_request(conversation)
-    return Done(lines=(*request_lines(request, terminal_width(1), every=argument == "all"), *conversation.cache.told()))
+    return CommandOutcome(
+        lines=(*request_lines(request, terminal_width(1), every=argument == "all"), *conversation.cache.told())
+    )
 
 
 async def show_contents(conversation: Conversation, _text: str, number: int) -> Contents:

@@ -1,12 +1,12 @@
 """`/copy`: an answer of the model for the clipboard."""
 
-from overt.app.command import Action, Command, Done
+from overt.app.command import Action, Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
 
-async def copy(conversation: Conversation, argument: str) -> Done:
+async def copy(conversation: Conversation, argument: str) -> CommandOutcome:
     """The last answer, or the one before it with 2, and so on; replies that only call tools do not count."""
     if argument and not (argument.isascii() and argument.isdecimal() and 0 < len(argument) < 6 and int(argument)):
         raise COMMAND.usage_error()
@@ -16,7 +16,7 @@ async def copy(conversation: Conversation, argument: str) -> Done:
     if len(answers) < back:
         raise OvertError(say("copy.none") if not answers else say("copy.fewer", count=len(answers)))
     text = answers[-back]
-    return Done(action=Action.COPY, value=text, lines=(say("copy.done", characters=len(text)),))
+    return CommandOutcome(action=Action.COPY, value=text, lines=(say("copy.done", characters=len(text)),))
 
 
 COMMAND = Command(name="copy", run=copy, usage="[N]", order=290, anytime=True, only_terminal=True)

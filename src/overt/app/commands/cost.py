@@ -2,7 +2,7 @@
 
 import asyncio
 
-from overt.app.command import Command, Done, offer_words
+from overt.app.command import Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Totals
@@ -11,17 +11,17 @@ from overt.lib.catalogue import say
 SHOWN = {"24 h": "stats.day", "7 d": "stats.week", "30 d": "stats.month", "total": "stats.total"}
 
 
-async def cost(conversation: Conversation, _argument: str) -> Done:
+async def cost(conversation: Conversation, _argument: str) -> CommandOutcome:
     spend = conversation.spend
     lines = [*([_line("cost.turn", spend.turn)] if spend.turn.requests else []), _line("cost.session", spend.session)]
     if spend.session.saved > 0:
         lines.append(say("cost.saved", saved=dollars(spend.session.saved)))
     if spend.session.unpriced:
         lines.append(say("cost.unpriced", count=spend.session.unpriced))
-    return Done(lines=(*lines, *conversation.cache.told()))
+    return CommandOutcome(lines=(*lines, *conversation.cache.told()))
 
 
-async def stats(conversation: Conversation, argument: str) -> Done:
+async def stats(conversation: Conversation, argument: str) -> CommandOutcome:
     if argument not in ("", "all"):
         raise STATS.usage_error()
     from overt.app.records.statistics import usage_stats  # late: 9 ms
@@ -29,11 +29,11 @@ async def stats(conversation: Conversation, argument: str) -> Done:
     everywhere = argument == "all"
     found = await asyncio.to_thread(usage_stats, conversation.setting, everywhere=everywhere)
     if not found.windows["total"].requests:
-        return Done(lines=(say("stats.none" if everywhere else "stats.none_here"),))
+        return CommandOutcome(lines=(say("stats.none" if everywhere else "stats.none_here"),))
     lines = [_line(SHOWN[name], totals) for name, totals in found.windows.items()]
     if unpriced := found.windows["total"].unpriced:
         lines.append(say("cost.unpriced", count=unpriced))
-    return Done(lines=(say("stats.everywhere" if everywhere else "stats.here"), *lines))
+    return CommandOutcome(lines=(say("stats.everywhere" if everywhere else "stats.here"), *lines))
 
 
 def _line(key: str, totals: Totals) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from overt.app.command import Command, Done
+from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.ports import Profile
@@ -18,13 +18,13 @@ PATIENCE = 10_000
 """Milliseconds."""
 
 
-async def diff(conversation: Conversation, _argument: str) -> Done:
+async def diff(conversation: Conversation, _argument: str) -> CommandOutcome:
     from overt.app.undo.session_changes import session_changes  # late: 50 ms
 
     files, unknown = await session_changes(conversation)
     if files or unknown:
-        return Done(lines=(*(line for file in files for line in _lines(file)), *_summary(files), *unknown))
-    return Done(lines=(say("diff.nothing"), *await _uncommitted(conversation)))
+        return CommandOutcome(lines=(*(line for file in files for line in _lines(file)), *_summary(files), *unknown))
+    return CommandOutcome(lines=(say("diff.nothing"), *await _uncommitted(conversation)))
 
 
 def _lines(file: FileDiff) -> Iterator[str]:

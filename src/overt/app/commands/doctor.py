@@ -1,13 +1,13 @@
 """`/doctor`: check the configuration, the programs Overt needs, and the sandbox."""
 
-from overt.app.command import Command, Done
+from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 
 
-async def doctor(conversation: Conversation, _argument: str) -> Done:
+async def doctor(conversation: Conversation, _argument: str) -> CommandOutcome:
     from overt.app.diagnostics.doctor import doctor_lines, examine  # late: 50 ms
 
-    return Done(lines=tuple(doctor_lines(await examine(conversation.setting))))
+    return CommandOutcome(lines=tuple(doctor_lines(await examine(conversation.setting))))
 
 
 COMMAND = Command(name="doctor", run=doctor, order=310, anytime=True)

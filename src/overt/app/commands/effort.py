@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
@@ -12,7 +12,7 @@ USUAL = ("low", "medium", "high")
 DEFAULT = "default"
 
 
-async def effort(conversation: Conversation, argument: str) -> Done:
+async def effort(conversation: Conversation, argument: str) -> CommandOutcome:
     """Holds from the next turn; a request with another effort begins anew, which the record says."""
     agent = conversation.agent
     model, efforts = agent.spec.params.model, agent.spec.efforts
@@ -24,7 +24,9 @@ async def effort(conversation: Conversation, argument: str) -> Done:
             raise OvertError(say("effort.unknown", model=model, wanted=argument, levels=levels))
         wanted = "" if argument == DEFAULT else argument
         await conversation.set_model(f"{agent.runtime.provider.name}/{model}", effort=wanted)
-    return Done(lines=(say("effort.now", effort=conversation.agent.spec.params.effort or DEFAULT, levels=levels),))
+    return CommandOutcome(
+        lines=(say("effort.now", effort=conversation.agent.spec.params.effort or DEFAULT, levels=levels),)
+    )
 
 
 async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:

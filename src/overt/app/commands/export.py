@@ -3,14 +3,14 @@
 import os
 from collections.abc import Sequence
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
 
-async def export(conversation: Conversation, argument: str) -> Done:
+async def export(conversation: Conversation, argument: str) -> CommandOutcome:
     """Write the file, but never over one that exists: a name typed in passing should not cost the user a file."""
     from overt.app.records.archive import export_text, format_for, write_export  # late: 18 ms
 
@@ -22,7 +22,7 @@ async def export(conversation: Conversation, argument: str) -> Done:
         write_export(target, export_text(path, format_for("", target)))
     except OSError as error:
         raise OvertError(say("session.unwritable", path=target, why=error.strerror)) from error
-    return Done(lines=(say("session.exported", path=target),))
+    return CommandOutcome(lines=(say("session.exported", path=target),))
 
 
 def _unused(conversation: Conversation) -> str:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from overt import __version__
-from overt.app.command import Action, Command, Done, Offer
+from overt.app.command import Action, Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
 
 
-async def fork(conversation: Conversation, argument: str) -> Done:
+async def fork(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.sessions.fork import fork as fork_file  # late: 5 ms
     from overt.sessions.names import id_of  # late: 3 ms
 
@@ -19,7 +19,7 @@ async def fork(conversation: Conversation, argument: str) -> Done:
         raise OvertError(say("session.not_a_turn", text=argument))
     copy = fork_file(path, turn=int(argument) if argument else None, overt=__version__)
     lines = (say("session.forked", parent=conversation.id),)
-    return Done(action=Action.NEW, resume=id_of(copy), lines=lines)
+    return CommandOutcome(action=Action.NEW, resume=id_of(copy), lines=lines)
 
 
 async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:

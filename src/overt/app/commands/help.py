@@ -1,13 +1,13 @@
 """`/help`: list the commands."""
 
-from overt.app.command import Command, Done
+from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.lib.catalogue import say
 
 
-async def help(conversation: Conversation, _argument: str) -> Done:
+async def help(conversation: Conversation, _argument: str) -> CommandOutcome:
     commands = conversation.commands.listed()
-    return Done(lines=(say("chat.help"), *(f"  /{each.name:12}{each.describe()}" for each in commands)))
+    return CommandOutcome(lines=(say("chat.help"), *(f"  /{each.name:12}{each.describe()}" for each in commands)))
 
 
 COMMAND = Command(name="help", run=help, aliases=("?",), order=10, anytime=True, panel="help")

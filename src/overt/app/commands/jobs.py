@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import JobListing
@@ -13,16 +13,16 @@ TAIL, PANEL_TAIL = 40, 2000
 """Lines of a job's output that are shown, in the chat and in the inspector."""
 
 
-async def jobs(conversation: Conversation, argument: str) -> Done:
+async def jobs(conversation: Conversation, argument: str) -> CommandOutcome:
     workspace = conversation.session_workspace
     match argument.split():
         case []:
-            return Done(lines=tuple(map(_line, workspace.list_jobs())) or (say("jobs.none"),))
+            return CommandOutcome(lines=tuple(map(_line, workspace.list_jobs())) or (say("jobs.none"),))
         case ["stop", id]:
-            return Done(lines=(_line(await workspace.jobs.stop(id)),))
+            return CommandOutcome(lines=(_line(await workspace.jobs.stop(id)),))
         case [id]:
             output = await workspace.jobs.output(id, since=0, tail=TAIL, filter="")
-            return Done(lines=(_line(output.job), *(output.text.splitlines() or (say("jobs.silent"),))))
+            return CommandOutcome(lines=(_line(output.job), *(output.text.splitlines() or (say("jobs.silent"),))))
         case _:
             raise COMMAND.usage_error()
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.lib.catalogue import say
@@ -12,10 +12,12 @@ SHELVES = ("global/", "project/")
 """How the names of private notes begin. Other rows of `/memory` are files that it does not remove."""
 
 
-async def memory(conversation: Conversation, argument: str) -> Done:
+async def memory(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.app.context.notes import Notebook, run_memory_command  # late: 10 ms
 
-    return Done(lines=run_memory_command(Notebook(conversation.setting), conversation.redact(argument), how="/memory"))
+    return CommandOutcome(
+        lines=run_memory_command(Notebook(conversation.setting), conversation.redact(argument), how="/memory")
+    )
 
 
 async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import get_args
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.options import CLAUDE_MODES
@@ -12,18 +12,18 @@ from overt.core.settings import Mode
 from overt.lib.catalogue import say
 
 
-async def mode(conversation: Conversation, argument: str) -> Done:
+async def mode(conversation: Conversation, argument: str) -> CommandOutcome:
     if argument:
         chosen = CLAUDE_MODES.get(argument)
         if chosen is None or argument == "dontAsk":
             raise OvertError(f"There is no mode {argument!r}; modes are {', '.join(get_args(Mode))}.")
         conversation.set_mode(chosen)  # type: ignore[arg-type]
-    return Done(lines=(say("chat.mode", mode=conversation.mode),))
+    return CommandOutcome(lines=(say("chat.mode", mode=conversation.mode),))
 
 
-async def plan(conversation: Conversation, task: str) -> Done:
+async def plan(conversation: Conversation, task: str) -> CommandOutcome:
     done = await mode(conversation, "plan")
-    return Done(lines=done.lines, play=(lambda: conversation.prompt(task)) if task else None)
+    return CommandOutcome(lines=done.lines, play=(lambda: conversation.prompt(task)) if task else None)
 
 
 async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:

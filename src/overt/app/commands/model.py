@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import ModelChoices
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from overt.app.models.model_list import ModelRow
 
 
-async def model(conversation: Conversation, argument: str) -> Done:
+async def model(conversation: Conversation, argument: str) -> CommandOutcome:
     if argument:
         await conversation.set_model(argument)
-        return Done(lines=(say("chat.model", model=conversation.agent.spec.params.model),))
+        return CommandOutcome(lines=(say("chat.model", model=conversation.agent.spec.params.model),))
     known = await conversation.agent.runtime.provider.models()
     current = conversation.agent.spec.params.model
-    return Done(lines=(say("chat.model", model=current), *(f"  {name}" for name in known if name != current)))
+    return CommandOutcome(lines=(say("chat.model", model=current), *(f"  {name}" for name in known if name != current)))
 
 
-async def models(conversation: Conversation, argument: str) -> Done:
+async def models(conversation: Conversation, argument: str) -> CommandOutcome:
     if argument:
         return await model(conversation, argument)
     from overt.app.models.model_list import list_models  # late: 32 ms
@@ -35,7 +35,7 @@ async def models(conversation: Conversation, argument: str) -> Done:
     lines = [_line(row, chosen=(row.provider, row.model) == current) for row in rows]
     if missing:
         lines.append(say("models.more", variables=", ".join(missing)))
-    return Done(lines=(*lines, *found.problem.splitlines()))
+    return CommandOutcome(lines=(*lines, *found.problem.splitlines()))
 
 
 def _line(row: "ModelRow", *, chosen: bool) -> str:

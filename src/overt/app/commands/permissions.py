@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Decisions, PermissionRules, RevokedRule, RuleRow
@@ -12,14 +12,14 @@ from overt.lib.catalogue import say
 MOST_DECISIONS = 50
 
 
-async def permissions(conversation: Conversation, argument: str) -> Done:
+async def permissions(conversation: Conversation, argument: str) -> CommandOutcome:
     word, _, rule = argument.partition(" ")
     if word == "revoke" and rule.strip():
         revoked = await revoke_rule(conversation, rule.strip())
-        return Done(lines=(say("permissions.revoked", rule=revoked.text),))
+        return CommandOutcome(lines=(say("permissions.revoked", rule=revoked.text),))
     if argument:
         raise COMMAND.usage_error()
-    return Done(lines=_lines(await show_rules(conversation, "", 0)))
+    return CommandOutcome(lines=_lines(await show_rules(conversation, "", 0)))
 
 
 def _lines(permits: PermissionRules) -> tuple[str, ...]:

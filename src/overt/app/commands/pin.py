@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from overt.app.command import Command, Done, Offer
+from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
@@ -13,22 +13,22 @@ from overt.lib.text import first_line
 OFF = "--off"
 
 
-async def pin(conversation: Conversation, argument: str) -> Done:
+async def pin(conversation: Conversation, argument: str) -> CommandOutcome:
     """List, add or remove pins. Only words of a prompt can be pinned: a compaction must not invent a message."""
     pins = conversation.history.pins
     if not argument:
         listed = tuple(f"  {number}  {_short(text)}" for number, text in enumerate(pins, 1))
-        return Done(lines=(say("pin.list"), *listed) if pins else (say("pin.none"),))
+        return CommandOutcome(lines=(say("pin.list"), *listed) if pins else (say("pin.none"),))
     if argument.split()[0] == OFF:
         number = argument.removeprefix(OFF).strip()
         if not (number.isascii() and number.isdecimal() and 1 <= int(number) <= len(pins)):
             raise OvertError(say("pin.no_number", number=number or "?"))
         text = pins[int(number) - 1]
         conversation.record(Pinned(text=text, off=True))
-        return Done(lines=(say("pin.removed", text=_short(text)),))
+        return CommandOutcome(lines=(say("pin.removed", text=_short(text)),))
     text = _last(conversation) if argument == "last" else _said(conversation, argument)
     conversation.record(Pinned(text=text))
-    return Done(lines=(say("pin.added", text=_short(text)),))
+    return CommandOutcome(lines=(say("pin.added", text=_short(text)),))
 
 
 def _prompts(conversation: Conversation) -> list[str]:

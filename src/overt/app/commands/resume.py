@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from time import localtime, strftime
 from typing import TYPE_CHECKING
 
-from overt.app.command import Action, Command, Done, Offer
+from overt.app.command import Action, Command, CommandOutcome, Offer
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Preview, SessionPage
@@ -19,16 +19,16 @@ SHOWN = 10
 WIDEST = 60
 
 
-async def resume(conversation: Conversation, argument: str) -> Done:
+async def resume(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.app.inspect.queries import find_session  # late: 11 ms
     from overt.sessions.names import id_of  # late: 1.4 ms
 
     if not argument:
-        return Done(lines=await asyncio.to_thread(_recent, conversation))
+        return CommandOutcome(lines=await asyncio.to_thread(_recent, conversation))
     found = id_of(await asyncio.to_thread(find_session, argument, conversation.setting))
     if found == conversation.id:
         raise OvertError(say("session.already", id=found))
-    return Done(action=Action.NEW, resume=found)
+    return CommandOutcome(action=Action.NEW, resume=found)
 
 
 def _recent(conversation: Conversation) -> tuple[str, ...]:

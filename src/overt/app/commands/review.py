@@ -2,19 +2,19 @@
 
 import os
 
-from overt.app.command import Command, Done
+from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.lib.data import read_text
 
 RULES = ("AGENTS.md", "CLAUDE.md")
 
 
-async def review(conversation: Conversation, argument: str) -> Done:
+async def review(conversation: Conversation, argument: str) -> CommandOutcome:
     what = f"Review this: {argument}" if argument else "Review the changes in this folder that are not committed yet."
     return _sent(conversation, _prompt("review.md", what=what))
 
 
-async def init(conversation: Conversation, _argument: str) -> Done:
+async def init(conversation: Conversation, _argument: str) -> CommandOutcome:
     there = next((name for name in RULES if os.path.isfile(os.path.join(conversation.workspace, name))), "")
     if there:
         task = f"`{there}` exists already: read it first, keep what is right in it, and improve it in place."
@@ -30,8 +30,8 @@ def _prompt(name: str, **values: str) -> str:
     return text
 
 
-def _sent(conversation: Conversation, text: str) -> Done:
-    return Done(play=lambda: conversation.prompt(text))
+def _sent(conversation: Conversation, text: str) -> CommandOutcome:
+    return CommandOutcome(play=lambda: conversation.prompt(text))
 
 
 REVIEW = Command(name="review", run=review, usage="[WHAT]", order=220)

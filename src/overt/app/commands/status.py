@@ -1,12 +1,12 @@
 """`/status`: the model and its mode, the room that is left, and what the session has cost so far."""
 
 from overt.agent.gate import warn_about_sandbox
-from overt.app.command import Command, Done
+from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.lib.catalogue import say
 
 
-async def status(conversation: Conversation, _argument: str) -> Done:
+async def status(conversation: Conversation, _argument: str) -> CommandOutcome:
     agent = conversation.agent
     sandbox = agent.runtime.hands.guess()
     balance = await agent.runtime.provider.balance()
@@ -25,7 +25,7 @@ async def status(conversation: Conversation, _argument: str) -> Done:
         say("chat.offline", why=conversation.offline) if conversation.offline else "",
         say("chat.balance", balance=balance) if balance else "",
     )
-    return Done(lines=tuple(filter(None, lines)))
+    return CommandOutcome(lines=tuple(filter(None, lines)))
 
 
 def _context(conversation: Conversation) -> str:

@@ -1,15 +1,15 @@
 """`/theme`: show or set the colours."""
 
-from overt.app.command import Action, Command, Done, offer_words
+from overt.app.command import Action, Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
 
 THEMES = ("auto", "dark", "light")
 
 
-async def theme(_conversation: Conversation, argument: str) -> Done:
+async def theme(_conversation: Conversation, argument: str) -> CommandOutcome:
     if argument and argument not in THEMES:
         raise COMMAND.usage_error()
-    return Done(action=Action.THEME, value=argument)
+    return CommandOutcome(action=Action.THEME, value=argument)
 
 
 COMMAND = Command(

@@ -1,6 +1,6 @@
 """`/todo`: show the todo list."""
 
-from overt.app.command import Command, Done
+from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.app.inspect.values import Todos
 from overt.lib.catalogue import say
@@ -8,9 +8,9 @@ from overt.lib.catalogue import say
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 
-async def todo(conversation: Conversation, _argument: str) -> Done:
+async def todo(conversation: Conversation, _argument: str) -> CommandOutcome:
     items = tuple(f"{MARKS[item.status]} {item.content}" for item in conversation.history.todos)
-    return Done(lines=items or (say("chat.no_todos"),))
+    return CommandOutcome(lines=items or (say("chat.no_todos"),))
 
 
 async def list_todos(conversation: Conversation, _text: str, _number: int) -> Todos:

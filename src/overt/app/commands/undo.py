@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.app.command import Command, Done, Offer, offer_words
+from overt.app.command import Command, CommandOutcome, Offer, offer_words
 from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
@@ -18,28 +18,28 @@ PARTS = ("conversation", "files", "both")
 FLAGS = ("--yes", "--force", "--git")
 
 
-async def undo(conversation: Conversation, argument: str) -> Done:
+async def undo(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.app.undo.session_undo import UndoRequest  # late: 20 ms
 
     yes, force, git = _flags(argument, UNDO, FLAGS)
     return await _run(conversation, UndoRequest(yes=yes, force=force, git=git))
 
 
-async def redo(conversation: Conversation, argument: str) -> Done:
+async def redo(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.app.undo.session_undo import UndoRequest  # late: 20 ms
 
     (force,) = _flags(argument, REDO, ("--force",))
     return await _run(conversation, UndoRequest(redo=True, force=force))
 
 
-async def rewind(conversation: Conversation, argument: str) -> Done:
+async def rewind(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.app.undo.session_undo import UndoRequest, turn_lines  # late: 20 ms
 
     yes, force, git = (flag in argument.split() for flag in FLAGS)
     words = [word for word in argument.split() if word not in FLAGS]
     if not words:
         points = await asyncio.to_thread((await _open(conversation)).points)
-        return Done(lines=turn_lines(points) or (say("undo.no_turns"),))
+        return CommandOutcome(lines=turn_lines(points) or (say("undo.no_turns"),))
     part = words[1] if len(words) == 2 else "both"
     if len(words) > 2 or part not in PARTS or not (words[0].isascii() and words[0].isdecimal()):
         raise OvertError(say("undo.usage"))
@@ -47,12 +47,12 @@ async def rewind(conversation: Conversation, argument: str) -> Done:
     if not 1 <= turn <= conversation.turn:
         raise OvertError(say("undo.no_turn", turn=turn, last=conversation.turn))
     mark = _mark(conversation, turn) if part != "files" else None
-    done = Done()
+    done = CommandOutcome()
     if part != "conversation":
         done = await _run(conversation, UndoRequest(turn=turn, yes=yes, force=force, git=git))
     if mark is not None:
         conversation.rewind(mark)
-        done = Done(lines=(*done.lines, say("undo.rewound", turn=turn)))
+        done = CommandOutcome(lines=(*done.lines, say("undo.rewound", turn=turn)))
     return done
 
 
@@ -80,7 +80,7 @@ async def _open(conversation: Conversation) -> "SessionUndo":
     return SessionUndo(conversation.path, conversation.session_workspace.workspace, shared.keeper)
 
 
-async def _run(conversation: Conversation, request: "UndoRequest") -> Done:
+async def _run(conversation: Conversation, request: "UndoRequest") -> CommandOutcome:
     from overt.app.undo.git_undo import GitUndo, run_undo  # late: 21 ms
 
     work, shared = await _open(conversation), conversation.session_workspace.shared
@@ -94,7 +94,7 @@ async def _run(conversation: Conversation, request: "UndoRequest") -> Done:
     finally:
         if task.done() and not task.exception():
             _record(conversation, task.result())
-    return Done(lines=task.result().lines)
+    return CommandOutcome(lines=task.result().lines)
 
 
 def _record(conversation: Conversation, done: "UndoResult") -> None:

@@ -142,7 +142,7 @@ class Chat:
             import readline  # late: 0.9 ms
 
             readline.replace_history_item(readline.get_current_history_length() - 1, kept)
-        if self._start.wishes.history:
+        if self._start.preferences.history:
             self._start.prompts.add(kept)
 
     def _handle(self, text: str) -> bool:

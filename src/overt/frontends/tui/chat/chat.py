@@ -173,10 +173,10 @@ class Chat:
 
     def _call_for_attention(self, text: str) -> None:
         """A turn that took long, or asks, tells a person who looks elsewhere."""
-        wishes = self.startup.wishes
-        if wishes is None or wishes.notify == "off" or monotonic() - self._here < wishes.notify_after:
+        preferences = self.startup.preferences
+        if preferences is None or preferences.notify == "off" or monotonic() - self._here < preferences.notify_after:
             return
-        if wishes.notify == "osc9":
+        if preferences.notify == "osc9":
             self.terminal.notify(text)
         else:
             self.terminal.bell()
@@ -367,7 +367,7 @@ class Chat:
             return cut(row("  ", Span(hint, "warn")), columns)
         if self.gauges is None:
             return BLANK
-        template = self.startup.wishes.status if self.startup.wishes else ""
+        template = self.startup.preferences.status if self.startup.preferences else ""
         badge = " ".join(filter(None, (self.composer.badge, say("tui.chat.stashed") if self.composer.stashed else "")))
         made = status_row(self.gauges, columns - 2, badge=badge, template=template)
         return row("  ", *made)

@@ -15,7 +15,7 @@ from overt.frontends.tui.chat.views import words_rows
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.command import Done
+    from overt.app.command import CommandOutcome
     from overt.app.conversation import Conversation
     from overt.frontends.tui.chat.chat import Chat
     from overt.frontends.tui.panels.inspector import Inspector, Panel
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class CommandResult(NamedTuple):
     """Result of a slash command: the prompt to restore after a rewind, and the model it selected."""
 
-    done: "Done"
+    done: "CommandOutcome"
     restored: Prompt | None
     model: str
 
@@ -142,7 +142,7 @@ class CommandRunner:
         from overt.frontends.tui.panels.inspector import Inspector  # late: 1.2 ms
 
         chat = self._chat
-        mouse = chat.startup.wishes.mouse if chat.startup.wishes else False
+        mouse = chat.startup.preferences.mouse if chat.startup.preferences else False
         self.inspector = Inspector(panel, chat.terminal, self._carry, mouse=mouse)
         self.inspector.open(monotonic())
 
@@ -178,13 +178,13 @@ class CommandRunner:
 
     def edit_outside(self) -> None:
         chat = self._chat
-        if chat.startup.wishes is None:
+        if chat.startup.preferences is None:
             return
         chat.terminal.leave()
         try:
             from overt.app.chat.external_editor import edit  # late: 8 ms
 
-            text = edit(chat.composer.text, chat.startup.wishes.editor)
+            text = edit(chat.composer.text, chat.startup.preferences.editor)
         except OvertError as error:
             chat.terminal.enter()
             chat.tell_error(error)

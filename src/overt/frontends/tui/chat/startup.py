@@ -19,9 +19,9 @@ from overt.frontends.tui.terminal.theme import theme as make_theme
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.app.chat.input_history import Prompts
-    from overt.app.chat.interface import Wishes
-    from overt.app.chat.starting import Depth, Looks, Start
+    from overt.app.chat.input_history import InputHistory
+    from overt.app.chat.interface import ChatPreferences
+    from overt.app.chat.starting import ChatStart, Depth, TerminalTraits
     from overt.app.chat.trust_question import TrustQuestion
     from overt.app.conversation import Conversation
     from overt.app.setting import Setting
@@ -37,18 +37,18 @@ HEADSTART = 0.05
 class Startup:
     """`panel` is a question that must be answered first.
 
-    `setting` and `wishes` are None until the configuration has been read.
+    `setting` and `preferences` are None until the configuration has been read.
     """
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
         self.panel: TrustPanel | NoModelPanel | None = None
-        self.wishes: Wishes | None = None
+        self.preferences: ChatPreferences | None = None
         self.setting: Setting | None = None
         self.outside = ""
         """What is to be done without the terminal, when the loop has let go of it: `setup` or `fetch`."""
         self._question: TrustQuestion | None = None
-        self._prompts: Prompts | None = None
+        self._prompts: InputHistory | None = None
         self._ahead = False
         self._early: list[str] = []
         self._told: set[str] = set()
@@ -63,7 +63,7 @@ class Startup:
         from overt.app.chat import starting  # late: 28 ms
         from overt.app.chat.trust_question import trust_question  # late: 16 ms
 
-        chat.engine_thread.later(self._seen, starting.looks())
+        chat.engine_thread.later(self._seen, starting.terminal_traits())
         question = trust_question(chat.options)
         if question is None:
             self._set_out()
@@ -78,10 +78,10 @@ class Startup:
         self.setting = setting = read_setting(chat.options)
         start = starting.start(setting)
         chat.engine_thread.later(self._dress, start)
-        if not start.wishes.plain:
+        if not start.preferences.plain:
             chat.engine_thread.later(self._opened, chat.engine_thread.opened(chat.options, setting))
 
-    def _seen(self, looks: "Looks") -> None:
+    def _seen(self, looks: "TerminalTraits") -> None:
         """Colours before anything is asked; the background is asked of the terminal where nothing tells it."""
         chat, self._depth, self._dark = self._chat, looks.depth, looks.dark
         chat.terminal.reflows = looks.reflows
@@ -131,19 +131,19 @@ class Startup:
 
     # ── how it looks ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _dress(self, start: "Start") -> None:
+    def _dress(self, start: "ChatStart") -> None:
         """`start` is what the configuration says, and the prompts of earlier sessions."""
-        chat, self.wishes = self._chat, start.wishes
+        chat, self.preferences = self._chat, start.preferences
         self._prompts = start.prompts
-        chat.composer.keys = start.wishes.keys
+        chat.composer.keys = start.preferences.keys
         chat.composer.placeholder = say("tui.composer.placeholder")
         chat.composer.load_history(start.history)
-        chat.terminal.links = start.wishes.links
-        if start.wishes.plain:
+        chat.terminal.links = start.preferences.links
+        if start.preferences.plain:
             self.outside = "plain"
             chat.over = True
             return
-        self.theme(start.wishes.theme)
+        self.theme(start.preferences.theme)
 
     def theme(self, wanted: str) -> None:
         """`auto` follows the background that the terminal told of, and is dark where it has told nothing."""
@@ -153,18 +153,18 @@ class Startup:
 
     def choose_theme(self, wanted: str) -> None:
         """Until the program ends; without a word it only tells which."""
-        assert self.wishes is not None
+        assert self.preferences is not None
         if wanted:
-            self.wishes = replace(self.wishes, theme=wanted)
+            self.preferences = replace(self.preferences, theme=wanted)
             self.theme(wanted)
-        self._chat.tell((say("tui.chat.theme", theme=self.wishes.theme),), "dim")
+        self._chat.tell((say("tui.chat.theme", theme=self.preferences.theme),), "dim")
 
     def reply(self, text: str) -> None:
         """An answer of the terminal: only its background is of interest."""
         dark = shade(text)
         if dark is not None:
             self._dark = dark
-            if self.wishes is None or self.wishes.theme == "auto":
+            if self.preferences is None or self.preferences.theme == "auto":
                 self.theme("auto")
 
     # ── the conversation ─────────────────────────────────────────────────────────────────────────────────
@@ -234,7 +234,7 @@ class Startup:
         if prompts is None or conversation is None:
             self._early.append(text)
             return
-        if self.wishes and self.wishes.history:
+        if self.preferences and self.preferences.history:
             self._chat.engine_thread.aside(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
 
 

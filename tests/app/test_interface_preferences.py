@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.chat.interface import Wishes, decided, wishes
+from overt.app.chat.interface import ChatPreferences, decide_preferences, preferences_of
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.core.settings import Interface
@@ -34,7 +34,7 @@ from overt.core.settings import Interface
 def test_notes_and_links_go_only_where_the_terminal_is_known_to_take_them(
     variables: dict[str, str], notify: str, links: bool
 ) -> None:
-    found = decided(Interface(), variables)
+    found = decide_preferences(Interface(), variables)
     assert (found.notify, found.links) == (notify, links)
 
 
@@ -52,7 +52,7 @@ def test_what_was_set_wins_over_the_terminal() -> None:
         editor="'my editor' --wait",
         history=False,
     )
-    assert decided(ui, known) == Wishes(
+    assert decide_preferences(ui, known) == ChatPreferences(
         theme="dark",
         keys="vi",
         plain=True,
@@ -64,8 +64,8 @@ def test_what_was_set_wins_over_the_terminal() -> None:
         editor=("my editor", "--wait"),
         history=False,
     )
-    assert decided(Interface(links="on", notify="osc9"), {}).links is True
-    assert decided(Interface(notify="osc9"), {}).notify == "osc9"
+    assert decide_preferences(Interface(links="on", notify="osc9"), {}).links is True
+    assert decide_preferences(Interface(notify="osc9"), {}).notify == "osc9"
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_what_was_set_wins_over_the_terminal() -> None:
     ],
 )
 def test_the_editor_is_the_persons_own(variables: dict[str, str], editor: tuple[str, ...]) -> None:
-    assert decided(Interface(), variables).editor == editor
+    assert decide_preferences(Interface(), variables).editor == editor
 
 
 def test_they_are_read_for_a_folder(tmp_path: Path, a_home_of_its_own: Path) -> None:
     place = a_home_of_its_own / ".config/overt"
     place.mkdir(parents=True)
     (place / "config.toml").write_text('[ui]\ntheme = "light"\n')
-    assert wishes(read_setting(Options(directory=str(tmp_path)))).theme == "light"
+    assert preferences_of(read_setting(Options(directory=str(tmp_path)))).theme == "light"
