@@ -163,7 +163,7 @@ async def test_init_writes_rules_or_improves_those_there_are(opened: Opener, tmp
         assert "Write it as `AGENTS.md` in the root of the workspace." in messages(server)[-1]["content"]
         (tmp_path / "CLAUDE.md").write_text("x")
         await played(await slash(conversation, "/init"))
-        assert "`CLAUDE.md` exists already: read_ledger it first" in messages(server)[-1]["content"]
+        assert "`CLAUDE.md` exists already: read it first" in messages(server)[-1]["content"]
 
 
 # ── sessions, answers, cost ──────────────────────────────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ from overt import __version__
 from overt.app.diagnostics.recent import RECENT
 from overt.config.origin import explain
 from overt.config.paths import Environment, read_environment
-from overt.config.schema import Setting as ConfigRow
+from overt.config.schema import SettingValue
 from overt.core.errors import InternalError, OvertError
 from overt.core.events import Event
 from overt.core.ids import new_id
@@ -189,7 +189,7 @@ def _changed_settings() -> Iterator[str]:
         yield "  none"
 
 
-def hide_prompt(row: ConfigRow) -> object:
+def hide_prompt(row: SettingValue) -> object:
     """Return the value of a setting, or the length of a prompt text."""
     is_prompt = row.key.endswith("system_prompt") and isinstance(row.value, str)
     return f"<{len(row.value)} characters>" if is_prompt and row.value else row.value
