@@ -11,9 +11,20 @@ from overt.agent.decision import CallRequest, Decision
 from overt.agent.gate import Gate, warn_about_sandbox
 from overt.agent.judges import JUDGES, Judge
 from overt.agent.permissions import PermissionState, Terms
-from overt.core.capabilities import Blocked, Effect, EndedJob, JobOutput, JobState, Ran
+from overt.core.capabilities import Blocked, Effect, EndedJob, FinishedCommand, JobOutput, JobState
 from overt.core.events import Event, PermissionAsked, PermissionDecided
-from overt.core.ports import BOXED, Answer, Change, Journal, Loan, Looked, Loss, Profile, SandboxState, Survey
+from overt.core.ports import (
+    BOXED,
+    Answer,
+    CommandChange,
+    Journal,
+    Loan,
+    Loss,
+    Profile,
+    ResolvedPath,
+    SandboxState,
+    Survey,
+)
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Output
@@ -34,7 +45,7 @@ class Programs:
         self._box = box
         self._ran = ran
 
-    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> FinishedCommand:
         self._ran.append((command, self._box))
         blocked = None
         if command.startswith("pip") and not (self._box.network or self._box.outside):
@@ -43,7 +54,7 @@ class Programs:
             blocked = Blocked(kind="write", path="sly.txt")
         if command.startswith("python"):
             blocked = None if self._box.outside else Blocked(kind="write", path="/etc/x")
-        return Ran(text="", code=1 if blocked else 0, size=0, timed_out=False, ms=1, blocked=blocked)
+        return FinishedCommand(text="", code=1 if blocked else 0, size=0, timed_out=False, ms=1, blocked=blocked)
 
     async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput: ...  # type: ignore[empty-body]
     async def jobs(self) -> tuple[JobState, ...]: ...  # type: ignore[empty-body]
@@ -56,7 +67,7 @@ class Hands:
         self.state = state
         self.links = links
         self.losses: tuple[Loss, ...] = ()
-        self.surveyed: list[Change] = []
+        self.surveyed: list[CommandChange] = []
         self.required: list[str] = []
         self.ran: list[tuple[str, Profile]] = []
 
@@ -71,13 +82,13 @@ class Hands:
     ) -> Loan:
         return Loan(capabilities={name: Programs(box, self.ran) for name in needs}, journal=Journal())
 
-    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
-        return tuple(Looked(spelled=path, real=path, links=self.links) for path in paths)
+    def look(self, paths: Sequence[str]) -> tuple[ResolvedPath, ...]:
+        return tuple(ResolvedPath(spelled=path, real=path, links=self.links) for path in paths)
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
         return tuple(f"Would {verb} {path}" for path in paths)
 
-    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+    async def survey(self, changes: Sequence[CommandChange]) -> tuple[Survey, ...]:
         self.surveyed += changes
         return tuple(Survey(losses=self.losses, undone=not self.losses) for _ in changes)
 
@@ -203,7 +214,7 @@ def test_a_recoverable_command_runs_without_a_person_and_needs_its_snapshot(mode
     made = Made(hands, mode=mode)
     decision = made.take("bash", command="rm a.txt")
     assert (decision.refusal, decision.note) == ("", "/undo brings this back")
-    assert hands.surveyed == [Change(scope="paths", paths=("a.txt",), follows=False)]
+    assert hands.surveyed == [CommandChange(scope="paths", paths=("a.txt",), follows=False)]
     assert hands.required == [event.call_id for event in made.decided()]
 
 

@@ -7,7 +7,7 @@ from tests.agent.test_making_room import FREE, Small
 from tests.app.test_window import found
 from tests.config.test_config_load import loaded
 
-from overt.agent.room import by_itself
+from overt.agent.agent import by_itself
 from overt.app.models.context_window import budget_of
 from overt.core.events import Compacted
 from overt.core.settings import Price

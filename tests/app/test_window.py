@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.providers.provider_kit import run
 
-from overt.agent.room import by_itself
+from overt.agent.agent import by_itself
 from overt.app.models.context_window import MATTERS, SAFE, WindowSeeker, budget_of
 from overt.config.schema import Config, SettingValue
 from overt.context.budget import Budget

@@ -137,7 +137,7 @@ def test_a_job_is_ended_when_there_is_more_to_keep_from_it_and_this_is_told(tmp_
                 kept = await programs.run("cat /tmp/x; echo x > .git/config", timeout_ms=30_000)
                 while (await programs.jobs())[0].state == "running":
                     await asyncio.sleep(0.02)
-                return kept.text.split("bash")[0], kept.found, (await programs.jobs())[0].state
+                return kept.text.split("bash")[0], kept.remark, (await programs.jobs())[0].state
         finally:
             await jobs.close()
             await spawner.close()

@@ -196,7 +196,7 @@ def test_a_repository_made_far_below_is_looked_at_when_the_turn_ends(tmp_path: P
         (tmp_path / "work" / "a" / "b" / ".git" / "hooks" / "pre-push").write_text("got around the refusals")
         spawner.rest()
         found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("work/a/*/.git*"))
-        return (await programs.run("true", timeout_ms=30_000)).found.split(" and was")[0], found
+        return (await programs.run("true", timeout_ms=30_000)).remark.split(" and was")[0], found
 
     said = "the new a/b/.git would run programs outside the sandbox (hooks/pre-push)"
     assert in_process(tmp_path, steps) == (said, ["work/a/b/.git.blocked", "work/a/c/.git"])
@@ -213,7 +213,7 @@ def test_what_a_person_does_beside_and_what_runs_outside_is_left_alone(tmp_path:
         await outside.run(hooked.format("."), timeout_ms=30_000)
         ran = await programs.run("echo x > mine/.git/config; echo x > .git/config", timeout_ms=30_000)
         return [
-            ran.found or (ran.blocked.advise() if ran.blocked else ""),
+            ran.remark or (ran.blocked.advise() if ran.blocked else ""),
             *sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("work/**/.git*")),
         ]
 
@@ -291,7 +291,7 @@ def test_a_job_is_ended_soon_when_a_file_it_is_kept_from_is_replaced_outside(tmp
         while (await programs.jobs())[0].state == "running":
             await asyncio.sleep(0.02)
         ran = await programs.run("echo x > overt.toml", timeout_ms=30_000)
-        return ran.found, (tmp_path / "work" / "overt.toml").read_text()
+        return ran.remark, (tmp_path / "work" / "overt.toml").read_text()
 
     why = "overt.toml was replaced outside, and with that no longer kept from them"
     assert in_process(tmp_path, steps) == (f"what was still running in the sandbox was ended: {why}", "edited\n")

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from overt.core.capabilities import Blocked, JobOutput, JobState, Ran
+from overt.core.capabilities import Blocked, FinishedCommand, JobOutput, JobState
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.tools.bash import Args, bash
@@ -16,13 +16,13 @@ from overt.workspace.programs import NoPrograms
 class Recorded(NoPrograms):
     """Programs with one answer, which remember what they were asked."""
 
-    def __init__(self, ran: Ran | None = None, begun: JobOutput | None = None) -> None:
+    def __init__(self, ran: FinishedCommand | None = None, begun: JobOutput | None = None) -> None:
         self.ran = ran
         self.begun = begun
         self.asked: list[tuple[str, int]] = []
         self.workdir = ""
 
-    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> FinishedCommand:
         assert self.ran
         self.asked.append((command, timeout_ms))
         self.workdir = workdir
@@ -35,8 +35,8 @@ class Recorded(NoPrograms):
         return self.begun
 
 
-def ran(text: str, *, code: int | None = 0, timed_out: bool = False) -> Ran:
-    return Ran(text=text, code=code, size=len(text), timed_out=timed_out, ms=5)
+def ran(text: str, *, code: int | None = 0, timed_out: bool = False) -> FinishedCommand:
+    return FinishedCommand(text=text, code=code, size=len(text), timed_out=timed_out, ms=5)
 
 
 def outcome(programs: Recorded, **args: Any) -> Outcome:
@@ -114,7 +114,7 @@ def test_a_workdir_reaches_the_command(background: bool) -> None:
 
 
 def test_what_the_sandbox_blocked_is_said_by_overt() -> None:
-    blocked = Ran(text="x", code=6, size=1, timed_out=False, ms=5, blocked=Blocked(kind="git", path="a;b"))
+    blocked = FinishedCommand(text="x", code=6, size=1, timed_out=False, ms=5, blocked=Blocked(kind="git", path="a;b"))
 
     found = outcome(Recorded(blocked), command="curl")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.workspace.files_kit import done, files, names, refused
 
 from overt.lib.diff import file_diff
-from overt.tools._hunks import applied
-from overt.tools._patch import parse
+from overt.tools._hunks import apply_hunks
+from overt.tools._patch import parse_patch
 from overt.tools.patch import Args, patch
 
 FILE = "".join(f"line {n}\n" for n in range(1, 21))
@@ -34,8 +34,8 @@ def root(tmp_path: Path) -> Path:
 def test_the_difference_of_any_two_texts_applies_to_the_first_and_gives_the_second(old: str, new: str) -> None:
     diff = file_diff("f", old, new).diff
     if diff:
-        (found,) = parse(f"--- a/f\n+++ b/f\n{diff}")
-        assert applied("f", old, found.hunks) == new
+        (found,) = parse_patch(f"--- a/f\n+++ b/f\n{diff}")
+        assert apply_hunks("f", old, found.hunks) == new
 
 
 NAMES = "--- a/f.txt\n+++ b/f.txt\n"

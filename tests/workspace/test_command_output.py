@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from tests.workspace.programs_kit import opened
 
-from overt.core.capabilities import Ran
+from overt.core.capabilities import FinishedCommand
 from overt.core.interrupted import Interrupted
 from overt.lib.redaction.redact import HIDDEN, Redactor
 from overt.workspace import command_output
@@ -32,8 +32,8 @@ def outputs(folder: Path, *, stored: bool = True) -> OutputFiles:
     return OutputFiles(str(folder / "output"), "s1", stored=stored, redactor=Redactor([VALUE]))
 
 
-def run(cwd: Path, command: str, files: OutputFiles) -> Ran:
-    async def main() -> Ran:
+def run(cwd: Path, command: str, files: OutputFiles) -> FinishedCommand:
+    async def main() -> FinishedCommand:
         async with asyncio.timeout(60), opened(cwd, outputs=files) as bench:
             return await bench.programs.run(command, timeout_ms=30_000)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.files_kit import PYTHON, RG, done, files, names, put, refused
 
-from overt.core.capabilities import Change, Found, Listed, Matches, Query
+from overt.core.capabilities import Change, FolderEntry, FoundFiles, Matches, Query
 from overt.lib.protected import folded
 from overt.workspace.files import Files
 from overt.workspace.read_file import digest
@@ -100,7 +100,7 @@ def test_searching_and_finding_pass_over_what_may_not_be_read(hands: Files) -> N
         text="sub/fine.txt:1", count=1, more=False
     )
     assert set(done(hands.find("*", path=".", limit=99)).paths) == {"frozen/a.txt", "sub/fine.txt"}
-    assert done(hands.find(".env", path=".", limit=1)) == Found(paths=(), more=False)
+    assert done(hands.find(".env", path=".", limit=1)) == FoundFiles(paths=(), more=False)
     assert len(done(hands.find("**/*", path=".", limit=1)).paths) == 1
 
 
@@ -116,10 +116,10 @@ def test_a_list_shows_the_name_of_what_is_denied_and_nothing_below_it(hands: Fil
     entries, more = done(hands.list(".", depth=3, limit=99))
     assert more is False
     assert [entry for entry in entries if entry.path.startswith(("secret", "sub"))] == [
-        Listed(path="secret", kind="folder", depth=1),
-        Listed(path="sub", kind="folder", depth=1),
-        Listed(path="sub/.env", kind="file", depth=2),
-        Listed(path="sub/fine.txt", kind="file", depth=2),
+        FolderEntry(path="secret", kind="folder", depth=1),
+        FolderEntry(path="sub", kind="folder", depth=1),
+        FolderEntry(path="sub/.env", kind="file", depth=2),
+        FolderEntry(path="sub/fine.txt", kind="file", depth=2),
     ]
 
 

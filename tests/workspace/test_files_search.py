@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.files_kit import RG, done, files, put, refused
 
-from overt.core.capabilities import Found, Listed, Matches, Query
+from overt.core.capabilities import FolderEntry, FoundFiles, Matches, Query
 from overt.workspace.files import Files, FileServices
 from overt.workspace.ripgrep import Ripgrep, compile_glob, escape_glob
 from overt.workspace.trusted_programs import find_rg
@@ -143,12 +143,14 @@ def test_links_are_not_followed_in_searches(tree: Path, tmp_path_factory: pytest
     ],
 )
 def test_files_are_found_by_pattern_newest_first(tree: Path, pattern: str, paths: tuple[str, ...]) -> None:
-    assert done(files(tree).find(pattern, path=".", limit=9)) == Found(paths=paths, more=False)
+    assert done(files(tree).find(pattern, path=".", limit=9)) == FoundFiles(paths=paths, more=False)
 
 
 def test_a_pattern_may_be_absolute_and_the_limit_is_kept(tree: Path) -> None:
     assert done(files(tree).find(f"{tree}/src/*.ts", path=".", limit=9)).paths == ("src/b.ts",)
-    assert done(files(tree).find("*.py", path="src", limit=1)) == Found(paths=("src/deep/c.py",), more=True, total=2)
+    assert done(files(tree).find("*.py", path="src", limit=1)) == FoundFiles(
+        paths=("src/deep/c.py",), more=True, total=2
+    )
 
 
 def test_odd_names_round_trip_through_every_way_of_finding_them(tmp_path: Path) -> None:
@@ -177,19 +179,19 @@ def test_a_folder_is_listed_as_a_tree_folders_first_links_not_followed(tree: Pat
     entries, more = done(files(tree).list(".", depth=2, limit=99))
     assert not more
     assert entries == (
-        Listed(path=".hidden", kind="folder", depth=1),
-        Listed(path=".hidden/h.py", kind="file", depth=2),
-        Listed(path="build", kind="folder", depth=1),
-        Listed(path="build/out.py", kind="file", depth=2),
-        Listed(path="node_modules", kind="folder", depth=1),
-        Listed(path="src", kind="folder", depth=1),
-        Listed(path="src/deep", kind="folder", depth=2),
-        Listed(path="src/a.py", kind="file", depth=2),
-        Listed(path="src/b.ts", kind="file", depth=2),
-        Listed(path=".gitignore", kind="file", depth=1),
-        Listed(path="link", kind="link", depth=1),
-        Listed(path="notes.log", kind="file", depth=1),
-        Listed(path="pipe", kind="other", depth=1),
+        FolderEntry(path=".hidden", kind="folder", depth=1),
+        FolderEntry(path=".hidden/h.py", kind="file", depth=2),
+        FolderEntry(path="build", kind="folder", depth=1),
+        FolderEntry(path="build/out.py", kind="file", depth=2),
+        FolderEntry(path="node_modules", kind="folder", depth=1),
+        FolderEntry(path="src", kind="folder", depth=1),
+        FolderEntry(path="src/deep", kind="folder", depth=2),
+        FolderEntry(path="src/a.py", kind="file", depth=2),
+        FolderEntry(path="src/b.ts", kind="file", depth=2),
+        FolderEntry(path=".gitignore", kind="file", depth=1),
+        FolderEntry(path="link", kind="link", depth=1),
+        FolderEntry(path="notes.log", kind="file", depth=1),
+        FolderEntry(path="pipe", kind="other", depth=1),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.keeping_kit import GIT, shadow
 
-from overt.core.ports import Change, Survey
+from overt.core.ports import CommandChange, Survey
 from overt.workspace.undo.losses import NOT_IGNORED, UndoCover
 
 LARGEST = 1000
@@ -34,8 +34,8 @@ def cover_of(work: Path, *, write: tuple[str, ...] = ()) -> UndoCover:
     )
 
 
-def change(scope: str, *paths: str, follows: bool = True) -> Change:
-    return Change(scope=scope, paths=paths, follows=follows)  # type: ignore[arg-type]
+def change(scope: str, *paths: str, follows: bool = True) -> CommandChange:
+    return CommandChange(scope=scope, paths=paths, follows=follows)  # type: ignore[arg-type]
 
 
 def lost(survey: Survey) -> dict[str, str]:

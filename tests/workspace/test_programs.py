@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from tests.workspace.programs_kit import PROFILE, gone, opened, proc, zombies
 
-from overt.core.capabilities import Ran
+from overt.core.capabilities import FinishedCommand
 from overt.core.errors import ToolError
 from overt.workspace.programs import NoPrograms
 
 
-def run(cwd: Path, command: str, timeout_ms: int = 30_000) -> Ran:
-    async def main() -> Ran:
+def run(cwd: Path, command: str, timeout_ms: int = 30_000) -> FinishedCommand:
+    async def main() -> FinishedCommand:
         async with asyncio.timeout(60), opened(cwd) as bench:
             return await bench.programs.run(command, timeout_ms=timeout_ms)
 
@@ -49,7 +49,7 @@ def test_colours_and_progress_bars_come_back_as_they_ended(tmp_path: Path) -> No
 
 
 def test_eight_commands_run_at_once(tmp_path: Path) -> None:
-    async def main() -> list[Ran]:
+    async def main() -> list[FinishedCommand]:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
             command = "mktemp upXXXXXX > /dev/null; until test $(ls | wc -l) = 8; do sleep 0.02; done; echo met"
             return await asyncio.gather(*(bench.programs.run(command, timeout_ms=30_000) for _ in range(8)))
@@ -58,7 +58,7 @@ def test_eight_commands_run_at_once(tmp_path: Path) -> None:
 
 
 def test_a_timeout_kills_the_whole_tree_and_keeps_what_was_printed(tmp_path: Path) -> None:
-    async def main() -> tuple[Ran, list[str]]:
+    async def main() -> tuple[FinishedCommand, list[str]]:
         async with asyncio.timeout(60), opened(tmp_path) as bench:
             ran = await bench.programs.run("echo before; setsid sleep 60 & sleep 60", timeout_ms=3_000)
             return ran, bench.alive()

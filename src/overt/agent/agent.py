@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from overt.agent.decision import PermissionGate
-from overt.agent.lead import AnswerCheck, Lead
-from overt.agent.room import Room
-from overt.agent.spend_limit import SpendLimit
+from overt.agent.agent import AnswerCheck, Lead
+from overt.agent.agent import Room
+from overt.agent.agent import SpendLimit
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
 from overt.core.capabilities import Effect

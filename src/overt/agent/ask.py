@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from overt.agent.agent import Agent
 from overt.agent.model_call import call_model, request_sent
-from overt.agent.room import by_itself
+from overt.agent.agent import by_itself
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixReset, Replied
 from overt.core.history import History

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from overt.agent.agent import Agent
 from overt.agent.model_call import call_model, request_sent
-from overt.agent.room import by_itself
+from overt.agent.agent import by_itself
 from overt.context.budget import Budget
 from overt.context.compaction import (
     HistoryTail,

@@ -10,7 +10,7 @@ from overt.core.capabilities import Effect, EndedJob, Notes, ReadFiles, RunProgr
 from overt.core.errors import ToolError
 from overt.core.events import TodoSet
 from overt.core.history import History
-from overt.core.ports import BOXED, Change, Journal, Loan, Looked, Profile, SandboxState, Survey
+from overt.core.ports import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey
 from overt.core.views import Todo
 
 MOST_DESCRIBED = 8
@@ -83,7 +83,7 @@ class Capabilities:
 
         return Loan(capabilities={parameter: make(effect) for parameter, effect in needs.items()}, journal=journal)
 
-    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
+    def look(self, paths: Sequence[str]) -> tuple[ResolvedPath, ...]:
         from overt.workspace.real_path import describe_path  # late: 0.8 ms
 
         return tuple(describe_path(self._workspace.workspace, path) for path in paths)
@@ -95,7 +95,7 @@ class Capabilities:
         lines = (describe_impact(os.path.join(root, path), path, verb) for path in paths[:MOST_DESCRIBED])
         return tuple(line for line in lines if line)
 
-    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+    async def survey(self, changes: Sequence[CommandChange]) -> tuple[Survey, ...]:
         from overt.workspace.undo.keeper import NoSnapshot  # late: 6 ms
         from overt.workspace.undo.losses import UndoCover  # late: 4 ms
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from overt.agent.spend_limit import SpendCheck
+from overt.agent.agent import SpendCheck
 from overt.core.history import History
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Spend

@@ -46,7 +46,7 @@ class Blob(Struct, frozen=True, kw_only=True):
     hash: str
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class FolderEntry(Struct, frozen=True, kw_only=True):
     """One entry of a folder; `depth` counts from the folder that was listed."""
 
     path: str
@@ -54,7 +54,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     depth: int
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class FoundFiles(Struct, frozen=True, kw_only=True):
     """`total` counts the matching files when there are more than `paths` holds; None where that would take long."""
 
     paths: tuple[str, ...]
@@ -104,8 +104,8 @@ class ReadFiles(Protocol):
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines: ...
     async def text(self, path: str) -> FileText: ...
     async def blob(self, path: str) -> Blob | None: ...
-    async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]: ...
-    async def find(self, pattern: str, *, path: str, limit: int) -> Found: ...
+    async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[FolderEntry, ...], bool]: ...
+    async def find(self, pattern: str, *, path: str, limit: int) -> FoundFiles: ...
     async def search(self, query: Query) -> Matches: ...
 
 
@@ -154,12 +154,12 @@ BLOCKED_ADVICE = {
 }
 
 
-class Ran(Struct, frozen=True, kw_only=True):
+class FinishedCommand(Struct, frozen=True, kw_only=True):
     """A finished command. `text` is bounded head and tail; `code` is None when it was killed.
 
     Where the text is cut, `hint` is the part of it that says where the rest is.
     `blocked` is what the sandbox refused it.
-    `found` is what has to be said beside it: a repository that was moved aside, a program that was ended.
+    `remark` says what else happened: a repository was moved aside, a program was ended.
     """
 
     text: str
@@ -169,7 +169,7 @@ class Ran(Struct, frozen=True, kw_only=True):
     ms: int
     hint: str = ""
     blocked: Blocked | None = None
-    found: str = ""
+    remark: str = ""
 
 
 class JobState(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -200,7 +200,7 @@ class JobOutput(Struct, frozen=True, kw_only=True):
 
 
 class RunPrograms(Protocol):
-    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran: ...
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> FinishedCommand: ...
     async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput: ...
     async def jobs(self) -> tuple[JobState, ...]: ...
     async def output(self, id: str, *, since: int, tail: int, filter: str) -> JobOutput: ...

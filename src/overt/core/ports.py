@@ -146,7 +146,7 @@ class SandboxState(Struct, frozen=True, kw_only=True):
         return self.boxed and not self.missing
 
 
-class Looked(Struct, frozen=True, kw_only=True):
+class ResolvedPath(Struct, frozen=True, kw_only=True):
     """A path as it was spelled and where it really lies, both below the workspace where they can be."""
 
     spelled: str
@@ -154,7 +154,7 @@ class Looked(Struct, frozen=True, kw_only=True):
     links: int = 1
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class CommandChange(Struct, frozen=True, kw_only=True):
     """What a command would change. `paths` are counted from the workspace, globs among them.
 
     `scope` says what of them: the `paths` themselves, folders with all that is in them; what lies `below` them, git's
@@ -195,13 +195,13 @@ class Hands(Protocol):
         """With `preview`, writing only collects what would change; running is refused. `box` holds what is run."""
         ...
 
-    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]: ...
+    def look(self, paths: Sequence[str]) -> tuple[ResolvedPath, ...]: ...
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
         """What a command would `delete`, `move` or `change` at each path, for a person who is asked about it."""
         ...
 
-    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+    async def survey(self, changes: Sequence[CommandChange]) -> tuple[Survey, ...]:
         """Find out what undo would bring back of each change; the workspace is recorded for this."""
         ...
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.capabilities import WRITING, Effect
-from overt.core.ports import Looked, SandboxState
+from overt.core.ports import ResolvedPath, SandboxState
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Tool
 from overt.safety.command import read_command
@@ -49,7 +49,7 @@ class Sight(Struct, frozen=True, kw_only=True):
 
     root: str
     exists: Callable[[str], bool]
-    look: Callable[[tuple[str, ...]], Iterable[Looked]] | None = None
+    look: Callable[[tuple[str, ...]], Iterable[ResolvedPath]] | None = None
     also: frozenset[str] = frozenset()
     edit_rules: frozenset[str] = frozenset({"edit"})
 

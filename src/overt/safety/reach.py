@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.core.ports import Change, Loss, SandboxState, Survey
+from overt.core.ports import CommandChange, Loss, SandboxState, Survey
 from overt.core.settings import DangerousPolicy
 from overt.safety.danger import Cause, Kind, Reading
 
@@ -55,15 +55,15 @@ class Reach(Struct, frozen=True, kw_only=True):
         return "; ".join(parts)
 
 
-def changes_of(reading: Reading) -> dict[int, Change]:
+def changes_of(reading: Reading) -> dict[int, CommandChange]:
     """What has to be looked at to judge the reach of a command, by the place of the cause among its dangers."""
-    changes: dict[int, Change] = {}
+    changes: dict[int, CommandChange] = {}
     for place, cause in enumerate(reading.dangers):
         if scope := SCOPES.get(cause.kind):
             scope = "everything" if cause.unknown else scope
             if scope == "unignored" and (reading.redirects or len(reading.notable) > 1):
                 scope = "below"  # another part of the line may change what is ignored
-            changes[place] = Change(scope=scope, paths=cause.touches, follows=cause.verb == "change")
+            changes[place] = CommandChange(scope=scope, paths=cause.touches, follows=cause.verb == "change")
     return changes
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from overt.core.errors import ToolError
-from overt.tools._near import describe, nearest
+from overt.tools._near import describe_difference, nearest_place
 
 
 class Hunk(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class SourceLines:
         return whole if self.ended else whole.removesuffix(self.ends[-1])
 
 
-def applied(path: str, text: str, hunks: Sequence[Hunk]) -> str:
+def apply_hunks(path: str, text: str, hunks: Sequence[Hunk]) -> str:
     """The text after every hunk, or a refusal that names the hunk and the nearest place."""
     try:
         return _applied(path, SourceLines(text), hunks)
@@ -167,13 +167,13 @@ def _after(lines: list[str], anchor: str, cursor: int, label: str) -> int:
     for at in range(cursor, len(lines)):
         if lines[at].strip() == anchor:
             return at + 1
-    start = nearest(lines, [anchor])
+    start = nearest_place(lines, [anchor])
     hint = f" The nearest is line {start + 1}: {lines[start].strip()[:120]!r}." if start is not None else ""
     raise ToolError(f"{label}: no line {anchor!r} was found after line {cursor}.{hint}", code="no_match")
 
 
 def _near(lines: list[str], old: list[str]) -> str:
-    start = nearest(lines, old)
+    start = nearest_place(lines, old)
     if start is None:
         return "Nothing like its context is in the file; read it again."
-    return f"The nearest place is line {start + 1}. {describe(lines, old, start)}"
+    return f"The nearest place is line {start + 1}. {describe_difference(lines, old, start)}"

@@ -10,19 +10,19 @@ SHOWN = 8
 MAX_CLOSE = 5000
 
 
-def plain(line: str) -> str:
+def normalized(line: str) -> str:
     """A line without the differences that models stumble over: spacing, curly quotes, dashes."""
     return " ".join(line.translate(QUOTES).split())
 
 
-def nearest(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+def nearest_place(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     """The index in `lines` where most of `wanted` would stand, spacing aside; None when nothing is alike."""
     places: dict[str, list[int]] = {}
     for index, line in enumerate(lines):
-        places.setdefault(plain(line), []).append(index)
+        places.setdefault(normalized(line), []).append(index)
     votes: dict[int, int] = {}
     for offset, line in enumerate(wanted):
-        key = plain(line)
+        key = normalized(line)
         for index in places.get(key, ())[:200] if key else ():
             votes[index - offset] = votes.get(index - offset, 0) + 1
     if votes:
@@ -39,7 +39,7 @@ def nearest(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     return max(at - next(i for i, line in enumerate(wanted) if line.strip() == longest), 0)
 
 
-def describe(lines: Sequence[str], wanted: Sequence[str], start: int) -> str:
+def describe_difference(lines: Sequence[str], wanted: Sequence[str], start: int) -> str:
     """The first line that differs at a place, how it differs, and the lines that stand there."""
     said = ""
     for offset, want in enumerate(wanted):
@@ -71,7 +71,7 @@ def _detail(have: str, want: str) -> str:
         return "differs in its indentation"
     if have.translate(QUOTES) == want.translate(QUOTES):
         return "differs in quotes or dashes"
-    return "differs in spaces" if plain(have) == plain(want) else "differs"
+    return "differs in spaces" if normalized(have) == normalized(want) else "differs"
 
 
 def _quoted(line: str) -> str:

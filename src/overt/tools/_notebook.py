@@ -8,7 +8,7 @@ from overt.lib.text import clip
 OUTPUT_BYTES = 2000
 
 
-def rendered(text: str) -> str | None:
+def render_cells(text: str) -> str | None:
     """The cells as text, or None when this is not the JSON of a notebook."""
     try:
         book: object = decode(text.encode())

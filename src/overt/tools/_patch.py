@@ -25,7 +25,7 @@ UNSUPPORTED = {
 }
 
 
-class Names(Struct, kw_only=True):
+class FileNames(Struct, kw_only=True):
     """What the lines above a file's hunks say; "" where they say nothing, None for /dev/null."""
 
     old: str | None = ""
@@ -37,7 +37,7 @@ class Names(Struct, kw_only=True):
     kind: Literal["add", "update", "delete"] = "update"
 
 
-def parse(patch: str) -> tuple[FilePatch, ...]:
+def parse_patch(patch: str) -> tuple[FilePatch, ...]:
     """Every file the patch touches, in order."""
     lines = patch.replace("\r\n", "\n").split("\n")
     start = find_envelope(lines)
@@ -46,10 +46,10 @@ def parse(patch: str) -> tuple[FilePatch, ...]:
         leftovers.add(heredoc[1])
     while lines and (lines[-1].rstrip() or lines[-1]) in leftovers:
         lines.pop()
-    found = read_envelope(lines[start:]) if start is not None else _Unified(lines).read()
-    if not found:
+    patches = read_envelope(lines[start:]) if start is not None else _Unified(lines).read()
+    if not patches:
         raise invalid("No file was found in the patch. Start each with `--- a/path` and `+++ b/path`, then `@@` hunks.")
-    return tuple(found)
+    return tuple(patches)
 
 
 class _Unified:
@@ -58,16 +58,16 @@ class _Unified:
         self.at = 0
 
     def read(self) -> list[FilePatch]:
-        found: list[FilePatch] = []
+        patches: list[FilePatch] = []
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if line.startswith("diff --git ") or self._names_at(self.at):
-                found.append(self._file())
+                patches.append(self._file())
             elif line.startswith("@@"):
                 raise invalid("A hunk stands before any `--- a/path` and `+++ b/path` lines.")
             else:
                 self.at += 1
-        return found
+        return patches
 
     def _names_at(self, at: int) -> bool:
         return at + 1 < len(self.lines) and self.lines[at].startswith("--- ") and self.lines[at + 1].startswith("+++ ")
@@ -79,8 +79,8 @@ class _Unified:
             hunks.append(self._hunk())
         return _file_patch(names, tuple(hunks))
 
-    def _names(self) -> Names:
-        names = Names()
+    def _names(self) -> FileNames:
+        names = FileNames()
         if self.lines[self.at].startswith("diff --git "):
             names.git_old, names.git_new = _git_names(self.lines[self.at][11:])
             self.at += 1
@@ -96,7 +96,7 @@ class _Unified:
             self.at += 1
         return names
 
-    def _extended(self, names: Names, line: str) -> None:
+    def _extended(self, names: FileNames, line: str) -> None:
         for start, what in UNSUPPORTED.items():
             if line.startswith(start):
                 raise invalid(f"{what} are not supported in patches.".capitalize())
@@ -160,7 +160,7 @@ class _Unified:
         return at
 
 
-def _file_patch(names: Names, hunks: tuple[Hunk, ...]) -> FilePatch:
+def _file_patch(names: FileNames, hunks: tuple[Hunk, ...]) -> FilePatch:
     old, new = names.old, names.new
     if names.rename_from and names.rename_to:
         source, target = checked_path(names.rename_from), checked_path(names.rename_to)
@@ -208,6 +208,6 @@ def _unquoted(text: str) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _byte(found: re.Match[bytes]) -> bytes:
-    escape = found[1]
+def _byte(match: re.Match[bytes]) -> bytes:
+    escape = match[1]
     return bytes((int(escape, 8) & 255,)) if len(escape) == 3 else ESCAPES.get(escape, escape)

@@ -5,7 +5,7 @@ import re
 from msgspec import Struct
 
 from overt.core.errors import ToolError
-from overt.tools._near import NUMBERED, describe, nearest, plain
+from overt.tools._near import NUMBERED, describe_difference, nearest_place, normalized
 
 MAX_PLACES = 8
 
@@ -21,7 +21,7 @@ class Wording(Struct, frozen=True):
 USUAL_WORDING = Wording()
 
 
-def replaced(text: str, old: str, new: str, *, every: bool, wording: Wording = USUAL_WORDING) -> tuple[str, int]:
+def replace_text(text: str, old: str, new: str, *, every: bool, wording: Wording = USUAL_WORDING) -> tuple[str, int]:
     """Return the new text and how many places changed."""
     if old == new:
         raise ToolError(f"{wording.old} and {wording.new} are the same; there is nothing to change.", code="invalid")
@@ -61,17 +61,17 @@ def _not_found(text: str, old: str, new: str, wording: Wording) -> str:
     lines = text.replace("\r\n", "\n").split("\n")
     start = _inside_a_line(lines, wanted) if len(wanted) == 1 else None
     if start is None:
-        start = nearest(lines, wanted)
+        start = nearest_place(lines, wanted)
     already = ""
     if len(new.strip()) > 8 and new in text:
         line = text.count("\n", 0, text.find(new)) + 1
         already = f" {wording.new} is already there at line {line}: perhaps this edit was made before."
     if start is None:
         return f"{wording.old} was not found, nor anything like it. Read the file again.{already}"
-    nearly = f"The nearest place is line {start + 1}. {describe(lines, wanted, start)}"
+    nearly = f"The nearest place is line {start + 1}. {describe_difference(lines, wanted, start)}"
     return f"{wording.old} was not found.{already} {nearly}"
 
 
 def _inside_a_line(lines: list[str], wanted: list[str]) -> int | None:
-    key = plain(wanted[0])
-    return next((index for index, line in enumerate(lines) if key and key in plain(line)), None)
+    key = normalized(wanted[0])
+    return next((index for index, line in enumerate(lines) if key and key in normalized(line)), None)

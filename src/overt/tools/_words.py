@@ -8,7 +8,7 @@ from overt.lib.result_limit import current_limit
 MAX_RANGES = 6
 
 
-def changed(diffs: tuple[FileDiff, ...], note: str = "") -> Outcome:
+def report_changes(diffs: tuple[FileDiff, ...], note: str = "") -> Outcome:
     """One line for each file: what happened to it, how many lines came and went, and where they are now."""
     text = "\n".join(f"{_happened(diff)}{note}" for diff in diffs)
     return Outcome(text=text, view=Diffs(files=diffs), unchanged=all(diff.change == "unchanged" for diff in diffs))
@@ -35,5 +35,5 @@ def _place(diff: FileDiff) -> str:
     return f", {word} {', '.join(parts[:MAX_RANGES])}{' …' if len(parts) > MAX_RANGES else ''}"
 
 
-def bounded(text: str, hint: str) -> str:
+def clip_result(text: str, hint: str) -> str:
     return current_limit().body().clip(text, hint)

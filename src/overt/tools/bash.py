@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from overt.core.capabilities import JobOutput, Ran, RunPrograms
+from overt.core.capabilities import FinishedCommand, JobOutput, RunPrograms
 from overt.core.tool import Outcome, tool
 from overt.core.views import Output
 
@@ -41,21 +41,21 @@ async def bash(args: Args, programs: RunPrograms) -> Outcome:
     return _finished(args, await programs.run(args.command, timeout_ms=args.timeout, workdir=args.workdir))
 
 
-def _finished(args: Args, ran: Ran) -> Outcome:
+def _finished(args: Args, finished: FinishedCommand) -> Outcome:
     note = ""
-    if ran.timed_out:
+    if finished.timed_out:
         note = f"timed out after {args.timeout / 1000:g} s and was killed"
-    elif ran.code:
-        note = f"exit code {ran.code}"
-    text = ran.text.rstrip("\n")
-    blocked = f"[overt] {ran.blocked.advise()}" if ran.blocked else ""
-    found = f"[{ran.found}]" if ran.found else ""
-    lines = [line for line in (text, f"[{note}]" if note else "", blocked, found) if line]
-    shown = ran.blocked.describe() if ran.blocked else note
+    elif finished.code:
+        note = f"exit code {finished.code}"
+    text = finished.text.rstrip("\n")
+    blocked = f"[overt] {finished.blocked.advise()}" if finished.blocked else ""
+    remark = f"[{finished.remark}]" if finished.remark else ""
+    lines = [line for line in (text, f"[{note}]" if note else "", blocked, remark) if line]
+    shown = finished.blocked.describe() if finished.blocked else note
     return Outcome(
         text="\n".join(lines) or "(no output)",
-        view=Output(command=args.command, text=text, code=ran.code, note=shown, hint=ran.hint),
-        blocked=ran.blocked,
+        view=Output(command=args.command, text=text, code=finished.code, note=shown, hint=finished.hint),
+        blocked=finished.blocked,
         ended=note,
     )
 

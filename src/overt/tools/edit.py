@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
-from overt.tools._replace import replaced
-from overt.tools._words import changed
+from overt.tools._replace import replace_text
+from overt.tools._words import report_changes
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,13 +34,13 @@ async def edit(args: Args, files: WriteFiles) -> Outcome:
     """Replace old_string in a file by new_string. It must match exactly and be unique, unless replace_all is set;
     add lines around it to make it so. Line endings are kept."""
     try:
-        found = await files.text(args.path)
+        file = await files.text(args.path)
     except ToolError as error:
         if error.code != "missing" or args.old_string:
             raise
-        return changed(await files.change([Change(path=args.path, content=args.new_string, base="absent")]))
-    if not args.old_string and not found.text:
-        return changed(await files.change([Change(path=args.path, content=args.new_string, base=found.hash)]))
-    text, count = replaced(found.text, args.old_string, args.new_string, every=args.replace_all)
+        return report_changes(await files.change([Change(path=args.path, content=args.new_string, base="absent")]))
+    if not args.old_string and not file.text:
+        return report_changes(await files.change([Change(path=args.path, content=args.new_string, base=file.hash)]))
+    text, count = replace_text(file.text, args.old_string, args.new_string, every=args.replace_all)
     note = f", {count} places" if count > 1 else ""
-    return changed(await files.change([Change(path=args.path, content=text, base=found.hash)]), note)
+    return report_changes(await files.change([Change(path=args.path, content=text, base=file.hash)]), note)

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from overt.core.capabilities import ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
-from overt.tools._words import bounded
+from overt.tools._words import clip_result
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,10 +26,10 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 )
 async def glob(args: Args, files: ReadFiles) -> Outcome:
     """Find files whose path below `path` matches, newest first. Honours .gitignore. For content use grep."""
-    found = await files.find(args.pattern, path=args.path, limit=args.limit)
-    lines = list(found.paths) or ["[no file matches]"]
-    if found.more:
-        shown = f"only {len(found.paths)}" if found.total is None else f"{len(found.paths)} of {found.total}"
+    matches = await files.find(args.pattern, path=args.path, limit=args.limit)
+    lines = list(matches.paths) or ["[no file matches]"]
+    if matches.more:
+        shown = f"only {len(matches.paths)}" if matches.total is None else f"{len(matches.paths)} of {matches.total}"
         lines.append(f"[{shown} shown; narrow the pattern or raise limit]")
-    view = Listing(what=args.pattern, count=len(found.paths), more=found.more)
-    return Outcome(text=bounded("\n".join(lines), "narrow the pattern"), view=view)
+    view = Listing(what=args.pattern, count=len(matches.paths), more=matches.more)
+    return Outcome(text=clip_result("\n".join(lines), "narrow the pattern"), view=view)

@@ -7,7 +7,7 @@ from msgspec import Struct
 from overt.core.capabilities import Query, ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
-from overt.tools._words import bounded
+from overt.tools._words import clip_result
 
 NO_LIMIT = 10_000
 """What a limit of 0 stands for: more matches than a result can hold."""
@@ -52,11 +52,11 @@ async def grep(args: Args, files: ReadFiles) -> Outcome:
         limit=args.limit if args.limit > 0 else NO_LIMIT,
         multiline=args.multiline,
     )
-    found = await files.search(query)
-    text = bounded(found.text, "narrow the pattern, path or glob") or "[no match]"
-    if found.more:
-        text += f"\n[only the first {found.count} shown; narrow the search or raise limit]"
-    return Outcome(text=text, view=Listing(what=args.pattern, count=found.count, more=found.more))
+    matches = await files.search(query)
+    text = clip_result(matches.text, "narrow the pattern, path or glob") or "[no match]"
+    if matches.more:
+        text += f"\n[only the first {matches.count} shown; narrow the search or raise limit]"
+    return Outcome(text=text, view=Listing(what=args.pattern, count=matches.count, more=matches.more))
 
 
 def _lines(asked: int) -> int:

@@ -49,13 +49,13 @@ async def jobs(args: Args, programs: RunPrograms) -> Outcome:
         return Outcome(text=text, view=Plain(text=text))
     if args.action == "wait":
         wait_ms = min(max(args.timeout, 1), LONGEST)
-        found = await programs.wait(args.id, since=args.since, tail=args.tail, filter=args.filter, wait_ms=wait_ms)
+        output = await programs.wait(args.id, since=args.since, tail=args.tail, filter=args.filter, wait_ms=wait_ms)
     else:
-        found = await programs.output(args.id, since=args.since, tail=args.tail, filter=args.filter)
-    text = found.text or "(nothing new)"
+        output = await programs.output(args.id, since=args.since, tail=args.tail, filter=args.filter)
+    text = output.text or "(nothing new)"
     return Outcome(
-        text=f"{text}\n[{line(found.job)}; next since={found.next}]",
-        view=Output(command=found.job.command, text=found.text, code=found.job.code, note=line(found.job)),
+        text=f"{text}\n[{line(output.job)}; next since={output.next}]",
+        view=Output(command=output.job.command, text=output.text, code=output.job.code, note=line(output.job)),
     )
 
 

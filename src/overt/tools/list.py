@@ -4,10 +4,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from overt.core.capabilities import Listed, ReadFiles
+from overt.core.capabilities import FolderEntry, ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
-from overt.tools._words import bounded
+from overt.tools._words import clip_result
 
 LIMIT = 400
 MARK = {"file": "", "folder": "/", "link": "@", "other": "|"}
@@ -34,8 +34,8 @@ async def list_(args: Args, files: ReadFiles) -> Outcome:
     if more:
         lines.append(f"[only {len(entries)} entries shown; list a folder below, or use glob]")
     view = Listing(what=args.path, count=len(entries), more=more)
-    return Outcome(text=bounded("\n".join(lines), "list a folder below"), view=view)
+    return Outcome(text=clip_result("\n".join(lines), "list a folder below"), view=view)
 
 
-def _line(entry: Listed) -> str:
+def _line(entry: FolderEntry) -> str:
     return f"{'  ' * (entry.depth - 1)}{entry.path.rpartition('/')[2]}{MARK[entry.kind]}"

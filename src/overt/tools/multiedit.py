@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
-from overt.tools._replace import replaced
-from overt.tools._words import changed
+from overt.tools._replace import replace_text
+from overt.tools._words import report_changes
 
 
 class Replacement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,12 +34,12 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 async def multiedit(args: Args, files: WriteFiles) -> Outcome:
     """Make several edits in one file, in order, each as in edit and on the result of the one before; if one
     fails, none is made."""
-    found = await files.text(args.path)
-    text = found.text
+    file = await files.text(args.path)
+    text = file.text
     for number, item in enumerate(args.edits, 1):
         try:
-            text, _ = replaced(text, item.old_string, item.new_string, every=item.replace_all)
+            text, _ = replace_text(text, item.old_string, item.new_string, every=item.replace_all)
         except ToolError as error:
             message = f"Edit {number} of {len(args.edits)} failed, none was made. {error.message}"
             raise ToolError(message, code=error.code) from error
-    return changed(await files.change([Change(path=args.path, content=text, base=found.hash)]))
+    return report_changes(await files.change([Change(path=args.path, content=text, base=file.hash)]))

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
-from overt.tools._hunks import FilePatch, applied
-from overt.tools._patch import parse
-from overt.tools._words import changed
+from overt.tools._hunks import FilePatch, apply_hunks
+from overt.tools._patch import parse_patch
+from overt.tools._words import report_changes
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -17,10 +17,10 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def subjects(self) -> tuple[str, ...]:
         """Every path the patch names; none when it cannot be read, which running it will explain."""
         try:
-            found = parse(self.patch)
+            patches = parse_patch(self.patch)
         except ToolError:
             return ()
-        return tuple(path for item in found for path in (item.path, item.move_to) if path)
+        return tuple(path for item in patches for path in (item.path, item.move_to) if path)
 
 
 @tool(
@@ -33,12 +33,14 @@ async def patch(args: Args, files: WriteFiles) -> Outcome:
     """Apply a unified diff (git style too) or a `*** Begin Patch` text to any number of files: all or none. Files
     can be added, changed, renamed, deleted. Context lines must match; line numbers may be off."""
     changes: dict[str, Change] = {}
-    for item in parse(args.patch):
+    for item in parse_patch(args.patch):
         before = changes.get(item.path)
         if before is not None and (before.content is None or item.kind != "update"):
             raise ToolError(f"{item.path} is named twice in the patch; give each file once.", code="invalid")
         changes[item.path] = await _change(item, before, files)
-    return changed(await files.change([part for change in changes.values() for part in await _parts(change, files)]))
+    return report_changes(
+        await files.change([part for change in changes.values() for part in await _parts(change, files)])
+    )
 
 
 async def _parts(change: Change, files: WriteFiles) -> tuple[Change, ...]:
@@ -56,10 +58,10 @@ async def _parts(change: Change, files: WriteFiles) -> tuple[Change, ...]:
 
 async def _change(item: FilePatch, before: Change | None, files: WriteFiles) -> Change:
     if before is not None and before.content is not None:
-        text = applied(item.path, before.content, item.hunks)
+        text = apply_hunks(item.path, before.content, item.hunks)
         return replace(before, content=text, move_to=item.move_to or before.move_to)
     if item.kind == "add":
-        return Change(path=item.path, content=applied(item.path, "", item.hunks), base="seen")
+        return Change(path=item.path, content=apply_hunks(item.path, "", item.hunks), base="seen")
     try:
         source = await files.text(item.path)
     except ToolError as error:
@@ -67,8 +69,8 @@ async def _change(item: FilePatch, before: Change | None, files: WriteFiles) -> 
             raise
         return Change(path=item.path, content=None, base="seen", move_to=item.move_to)
     if item.kind == "delete":
-        if item.hunks and applied(item.path, source.text, item.hunks):
+        if item.hunks and apply_hunks(item.path, source.text, item.hunks):
             raise ToolError(f"{item.path} holds more than the patch deletes. Read it again.", code="no_match")
         return Change(path=item.path, content=None, base=source.hash)
-    content = applied(item.path, source.text, item.hunks) if item.hunks else None
+    content = apply_hunks(item.path, source.text, item.hunks) if item.hunks else None
     return Change(path=item.path, content=content, base=source.hash, move_to=item.move_to)

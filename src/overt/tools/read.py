@@ -11,8 +11,8 @@ from overt.core.tool import Outcome, tool
 from overt.core.views import Excerpt, Plain
 from overt.lib.result_limit import current_limit
 from overt.lib.text import cut_line, size
-from overt.tools._notebook import rendered
-from overt.tools._words import bounded
+from overt.tools._notebook import render_cells
+from overt.tools._words import clip_result
 
 LIMIT = 2000
 WIDTH = 2000
@@ -38,10 +38,9 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 async def read(args: Args, files: ReadFiles) -> Outcome:
     """Read a file. Text comes as number, tab, line; the number and tab are not part of the file. Images and PDFs
     are shown, notebooks come as cells. Prefer it to cat; read the parts you need of a long file."""
-    if args.path.endswith(".ipynb") and args.offset == 1 and args.limit == LIMIT:
-        found = await _notebook(args.path, files)
-        if found is not None:
-            return found
+    whole_notebook = args.path.endswith(".ipynb") and args.offset == 1 and args.limit == LIMIT
+    if whole_notebook and (notebook := await _notebook(args.path, files)):
+        return notebook
     try:
         lines = await files.lines(args.path, offset=args.offset, limit=args.limit)
     except ToolError as error:
@@ -54,18 +53,18 @@ async def read(args: Args, files: ReadFiles) -> Outcome:
     return _numbered(lines)
 
 
-def _numbered(found: Lines) -> Outcome:
-    if not found.lines:
-        return _nothing(found)
-    out = _fitting([f"{number:>6}\t{cut_line(line, WIDTH)}" for number, line in enumerate(found.lines, found.first)])
-    last = found.first + len(out) - 1
-    notes = [f"[{found.note}]"] if found.note else []
-    if found.total is None:
-        notes.append(f"[large file, lines {found.first}-{last}; go on with offset={last + 1}, or search it with grep]")
-    elif last < found.total:
-        notes.append(f"[lines {found.first}-{last} of {found.total}; go on with offset={last + 1}]")
-    truncated = any(len(line) > WIDTH for line in found.lines[: len(out)])
-    view = Excerpt(path=found.path, first=found.first, last=last, total=found.total or 0, truncated=truncated)
+def _numbered(window: Lines) -> Outcome:
+    if not window.lines:
+        return _nothing(window)
+    out = _fitting([f"{number:>6}\t{cut_line(line, WIDTH)}" for number, line in enumerate(window.lines, window.first)])
+    last = window.first + len(out) - 1
+    notes = [f"[{window.note}]"] if window.note else []
+    if window.total is None:
+        notes.append(f"[large file, lines {window.first}-{last}; go on with offset={last + 1}, or search it with grep]")
+    elif last < window.total:
+        notes.append(f"[lines {window.first}-{last} of {window.total}; go on with offset={last + 1}]")
+    truncated = any(len(line) > WIDTH for line in window.lines[: len(out)])
+    view = Excerpt(path=window.path, first=window.first, last=last, total=window.total or 0, truncated=truncated)
     return Outcome(text="\n".join([*out, *notes]), view=view)
 
 
@@ -80,10 +79,10 @@ def _fitting(lines: list[str]) -> list[str]:
         lines = lines[: max(1, min(round(share * len(lines)), len(lines) - 1))]
 
 
-def _nothing(found: Lines) -> Outcome:
-    if found.total == 0:
-        return Outcome(text=f"[{found.path} is empty]", view=Excerpt(path=found.path, first=0, last=0))
-    raise ToolError(f"{found.path} has {found.total} lines; line {found.first} is past its end.", code="invalid")
+def _nothing(window: Lines) -> Outcome:
+    if window.total == 0:
+        return Outcome(text=f"[{window.path} is empty]", view=Excerpt(path=window.path, first=0, last=0))
+    raise ToolError(f"{window.path} has {window.total} lines; line {window.first} is past its end.", code="invalid")
 
 
 def _shown(blob: Blob) -> Outcome:
@@ -97,14 +96,14 @@ def _shown(blob: Blob) -> Outcome:
 async def _notebook(path: str, files: ReadFiles) -> Outcome | None:
     """The cells, or None when it is no notebook after all and is read like any file."""
     try:
-        found = await files.text(path)
+        file = await files.text(path)
     except ToolError as error:
         if error.code in ("large", "binary"):
             return None
         raise
-    cells = rendered(found.text)
+    cells = render_cells(file.text)
     if cells is None:
         return None
     hint = "read with limit=1000 shows its JSON"
-    text = f"{bounded(cells, hint)}\n[notebook as cells; its JSON, for edits: read with limit=1000]"
-    return Outcome(text=text, view=Excerpt(path=found.path, first=1, last=found.text.count("\n") + 1))
+    text = f"{clip_result(cells, hint)}\n[notebook as cells; its JSON, for edits: read with limit=1000]"
+    return Outcome(text=text, view=Excerpt(path=file.path, first=1, last=file.text.count("\n") + 1))

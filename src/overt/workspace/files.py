@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from overt.core.capabilities import Blob, Change, FileText, Found, Lines, Listed, Matches, Query
+from overt.core.capabilities import Blob, Change, FileText, FolderEntry, FoundFiles, Lines, Matches, Query
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
 from overt.core.views import FileDiff
@@ -107,15 +107,15 @@ class Files:
             self.journal.seen[found.path] = found.hash
         return found
 
-    async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]:
-        def look(spot: OpenPath) -> tuple[tuple[Listed, ...], bool]:
+    async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[FolderEntry, ...], bool]:
+        def look(spot: OpenPath) -> tuple[tuple[FolderEntry, ...], bool]:
             if not is_folder(spot):
                 raise ToolError(f"{spot.path} is not a folder; read it with read.", code="invalid")
             return list_tree(self.workspace, spot, depth=depth, limit=limit)
 
         return await self._look(path, look)
 
-    async def find(self, pattern: str, *, path: str, limit: int) -> Found:
+    async def find(self, pattern: str, *, path: str, limit: int) -> FoundFiles:
         pattern = pattern.removeprefix(self.workspace.root.rstrip("/") + "/").removeprefix("./")
         if pattern.startswith("/") and self.workspace.elsewhere:
             path, pattern = "/", pattern.lstrip("/")
@@ -127,14 +127,14 @@ class Files:
         start = os.path.join(path, parts.folder) if parts.folder else path
         with open_path(self.workspace, start) as spot:
             if spot.stat is None and parts.folder:
-                return Found(paths=(), more=False)
+                return FoundFiles(paths=(), more=False)
             if not is_folder(spot):
                 raise await self._unfit(spot, "a folder")
             names, more = await files_matching(self.rg, spot, parts)
             paths = await asyncio.to_thread(self._allowed, spot, names, limit)
             total = None if more or len(paths) <= limit else self._count_allowed(spot, names)
         more = more or len(paths) > limit
-        return Found(paths=tuple(show_name(path) for path in paths[:limit]), more=more, total=total)
+        return FoundFiles(paths=tuple(show_name(path) for path in paths[:limit]), more=more, total=total)
 
     async def names(self) -> Sequence[str]:
         """Return the path of each file in the workspace that is not ignored, as it is on disk, in no order."""

@@ -4,7 +4,7 @@ import os
 import stat
 from typing import Literal
 
-from overt.core.capabilities import Listed
+from overt.core.capabilities import FolderEntry
 from overt.lib.encoding import show_name
 from overt.workspace.contained_path import FOLDER, OpenPath, Workspace, as_tool_error
 
@@ -16,12 +16,12 @@ MAX_ENTRIES = 50_000
 RANK = {"file": 1, "link": 1, "other": 1, "folder": 0}
 
 
-def list_tree(workspace: Workspace, spot: OpenPath, *, depth: int, limit: int) -> tuple[tuple[Listed, ...], bool]:
+def list_tree(workspace: Workspace, spot: OpenPath, *, depth: int, limit: int) -> tuple[tuple[FolderEntry, ...], bool]:
     """Level by level until `limit` entries are found, so a deep folder cannot hide its neighbours.
 
     Names are shown whatever the rules say; a folder that may not be read is shown and not entered.
     """
-    found: list[tuple[tuple[str, ...], Listed]] = []
+    found: list[tuple[tuple[str, ...], FolderEntry]] = []
     level: list[tuple[str, ...]] = [()]
     more = False
     for below in range(1, depth + 1):
@@ -34,7 +34,7 @@ def list_tree(workspace: Workspace, spot: OpenPath, *, depth: int, limit: int) -
                     return _ordered(found), True
                 here = (*parts, name)
                 real = workspace.place(spot.root, *spot.parts, *here)
-                found.append((here, Listed(path=show_name(real), kind=kind, depth=below)))
+                found.append((here, FolderEntry(path=show_name(real), kind=kind, depth=below)))
                 if kind == "folder" and name not in HEAVY and _may_enter(workspace, spot, here, real):
                     folders.append(here)
         level = folders
@@ -82,11 +82,11 @@ def _kind(entry: os.DirEntry[str]) -> Kind:
     return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
-def _ordered(found: list[tuple[tuple[str, ...], Listed]]) -> tuple[Listed, ...]:
+def _ordered(found: list[tuple[tuple[str, ...], FolderEntry]]) -> tuple[FolderEntry, ...]:
     """Tree order: a folder is followed by what it holds, folders before files."""
     folders = {parts for parts, entry in found if entry.kind == "folder"}
 
-    def place(item: tuple[tuple[str, ...], Listed]) -> list[tuple[int, str]]:
+    def place(item: tuple[tuple[str, ...], FolderEntry]) -> list[tuple[int, str]]:
         parts = item[0]
         return [(0 if parts[: n + 1] in folders else 1, parts[n]) for n in range(len(parts))]
 

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 
 from msgspec import Struct
 
-from overt.core.capabilities import Blocked, JobOutput, JobState, Ran
+from overt.core.capabilities import Blocked, FinishedCommand, JobOutput, JobState
 from overt.core.errors import ToolError
 from overt.core.interrupted import Interrupted
 from overt.core.ports import Child, Profile, Spawner
@@ -73,7 +73,7 @@ class Programs:
         self._report = report
         self._keeping = keeping
 
-    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> FinishedCommand:
         cwd = self._folder(workdir)
         async with self._kept() as watch:
             return await self._run(command, timeout_ms=timeout_ms, watch=watch, cwd=cwd)
@@ -103,7 +103,7 @@ class Programs:
         writes = self._profile.outside or (self._profile.write and not self._profile.reading)
         return self._keeping() if self._keeping and writes else nullcontext()
 
-    async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None, cwd: str) -> Ran:
+    async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None, cwd: str) -> FinishedCommand:
         begun = time.monotonic()
         child = await self._spawn(command, watch, cwd=cwd)
         spool = self._outputs.spool(head=KEPT, tail=KEPT) if self._outputs else Spool(head=KEPT, tail=KEPT)
@@ -131,7 +131,7 @@ class Programs:
             what = "1 process it had" if child.left == 1 else f"{child.left} processes it had"
             text += "" if text.endswith("\n") or not text else "\n"
             text += f"[ended {what} left running; use run_in_background to keep one]"
-        return Ran(
+        return FinishedCommand(
             text=text,
             code=code if code is None or code >= 0 else 128 - code,
             size=spool.size,
@@ -139,7 +139,7 @@ class Programs:
             ms=round((time.monotonic() - begun) * 1000),
             hint=hint,
             blocked=self._blocked(child, command, code, text, cwd=cwd),
-            found=found,
+            remark=found,
         )
 
     async def _shown(self, spool: Spool) -> tuple[str, str]:
@@ -233,7 +233,7 @@ class Programs:
 class NoPrograms:
     """RunPrograms while a call is only being previewed."""
 
-    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> Ran:
+    async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> FinishedCommand:
         raise _refused()
 
     async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput:

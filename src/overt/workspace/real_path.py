@@ -6,19 +6,19 @@ The answer may be outdated a moment later; what counts is the check at the momen
 import os
 import stat
 
-from overt.core.ports import Looked
+from overt.core.ports import ResolvedPath
 from overt.lib.encoding import read_name
 from overt.workspace.contained_path import Workspace
 
 
-def describe_path(workspace: Workspace, path: str) -> Looked:
+def describe_path(workspace: Workspace, path: str) -> ResolvedPath:
     """Nothing is opened, so pipes and devices are safe to look at. An odd name may be given as it is shown.
 
     `links` counts the names of a regular file; it is 0 for everything else.
     """
     spelled = workspace.place(os.path.normpath(os.path.join(workspace.root, path)))
     if "\0" in path:
-        return Looked(spelled=spelled, real=spelled, links=0)
+        return ResolvedPath(spelled=spelled, real=spelled, links=0)
     whole = os.path.realpath(os.path.join(workspace.root, path))
     meant = read_name(path)
     if meant != path and "\0" not in meant and not os.path.lexists(whole):
@@ -27,6 +27,6 @@ def describe_path(workspace: Workspace, path: str) -> Looked:
     try:
         status = os.lstat(whole)
     except OSError:
-        return Looked(spelled=spelled, real=workspace.place(whole), links=0)
+        return ResolvedPath(spelled=spelled, real=workspace.place(whole), links=0)
     links = status.st_nlink if stat.S_ISREG(status.st_mode) else 0
-    return Looked(spelled=spelled, real=workspace.place(whole), links=links)
+    return ResolvedPath(spelled=spelled, real=workspace.place(whole), links=links)

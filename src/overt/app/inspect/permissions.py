@@ -16,7 +16,7 @@ from overt.core.errors import ConfigError, SessionError
 from overt.core.events import Event, PermissionDecided, ToolStarted
 from overt.core.history import History
 from overt.core.messages import Call
-from overt.core.ports import Change, SandboxState, Survey
+from overt.core.ports import CommandChange, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Arguments, Tool
 from overt.safety.command import read_command
@@ -180,7 +180,7 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
     return judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=network)
 
 
-async def _survey(setting: Setting, changes: tuple[Change, ...]) -> tuple[Survey, ...]:
+async def _survey(setting: Setting, changes: tuple[CommandChange, ...]) -> tuple[Survey, ...]:
     from overt.app.capabilities import Capabilities  # late: 5 ms
     from overt.app.session_workspace import SessionWorkspace  # late: 3 ms
     from overt.app.workspace_services import WorkspaceServices  # late: 2 ms

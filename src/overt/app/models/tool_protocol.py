@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from overt.agent.lead import AnswerCheck, Lead
+from overt.agent.agent import AnswerCheck, Lead
 from overt.core.errors import ProviderError
 from overt.core.history import History
 from overt.core.messages import Message

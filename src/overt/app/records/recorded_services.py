@@ -15,7 +15,7 @@ from overt.core.errors import ProviderError, ToolError
 from overt.core.events import Emit, PrefixSet, ToolFinished
 from overt.core.history import INTERRUPTED, History
 from overt.core.messages import Document, Image, Message, Reasoning, Text
-from overt.core.ports import BOXED, Change, Journal, Loan, Looked, Profile, SandboxState, Survey, Wire
+from overt.core.ports import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey, Wire
 from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.tool import Outcome, Tool
 from overt.repair.mend import Mended
@@ -94,7 +94,7 @@ class RecordedHands:
         journal.seen = dict(outcome.seen) if outcome else {}
         return Loan(capabilities={"recorded": outcome}, journal=journal)
 
-    def look(self, paths: Sequence[str]) -> tuple[Looked, ...]:
+    def look(self, paths: Sequence[str]) -> tuple[ResolvedPath, ...]:
         return ()
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class RecordedHands:
         """Return none: what was announced is among the recorded messages."""
         return ()
 
-    async def survey(self, changes: Sequence[Change]) -> tuple[Survey, ...]:
+    async def survey(self, changes: Sequence[CommandChange]) -> tuple[Survey, ...]:
         return tuple(Survey() for _ in changes)
 
     def require_undo(self, call_id: str) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from overt.tools._near import NUMBERED
-from overt.tools._replace import Wording, replaced
+from overt.tools._replace import Wording, replace_text
 
 MARKS = "'\"‘’“”`"
 TOKEN = rf"[{MARKS}]|\w+|[^\w\s]"
@@ -16,7 +16,7 @@ WORDING = Wording(
 )
 
 
-def readings(text: str, old: str, new: str, *, every: bool = False) -> Iterator[tuple[str, str]]:
+def possible_edits(text: str, old: str, new: str, *, every: bool = False) -> Iterator[tuple[str, str]]:
     """The new text and what had to be put right, likeliest first; a ToolError when nothing fits, or too much does."""
     numbered = _unnumbered(old, new)
     if numbered is not None:
@@ -34,13 +34,13 @@ def readings(text: str, old: str, new: str, *, every: bool = False) -> Iterator[
         yield bare, "edit matched apart from quotes"
         return
     if span is None:
-        yield replaced(text, old, new, every=every, wording=WORDING)[0], note
+        yield replace_text(text, old, new, every=every, wording=WORDING)[0], note
         return
     if not new.strip():
         span = _whole_lines(text, *span) or span
-    found = text[span[0] : span[1]]
-    fresh = _requoted(found, old.strip(), new.strip())
-    why = "white space" if fresh == new.strip() and _bare(found) == _bare(old) else "quotes"
+    place = text[span[0] : span[1]]
+    fresh = _requoted(place, old.strip(), new.strip())
+    why = "white space" if fresh == new.strip() and _bare(place) == _bare(old) else "quotes"
     for lines in _indentations(text, span[0], old=old, new=fresh):
         yield text[: span[0]] + lines + text[span[1] :], f"edit matched apart from {why}"
 
@@ -115,7 +115,7 @@ def _only_place(text: str, old: str) -> tuple[int, int] | None:
 
 def _unquoted(text: str, old: str, new: str) -> str:
     """The text with the words that differ replaced, where `old` stands once but for quotes that it left out."""
-    words, fresh = ([found for found in re.finditer(TOKEN, each) if found[0] not in MARKS] for each in (old, new))
+    words, fresh = ([match for match in re.finditer(TOKEN, each) if match[0] not in MARKS] for each in (old, new))
     if not 1 < len(words) <= MOST_TOKENS or not fresh:
         return ""
     between = rf"[\s{MARKS}]*"
@@ -149,10 +149,10 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def _requoted(found: str, old: str, new: str) -> str:
+def _requoted(place: str, old: str, new: str) -> str:
     """New text in the file's own kind of quotes, where the file has one kind and the model used the other."""
     for ours, theirs in (('"', "'"), ("'", '"')):
-        if ours in found and theirs not in found and theirs in old and ours not in old and ours not in new:
+        if ours in place and theirs not in place and theirs in old and ours not in old and ours not in new:
             return new.replace(theirs, ours)
     return new
 

@@ -14,9 +14,9 @@ from overt.core.errors import ToolError
 from overt.core.tool import Outcome
 from overt.core.views import FileDiff
 from overt.lib.syntax import parse_error
-from overt.tools._words import changed
+from overt.tools._words import report_changes
 from overt.tools.edit import edit as full_edit
-from overt.tools.small_model._forgive import readings
+from overt.tools.small_model._forgive import possible_edits
 
 SHOWN = 12
 
@@ -35,21 +35,21 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @full_edit.variant
 async def edit(args: Args, files: WriteFiles) -> Outcome:
     """Replace a piece of a file; with an empty `old`, add to its end."""
-    found = await files.text(args.path)
-    broken = parse_error(found.path, found.text)
+    file = await files.text(args.path)
+    broken = parse_error(file.path, file.text)
     first = ""
-    for text, note in readings(found.text, args.old, args.new, every=args.all):
-        trouble = "" if broken else parse_error(found.path, text)
+    for text, note in possible_edits(file.text, args.old, args.new, every=args.all):
+        trouble = "" if broken else parse_error(file.path, text)
         if not trouble:
-            diffs = await files.change([Change(path=args.path, content=text, base=found.hash)])
-            outcome = changed(diffs)
+            diffs = await files.change([Change(path=args.path, content=text, base=file.hash)])
+            outcome = report_changes(diffs)
             return replace(outcome, text=f"{outcome.text}\n{_lines(diffs)}".strip(), repaired=note)
         first = first or trouble
     advice = "Give whole lines in old and new, with their indentation."
     if not args.old.strip():
         advice = "Copy the line where it belongs into old, and give that line with the addition as new."
     raise ToolError(
-        f"Nothing was changed: with this edit {found.path} would not parse any more: {first}. {advice}", code="breaks"
+        f"Nothing was changed: with this edit {file.path} would not parse any more: {first}. {advice}", code="breaks"
     )
 
 

@@ -5,7 +5,7 @@ from msgspec import Struct
 from overt.core.capabilities import ReadFiles
 from overt.core.tool import Outcome
 from overt.core.views import Excerpt
-from overt.tools._words import bounded
+from overt.tools._words import clip_result
 from overt.tools.read import read as full_read
 
 LIMIT = 400
@@ -21,9 +21,9 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @full_read.variant
 async def read(args: Args, files: ReadFiles) -> Outcome:
     """Show a file."""
-    found = await files.lines(args.path, offset=1, limit=LIMIT)
-    last = len(found.lines)
-    more = f"\n[lines 1-{last} of {found.total or 'many'}]" if found.total is None or last < found.total else ""
-    text = "\n".join(found.lines) or f"[{found.path} is empty]"
-    view = Excerpt(path=found.path, first=1, last=last, total=found.total or 0)
-    return Outcome(text=bounded(text, "find the rest with grep") + more, view=view)
+    window = await files.lines(args.path, offset=1, limit=LIMIT)
+    last = len(window.lines)
+    more = f"\n[lines 1-{last} of {window.total or 'many'}]" if window.total is None or last < window.total else ""
+    text = "\n".join(window.lines) or f"[{window.path} is empty]"
+    view = Excerpt(path=window.path, first=1, last=last, total=window.total or 0)
+    return Outcome(text=clip_result(text, "find the rest with grep") + more, view=view)

@@ -6,7 +6,7 @@ from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, Tool
 from overt.lib.syntax import parse_error
-from overt.tools._words import changed
+from overt.tools._words import report_changes
 from overt.tools.write import Args
 from overt.tools.write import write as full_write
 
@@ -34,7 +34,7 @@ def careful_write() -> Tool:
                 code="breaks",
             )
         end = "\n" if before.endswith("\n") and not args.content.endswith("\n") else ""
-        return changed(await files.change([Change(path=args.path, content=args.content + end, base="seen")]))
+        return report_changes(await files.change([Change(path=args.path, content=args.content + end, base="seen")]))
 
     return write
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from overt.core.errors import OvertError
-from overt.core.ports import Change, Loss, Survey
+from overt.core.ports import CommandChange, Loss, Survey
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected import protected_name
 from overt.workspace.contained_path import lies_below
@@ -53,7 +53,7 @@ class UndoCover(Struct, frozen=True, kw_only=True):
     shadow: Shadow | None = None
     git: str = ""
 
-    def survey(self, change: Change) -> Survey:
+    def survey(self, change: CommandChange) -> Survey:
         """Find what a change would lose. It blocks, so call it in a thread."""
         return _Search(self).run(change)
 
@@ -65,7 +65,7 @@ class _Search:
         self._rebuilt: dict[str, None] = {}
         self._undone = False
 
-    def run(self, change: Change) -> Survey:
+    def run(self, change: CommandChange) -> Survey:
         paths = [path for path in change.paths if path != NOT_IGNORED and not path.startswith(REVISION)]
         if change.scope == "everything":
             self._everything()
@@ -120,7 +120,7 @@ class _Search:
     def _is_writable(self, path: str) -> bool:
         return _lies_in(os.path.realpath(path), (self._cover.root, *self._cover.write, *PRIVATE))
 
-    def _path(self, path: str, change: Change) -> None:
+    def _path(self, path: str, change: CommandChange) -> None:
         spot = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         spots = [spot]
         if os.path.islink(spot) and change.follows:
@@ -136,7 +136,7 @@ class _Search:
             elif not _lies_in(place, private):
                 self._lose(place, OUTSIDE)
 
-    def _inside(self, below: str, place: str, change: Change) -> None:
+    def _inside(self, below: str, place: str, change: CommandChange) -> None:
         if protected := protected_name(below, home="elsewhere") if below else "":
             self._lose(below, protected)
             return
