@@ -7,7 +7,7 @@ from tests.agent.test_making_room import FREE, Small
 from tests.app.test_window import found
 from tests.config.test_config_load import loaded
 
-from overt.agent.agent import by_itself
+from overt.agent.agent import compacts_automatically
 from overt.app.models.context_window import budget_of
 from overt.core.events import Compacted
 from overt.core.settings import Price
@@ -18,13 +18,13 @@ CHEAP_TO_PRUNE = Price(input=1.0, cached=1.0)
 
 def test_automatic_compaction_is_off_when_auto_is_false(tmp_path: Path) -> None:
     budget = budget_of(found(window=1000), loaded(tmp_path, "[compaction]\nauto = false\nthreshold = 0.5"))
-    assert not by_itself(budget)
+    assert not compacts_automatically(budget)
     assert budget.due_above == 0
 
 
 def test_both_settings_are_on_by_default(tmp_path: Path) -> None:
     budget = budget_of(found(window=1000), loaded(tmp_path, "[compaction]\nthreshold = 0.5"))
-    assert by_itself(budget) and budget.prune
+    assert compacts_automatically(budget) and budget.prune
     assert budget.due_above == 500
 
 

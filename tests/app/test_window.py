@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.providers.provider_kit import run
 
-from overt.agent.agent import by_itself
+from overt.agent.agent import compacts_automatically
 from overt.app.models.context_window import MATTERS, SAFE, WindowSeeker, budget_of
 from overt.config.schema import Config, SettingValue
 from overt.context.budget import Budget
@@ -78,7 +78,7 @@ def test_what_is_set_wins_over_what_is_known(
 
 @pytest.mark.parametrize(("set_to", "expected"), [(config(), True), (config(0), True), (config(threshold=0.0), False)])
 def test_room_is_made_when_the_server_asks_for_it_unless_it_never_shall_be(set_to: Config, expected: bool) -> None:
-    assert by_itself(budget_of(found(), set_to)) is expected
+    assert compacts_automatically(budget_of(found(), set_to)) is expected
 
 
 def test_the_model_tells_the_family_and_its_endpoint_whether_thoughts_go_back() -> None:

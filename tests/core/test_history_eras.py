@@ -6,7 +6,7 @@ from tests.sessions.samples import outcome, prompt, reply
 
 from overt.core.events import Compacted, Event, Pinned, PrefixReset
 from overt.core.fragments import MODEL, USER, Origin
-from overt.core.history import History, Mark, fold, fold_all, mark, note
+from overt.core.history import History, Mark, add_mark, fold, fold_all
 from overt.core.messages import Call, Message, Result, Text, said
 
 A = Call(id="a", name="read", arguments="{}")
@@ -88,7 +88,7 @@ def test_marks_say_where_each_turn_began_live_and_from_a_file_alike() -> None:
     history = History()
     for turn, event in pairs:
         if isinstance(event, type(along)):
-            note(live, mark(history, turn, event))
+            add_mark(live, history, turn, event)
         history = fold(history, event)
     read: list[Mark] = []
     whole = fold_all(History(), (event for _, event in pairs), marks=read, turns=[turn for turn, _ in pairs])

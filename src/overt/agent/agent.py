@@ -1,13 +1,11 @@
 """An agent: what it is (`AgentSpec`), and the services its turns call (`Runtime`)."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from overt.agent.decision import PermissionGate
-from overt.agent.agent import AnswerCheck, Lead
-from overt.agent.agent import Room
-from overt.agent.agent import SpendLimit
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
 from overt.core.capabilities import Effect
@@ -18,6 +16,70 @@ from overt.core.requests import Params, Prefix
 from overt.core.settings import Calls, Limits, Price
 from overt.core.tool import Tool, ToolLookup
 from overt.lib.result_limit import ResultLimit, result_limit
+
+
+class Lead(Protocol):
+    """What a small model, or one whose server takes no tools, needs around it."""
+
+    async def accompany(self, text: str) -> tuple[Message, ...]:
+        """What goes before a prompt so that the model has it at hand, each message with its own origin.
+
+        Origins of kind `file` or `environment`: the prompt itself stays the person's words and nothing else.
+        """
+        ...
+
+    async def form(self, history: History, *, forced: bool) -> Raw | None:
+        """The JSON schema of the next reply; with `forced` it may only be an answer."""
+        ...
+
+    def forget(self) -> None:
+        """What went along with earlier prompts has left the history."""
+        ...
+
+
+class AnswerCheck(Protocol):
+    """Looks at an answer before the turn ends: a validation, a hook, or the check of a small model's claims."""
+
+    async def find_objection(self, history: History) -> str:
+        """Return the objection to send back to the model, or an empty string if the answer is accepted."""
+        ...
+
+
+class SpendCheck(NamedTuple):
+    """If there is a `refusal`, nothing more is sent. A `warning` is shown and the work goes on."""
+
+    refusal: str = ""
+    warning: str = ""
+
+
+class SpendLimit(Protocol):
+    def check(self, history: History) -> SpendCheck: ...
+
+
+REGROWTH_SHARE = 0.1
+"""Of the window: after an attempt to make room, so much must be added before the next."""
+
+
+class Room:
+    """When room must be made for the next request. An attempt that did not help is not made again at every step."""
+
+    def __init__(self) -> None:
+        self._not_below = 0
+
+    def due(self, budget: Budget, counted: int) -> bool:
+        return bool(budget.due_above) and counted > max(budget.due_above, self._not_below)
+
+    def short(self, budget: Budget, counted: int) -> bool:
+        """Whether a request of this size must not go out as it is."""
+        return budget.window > 0 and (self.due(budget, counted) or counted > budget.cap)
+
+    def tried(self, budget: Budget, counted: int) -> None:
+        self._not_below = counted + round(budget.window * REGROWTH_SHARE)
+
+
+def compacts_automatically(budget: Budget | None) -> bool:
+    """True if room may be made without being asked: the user has not switched it off."""
+    return budget is not None and budget.threshold > 0
 
 
 class AgentSpec(Struct, frozen=True, kw_only=True):

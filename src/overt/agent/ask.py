@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from overt.agent.agent import Agent
+from overt.agent.agent import Agent, compacts_automatically
 from overt.agent.model_call import call_model, request_sent
-from overt.agent.agent import by_itself
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixReset, Replied
 from overt.core.history import History
@@ -25,7 +24,7 @@ async def ask(agent: Agent, history: Callable[[], History], emit: Emit, *, final
     try:
         return await _send(agent, history(), emit, final=final)
     except ProviderError as error:
-        if error.kind != "overflow" or not by_itself(budget):
+        if error.kind != "overflow" or not compacts_automatically(budget):
             raise
         overflow, before = error, history().messages
     from overt.agent.compaction import compact  # late: 6 ms

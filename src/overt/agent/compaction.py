@@ -10,9 +10,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from overt.agent.agent import Agent
+from overt.agent.agent import Agent, compacts_automatically
 from overt.agent.model_call import call_model, request_sent
-from overt.agent.agent import by_itself
 from overt.context.budget import Budget
 from overt.context.compaction import (
     HistoryTail,
@@ -68,7 +67,7 @@ async def compact(agent: Agent, history: Callable[[], History], emit: Emit, *, c
 async def make_room(agent: Agent, history: Callable[[], History], emit: Emit) -> None:
     """Before a request that is too large: a compaction when one is due, and the hard cap in any case."""
     job = _Job(agent, history, emit, "limit")
-    if by_itself(agent.runtime.budget) and agent.runtime.room.due(job.budget, job.count()):
+    if compacts_automatically(agent.runtime.budget) and agent.runtime.room.due(job.budget, job.count()):
         await compact(agent, history, emit, cause="limit")
         return
     before = history().messages
@@ -258,7 +257,7 @@ class _Job:
         cap = self.budget.cap
         if not self.budget.window or self.count() <= cap:
             return
-        if by_itself(self.agent.runtime.budget):
+        if compacts_automatically(self.agent.runtime.budget):
             if pruned := self._pruned(self._old()):
                 self.emit(pruned)
             if self.count() > (self.budget.due_above or cap) and (folded := self._shorter()):

@@ -37,7 +37,7 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.history import History, fold, mark, note
+from overt.core.history import History, add_mark, fold
 from overt.core.messages import Call
 from overt.core.ports import UnsavedEntry
 from overt.core.spending.spend import fold_spend
@@ -184,7 +184,7 @@ class Session:
             self._log.append(name, turn=self.turn, step=step)
         self._log.append(event, turn=self.turn, step=step)
         if event.agent == MAIN and isinstance(event, UserSpoke) and not event.steered:
-            note(self.marks, mark(self.history, self.turn, event))
+            add_mark(self.marks, self.history, self.turn, event)
         self.histories[event.agent] = fold(self.histories.get(event.agent, History()), event)
         if isinstance(event, TurnStarted):
             self._turn_events = []

@@ -22,7 +22,6 @@ RAN = "Commands run, oldest first"
 TODOS = "Todo list"
 WRITTEN = "Summary"
 
-BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 PATHS = ("path", "file_path", "filepath", "filename", "file")
 PATCHED = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |\+\+\+ (?:b/)?)(?!/dev/null)(.+)$", re.M
@@ -104,7 +103,7 @@ def sections(
         SAID: _quotes(facts),
         FILES: _listed({path: ", ".join(done) for path, done in facts.files.items()}, scale.files),
         RAN: _listed(facts.commands, scale.commands),
-        TODOS: "\n".join(f"- {BOXES[item.status]} {item.content}" for item in todos),
+        TODOS: "\n".join(f"- {item.line()}" for item in todos),
         WRITTEN: facts.written,
     }
     shown = replace(

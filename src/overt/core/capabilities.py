@@ -5,7 +5,7 @@ or absolute; paths they return are relative to the root, with `/`, odd bytes as 
 """
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, assert_never
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -128,26 +128,23 @@ class Blocked(Struct, frozen=True, kw_only=True):
 
     def describe(self) -> str:
         """Return what was refused as a clause for a person."""
-        write = f"{f'write to {self.path}' if self.path else 'a write'} was blocked by the sandbox"
-        match self.kind:
-            case "network":
-                return "network access was blocked by the sandbox"
-            case "hidden":
-                return f"{self.path} is hidden by the sandbox: reading it was blocked"
-            case "write":
-                return write
-            case "protected":
-                return f"{write}: it is protected"
-            case "git":
-                return f"{write}: git's configuration and hooks can only be changed by the user"
-            case _:
-                assert_never(self.kind)
+        if self.kind == "network":
+            return "network access was blocked by the sandbox"
+        if self.kind == "hidden":
+            return f"{self.path} is hidden by the sandbox: reading it was blocked"
+        target = f"write to {self.path}" if self.path else "a write"
+        return f"{target} was blocked by the sandbox{BLOCKED_WRITES[self.kind]}"
 
     def advise(self) -> str:
         """Return what was refused and what to do about it, for the model."""
         return f"{self.describe()}{BLOCKED_ADVICE.get(self.kind, '')}"
 
 
+BLOCKED_WRITES = {
+    "write": "",
+    "protected": ": it is protected",
+    "git": ": git's configuration and hooks can only be changed by the user",
+}
 BLOCKED_ADVICE = {
     "network": "; if the command needs it, call bash again with the reason in `network`",
     "git": "; tell them what to run",

@@ -62,17 +62,13 @@ class Mark(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-def mark(history: History, turn: int, event: UserSpoke, *, settled: int = 0) -> Mark:
+def add_mark(marks: list[Mark], history: History, turn: int, event: UserSpoke, *, settled: int = 0) -> None:
+    """Mark where a turn begins: with what goes along with its prompt. Its text is the person's."""
     text = event.message.text() if event.message.origin.kind == "user" else ""
-    return Mark(turn=turn, era=len(history.eras), at=settled + len(history.messages), text=text)
-
-
-def note(marks: list[Mark], found: Mark) -> None:
-    """A turn begins with what goes along with its prompt; its text is the person's."""
-    if marks and marks[-1].turn == found.turn:
-        marks[-1] = replace(marks[-1], text=marks[-1].text or found.text)
+    if marks and marks[-1].turn == turn:
+        marks[-1] = replace(marks[-1], text=marks[-1].text or text)
     else:
-        marks.append(found)
+        marks.append(Mark(turn=turn, era=len(history.eras), at=settled + len(history.messages), text=text))
 
 
 def open_calls(history: History) -> tuple[Call, ...]:
@@ -135,7 +131,7 @@ def fold_all(
             seen |= history.seen
             history = replace(history, messages=history.messages[-1:], seen={})
         if marks is not None and isinstance(event, UserSpoke) and not event.steered:
-            note(marks, mark(history, turns[number], event, settled=len(settled)))
+            add_mark(marks, history, turns[number], event, settled=len(settled))
         history = fold(history, event)
     return replace(history, messages=(*settled, *history.messages), seen=seen | history.seen)
 

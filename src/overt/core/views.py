@@ -5,12 +5,17 @@ from typing import Literal
 from msgspec import Struct
 
 TodoStatus = Literal["pending", "in_progress", "completed"]
+BOXES: dict[TodoStatus, str] = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 
 class Todo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     status: TodoStatus = "pending"
     active_form: str = ""
+
+    def line(self) -> str:
+        """Return the item with a box that shows its status: `[x] write the test`."""
+        return f"{BOXES[self.status]} {self.content}"
 
 
 class Plain(Struct, frozen=True, kw_only=True, tag="plain"):

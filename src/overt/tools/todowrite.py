@@ -7,7 +7,6 @@ from msgspec import Meta, Struct
 from overt.core.capabilities import Notes
 from overt.core.tool import Outcome, tool
 from overt.core.views import Checklist, Todo
-from overt.tools._todos import written
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,9 +24,12 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 async def todowrite(args: Args, notes: Notes) -> Outcome:
     """Replace the todo list. Use it for work of three or more steps; keep one item in_progress and complete it
     as soon as it is done."""
+    items = notes.todos() if args.todos is None else args.todos
+    lines = [item.line() for item in items] or ["[the list is empty]"]
+    busy = sum(item.status == "in_progress" for item in items)
     if args.todos is None:  # the tools that other agents read a list with are names of this one
-        return Outcome(text=f"{written(notes.todos())}\n[not changed]", view=Checklist(items=notes.todos()))
-    notes.set_todos(args.todos)
-    busy = sum(item.status == "in_progress" for item in args.todos)
-    advice = f"\n[{busy} items are in_progress; work on one at a time]" if busy > 1 else ""
-    return Outcome(text=written(args.todos) + advice, view=Checklist(items=args.todos))
+        lines.append("[not changed]")
+    else:
+        notes.set_todos(items)
+        lines += [f"[{busy} items are in_progress; work on one at a time]"] if busy > 1 else []
+    return Outcome(text="\n".join(lines), view=Checklist(items=items))

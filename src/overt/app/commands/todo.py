@@ -5,11 +5,9 @@ from overt.app.conversation import Conversation
 from overt.app.inspect.values import Todos
 from overt.lib.catalogue import say
 
-MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
-
 
 async def todo(conversation: Conversation, _argument: str) -> CommandOutcome:
-    items = tuple(f"{MARKS[item.status]} {item.content}" for item in conversation.history.todos)
+    items = tuple(item.line() for item in conversation.history.todos)
     return CommandOutcome(lines=items or (say("chat.no_todos"),))
 
 

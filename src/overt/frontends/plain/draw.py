@@ -9,7 +9,6 @@ from overt.frontends.describe import headline_words, permission_lines
 from overt.lib.catalogue import say
 from overt.lib.text import exact, visible, wide
 
-MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 SHOWN = 12
 NARROWEST = 20
 CODES = {"bold": 1, "dim": 2, "error": 31, "warn": 31, "remove": 31, "add": 32, "good": 32, "tool": 36, "hunk": 36}
@@ -44,7 +43,7 @@ def draw(view: View, ink: Ink, *, whole: bool = False) -> str:
             tail = f"[{visible(note)}]" if note else (f"[exit code {code}]" if code else "")
             return "\n".join(part for part in (_some(text.rstrip("\n"), whole=whole), ink("error", tail)) if part)
         case Checklist(items=items):
-            return "\n".join(f"{MARKS[item.status]} {visible(item.content)}" for item in items)
+            return "\n".join(visible(item.line()) for item in items)
         case Failure(text=text):
             return ink("error", _some(text, whole=whole))
         case _:
