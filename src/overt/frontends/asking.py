@@ -17,7 +17,7 @@ from overt.lib.logs.log import LOG
 from overt.lib.text import visible
 
 
-class Lines:
+class TerminalDialog:
     """A person at the terminal of this program, which must not be in raw mode."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Lines:
         return typed
 
 
-class Nobody:
+class NoTerminalDialog:
     """Where nobody can be asked: every answer must have been given beforehand."""
 
     terminal = False
@@ -86,13 +86,13 @@ def run_setup(options: Options, answers: Answers | None = None) -> SetupResult:
     there = sys.stdin.isatty() and sys.stdout.isatty()
     if not there and not (answers and answers.yes):
         raise UsageError(say("setup.no_terminal"))
-    return set_up(Lines() if there else Nobody(), options, answers)
+    return set_up(TerminalDialog() if there else NoTerminalDialog(), options, answers)
 
 
 def fetch_embedded(setting: Setting) -> bool:
     """Fetch the embedded model for a person who has said yes to it. Return True if it is installed now."""
     about = plan(setting, "")
-    lines = Lines()
+    lines = TerminalDialog()
     lines.tell(about.told)
     try:
         run_async(fetch_model(setting, about.name, Bar(lines.write, terminal=lines.terminal)))

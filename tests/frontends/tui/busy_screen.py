@@ -11,7 +11,7 @@ import signal
 import sys
 from types import FrameType
 
-from overt.frontends.tui.terminal.keyboard import Decoder
+from overt.frontends.tui.terminal.keyboard import KeyDecoder
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, row
 from overt.frontends.tui.terminal.screen import SETTLE_TMUX, Device, Frame, Terminal
 from overt.frontends.tui.terminal.theme import theme
@@ -29,7 +29,7 @@ def live(chance: random.Random, columns: int) -> Frame:
 
 def main() -> None:
     chance = random.Random(int(sys.argv[1]))
-    device, decoder = Device(), Decoder()
+    device, decoder = Device(), KeyDecoder()
     terminal = Terminal(device, theme("dark", depth=256), settle=SETTLE_TMUX)
     terminal.anchored = True
     changed = [False]

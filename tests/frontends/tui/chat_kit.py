@@ -1,6 +1,6 @@
 """A real chat on paper: keys in, the screen and the requests out.
 
-The conversation, its engine and the model server are those of the program and of its journeys; only the terminal is
+The conversation, its thread and the model server are those of the program and of its journeys; only the terminal is
 made of paper, and the clock stands still until it is put forward.
 """
 
@@ -20,8 +20,8 @@ from tests.frontends.tui.screen_kit import on_paper
 from overt.app.chat.trust_question import set_trust
 from overt.app.options import Options
 from overt.frontends.tui.chat.chat import Chat
-from overt.frontends.tui.terminal.keyboard import Decoder, Key
-from overt.frontends.tui.terminal.loop import Broken, Item
+from overt.frontends.tui.terminal.keyboard import Key, KeyDecoder
+from overt.frontends.tui.terminal.loop import Item, ThreadCrash
 from overt.frontends.wake import Wake
 
 PATIENCE = 20.0
@@ -56,7 +56,7 @@ class Desk:
         self.wake = Wake[Item]()
         self._now = time.monotonic()
         self.chat = Chat(self.terminal, self.wake, options, first)
-        self._decoder = Decoder()
+        self._decoder = KeyDecoder()
 
     def now(self) -> float:
         return self._now
@@ -100,7 +100,7 @@ class Desk:
 
     def take_item(self) -> None:
         item = self.wake.items.popleft()
-        assert not isinstance(item, Broken), item.error
+        assert not isinstance(item, ThreadCrash), item.error
         self.chat.item(item)
 
     def until(self, true: Callable[[], Any] | str) -> Any:
@@ -127,9 +127,9 @@ class Desk:
         self.wait(1)
 
     def still(self) -> None:
-        """Until everything that was asked of the engine so far is answered."""
+        """Until everything that was asked of the session so far is answered."""
         answered = threading.Event()
-        self.chat.engine_thread.look(lambda _conversation: None, lambda _none: answered.set())
+        self.chat.background.look(lambda _conversation: None, lambda _none: answered.set())
         self.until(answered.is_set)
 
     # ── what is seen ─────────────────────────────────────────────────────────────────────────────────────
@@ -197,7 +197,7 @@ class Desks:
             finally:
                 played.let()
                 desk.terminal.leave()
-                desk.chat.engine_thread.close(desk.chat.ending)
+                desk.chat.background.close(desk.chat.ending)
                 desk.wake.close()
 
     def _configure(self, url: str, config: str | None) -> None:

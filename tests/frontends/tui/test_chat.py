@@ -8,7 +8,7 @@ from tests.journeys.journey_kit import call, calls, until
 from overt.app.conversation import Conversation
 from overt.core.errors import InternalError, OvertError
 from overt.frontends.tui.terminal.keyboard import Key
-from overt.frontends.tui.terminal.loop import Broken, Then
+from overt.frontends.tui.terminal.loop import Callback, ThreadCrash
 
 READ = calls(call("read", path="a.txt"))
 STALLED = Turn(text="word " * 40, chunk=5, fault=Fault(stall_after=20))
@@ -88,7 +88,7 @@ def test_what_is_sent_while_a_turn_comes_to_rest_waits_its_turn_behind_what_was_
 
 
 def _until_over_but_untold(desk: Desk) -> None:
-    """The engine is done with the turn; the chat has not heard of it."""
+    """The session is done with the turn; the chat has not heard of it."""
     until(lambda: None in list(desk.wake.items))
 
 
@@ -358,7 +358,7 @@ def test_shift_tab_goes_round_the_modes_however_fast_and_never_to_yolo(desks: De
         desk.until(lambda: desk.server.posts)
         desk.press("shift-tab")
         desk.still()
-        assert ("review" in desk.chat.engine_thread.current.mode, "steering" in desk.screen) == (True, False)
+        assert ("review" in desk.chat.background.current.mode, "steering" in desk.screen) == (True, False)
 
 
 def test_a_question_mark_on_an_empty_line_is_help_and_in_a_text_a_letter(desks: Desks) -> None:
@@ -503,10 +503,10 @@ def test_a_mistake_of_ours_behind_the_scenes_is_reported_to_whoever_asked(desks:
     with desks.open(Turn(text="no")) as desk:
         desk.still()
         reports: list[OvertError] = []
-        desk.chat.engine_thread.ask(broken, print, reports.append)
+        desk.chat.background.ask(broken, print, reports.append)
         until(lambda: desk.wake.items)
         done = desk.wake.items.popleft()
-        assert isinstance(done, Then)
+        assert isinstance(done, Callback)
         done.do()
         assert [report.summary for report in reports if isinstance(report, InternalError)] == ["ZeroDivisionError"]
 
@@ -514,6 +514,6 @@ def test_a_mistake_of_ours_behind_the_scenes_is_reported_to_whoever_asked(desks:
 def test_a_mistake_of_ours_that_nobody_can_be_told_of_ends_the_chat(desks: Desks) -> None:
     with desks.open(Turn(text="no")) as desk:
         desk.still()
-        desk.chat.engine_thread.look(lambda _conversation: 1 / 0, print)
-        until(lambda: any(isinstance(item, Broken) for item in desk.wake.items))
+        desk.chat.background.look(lambda _conversation: 1 / 0, print)
+        until(lambda: any(isinstance(item, ThreadCrash) for item in desk.wake.items))
         desk.wake.items.clear()

@@ -137,12 +137,12 @@ def test_a_new_session_begins_with_nothing_of_the_old_one(desks: Desks) -> None:
         desk.send("old prompt")
         desk.until("Old answer.")
         desk.rest()
-        before, completer = desk.chat.engine_thread.current, desk.chat.completion._completer
+        before, completer = desk.chat.background.current, desk.chat.completion._completer
         desk.send("/clear")
         desk.send("new prompt")
         desk.until("New answer.")
         desk.rest()
-        now = desk.chat.engine_thread.current
+        now = desk.chat.background.current
         assert (desk.asked(), now is before, now.turn) == (["new prompt"], False, 1)
         desk.until(lambda: desk.chat.completion._completer not in (completer, None))
         assert desk.chat.gauges is not None and desk.chat.gauges.title == "new prompt"
@@ -180,7 +180,7 @@ def test_resuming_shows_what_was_said_but_not_what_was_gone_back_over(desks: Des
         desk.send("/rewind 2 conversation")
         desk.until("goes on from before turn 2")
         desk.rest()
-        session = desk.chat.engine_thread.current.id
+        session = desk.chat.background.current.id
         desk.press("ctrl-u")
         desk.send("/new")
         desk.until("New session")
@@ -210,7 +210,7 @@ def test_names_of_files_from_another_session_are_not_citations_in_a_resumed_one(
         desk.send("prompt 1")
         desk.until("Hello.")
         desk.rest()
-        session = desk.chat.engine_thread.current.id
+        session = desk.chat.background.current.id
         desk.send("/new")
         desk.until("New session")
         desk.rest()
@@ -233,11 +233,11 @@ def test_a_fork_goes_on_in_a_copy(desks: Desks) -> None:
         desk.send("prompt 1")
         desk.until("Answer 1.")
         desk.rest()
-        parent = desk.chat.engine_thread.current.id
+        parent = desk.chat.background.current.id
         desk.send("/fork")
         desk.until(f"copy of session {parent}")
         desk.rest()
-        assert desk.chat.engine_thread.current.id != parent
+        assert desk.chat.background.current.id != parent
         desk.send("prompt 2")
         desk.until("Answer 2.")
         assert desk.asked() == ["prompt 1", "prompt 2"]

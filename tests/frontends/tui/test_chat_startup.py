@@ -11,7 +11,7 @@ from tests.journeys.journey_kit import until
 
 from overt.app.conversation import Conversation
 from overt.core.errors import ConfigError, OvertError
-from overt.frontends.tui.chat.engine_thread import EngineThread
+from overt.frontends.tui.chat.background import Background
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.loop import Item
 from overt.frontends.wake import Wake
@@ -112,9 +112,9 @@ def test_a_plain_face_in_the_settings_hands_over(desks: Desks) -> None:
 def test_what_comes_to_an_end_after_the_chat_is_nobodys(capfd: pytest.CaptureFixture[str]) -> None:
     wake = Wake[Item]()
     before, gone = set(threading.enumerate()), threading.Event()
-    engine_thread = EngineThread(wake)
-    engine_thread.aside(lambda: gone.wait(20), print, print)
-    engine_thread.close("interrupted")
+    background = Background(wake)
+    background.aside(lambda: gone.wait(20), print, print)
+    background.close("interrupted")
     wake.close()
     gone.set()
     until(lambda: not {each for each in threading.enumerate() if each.name == "aside"} - before)
@@ -131,12 +131,12 @@ def test_leaving_in_the_middle_of_a_command_leaves_no_complaint_behind(
             begun.set()
             await asyncio.sleep(3600)
 
-        desk.chat.engine_thread.ask(forever, print, print)
+        desk.chat.background.ask(forever, print, print)
         assert begun.wait(20)
-        desk.chat.engine_thread.ask(forever, print, print)
-        engine, conversation = desk.chat.engine_thread.engine, desk.chat.engine_thread.current
+        desk.chat.background.ask(forever, print, print)
+        engine, conversation = desk.chat.background.session_thread, desk.chat.background.current
         assert engine is not None
-        desk.chat.engine_thread.aside(lambda: engine.call(forever(conversation)), print, print)
+        desk.chat.background.aside(lambda: engine.call(forever(conversation)), print, print)
         desk.press("ctrl-d")
     gc.collect()
     assert caplog.messages == []

@@ -2,14 +2,14 @@
 
 import pytest
 
-from overt.frontends.tui.composer.composer import Composer, Pressed
+from overt.frontends.tui.composer.composer import Composer, KeyResult
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import plain
 
-HANDLED = Pressed("handled", changed=True)
+HANDLED = KeyResult("handled", changed=True)
 
 
-def press(made: Composer, *names: str) -> Pressed:
+def press(made: Composer, *names: str) -> KeyResult:
     return [made.press(Key(name)) for name in names][-1]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from overt.app.chat.attachments import Attachment
 from overt.core.messages import Image
-from overt.frontends.tui.composer.composer import Composer, Pressed
+from overt.frontends.tui.composer.composer import Composer, KeyResult
 from overt.frontends.tui.composer.folds import FIRST, LAST, ROOM
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import plain
@@ -72,7 +72,7 @@ def test_ctrl_x_ctrl_p_opens_a_paste_in_place() -> None:
 def test_a_paste_of_a_megabyte_is_byte_exact_and_is_not_sent_by_itself() -> None:
     text = "".join(chr(0x4E00 + number % 5000) if number % 7 else "\n\x1b[31m" for number in range(400_000))
     made = Composer()
-    assert made.press(Key("paste", text)) == Pressed("handled", changed=True)
+    assert made.press(Key("paste", text)) == KeyResult("handled", changed=True)
     assert made.text == text
     assert made.take() == text
 

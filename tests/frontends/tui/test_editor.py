@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overt.frontends.tui.composer import editor
-from overt.frontends.tui.composer.editor import Motion, Text
+from overt.frontends.tui.composer.editor import EditText, Motion
 from overt.lib.display_width import clusters
 
 FAMILY = "👨‍👩‍👧"
@@ -40,12 +40,12 @@ LETTERS = st.sampled_from(
 WRITTEN = st.lists(LETTERS, max_size=40).map("".join)
 
 
-def at(marked: str) -> Text:
+def at(marked: str) -> EditText:
     """`|` is the cursor."""
-    return Text(marked.replace("|", ""), marked.index("|"))
+    return EditText(marked.replace("|", ""), marked.index("|"))
 
 
-def marked(now: Text) -> str:
+def marked(now: EditText) -> str:
     return f"{now.text[: now.cursor]}|{now.text[now.cursor :]}"
 
 
@@ -65,7 +65,7 @@ def stops(text: str) -> list[int]:
 @given(WRITTEN)
 def test_left_and_right_visit_exactly_the_ends_of_clusters(text: str) -> None:
     expected = stops(text)
-    onward, now = [0], Text(text, 0)
+    onward, now = [0], EditText(text, 0)
     while now.cursor < len(text):
         now = now._replace(cursor=editor.right(now))
         onward.append(now.cursor)
@@ -82,8 +82,8 @@ def test_whatever_is_put_in_or_taken_out_the_cursor_stands_between_clusters(
 ) -> None:
     places = stops(text)
     start, end = sorted((dice.choice(places), dice.choice(places)))  # type: ignore[attr-defined]
-    put = editor.inserted(Text(text, start), piece)
-    out = editor.removed(Text(text, start), start, end)
+    put = editor.inserted(EditText(text, start), piece)
+    out = editor.removed(EditText(text, start), start, end)
     assert put.text == text[:start] + piece + text[start:]
     assert out.text == text[:start] + text[end:]
     assert put.cursor in stops(put.text)
@@ -92,7 +92,7 @@ def test_whatever_is_put_in_or_taken_out_the_cursor_stands_between_clusters(
 
 @given(WRITTEN, st.randoms())
 def test_every_motion_ends_between_clusters(text: str, dice: object) -> None:
-    now = Text(text, dice.choice(stops(text)))  # type: ignore[attr-defined]
+    now = EditText(text, dice.choice(stops(text)))  # type: ignore[attr-defined]
     motions: list[Motion] = [
         editor.word_left, editor.word_right, editor.rubout_left, editor.line_start, editor.line_end,
         editor.end_or_break, editor.start_or_break,

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overt.frontends.tui.terminal.keyboard import Decoder, Key
+from overt.frontends.tui.terminal.keyboard import Key, KeyDecoder
 
 
 def decoded(data: bytes) -> list[Key]:
-    decoder = Decoder()
+    decoder = KeyDecoder()
     return [*decoder.feed(data), *decoder.end()]
 
 
@@ -113,7 +113,7 @@ def test_a_sequence_nobody_knows_is_swallowed_whole(data: bytes) -> None:
 
 
 def test_a_lone_escape_waits_until_it_is_clear_what_it_is() -> None:
-    decoder = Decoder()
+    decoder = KeyDecoder()
     first = decoder.feed(b"\x1b"), decoder.pending
     then = decoder.feed(b"[A"), decoder.pending
     again = decoder.feed(b"\x1b"), decoder.pending, decoder.flush(), decoder.pending
@@ -126,16 +126,16 @@ def test_a_lone_escape_waits_until_it_is_clear_what_it_is() -> None:
 
 def test_what_has_begun_waits_for_its_rest_however_late() -> None:
     for data in (b"\x1b]11;rgb:1e1e/", b"\x1b[12;4", "中".encode()[:2], b"\x1b\xc3"):
-        decoder = Decoder()
+        decoder = KeyDecoder()
         assert (decoder.feed(data), decoder.pending, decoder.flush()) == ([], False, []), data
-    decoder = Decoder()
+    decoder = KeyDecoder()
     decoder.feed(b"\x1b]11;rgb:1e1e/")
     decoder.flush()
     assert decoder.feed(b"1e1e/1e1e\x07x") == [Key("reply", "]11;rgb:1e1e/1e1e/1e1e"), Key("text", "x")]
 
 
 def test_an_answer_that_never_ends_is_broken_off_by_a_key() -> None:
-    decoder = Decoder()
+    decoder = KeyDecoder()
     decoder.feed(b"\x1b]11;rgb:")
     assert decoder.feed(b"\x03x") == [Key("unknown"), Key("ctrl-c"), Key("text", "x")]
 
@@ -152,7 +152,7 @@ def test_a_paste_is_one_key_with_every_byte_but_line_ends_as_they_came() -> None
 
 def test_a_paste_whose_end_is_cut_in_two_ends_there_and_not_before() -> None:
     for cut in range(1, 6):
-        decoder = Decoder()
+        decoder = KeyDecoder()
         end = b"\x1b[201~"
         before = [*decoder.feed(b"\x1b[200~abc" + end[:cut]), *decoder.flush()]
         waits = decoder.pending, decoder.pasting
@@ -164,7 +164,7 @@ def test_a_paste_whose_end_is_cut_in_two_ends_there_and_not_before() -> None:
 
 
 def test_a_paste_that_never_ends_is_kept_and_can_be_had() -> None:
-    decoder = Decoder()
+    decoder = KeyDecoder()
     assert (decoder.feed(b"\x1b[200~abc\r"), decoder.flush(), decoder.end(), decoder.feed(b"x")) == (
         [],
         [],
@@ -184,7 +184,7 @@ def test_a_large_paste_looks_at_every_byte_once() -> None:
             looked[0] += len(self) - start
             return super().find(*args)  # type: ignore[arg-type]
 
-    decoder = Decoder()
+    decoder = KeyDecoder()
     decoder.feed(b"\x1b[200~")
     decoder._pasted = Counting()
     body = b"0123456789abcdef" * 65536
@@ -206,7 +206,7 @@ SEQUENCES = [
 @given(st.lists(st.one_of(st.sampled_from(SEQUENCES), st.binary(max_size=4)), max_size=14), st.integers(1, 7))
 def test_how_the_bytes_are_cut_makes_no_difference(parts: list[bytes], size: int) -> None:
     data = b"".join(parts)
-    whole, cut = Decoder(), Decoder()
+    whole, cut = KeyDecoder(), KeyDecoder()
     expected = _joined([*whole.feed(data), *whole.end()])
     keys: list[Key] = []
     for at in range(0, len(data), size):
@@ -228,7 +228,7 @@ def _joined(keys: list[Key]) -> list[Key]:
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=60))
 def test_no_bytes_break_it_and_no_control_character_becomes_text(data: bytes) -> None:
-    decoder = Decoder()
+    decoder = KeyDecoder()
     for key in [*decoder.feed(data), *decoder.end()]:
         assert key.name != "text" or (
             key.text and not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in key.text)

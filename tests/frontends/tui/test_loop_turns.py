@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from overt.core.events import Noticed
-from overt.frontends.engine import Posted
+from overt.frontends.session_thread import SessionItem
 from overt.frontends.tui.terminal.keyboard import Key
-from overt.frontends.tui.terminal.loop import SPELL, Item, Loop, Then
+from overt.frontends.tui.terminal.loop import SPELL, Callback, Item, Loop
 from overt.frontends.wake import Wake
 
 
@@ -44,7 +44,7 @@ class Reader:
     def key(self, key: Key) -> None:
         self._log.append(f"key {key.text}")
 
-    def item(self, item: Posted | Then) -> None:
+    def item(self, item: SessionItem | Callback) -> None:
         assert isinstance(item, Noticed)
         self._log.append(f"item {item.text}")
         self.now += self._each

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from overt.frontends.tui.terminal.theme import BARE, STYLES, TABLE, Depth, Look, Theme, shade, theme
+from overt.frontends.tui.terminal.theme import BARE, STYLES, TABLE, Depth, TextAttributes, Theme, shade, theme
 
 ALL = [theme(name, depth=depth) for name in ("dark", "light") for depth in (0, 16, 256)]
 EXPECTED = (
@@ -69,7 +69,7 @@ def test_every_way_leads_to_the_style_it_should(worn: Theme) -> None:
             assert _after(old, worn.turn(old, new)) == new, (first, second)
 
 
-def _after(look: Look, sequence: str) -> Look:
+def _after(look: TextAttributes, sequence: str) -> TextAttributes:
     """What a terminal wears after a sequence."""
     numbers = [int(number or 0) for number in sequence[2:-1].split(";")] if sequence else []
     ink, paper, flags = look.ink, look.paper, set(look.flags)
@@ -93,7 +93,7 @@ def _after(look: Look, sequence: str) -> Look:
             ink = str(number)
         else:
             paper = str(number)
-    return Look(ink, paper, frozenset(flags)) if (ink, paper, flags) != ("", "", set()) else BARE
+    return TextAttributes(ink, paper, frozenset(flags)) if (ink, paper, flags) != ("", "", set()) else BARE
 
 
 def _light(number: int) -> float:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.frontends.tui.transcript_kit import lines
 
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
-from overt.frontends.tui.chat.views import Ended, prompt_rows, tool_rows, view_rows
+from overt.frontends.tui.chat.views import FinishedCall, prompt_rows, tool_rows, view_rows
 from overt.frontends.tui.terminal.rows import columns as taken
 
 LONG = "\n".join(f"line {number}" for number in range(40))
@@ -52,10 +52,10 @@ def test_several_changed_files_are_each_named() -> None:
     files = tuple(
         FileDiff(path=name, diff="@@ -0,0 +1 @@\n+x\n", change="created", added=1) for name in ("a.py", "b.py")
     )
-    shown = lines(tool_rows(Ended("main", "patch", "a.py, b.py", Diffs(files=files)), 60))
+    shown = lines(tool_rows(FinishedCall("main", "patch", "a.py, b.py", Diffs(files=files)), 60))
     assert shown[0] == "● patch  a.py, b.py"
     assert [line for line in shown if "+1" in line and "py" in line] == ["  a.py new +1", "  b.py new +1"]
-    assert lines(tool_rows(Ended("main", "patch", "a.py, b.py", Diffs(files=files), approved=True), 60)) == [
+    assert lines(tool_rows(FinishedCall("main", "patch", "a.py, b.py", Diffs(files=files), approved=True), 60)) == [
         "● patch  a.py, b.py",
         "  a.py new +1",
         "  b.py new +1",
@@ -64,18 +64,18 @@ def test_several_changed_files_are_each_named() -> None:
 
 def test_marks_say_how_a_call_ended() -> None:
     def mark(**values: bool) -> tuple[str, str]:
-        head = tool_rows(Ended("main", "bash", "x", Plain(text=""), **values), 60)[0][0]
+        head = tool_rows(FinishedCall("main", "bash", "x", Plain(text=""), **values), 60)[0][0]
         return head.text, head.style
 
     assert mark() == ("● ", "good")
     assert mark(failed=True) == ("✗ ", "error")
     assert mark(failed=True, denied=True) == ("⊘ ", "warn")
-    failed = tool_rows(Ended("main", "bash", "x", Output(command="x", text="", code=1)), 60)[0][0]
+    failed = tool_rows(FinishedCall("main", "bash", "x", Output(command="x", text="", code=1)), 60)[0][0]
     assert (failed.text, failed.style) == ("● ", "warn")
 
 
 def test_a_headline_takes_two_rows_at_most() -> None:
-    ended = Ended("main", "bash", "echo " + "word " * 40, Plain(text=""), ms=3100)
+    ended = FinishedCall("main", "bash", "echo " + "word " * 40, Plain(text=""), ms=3100)
     assert lines(tool_rows(ended, 40)) == [
         "● bash  echo word word word word",
         "    word word word word word word…  3.1s",
@@ -84,7 +84,7 @@ def test_a_headline_takes_two_rows_at_most() -> None:
 
 
 def test_a_headline_is_shown_to_the_letter() -> None:
-    ended = Ended("main", "bash", "rm\u00a0-rf \u202ex", Plain(text=""))
+    ended = FinishedCall("main", "bash", "rm\u00a0-rf \u202ex", Plain(text=""))
     assert lines(tool_rows(ended, 60)) == ["● bash  rm\\xa0-rf <U+202E>x"]
 
 
@@ -98,6 +98,6 @@ def test_no_row_is_wider_than_the_screen(text: str, room: int) -> None:
         Checklist(items=(Todo(content=text),)),
         Diffs(files=(FileDiff(path=text, diff="@@ -1 +1 @@\n-a\n+" + text.replace("\n", " "), change="updated"),)),
     )
-    rows = [row for view in views for row in tool_rows(Ended("main", "bash", text, view), room)]
+    rows = [row for view in views for row in tool_rows(FinishedCall("main", "bash", text, view), room)]
     rows += prompt_rows(text, room, note="steering")
     assert [row for row in rows if taken(row) > room] == []

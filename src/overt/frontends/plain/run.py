@@ -1,6 +1,6 @@
 """A line-by-line chat for any terminal.
 
-The engine lives in a thread with its own event loop; this thread owns the terminal. Events arrive through a
+The session lives in a thread with its own event loop; this thread owns the terminal. Events arrive through a
 pipe that wakes `select`, so a line typed while the agent works is seen at once and steers it, and Ctrl-C
 reaches the turn wherever it is.
 """
@@ -28,10 +28,10 @@ from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.ports import Answer
 from overt.frontends.describe import always_words, takes_session
-from overt.frontends.engine import NUDGE, Engine, Posted
 from overt.frontends.plain.draw import Ink, draw_question
 from overt.frontends.plain.screen import Screen
 from overt.frontends.plain.trusting import ask_trust
+from overt.frontends.session_thread import NUDGE, SessionItem, SessionThread
 from overt.frontends.wake import Wake
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -41,12 +41,12 @@ SETTLING = 0.3
 """Seconds."""
 
 
-class Chat:
+class PlainChat:
     def __init__(self, options: Options, setting: Setting) -> None:
         self._options = options
         self._start = start(setting)
-        self._wake = Wake[Posted]()
-        self._engine = Engine(self._wake)
+        self._wake = Wake[SessionItem]()
+        self._thread = SessionThread(self._wake)
         self._ink = Ink(colour=colour_wanted() and sys.stdout.isatty())
         self._screen = Screen(self._ink)
         self._listening = True
@@ -54,8 +54,8 @@ class Chat:
         self._settling = False
         self.ending: EndReason = "interrupted"
         try:
-            self._conversation = self._engine.call(open_conversation(options, setting))
-            self._engine.call(self._engine.watch(self._conversation.session))
+            self._conversation = self._thread.call(open_conversation(options, setting))
+            self._thread.call(self._thread.watch(self._conversation.session))
         except BaseException:
             self._stop()
             raise
@@ -78,23 +78,23 @@ class Chat:
             text = text if text is not None else self._read()
             if text is None or not self._handle(text):
                 break
-            text = self._engine.call(self._conversation.next_prompt())
+            text = self._thread.call(self._conversation.next_prompt())
         self._print(say("chat.goodbye"))
         return 0
 
     def close(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self._engine.call(self._conversation.close(self.ending))
+        self._thread.call(self._conversation.close(self.ending))
         self._stop()
 
     def _stop(self) -> None:
-        self._engine.stop()
+        self._thread.stop()
         self._wake.close()
 
     def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
         """Ctrl-C. In a turn nothing is raised: a second press while the first is dealt with would end the chat."""
         if self._in_turn:
-            self._engine.soon(self._conversation.interrupt)
+            self._thread.soon(self._conversation.interrupt)
         elif not self._settling:
             raise KeyboardInterrupt
 
@@ -126,7 +126,7 @@ class Chat:
 
         readline.set_pre_input_hook(self._settle if self._settling else None)
         try:
-            with self._engine.nudging():
+            with self._thread.nudging():
                 return input(PROMPT)
         finally:
             readline.set_pre_input_hook(None)
@@ -153,7 +153,7 @@ class Chat:
             self._turn(lambda: self._conversation.prompt(text))
             return True
         try:
-            done = self._engine.call(self._conversation.commands.run(self._conversation, text))
+            done = self._thread.call(self._conversation.commands.run(self._conversation, text))
             if done.action is Action.NEW:
                 self._begin_anew(done.resume)
         except OvertError as error:
@@ -171,10 +171,10 @@ class Chat:
     def _begin_anew(self, resume: str = "") -> None:
         """The old conversation is given up only when the new one stands."""
         options = replace(self._options, resume=resume, continue_last=False, fork=False, name="", session_id="")
-        fresh = self._engine.call(open_conversation(options))
-        self._engine.call(self._engine.watch(fresh.session))
+        fresh = self._thread.call(open_conversation(options))
+        self._thread.call(self._thread.watch(fresh.session))
         old, self._conversation = self._conversation, fresh
-        self._engine.call(old.close())
+        self._thread.call(old.close())
         self._print(say("session.new", id=fresh.id))
 
     # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────
@@ -183,7 +183,7 @@ class Chat:
         self._in_turn = True
         self._show_pending()
         self._listening = True
-        following = self._engine.start(self._engine.play(start))
+        following = self._thread.start(self._thread.play(start))
         try:
             while (event := self._next()) is not None:
                 self._show(event)
@@ -198,7 +198,7 @@ class Chat:
             if item is not None:
                 self._show(item)
 
-    def _next(self) -> Posted:
+    def _next(self) -> SessionItem:
         while not self._wake.items:
             self._wait()
         return self._wake.items.popleft()
@@ -214,7 +214,7 @@ class Chat:
             later, text = line.startswith("+"), line.removeprefix("+").strip()
             inbox = self._conversation.inbox
             if text:
-                self._engine.soon(inbox.queue if later else inbox.steer, text)
+                self._thread.soon(inbox.queue if later else inbox.steer, text)
 
     def _show(self, event: "Event | OvertError") -> None:
         if isinstance(event, OvertError):
@@ -224,9 +224,9 @@ class Chat:
         sys.stdout.flush()
         if isinstance(event, PermissionAsked):
             try:
-                self._engine.soon(self._conversation.answer, event.id, self._ask(event))
+                self._thread.soon(self._conversation.answer, event.id, self._ask(event))
             except KeyboardInterrupt:
-                self._engine.soon(self._conversation.interrupt)
+                self._thread.soon(self._conversation.interrupt)
         elif isinstance(event, TurnEnded):
             self._settling = event.reason == "interrupted"
 
@@ -264,7 +264,7 @@ class Chat:
         readline.set_auto_history(False)
         try:
             self._in_turn = False
-            with self._engine.nudging():
+            with self._thread.nudging():
                 return input(prompt)
         except EOFError:
             return None
@@ -300,13 +300,13 @@ def run(options: Options, first: str) -> int:
         return 0
     setting = read_setting(options)
     try:
-        chat = Chat(options, setting)
+        chat = PlainChat(options, setting)
     except ConfigError as error:
         from overt.frontends.plain.offering import offer_model  # late: 10 ms
 
         if error.code != "no_model" or not offer_model(setting):
             raise
-        chat = Chat(options, setting)
+        chat = PlainChat(options, setting)
     try:
         return chat.run(first)
     except SystemExit:

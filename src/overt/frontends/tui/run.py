@@ -9,9 +9,9 @@ from overt.app.chat.terminal import terminal_type
 from overt.app.options import Options
 from overt.app.registries import USE_PLAIN_CHAT
 from overt.frontends.tui import first_paint
+from overt.frontends.tui.chat.background import Worker
 from overt.frontends.tui.chat.chat import Chat
-from overt.frontends.tui.chat.engine_thread import Aside
-from overt.frontends.tui.terminal.loop import Broken, Item, Loop, Then
+from overt.frontends.tui.terminal.loop import Callback, Item, Loop, ThreadCrash
 from overt.frontends.tui.terminal.screen import Device, Gone, Terminal
 from overt.frontends.tui.terminal.theme import theme
 from overt.frontends.wake import Wake
@@ -34,7 +34,7 @@ def run(options: Options, first: str) -> int:
             try:
                 _play(chat, loop)
             finally:
-                chat.engine_thread.close(chat.ending)
+                chat.background.close(chat.ending)
         wake.close()
         first_paint.restore_signals()
         from overt.frontends.asking import fetch_embedded, run_setup  # late: 69 ms
@@ -66,12 +66,12 @@ def _play(chat: Chat, loop: Loop) -> None:
 
 def _broken(wake: Wake[Item], failed: threading.ExceptHookArgs) -> None:
     """A traceback would be drawn over the screen, and whoever waits for the thread would wait for ever."""
-    if isinstance(failed.thread, Aside) and isinstance(failed.exc_value, Exception):
+    if isinstance(failed.thread, Worker) and isinstance(failed.exc_value, Exception):
         from overt.app.diagnostics.crash import report_crash  # late: 24 ms
 
-        wake.post(Then(partial(failed.thread.failed, report_crash(failed.exc_value, where="thread"))))
+        wake.post(Callback(partial(failed.thread.failed, report_crash(failed.exc_value, where="thread"))))
     elif failed.exc_value is not None:
-        wake.post(Broken(failed.exc_value))
+        wake.post(ThreadCrash(failed.exc_value))
 
 
 def _begin(chat: Chat) -> None:
@@ -80,7 +80,7 @@ def _begin(chat: Chat) -> None:
 
 
 def _farewell(chat: Chat) -> None:
-    conversation = chat.engine_thread.conversation
+    conversation = chat.background.conversation
     if conversation is None or not conversation.turn:
         return
     from overt.app.inspect.queries import is_stored  # late: 23 ms

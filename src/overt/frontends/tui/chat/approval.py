@@ -24,7 +24,7 @@ from overt.frontends.describe import (
 from overt.frontends.tui.chat.live import label
 from overt.frontends.tui.chat.views import file_head, view_rows
 from overt.frontends.tui.composer import editor
-from overt.frontends.tui.composer.editor import Text
+from overt.frontends.tui.composer.editor import EditText
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
 from overt.frontends.tui.terminal.verbatim import chop, harmless
@@ -60,7 +60,7 @@ class Approval:
         """Something else was printed below it."""
         self.in_sight: bool | None = None
         """Whether all of its rows are on the screen; None before that was measured."""
-        self._reason: Text | None = None
+        self._reason: EditText | None = None
         self._hint = ""
         self._size = 0
         self._widths: list[int] = []
@@ -138,7 +138,7 @@ class Approval:
         """Whether the rule is too long for the panel: cut, it would not be the exact one."""
         return len(self._keys(room, always=always_words(self.question))) > PANEL_ROWS
 
-    def _draw_reason(self, reason: Text, room: int, most: int) -> tuple[list[Row], tuple[int, int]]:
+    def _draw_reason(self, reason: EditText, room: int, most: int) -> tuple[list[Row], tuple[int, int]]:
         """One line that scrolls sideways, its keys below."""
         prompt = Span(say("tui.ask.reason"), "bold accent")
         space = max(room - columns((prompt,)) - 1, 4)
@@ -168,7 +168,7 @@ class Approval:
             return None
         letter = key.text.lower() if key.name == "text" else ""
         if len(letter) > 1 and letter[0] in NO:  # typed so fast that it came at once
-            self._reason = editor.inserted(Text(), key.text[1:])
+            self._reason = editor.inserted(EditText(), key.text[1:])
             return None
         if letter in ONCE:
             return Answer(choice="once")
@@ -177,12 +177,12 @@ class Approval:
         if letter in ALWAYS and self.question.always and not self.question.dangerous:
             return Answer(choice="always")
         if letter in NO:
-            self._reason = Text()
+            self._reason = EditText()
             return None
         self._hint = say("tui.ask.no_always" if letter in ALWAYS else "tui.ask.hint")
         return None
 
-    def _press_reason(self, key: Key, now: Text) -> Answer | None:
+    def _press_reason(self, key: Key, now: EditText) -> Answer | None:
         match key.name:
             case "enter":
                 return Answer(choice="deny", reason=now.text.strip())

@@ -1,7 +1,7 @@
 """The chat: what keys mean, what is on the screen, and the turn in between.
 
-This object lives in the thread that owns the terminal and never waits for the engine, so that typing is always
-echoed at once. What the engine does comes as items: events of a turn, or things to be done (`Then`).
+This object lives in the thread that owns the terminal and never waits for the session, so that typing is always
+echoed at once. What the session does comes as items: events of a turn, or things to be done (`Callback`).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,18 +24,18 @@ from overt.core.events import (
 from overt.core.gauges import Gauges
 from overt.core.messages import Image
 from overt.core.settings import Mode
+from overt.frontends.tui.chat.background import Background
 from overt.frontends.tui.chat.command_runner import CommandRunner
 from overt.frontends.tui.chat.completion import CompletionRequests
-from overt.frontends.tui.chat.engine_thread import EngineThread
 from overt.frontends.tui.chat.modal_panel import Modal, ModalPanel
 from overt.frontends.tui.chat.prompt_queue import Prompt, PromptQueue
 from overt.frontends.tui.chat.startup import Startup
 from overt.frontends.tui.chat.status import status_row
-from overt.frontends.tui.chat.transcript import Recorded, Transcript
+from overt.frontends.tui.chat.transcript import RecordedEvent, Transcript
 from overt.frontends.tui.chat.views import words_rows
 from overt.frontends.tui.composer.composer import Composer
 from overt.frontends.tui.terminal.keyboard import Key
-from overt.frontends.tui.terminal.loop import Item, Then
+from overt.frontends.tui.terminal.loop import Callback, Item
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
 from overt.frontends.tui.terminal.screen import Frame, Terminal
 from overt.frontends.wake import Wake
@@ -45,7 +45,7 @@ from overt.lib.text import visible
 if TYPE_CHECKING:
     from overt.app.chat.citations import Citations
     from overt.app.conversation import Conversation
-    from overt.frontends.engine import Posted
+    from overt.frontends.session_thread import SessionItem
     from overt.frontends.tui.markdown.markdown import Markdown
 
 TICK = 0.1
@@ -69,7 +69,7 @@ class Chat:
         self.ending: EndReason = "interrupted"
         self.terminal = terminal
         self.options = options
-        self.engine_thread = EngineThread(wake)
+        self.background = Background(wake)
         self.composer = Composer(placeholder="")
         self.transcript = self._transcript()
         self.completion = CompletionRequests(self)
@@ -87,9 +87,9 @@ class Chat:
 
     # ── what happened ────────────────────────────────────────────────────────────────────────────────────
 
-    def item(self, item: "Posted | Then") -> None:
+    def item(self, item: "SessionItem | Callback") -> None:
         match item:
-            case Then(do=do):
+            case Callback(do=do):
                 do()
             case OvertError():
                 self.tell_error(item)
@@ -134,7 +134,7 @@ class Chat:
         self._read_gauges(self._gauged, self.tell_error)
 
     def _read_gauges(self, then: Callable[[Gauges], None], failed: Callable[[OvertError], None]) -> None:
-        self.engine_thread.look(_read_gauges, then, failed)
+        self.background.look(_read_gauges, then, failed)
 
     def _gauged(self, gauges: Gauges) -> None:
         self.gauges = gauges
@@ -147,7 +147,7 @@ class Chat:
         if self._citing is None:
             from overt.app.chat.citations import Citations  # late: 1.2 ms
 
-            self._citing = Citations(self.engine_thread.current.workspace)
+            self._citing = Citations(self.background.current.workspace)
         from overt.frontends.tui.markdown.markdown import Markdown  # late: 2 ms
 
         return Markdown(cites=self._citing, links=self.terminal.links)
@@ -160,12 +160,12 @@ class Chat:
         self.transcript, self._citing, self._blind = self._transcript(), None, ""
         self.terminal.commit([BLANK])
 
-    def replay(self, entries: Sequence[Recorded]) -> None:
+    def replay(self, entries: Sequence[RecordedEvent]) -> None:
         """What a conversation was before."""
         for entry in entries:
             if isinstance(entry.data, PrefixSet):
                 self._look_at_images(entry.data)
-        self.terminal.commit(self.transcript.replayed(entries, self.engine_thread.current.id))
+        self.terminal.commit(self.transcript.replayed(entries, self.background.current.id))
 
     def turned(self) -> None:
         """A turn begins: from here on a person may look elsewhere."""
@@ -304,8 +304,8 @@ class Chat:
         self.completion.close()
 
     def _cycle_mode(self) -> None:
-        if self.engine_thread.conversation is not None:
-            self.engine_thread.soon(lambda conversation: conversation.set_mode(CYCLE[conversation.mode]))
+        if self.background.conversation is not None:
+            self.background.soon(lambda conversation: conversation.set_mode(CYCLE[conversation.mode]))
             self.gauge()
 
     def send(self, *, queue: bool = False) -> None:

@@ -52,7 +52,7 @@ class CommandRunner:
 
     def anytime(self, text: str) -> bool:
         """Whether a command may run beside a turn."""
-        conversation = self._chat.engine_thread.conversation
+        conversation = self._chat.background.conversation
         commands = conversation.commands if conversation else CommandRegistry(self._chat.options.registries.commands)
         command = commands.get(commands.parse(text)[0])
         return command is not None and command.anytime
@@ -61,7 +61,7 @@ class CommandRunner:
         chat = self._chat
         self._commands_running += 1
         chat.terminal.commit(chat.transcript.told(words_rows(text.strip(), chat.terminal.columns, "dim", mark="› ")))
-        chat.engine_thread.ask(lambda conversation: _run_command(conversation, text), self._done, self._failed)
+        chat.background.ask(lambda conversation: _run_command(conversation, text), self._done, self._failed)
 
     def _failed(self, error: OvertError) -> None:
         self._commands_running -= 1
@@ -106,7 +106,7 @@ class CommandRunner:
         if self._model and not resume:  # one that is resumed has its own
             options = replace(options, model=self._model)
         words = "tui.chat.resumed" if resume else "session.new"
-        chat.engine_thread.open(options, lambda conversation: self._begun(conversation, words), self._unopened)
+        chat.background.open(options, lambda conversation: self._begun(conversation, words), self._unopened)
 
     def _begun(self, conversation: "Conversation", words: str) -> None:
         chat = self._chat
@@ -123,12 +123,12 @@ class CommandRunner:
 
     def panel(self, name: str) -> None:
         chat = self._chat
-        if chat.engine_thread.conversation is None or self.inspector is not None:
+        if chat.background.conversation is None or self.inspector is not None:
             return
         from overt.frontends.tui.panels.inspector import open_panel  # late: 1.2 ms
         from overt.frontends.tui.panels.pager import PanelInputs  # late: 1.0 ms
 
-        commands = chat.engine_thread.conversation.commands.listed()
+        commands = chat.background.conversation.commands.listed()
         inputs = PanelInputs(details=chat.transcript.details, commands=commands)
         self._inspect(open_panel(name, inputs, chat.options.registries.panels))
 
@@ -157,7 +157,7 @@ class CommandRunner:
         if kind == "slash":
             chat.prompt_queue.send(Prompt(request.text))
             return
-        chat.engine_thread.ask(
+        chat.background.ask(
             lambda conversation: conversation.commands.query(kind)(conversation, request.text, request.number),
             lambda value: inspector.given(request, value),
             lambda error: inspector.failed(request, error.message),
@@ -197,7 +197,7 @@ class CommandRunner:
         chat = self._chat
         from overt.app.chat.clipboard import attachment  # late: 9 ms
 
-        chat.engine_thread.aside(attachment, chat.composer.attach, lambda error: chat.hint(error.message))
+        chat.background.aside(attachment, chat.composer.attach, lambda error: chat.hint(error.message))
 
 
 async def _run_command(conversation: "Conversation", text: str) -> CommandResult:

@@ -1,4 +1,4 @@
-"""Completion between the composer and the engine: ask after a key, and show the answer if it is still wanted."""
+"""Completion between the composer and the session: ask after a key, and show the answer if it is still wanted."""
 
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,11 @@ class CompletionRequests:
 
     def begin(self) -> None:
         """Use the completer of the conversation that was just opened."""
-        engine_thread, old = self._chat.engine_thread, self._completer
+        background, old = self._chat.background, self._completer
         if old is not None:
             self._completer = None
-            engine_thread.start(old.close(), self._chat.tell_error)
-        engine_thread.look(_completer, self._loaded, self._chat.tell_error)
+            background.start(old.close(), self._chat.tell_error)
+        background.look(_completer, self._loaded, self._chat.tell_error)
 
     def _loaded(self, completer: "Completer") -> None:
         self._completer = completer
@@ -46,22 +46,22 @@ class CompletionRequests:
 
     def sent(self, text: str) -> None:
         if (completer := self._completer) is not None:
-            self._chat.engine_thread.soon(lambda _conversation: completer.sent(text))
+            self._chat.background.soon(lambda _conversation: completer.sent(text))
 
     def draw(self, columns: int, most: int) -> list[Row]:
         return self._menu.draw(columns, most)
 
     def _ask(self, query: CompletionQuery | None) -> None:
         if query is not None and (completer := self._completer) is not None:
-            self._chat.engine_thread.soon(
+            self._chat.background.soon(
                 lambda _conversation: completer.ask(
                     query.serial, query.text, query.cursor, query.tab, self._answered_there
                 )
             )
 
     def _answered_there(self, serial: int, completion: Completion) -> None:
-        """Pass an answer from the engine's thread to the terminal thread."""
-        self._chat.engine_thread.later(lambda answer: self._answered(*answer), (serial, completion))
+        """Pass an answer from the session's thread to the terminal thread."""
+        self._chat.background.later(lambda answer: self._answered(*answer), (serial, completion))
 
     def _answered(self, serial: int, completion: Completion) -> None:
         result = self._menu.answered(serial, completion)

@@ -19,7 +19,7 @@ class Detail(NamedTuple):
     size: int
 
 
-class Details:
+class DetailLog:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._kept: deque[Detail] = deque()

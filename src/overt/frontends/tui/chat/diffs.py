@@ -24,7 +24,7 @@ SPARE = 4
 """So few rows more are not worth a line that says they were left out."""
 
 
-class Line(NamedTuple):
+class DiffLine(NamedTuple):
     """`sign` is one of ` +-`, `@` between hunks, or `\\` for a remark that is no line of the file."""
 
     sign: str
@@ -63,9 +63,9 @@ def diff_head(file: FileDiff) -> Row:
     return tuple(spans)
 
 
-def _read(diff: str) -> list[Line]:
+def _read(diff: str) -> list[DiffLine]:
     """The lines with their numbers; a hunk that is not the first is announced by a line of its own."""
-    lines: list[Line] = []
+    lines: list[DiffLine] = []
     old = new = 0
     for text in diff.removesuffix("\n").split("\n") if diff else ():
         if not lines and text.startswith("rename "):
@@ -75,18 +75,18 @@ def _read(diff: str) -> list[Line]:
         if found:
             old, new = int(found[1]), int(found[3])
             if lines:
-                lines.append(Line("@", ""))
+                lines.append(DiffLine("@", ""))
         elif sign == "\\":
-            lines.append(Line("\\", text))
+            lines.append(DiffLine("\\", text))
         else:
-            lines.append(Line(sign or " ", rest, old, new))
+            lines.append(DiffLine(sign or " ", rest, old, new))
             old += sign != "+"
             new += sign != "-"
     return lines
 
 
 class _Drawing:
-    def __init__(self, file: FileDiff, lines: list[Line], columns: int, show: Callable[[str], str]) -> None:
+    def __init__(self, file: FileDiff, lines: list[DiffLine], columns: int, show: Callable[[str], str]) -> None:
         self._lines, self._show = lines, show
         self._path, self._created, self._hidden = file.path, file.change == "created", file.hidden
         self._digits = len(str(max((max(line.old, line.new) for line in lines), default=0)))
@@ -96,7 +96,7 @@ class _Drawing:
         self._marked = dict(_marked(lines, show))
         self._colours: dict[int, Row] | None = None
 
-    def row(self, number: int, line: Line) -> list[Row]:
+    def row(self, number: int, line: DiffLine) -> list[Row]:
         if line.sign == "@":
             return [(Span(" " * (self._gutter - 2) + "⋮", "hunk"),)]
         if line.sign == "\\":
@@ -107,7 +107,7 @@ class _Drawing:
         rest: Row = (Span(" " * self._gutter),)
         return [_joined(first if not index else rest, made) for index, made in enumerate(chop(spans, self._room))]
 
-    def _numbers(self, line: Line) -> str:
+    def _numbers(self, line: DiffLine) -> str:
         digits = self._digits
         if not self._both:
             return f"{line.old if line.sign == '-' else line.new:>{digits}} "
@@ -115,7 +115,7 @@ class _Drawing:
         new = line.new if line.sign != "-" else ""
         return f"{old:>{digits}} {new:>{digits}} "
 
-    def _plain(self, number: int, line: Line, style: str) -> Sequence[Span]:
+    def _plain(self, number: int, line: DiffLine, style: str) -> Sequence[Span]:
         if line.sign == " " or self._created:
             found = self._coloured().get(number)
             if found is not None:
@@ -149,7 +149,7 @@ def _bare(head: Row) -> Row:
     return (*head[:-1], head[-1]._replace(text=head[-1].text.rstrip(" ")))
 
 
-def _hunks(lines: list[Line]) -> Iterator[list[int]]:
+def _hunks(lines: list[DiffLine]) -> Iterator[list[int]]:
     """The numbers of the lines that stand in the new file, hunk by hunk."""
     held: list[int] = []
     for number, line in enumerate(lines):
@@ -161,7 +161,7 @@ def _hunks(lines: list[Line]) -> Iterator[list[int]]:
     yield held
 
 
-def _marked(lines: list[Line], show: Callable[[str], str]) -> Iterator[tuple[int, list[Span]]]:
+def _marked(lines: list[DiffLine], show: Callable[[str], str]) -> Iterator[tuple[int, list[Span]]]:
     """Lines that were changed rather than replaced: their spans, with the words that differ marked."""
     left = MAX_PAIRS
     start = 0
@@ -183,7 +183,7 @@ def _marked(lines: list[Line], show: Callable[[str], str]) -> Iterator[tuple[int
         start = end
 
 
-def _run(lines: list[Line], start: int, sign: str) -> int:
+def _run(lines: list[DiffLine], start: int, sign: str) -> int:
     while start < len(lines) and lines[start].sign == sign:
         start += 1
     return start

@@ -94,7 +94,7 @@ class ModalPanel:
         if decided == "interrupt":
             chat.prompt_queue.interrupt()
         elif decided is not None:
-            chat.engine_thread.soon(lambda conversation: conversation.answer(decided.id, decided.answer))
+            chat.background.soon(lambda conversation: conversation.answer(decided.id, decided.answer))
             self._print()
 
     def hidden(self, now: float) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from overt.app.setting import Setting
     from overt.app.setup.run import Missing
     from overt.frontends.tui.chat.chat import Chat
-    from overt.frontends.tui.chat.transcript import Recorded
+    from overt.frontends.tui.chat.transcript import RecordedEvent
     from overt.frontends.tui.chat.welcome import NoModelPanel, TrustPanel
 
 HEADSTART = 0.05
@@ -56,19 +56,19 @@ class Startup:
         self._depth: Depth = 0
 
     def begin(self) -> None:
-        self._chat.engine_thread.aside(self._look_around, _nothing, self._failed)
+        self._chat.background.aside(self._look_around, _nothing, self._failed)
 
     def _look_around(self) -> None:
         chat = self._chat
         from overt.app.chat import starting  # late: 28 ms
         from overt.app.chat.trust_question import trust_question  # late: 16 ms
 
-        chat.engine_thread.later(self._seen, starting.terminal_traits())
+        chat.background.later(self._seen, starting.terminal_traits())
         question = trust_question(chat.options)
         if question is None:
             self._set_out()
         else:
-            chat.engine_thread.later(self._ask, question)
+            chat.background.later(self._ask, question)
 
     def _set_out(self) -> None:
         chat = self._chat
@@ -77,9 +77,9 @@ class Startup:
 
         self.setting = setting = read_setting(chat.options)
         start = starting.start(setting)
-        chat.engine_thread.later(self._dress, start)
+        chat.background.later(self._dress, start)
         if not start.preferences.plain:
-            chat.engine_thread.later(self._opened, chat.engine_thread.opened(chat.options, setting))
+            chat.background.later(self._opened, chat.background.opened(chat.options, setting))
 
     def _seen(self, looks: "TerminalTraits") -> None:
         """Colours before anything is asked; the background is asked of the terminal where nothing tells it."""
@@ -114,7 +114,7 @@ class Startup:
                 assert question is not None
                 from overt.app.chat.trust_question import answer  # late: 16 ms
 
-                self._chat.engine_thread.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
+                self._chat.background.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
             case "setup" | "fetch" as wanted:
                 self.outside = wanted
                 self._chat.over = True
@@ -127,7 +127,7 @@ class Startup:
         self._answered()
 
     def _answered(self, _kept: None = None) -> None:
-        self._chat.engine_thread.aside(self._set_out, _nothing, self._failed)
+        self._chat.background.aside(self._set_out, _nothing, self._failed)
 
     # ── how it looks ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -184,11 +184,11 @@ class Startup:
         if conversation.turn and conversation.path:
             from overt.app.inspect.queries import standing_entries  # late: 37 ms
 
-            chat.engine_thread.aside(lambda: standing_entries(conversation.path), self._replay, self._unread)
+            chat.background.aside(lambda: standing_entries(conversation.path), self._replay, self._unread)
         else:
             self._stands()
 
-    def _replay(self, entries: "Sequence[Recorded]") -> None:
+    def _replay(self, entries: "Sequence[RecordedEvent]") -> None:
         self._chat.replay(entries)
         self._stands()
 
@@ -203,7 +203,7 @@ class Startup:
         chat = self._chat
         chat.prompt_queue.set_open()
         if chat.prompt_queue.running:  # a prompt waited: nothing that can be loaded later comes before it
-            chat.engine_thread.aside(lambda: sleep(HEADSTART), self._settle, _nothing)
+            chat.background.aside(lambda: sleep(HEADSTART), self._settle, _nothing)
         else:
             self._settle()
 
@@ -215,7 +215,7 @@ class Startup:
         setting = self.setting
         if setting is None or not isinstance(error, ConfigError) or error.code != "no_model":
             raise error  # main tells it, when the terminal is as it was
-        self._chat.engine_thread.aside(lambda: _missing(setting, error), self._offer, self._failed)
+        self._chat.background.aside(lambda: _missing(setting, error), self._offer, self._failed)
 
     def _offer(self, missing: "Missing") -> None:
         from overt.frontends.tui.chat.welcome import NoModelPanel  # late: 17 ms
@@ -226,16 +226,16 @@ class Startup:
         """What the answer will need is loaded while the model thinks: a thread of its own, so that keys are echoed."""
         if not self._ahead:
             self._ahead = True
-            self._chat.engine_thread.aside(_load, _nothing, _nothing)
+            self._chat.background.aside(_load, _nothing, _nothing)
 
     def remember(self, text: str) -> None:
         """The history of prompts is a file: no secret goes there."""
-        conversation, prompts = self._chat.engine_thread.conversation, self._prompts
+        conversation, prompts = self._chat.background.conversation, self._prompts
         if prompts is None or conversation is None:
             self._early.append(text)
             return
         if self.preferences and self.preferences.history:
-            self._chat.engine_thread.aside(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
+            self._chat.background.aside(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
 
 
 def _load() -> None:

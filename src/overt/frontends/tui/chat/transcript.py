@@ -29,10 +29,10 @@ from overt.core.messages import Call, Reasoning, Text
 from overt.core.views import Diffs, Failure, Output, Plain
 from overt.frontends.describe import ALONG, attachment_words
 from overt.frontends.tui.chat.answering import Answering, Streamed
-from overt.frontends.tui.chat.details import Details
+from overt.frontends.tui.chat.details import DetailLog
 from overt.frontends.tui.chat.live import Live
 from overt.frontends.tui.chat.notices import ended_rows, noted_rows, refusal_words
-from overt.frontends.tui.chat.views import Ended, prompt_rows, tool_rows, view_rows, words_rows
+from overt.frontends.tui.chat.views import FinishedCall, prompt_rows, tool_rows, view_rows, words_rows
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
 from overt.lib.catalogue import say
@@ -47,7 +47,7 @@ COMMAND_LINES = (30, 10)
 Kind = Literal["user", "thought", "answer", "tool", "note", "end"]
 
 
-class Recorded(Protocol):
+class RecordedEvent(Protocol):
     """An entry of a session file."""
 
     @property
@@ -72,7 +72,7 @@ class Transcript:
         """The last answer, as the model wrote it."""
         self._columns, self._markdown, self._cost = columns, markdown, cost
         self._live = Live()
-        self._details = Details()
+        self._details = DetailLog()
         self._out: list[Row] = []
         self._above: tuple[Kind, bool] | None = None
         self._answering: Answering | None = None
@@ -122,7 +122,7 @@ class Transcript:
             self._answering.broken()
         return out
 
-    def replayed(self, entries: Sequence[Recorded], session: str) -> list[Row]:
+    def replayed(self, entries: Sequence[RecordedEvent], session: str) -> list[Row]:
         """The last turns of a session that goes on, as they were shown when they happened."""
         turns = sorted({entry.turn for entry in entries if entry.turn and isinstance(entry.data, UserSpoke)})
         since = turns[-TURNS] if len(turns) > TURNS else 0
@@ -329,7 +329,7 @@ class Transcript:
         denied, stopped = event.code == "denied", event.code == "interrupted"
         if isinstance(view, Failure) and (stopped or (denied and call_id in self._refused)):
             view = Failure(text=say("tui.talk.stopped") if stopped else refusal_words(event.result.reason))
-        ended = Ended(
+        ended = FinishedCall(
             agent=event.agent,
             name=call.name if call else say("tui.talk.call"),
             headline=headline,

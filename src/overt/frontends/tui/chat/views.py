@@ -28,7 +28,7 @@ COLOURS = "\x1b\\[[0-9;:]*m"
 """A program's wish for colour, which is not obeyed and only in the way."""
 
 
-class Ended(NamedTuple):
+class FinishedCall(NamedTuple):
     """One call that has come to its end, as far as a person is to see it."""
 
     agent: str
@@ -42,7 +42,7 @@ class Ended(NamedTuple):
     """Its change was shown in full when it was asked about."""
 
 
-def tool_rows(ended: Ended, room: int) -> list[Row]:
+def tool_rows(ended: FinishedCall, room: int) -> list[Row]:
     """One entry: the mark of how it ended, what it was, and a few lines of what came of it."""
     view, headline = ended.view, headlined(ended.headline)
     files = view.files if isinstance(view, Diffs) else ()
@@ -152,7 +152,7 @@ def _diff(file: FileDiff, room: int) -> list[Row]:
     return [row("  ", *each) for each in diffs.diff_rows(file, room - 2, whole=False)]
 
 
-def _mark(ended: Ended) -> Span:
+def _mark(ended: FinishedCall) -> Span:
     if ended.denied:
         return Span("⊘ ", "warn")
     if ended.failed:

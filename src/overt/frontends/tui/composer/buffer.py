@@ -1,6 +1,6 @@
 """The text being edited, with undo, redo, and the texts that were cut and can be inserted again."""
 
-from overt.frontends.tui.composer.editor import Motion, Text, inserted, removed, swapped
+from overt.frontends.tui.composer.editor import EditText, Motion, inserted, removed, swapped
 
 MEMORY = 2_000_000
 """The number of characters of earlier texts that undo keeps."""
@@ -9,10 +9,10 @@ CUTS = 20
 
 class Buffer:
     def __init__(self) -> None:
-        self.now = Text()
+        self.now = EditText()
         self.cuts: list[str] = []
-        self._undo: list[Text] = []
-        self._redo: list[Text] = []
+        self._undo: list[EditText] = []
+        self._redo: list[EditText] = []
         self._held = 0
         self._last = ""
         self._kind = ""
@@ -22,7 +22,7 @@ class Buffer:
         """Begin a key. Its change may join the change of the key before."""
         self._last, self._kind = self._kind, ""
 
-    def edit(self, new: Text, kind: str = "") -> None:
+    def edit(self, new: EditText, kind: str = "") -> None:
         """Change the text so that undo can revert it. Typing in a row is reverted together."""
         self._kind = kind
         if new.text != self.now.text:
@@ -102,7 +102,7 @@ class Buffer:
 
     def forget(self) -> None:
         """Empty the text and its undo history. Cut texts stay."""
-        self.now = Text()
+        self.now = EditText()
         self._undo.clear()
         self._redo.clear()
         self._held = 0

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from overt.core.errors import OvertError
 from overt.frontends.tui.composer import emacs
 from overt.frontends.tui.composer.buffer import Buffer
-from overt.frontends.tui.composer.draw import Drawing, SearchMatch, View
-from overt.frontends.tui.composer.editor import Text, inserted, left, swapped
+from overt.frontends.tui.composer.draw import ComposerView, Drawing, SearchMatch
+from overt.frontends.tui.composer.editor import EditText, inserted, left, swapped
 from overt.frontends.tui.composer.folds import OPENING, Folds, is_fold
 from overt.frontends.tui.composer.recall import Recall, Search
 from overt.frontends.tui.terminal.rows import Row
@@ -30,7 +30,7 @@ PATH_LIKE = 8192
 """A longer paste is not checked for paths of dropped files."""
 
 
-class Pressed(NamedTuple):
+class KeyResult(NamedTuple):
     """Result of a key. `changed`: the text has changed. `note` tells the user why something did not work."""
 
     kind: Kind
@@ -46,7 +46,7 @@ class Composer:
         self._drawing = Drawing(self._folds)
         self._recall = Recall(list(history))
         self._search: Search | None = None
-        self._stash: Text | None = None
+        self._stash: EditText | None = None
         self._prefix = ""
         self._wanted: int | None = None
         self._vi: Vi | None = None
@@ -76,7 +76,7 @@ class Composer:
         return self._folds.expand(self._buffer.now.text)
 
     @property
-    def now(self) -> Text:
+    def now(self) -> EditText:
         """The text as it is edited, in which a fold is one character, and its cursor."""
         return self._buffer.now
 
@@ -138,7 +138,7 @@ class Composer:
     def put(self, text: str, cursor: int) -> None:
         """Replace the whole of `now`, because a completion was chosen."""
         self._buffer.begin()
-        self._buffer.edit(Text(text, cursor))
+        self._buffer.edit(EditText(text, cursor))
         self._touched()
 
     def attach(self, attachment: "Attachment") -> None:
@@ -153,7 +153,7 @@ class Composer:
     def load_history(self, older: Sequence[str]) -> None:
         self._recall.load(list(older))
 
-    def press(self, key: "Key") -> Pressed:
+    def press(self, key: "Key") -> KeyResult:
         before = self._buffer.now.text
         self._buffer.begin()
         self._note = ""
@@ -164,11 +164,11 @@ class Composer:
         changed = self._buffer.now.text != before
         if changed:
             self._recall.came = self._recall.came if self._recall.came == self._buffer.now else None
-        return Pressed(kind, changed, self._note)
+        return KeyResult(kind, changed, self._note)
 
     def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
         """Return the rows and the cursor in them, as row and column."""
-        view = View(now=self.now, placeholder=self.placeholder, search=self._sought())
+        view = ComposerView(now=self.now, placeholder=self.placeholder, search=self._sought())
         return self._drawing.draw(view, columns, most)
 
     def _press(self, key: "Key") -> Kind:
@@ -260,7 +260,7 @@ class Composer:
         """Put the draft aside or bring it back. If there is a draft and a stash, swap them."""
         kept = self._stash
         self._stash = self.now if self.now.text else None
-        self._buffer.edit(kept or Text())
+        self._buffer.edit(kept or EditText())
         self._recall.rest()
 
     def _up_or_down(self, by: int) -> None:
@@ -279,11 +279,11 @@ class Composer:
         self._buffer.go(at)
         return True
 
-    def _recalled(self, found: Text | str | None) -> None:
+    def _recalled(self, found: EditText | str | None) -> None:
         if found is None:
             return
-        text = found if isinstance(found, Text) else Text(self._safe(found), 0)
-        self._buffer.edit(text if isinstance(found, Text) else text._replace(cursor=len(text.text)))
+        text = found if isinstance(found, EditText) else EditText(self._safe(found), 0)
+        self._buffer.edit(text if isinstance(found, EditText) else text._replace(cursor=len(text.text)))
         if self._vi:
             self._vi.settle()
         self._recall.came = self.now if self._recall.away else None
@@ -296,7 +296,7 @@ class Composer:
             case "text":
                 search.seek(search.query + key.text)
             case "backspace" | "ctrl-h":
-                search.seek(search.query[: left(Text(search.query, len(search.query)))])
+                search.seek(search.query[: left(EditText(search.query, len(search.query)))])
             case "ctrl-r" | "up":
                 search.move(-1)
             case "ctrl-s" | "down":
@@ -316,7 +316,7 @@ class Composer:
             at = search.at()[1]
             self._recall.rest()
             text = self._safe(search.found)
-            self._buffer.edit(Text(text, at if text == search.found else len(text)))
+            self._buffer.edit(EditText(text, at if text == search.found else len(text)))
 
     def _sought(self) -> SearchMatch | None:
         search = self._search
@@ -330,7 +330,7 @@ class Composer:
 
     def _put(self, text: str) -> None:
         self._buffer.begin()
-        self._buffer.edit(Text(text, len(text)))
+        self._buffer.edit(EditText(text, len(text)))
         self._touched()
         self._leave_modes()
 

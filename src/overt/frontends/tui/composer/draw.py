@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from overt.frontends.tui.composer.editor import Text, pieces
+from overt.frontends.tui.composer.editor import EditText, pieces
 from overt.frontends.tui.composer.folds import Folds, is_fold
-from overt.frontends.tui.composer.rows import Layout, Stretch
+from overt.frontends.tui.composer.rows import DisplayRow, Layout
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut
 from overt.lib.catalogue import say
 from overt.lib.display_width import width
@@ -24,8 +24,8 @@ class SearchMatch(NamedTuple):
     failed: bool
 
 
-class View(NamedTuple):
-    now: Text
+class ComposerView(NamedTuple):
+    now: EditText
     placeholder: str
     search: SearchMatch | None
 
@@ -38,7 +38,7 @@ class Drawing:
         self._room = 77
         self._top = 0
 
-    def draw(self, view: View, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
+    def draw(self, view: ComposerView, columns: int, most: int) -> tuple[list[Row], tuple[int, int]]:
         self._room = max(columns - len(INDENT) - 1, NARROWEST)
         most = max(most, 1)
         if view.search is not None:
@@ -62,7 +62,7 @@ class Drawing:
         shift = first - (first > 0 and most >= 3)
         return [cut(each, columns) for each in made], (here - shift, min(column, columns - 1))
 
-    def vertical(self, now: Text, by: int, wanted: int | None) -> tuple[int | None, int]:
+    def vertical(self, now: EditText, by: int, wanted: int | None) -> tuple[int | None, int]:
         """Return the place one row up or down, None at the edge, and the column to keep."""
         text, at = now
         skip = int(text.startswith("!"))
@@ -94,7 +94,7 @@ class Drawing:
             return rows - one, rows
         return self._top, self._top + most - signs
 
-    def _row(self, text: str, rows: list[Stretch], number: int, match: tuple[int, int] = (0, 0)) -> Row:
+    def _row(self, text: str, rows: list[DisplayRow], number: int, match: tuple[int, int] = (0, 0)) -> Row:
         """Draw one row of the text; `match` is the stretch of the text that the search highlights."""
         start, end = rows[number]
         low, high = max(start, match[0]), min(end, match[1])

@@ -21,12 +21,12 @@ SIMPLE = "[ -~\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uff01-\uff60]
 WORDS = ("letter", "han", "hiragana", "katakana", "fold")
 
 
-class Text(NamedTuple):
+class EditText(NamedTuple):
     text: str = ""
     cursor: int = 0
 
 
-Motion = Callable[[Text], int]
+Motion = Callable[[EditText], int]
 
 
 def pieces(line: str) -> list[str]:
@@ -76,7 +76,7 @@ def snap(text: str, at: int) -> int:
     return next(end for end in _ends(text, at) if end >= at)
 
 
-def left(now: Text) -> int:
+def left(now: EditText) -> int:
     text, at = now
     if at <= 0:
         return 0
@@ -85,7 +85,7 @@ def left(now: Text) -> int:
     return max(end for end in _ends(text, at - 1) if end < at)
 
 
-def right(now: Text) -> int:
+def right(now: EditText) -> int:
     text, at = now
     if at >= len(text):
         return len(text)
@@ -94,20 +94,20 @@ def right(now: Text) -> int:
     return min(end for end in _ends(text, at) if end > at)
 
 
-def line_start(now: Text) -> int:
+def line_start(now: EditText) -> int:
     return now.text.rfind("\n", 0, now.cursor) + 1
 
 
-def line_end(now: Text) -> int:
+def line_end(now: EditText) -> int:
     found = now.text.find("\n", now.cursor)
     return len(now.text) if found < 0 else found
 
 
-def text_start(now: Text) -> int:
+def text_start(now: EditText) -> int:
     return 0
 
 
-def text_end(now: Text) -> int:
+def text_end(now: EditText) -> int:
     return len(now.text)
 
 
@@ -125,23 +125,23 @@ def kind(char: str) -> Kind:
     return "letter" if char.isalnum() else "space" if char.isspace() else "mark"
 
 
-def _behind(now: Text) -> Kind:
+def _behind(now: EditText) -> Kind:
     return kind(now.text[left(now)])
 
 
-def back_over(now: Text, kinds: tuple[str, ...]) -> Text:
+def back_over(now: EditText, kinds: tuple[str, ...]) -> EditText:
     while now.cursor > 0 and _behind(now) in kinds:
         now = now._replace(cursor=left(now))
     return now
 
 
-def on_over(now: Text, kinds: tuple[str, ...]) -> Text:
+def on_over(now: EditText, kinds: tuple[str, ...]) -> EditText:
     while now.cursor < len(now.text) and kind(now.text[now.cursor]) in kinds:
         now = now._replace(cursor=right(now))
     return now
 
 
-def word_left(now: Text) -> int:
+def word_left(now: EditText) -> int:
     now = back_over(now, ("space", "mark"))
     if now.cursor == 0:
         return 0
@@ -149,7 +149,7 @@ def word_left(now: Text) -> int:
     return left(now) if here in ALONE else back_over(now, (here,)).cursor
 
 
-def word_right(now: Text) -> int:
+def word_right(now: EditText) -> int:
     now = on_over(now, ("space", "mark"))
     if now.cursor >= len(now.text):
         return len(now.text)
@@ -157,7 +157,7 @@ def word_right(now: Text) -> int:
     return right(now) if here in ALONE else on_over(now, (here,)).cursor
 
 
-def rubout_left(now: Text) -> int:
+def rubout_left(now: EditText) -> int:
     """Where Ctrl+W leads."""
     now = back_over(now, ("space",))
     if now.cursor == 0:
@@ -168,35 +168,35 @@ def rubout_left(now: Text) -> int:
     return left(now) if here in ALONE else back_over(now, (here,)).cursor
 
 
-def end_or_break(now: Text) -> int:
+def end_or_break(now: EditText) -> int:
     """To the end of the line, and at the end over the line break."""
     end = line_end(now)
     return end if end > now.cursor else right(now)
 
 
-def start_or_break(now: Text) -> int:
+def start_or_break(now: EditText) -> int:
     start = line_start(now)
     return start if start < now.cursor else left(now)
 
 
-def placed(text: str, at: int) -> Text:
-    return Text(text, snap(text, at))
+def placed(text: str, at: int) -> EditText:
+    return EditText(text, snap(text, at))
 
 
-def inserted(now: Text, piece: str) -> Text:
+def inserted(now: EditText, piece: str) -> EditText:
     return placed(now.text[: now.cursor] + piece + now.text[now.cursor :], now.cursor + len(piece))
 
 
-def removed(now: Text, start: int, end: int) -> Text:
+def removed(now: EditText, start: int, end: int) -> EditText:
     return placed(now.text[:start] + now.text[end:], start)
 
 
-def swapped(now: Text, start: int, end: int, piece: str) -> Text:
+def swapped(now: EditText, start: int, end: int, piece: str) -> EditText:
     """Something else in place of a stretch, the cursor behind it."""
     return placed(now.text[:start] + piece + now.text[end:], start + len(piece))
 
 
-def transposed(now: Text) -> Text:
+def transposed(now: EditText) -> EditText:
     """The clusters before and after the cursor change places; at the end of a line, the last two."""
     if now.cursor == line_end(now):
         now = now._replace(cursor=left(now))
@@ -206,7 +206,7 @@ def transposed(now: Text) -> Text:
     return swapped(now, start, end, now.text[now.cursor : end] + now.text[start : now.cursor])
 
 
-def transposed_words(now: Text) -> Text:
+def transposed_words(now: EditText) -> EditText:
     """The word before the cursor and the one after it change places."""
     end = word_right(now)
     second = word_left(now._replace(cursor=end))
@@ -218,7 +218,7 @@ def transposed_words(now: Text) -> Text:
     return swapped(now, first, end, text[second:end] + text[gap:second] + text[first:gap])
 
 
-def recased(now: Text, way: Literal["upper", "lower", "capitalise"]) -> Text:
+def recased(now: EditText, way: Literal["upper", "lower", "capitalise"]) -> EditText:
     """The word from the cursor on in other letters."""
     end = word_right(now)
     piece = now.text[now.cursor : end]

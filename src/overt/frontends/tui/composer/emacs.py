@@ -9,7 +9,7 @@ from functools import partial
 
 from overt.frontends.tui.composer import editor
 from overt.frontends.tui.composer.buffer import Buffer
-from overt.frontends.tui.composer.editor import Motion, Text
+from overt.frontends.tui.composer.editor import EditText, Motion
 
 MOVES: dict[str, Motion] = {
     "left": editor.left,
@@ -50,7 +50,7 @@ CUTS: dict[str, Motion] = {
     "alt-delete": editor.word_right,
     "ctrl-delete": editor.word_right,
 }
-CHANGES: dict[str, Callable[[Text], Text]] = {
+CHANGES: dict[str, Callable[[EditText], EditText]] = {
     "alt-t": editor.transposed_words,
     "ctrl-x ctrl-t": editor.transposed,
     "alt-u": partial(editor.recased, way="upper"),

@@ -1,6 +1,6 @@
 """Recall earlier prompts: step by step with the draft kept at the end, or by a search."""
 
-from overt.frontends.tui.composer.editor import Text
+from overt.frontends.tui.composer.editor import EditText
 
 
 class Recall:
@@ -9,8 +9,8 @@ class Recall:
     def __init__(self, entries: list[str]) -> None:
         self.entries = entries
         self._place: int | None = None
-        self._changed: dict[int, Text] = {}
-        self.came: Text | None = None
+        self._changed: dict[int, EditText] = {}
+        self.came: EditText | None = None
         """The text as walking brought it: as long as nobody touches it, Up and Down walk on."""
 
     @property
@@ -18,7 +18,7 @@ class Recall:
         """True while an entry is shown instead of the draft."""
         return self._place is not None and self._place < len(self.entries)
 
-    def step(self, now: Text, by: int) -> Text | str | None:
+    def step(self, now: EditText, by: int) -> EditText | str | None:
         """The next older (-1) or newer (1) entry: as it was left, or fresh from the history; nothing at the ends."""
         place = len(self.entries) if self._place is None else self._place
         target = place + by
@@ -29,9 +29,9 @@ class Recall:
         kept = self._changed.get(target)
         if kept is not None:
             return kept
-        return self.entries[target] if target < len(self.entries) else Text()
+        return self.entries[target] if target < len(self.entries) else EditText()
 
-    def jump(self, now: Text, *, oldest: bool) -> Text | str | None:
+    def jump(self, now: EditText, *, oldest: bool) -> EditText | str | None:
         place = len(self.entries) if self._place is None else self._place
         return self.step(now, -place if oldest else len(self.entries) - place)
 

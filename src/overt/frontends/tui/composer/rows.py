@@ -23,7 +23,7 @@ LONG = 200
 """Characters of a line from which on only what changed is laid out again."""
 
 
-class Stretch(NamedTuple):
+class DisplayRow(NamedTuple):
     """One display row: where it begins and ends in the text."""
 
     start: int
@@ -34,29 +34,29 @@ class Layout:
     def __init__(self, folds: Folds) -> None:
         self._folds = folds
         self._key: tuple[str, int, int] = ("", 0, 0)
-        self._rows: list[Stretch] = [Stretch(0, 0)]
+        self._rows: list[DisplayRow] = [DisplayRow(0, 0)]
         self._begins: dict[str, list[int]] = {}
         self._sizes: dict[str, int] = {}
         self._long: tuple[str, list[int]] = ("", [0])
         self._room = 0
 
-    def rows(self, text: str, room: int, skip: int = 0) -> list[Stretch]:
+    def rows(self, text: str, room: int, skip: int = 0) -> list[DisplayRow]:
         """All rows; the first `skip` characters are drawn elsewhere."""
         if (text, room, skip) == self._key:
             return self._rows
         if room != self._room:
             self._begins, self._long, self._room = {}, ("", [0]), room
         current: dict[str, list[int]] = {}
-        made: list[Stretch] = []
+        made: list[DisplayRow] = []
         place = skip
         for line in (text[skip:] if skip else text).split("\n"):
             begins = self._begins.get(line) or self._broken(line, room)
             current[line] = begins
             if len(begins) == 1:
-                made.append(Stretch(place, place + len(line)))
+                made.append(DisplayRow(place, place + len(line)))
             else:
                 made += [
-                    Stretch(place + start, place + end)
+                    DisplayRow(place + start, place + end)
                     for start, end in zip(begins, (*begins[1:], len(line)), strict=True)
                 ]
             place += len(line) + 1
@@ -139,14 +139,14 @@ class Layout:
     def folded(self, part: str) -> bool:
         return not part.isascii() and re.search(RESERVED, part) is not None
 
-    def find(self, rows: list[Stretch], at: int) -> int:
+    def find(self, rows: list[DisplayRow], at: int) -> int:
         """The row in which a place stands; the end of a row that goes on is the beginning of the next."""
         return max(bisect_right(rows, at, key=lambda row: row.start) - 1, 0)
 
-    def column(self, text: str, row: Stretch, at: int) -> int:
+    def column(self, text: str, row: DisplayRow, at: int) -> int:
         return width(self.drawn(text[row.start : at]))
 
-    def place(self, text: str, row: Stretch, column: int) -> int:
+    def place(self, text: str, row: DisplayRow, column: int) -> int:
         """The place in a row that stands at a column, or the last one before it."""
         at, taken = row.start, 0
         goes_on = row.end < len(text) and text[row.end] != "\n"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.editor import (
-    Text,
+    EditText,
     inserted,
     left,
     line_end,
@@ -19,7 +19,7 @@ from overt.frontends.tui.composer.editor import (
     snap,
     swapped,
 )
-from overt.frontends.tui.composer.vi_moves import Command, first_letter, inside, last_place, move, parse
+from overt.frontends.tui.composer.vi_moves import ViCommand, first_letter, inside, last_place, move, parse
 from overt.frontends.tui.terminal.keyboard import Key
 
 AS_LETTERS = {"left": "h", "right": "l", "home": "0", "end": "$", "delete": "x", "backspace": "h", "ctrl-h": "h"}
@@ -122,7 +122,7 @@ class Vi:
             self._finish(changed=self._buffer.now.text != before and command.name not in ("u", "."))
             self.settle()
 
-    def _run(self, command: Command) -> None:
+    def _run(self, command: ViCommand) -> None:
         now, name, count = self._buffer.now, command.name, max(command.times, 1)
         if name in ("f", "F", "t", "T"):
             self._last_find = name, command.letter
@@ -153,7 +153,7 @@ class Vi:
                 if (target := move(now, command, self._last_find)) is not None:
                     self._buffer.go(snap(now.text, target.at))
 
-    def _operate(self, command: Command) -> None:
+    def _operate(self, command: ViCommand) -> None:
         now, lines = self._buffer.now, False
         if command.name == "i":
             stretch = inside(now, command.letter)
@@ -161,9 +161,9 @@ class Vi:
             start, end = sorted((now.cursor, target.at))
             lines = target.reach == "lines"
             if lines:
-                start, end = line_start(Text(now.text, start)), line_end(Text(now.text, end))
+                start, end = line_start(EditText(now.text, start)), line_end(EditText(now.text, end))
             elif target.reach == "inclusive" and now.text[end : end + 1] != "\n":
-                end = right(Text(now.text, end))
+                end = right(EditText(now.text, end))
             stretch = start, end
         else:
             stretch = None

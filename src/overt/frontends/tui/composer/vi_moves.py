@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-from overt.frontends.tui.composer.editor import ALONE, Text, kind, left, line_end, line_start, pieces, right
+from overt.frontends.tui.composer.editor import ALONE, EditText, kind, left, line_end, line_start, pieces, right
 
 Reach = Literal["exclusive", "inclusive", "lines"]
 QUOTES = "\"'`"
@@ -14,7 +14,7 @@ MOST = 9999
 """The largest count of a command."""
 
 
-class Command(NamedTuple):
+class ViCommand(NamedTuple):
     """A whole command. `times` is 0 when none was typed, `letter` is what follows f, F, t, T, r and i."""
 
     times: int
@@ -30,7 +30,7 @@ class Target(NamedTuple):
     reach: Reach = "exclusive"
 
 
-def parse(keys: str) -> Command | Literal["more", "bad"]:
+def parse(keys: str) -> ViCommand | Literal["more", "bad"]:
     """Return the command that these keys spell, "more" for the beginning of one, or "bad"."""
     count, rest = _split_count(keys)
     rest = SHORT.get(rest, rest)
@@ -40,14 +40,14 @@ def parse(keys: str) -> Command | Literal["more", "bad"]:
     count = min(max(count, 1) * max(second, 1), MOST) if count or second else 0
     if name in ("f", "F", "t", "T", "g", "i" if operator else "r"):
         if name == "g" and letter:
-            return Command(count, operator, "gg") if letter == "g" else "bad"
+            return ViCommand(count, operator, "gg") if letter == "g" else "bad"
         if name == "i" and letter not in ("", "w", "W", *QUOTES):
             return "bad"
-        return Command(count, operator, name, letter) if letter else "more"
+        return ViCommand(count, operator, name, letter) if letter else "more"
     if name and name == operator:
-        return Command(count, operator, "line")
+        return ViCommand(count, operator, "line")
     if name in (MOTIONS if operator else MOTIONS + ACTIONS):
-        return Command(count, operator, name) if name else "more"
+        return ViCommand(count, operator, name) if name else "more"
     return "bad"
 
 
@@ -57,18 +57,18 @@ def _split_count(keys: str) -> tuple[int, str]:
     return min(int(digits[0][:5] or 0), MOST), keys[digits.end() :]
 
 
-def last_place(now: Text) -> int:
+def last_place(now: EditText) -> int:
     """The last cluster of the line, which is where the cursor of normal mode stops."""
     end = line_end(now)
-    return end if end == line_start(now) else left(Text(now.text, end))
+    return end if end == line_start(now) else left(EditText(now.text, end))
 
 
-def first_letter(now: Text) -> int:
+def first_letter(now: EditText) -> int:
     start, end = line_start(now), line_end(now)
     return start + len(now.text[start:end]) - len(now.text[start:end].lstrip(" \t"))
 
 
-def move(now: Text, command: Command, last_find: tuple[str, str]) -> Target | None:
+def move(now: EditText, command: ViCommand, last_find: tuple[str, str]) -> Target | None:
     """Return where a motion leads, or None if it leads nowhere. `last_find` is the last f, F, t or T and its letter."""
     count = max(command.times, 1)
     match command.name:
@@ -94,7 +94,7 @@ def move(now: Text, command: Command, last_find: tuple[str, str]) -> Target | No
             return _word(now, name, count, command.operator)
 
 
-def _line(now: Text, command: Command) -> Target | None:
+def _line(now: EditText, command: ViCommand) -> Target | None:
     """Where j, k, G, gg and a doubled operator lead: they take whole lines."""
     starts = [0, *(newline.end() for newline in re.finditer("\n", now.text))]
     here, last, count = now.text.count("\n", 0, now.cursor), len(starts) - 1, max(command.times, 1)
@@ -102,7 +102,7 @@ def _line(now: Text, command: Command) -> Target | None:
         return Target(starts[min(here + count - 1, last)], "lines")
     if command.name in ("G", "gg"):
         number = min(count - 1, last) if command.times or command.name == "gg" else last
-        return Target(first_letter(Text(now.text, starts[number])), "lines")
+        return Target(first_letter(EditText(now.text, starts[number])), "lines")
     number = here + count if command.name == "j" else here - count
     return Target(starts[number], "lines") if 0 <= number <= last else None
 
@@ -111,7 +111,7 @@ def _runs(text: str, start: int, big: bool) -> list[tuple[str, int, int]]:
     """Cut the line that starts here into runs of one kind. A `big` word is everything between spaces."""
     runs: list[tuple[str, int, int]] = []
     at = start
-    for piece in pieces(text[start : line_end(Text(text, start))]):
+    for piece in pieces(text[start : line_end(EditText(text, start))]):
         here = "word" if big and kind(piece[0]) != "space" else str(kind(piece[0]))
         begin = runs.pop()[1] if runs and runs[-1][0] == here and here not in ALONE else at
         at += len(piece)
@@ -119,7 +119,7 @@ def _runs(text: str, start: int, big: bool) -> list[tuple[str, int, int]]:
     return runs
 
 
-def _word(now: Text, name: str, count: int, operator: str) -> Target:
+def _word(now: EditText, name: str, count: int, operator: str) -> Target:
     """Where w, b and e lead. An empty line is a word for w and b; `cw` ends where the word ends."""
     text, at = now
     line, way = line_start(now), name.lower()
@@ -130,14 +130,14 @@ def _word(now: Text, name: str, count: int, operator: str) -> Target:
         if to_end:
             places += [end for _, end in words if end > at]
         elif way == "e":
-            places += [last for _, end in words if (last := left(Text(text, end))) > at]
+            places += [last for _, end in words if (last := left(EditText(text, end))) > at]
         else:
-            starts = [start for start, _ in words] or ([line] if line == line_end(Text(text, line)) else [])
+            starts = [start for start, _ in words] or ([line] if line == line_end(EditText(text, line)) else [])
             places += [start for start in starts if start > at] if way == "w" else [s for s in starts[::-1] if s < at]
-        if line == 0 if way == "b" else line_end(Text(text, line)) == len(text):
+        if line == 0 if way == "b" else line_end(EditText(text, line)) == len(text):
             break
-        line = line_start(Text(text, line - 1)) if way == "b" else line_end(Text(text, line)) + 1
-    edge = {"b": 0, "w": len(text), "e": left(Text(text, len(text)))}[way]
+        line = line_start(EditText(text, line - 1)) if way == "b" else line_end(EditText(text, line)) + 1
+    edge = {"b": 0, "w": len(text), "e": left(EditText(text, len(text)))}[way]
     target = places[count - 1] if len(places) >= count else edge
     if operator and way == "w":
         # An operator leaves the line break behind the last word that it takes.
@@ -146,7 +146,7 @@ def _word(now: Text, name: str, count: int, operator: str) -> Target:
     return Target(target, "inclusive" if way == "e" else "exclusive")
 
 
-def _find(now: Text, name: str, letter: str, count: int, *, again: bool = False) -> Target | None:
+def _find(now: EditText, name: str, letter: str, count: int, *, again: bool = False) -> Target | None:
     """Find a letter in the line. A repeated t or T passes the letter it already stands at."""
     text, at = now
     start, end = line_start(now), line_end(now)
@@ -157,11 +157,11 @@ def _find(now: Text, name: str, letter: str, count: int, *, again: bool = False)
         if at < 0:
             return None
     if name in "tT":
-        at = left(Text(text, at)) if name == "t" else right(Text(text, at))
+        at = left(EditText(text, at)) if name == "t" else right(EditText(text, at))
     return Target(at, "inclusive" if name in "ft" else "exclusive")
 
 
-def inside(now: Text, letter: str) -> tuple[int, int] | None:
+def inside(now: EditText, letter: str) -> tuple[int, int] | None:
     """Return the start and end of what `iw` and `i"` take, or None if there is no such thing in the line."""
     if letter in "wW":
         at = min(now.cursor, last_place(now))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from overt.frontends.tui.markdown.highlight import lines as coloured
-from overt.frontends.tui.markdown.inline import Look, spans
+from overt.frontends.tui.markdown.inline import InlineOptions, spans
 from overt.frontends.tui.markdown.tables import Table, table_rows, widths_for
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, wrap
 from overt.frontends.tui.terminal.verbatim import chop, harmless, trimmed
@@ -38,7 +38,7 @@ UNCOUNTED = Counted()
 
 
 def block_rows(
-    tokens: "Sequence[Token]", lines: Sequence[str], room: int, look: Look, counted: Counted = UNCOUNTED
+    tokens: "Sequence[Token]", lines: Sequence[str], room: int, look: InlineOptions, counted: Counted = UNCOUNTED
 ) -> list[Row]:
     """Blocks, or items of a list; `lines` are those of the source, `counted` is for a list that goes on."""
     drawing = _Drawing(lines, look, counted)
@@ -59,7 +59,7 @@ def label_rows(info: str, room: int) -> list[Row]:
     return [(Span(INDENT), *made) for made in chop((Span(name, "muted"),), room - len(INDENT))[:1]] if name else []
 
 
-def read_table(tokens: "Sequence[Token]", look: Look, base: str = "") -> Table:
+def read_table(tokens: "Sequence[Token]", look: InlineOptions, base: str = "") -> Table:
     head: list[list[Span]] = []
     body: list[list[list[Span]]] = []
     aligns: list[str] = []
@@ -82,7 +82,7 @@ def _one_line(lines: list[list[Span]]) -> list[Span]:
 
 
 class _Drawing:
-    def __init__(self, lines: Sequence[str], look: Look, counted: Counted) -> None:
+    def __init__(self, lines: Sequence[str], look: InlineOptions, counted: Counted) -> None:
         self._lines, self._look, self._counted = lines, look, counted
 
     def blocks(self, tokens: "Sequence[Token]", room: int, base: str, depth: int) -> list[Row]:

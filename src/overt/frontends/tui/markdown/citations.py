@@ -21,7 +21,7 @@ CODE = frozenset(
 HOSTS = frozenset("ai app cloud cn co com de dev edu eu gov info internal io jp lan local net org uk us".split())
 
 
-class Checked(Protocol):
+class CitationChecker(Protocol):
     """What `app/chat/citations.py` knows."""
 
     def standing(self, path: str, line: int) -> str: ...
@@ -29,14 +29,14 @@ class Checked(Protocol):
     def link(self, path: str, line: int) -> str: ...
 
 
-class Found(NamedTuple):
+class Citation(NamedTuple):
     start: int
     end: int
     style: str
     link: str
 
 
-def marked(text: str, style: str, checked: Checked | None) -> list[Span]:
+def marked(text: str, style: str, checked: CitationChecker | None) -> list[Span]:
     """The text in spans: addresses and places set apart, everything else as it was."""
     spans: list[Span] = []
     at = 0
@@ -51,7 +51,7 @@ def marked(text: str, style: str, checked: Checked | None) -> list[Span]:
     return spans
 
 
-def place(target: str, checked: Checked | None) -> tuple[str, str] | None:
+def place(target: str, checked: CitationChecker | None) -> tuple[str, str] | None:
     """Style and link of a whole text that names a place, as in `[words](src/a.py#L10)`; a line is not needed."""
     if checked is None:
         return None
@@ -66,7 +66,7 @@ def place(target: str, checked: Checked | None) -> tuple[str, str] | None:
     return ("cite.broken", "") if standing == "broken" and (found or _a_file(path, checked)) else None
 
 
-def _all(text: str, checked: Checked | None) -> Iterator[Found]:
+def _all(text: str, checked: CitationChecker | None) -> Iterator[Citation]:
     addresses = _addresses(text) if "://" in text else []
     places = _places(text, checked) if checked and (":" in text or "#L" in text) else []
     taken = 0
@@ -76,13 +76,13 @@ def _all(text: str, checked: Checked | None) -> Iterator[Found]:
             taken = found.end
 
 
-def _addresses(text: str) -> list[Found]:
+def _addresses(text: str) -> list[Citation]:
     kept = []
     for found in re.finditer(ADDRESS, text):
         address = found[0].rstrip(".,;:!?'\"*_|")
         while address.endswith((")", "]")) and _unbalanced(address):
             address = address[:-1].rstrip(".,;:!?'\"")
-        kept.append(Found(found.start(), found.start() + len(address), "link", address))
+        kept.append(Citation(found.start(), found.start() + len(address), "link", address))
     return kept
 
 
@@ -91,19 +91,19 @@ def _unbalanced(address: str) -> bool:
     return address.count(opening) < address.count(address[-1])
 
 
-def _places(text: str, checked: Checked) -> list[Found]:
-    kept: list[Found] = []
+def _places(text: str, checked: CitationChecker) -> list[Citation]:
+    kept: list[Citation] = []
     for found in re.finditer(PLACE, text):
         first, last = int(found[2] or found[4]), int(found[3] or found[5] or 0)
         paths = _readings(found[1])
         for path in paths:
             if checked.standing(path, max(first, last)) == "good":
-                kept.append(Found(found.end(1) - len(path), found.end(), "cite", checked.link(path, first)))
+                kept.append(Citation(found.end(1) - len(path), found.end(), "cite", checked.link(path, first)))
                 break
         else:
             path = paths[-1]
             if checked.standing(path, max(first, last)) == "broken" and _a_file(path, checked):
-                kept.append(Found(found.end(1) - len(path), found.end(), "cite.broken", ""))
+                kept.append(Citation(found.end(1) - len(path), found.end(), "cite.broken", ""))
     return kept
 
 
@@ -115,7 +115,7 @@ def _readings(path: str) -> Sequence[str]:
     return (path, tail[0]) if tail and tail[0] else (path,)
 
 
-def _a_file(path: str, checked: Checked) -> bool:
+def _a_file(path: str, checked: CitationChecker) -> bool:
     """Whether a path that is not there was meant as a file, and not as a host, an image, a time or a name."""
     folders, _, name = path.rpartition("/")
     stem, dot, end = name.rpartition(".")

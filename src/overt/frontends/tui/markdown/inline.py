@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from overt.frontends.tui.markdown.citations import HOSTS, Checked, marked, place
+from overt.frontends.tui.markdown.citations import HOSTS, CitationChecker, marked, place
 from overt.frontends.tui.terminal.rows import Span
 from overt.frontends.tui.terminal.verbatim import harmless
 from overt.lib.display_width import width
@@ -16,14 +16,14 @@ CLOSING = {"em_close", "strong_close", "s_close"}
 FOLLOWED = ("http://", "https://", "mailto:")
 
 
-class Look(NamedTuple):
+class InlineOptions(NamedTuple):
     """`links`: the terminal follows them, so addresses need not be shown. Without `checked` places are only text."""
 
     links: bool
-    checked: Checked | None
+    checked: CitationChecker | None
 
 
-def spans(children: "Sequence[Token] | None", base: str, look: Look) -> list[list[Span]]:
+def spans(children: "Sequence[Token] | None", base: str, look: InlineOptions) -> list[list[Span]]:
     """The lines of a paragraph: one, and one more for each break that was asked for."""
     lines: list[list[Span]] = [[]]
     styles = [base] if base else []
@@ -57,7 +57,7 @@ def spans(children: "Sequence[Token] | None", base: str, look: Look) -> list[lis
 
 
 class _Link:
-    def __init__(self, href: str, look: Look, line: int, at: int) -> None:
+    def __init__(self, href: str, look: InlineOptions, line: int, at: int) -> None:
         self.target = href
         self._look, self._line, self._at = look, line, at
         self.link, self.style = "", ""
@@ -104,7 +104,7 @@ def _unquoted(href: str) -> str:
         return href
 
 
-def _text(line: list[Span], text: str, style: str, look: Look, links: Sequence[_Link]) -> None:
+def _text(line: list[Span], text: str, style: str, look: InlineOptions, links: Sequence[_Link]) -> None:
     shown = harmless(text.replace("\n", " "))
     if not shown:
         return

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from overt.frontends.tui.markdown.blocks import UNCOUNTED, block_rows, read_table
-from overt.frontends.tui.markdown.citations import Checked
+from overt.frontends.tui.markdown.citations import CitationChecker
 from overt.frontends.tui.markdown.fence import Fence
-from overt.frontends.tui.markdown.inline import Look
-from overt.frontends.tui.markdown.source import TABLE_ROWS, WINDOW, Source
+from overt.frontends.tui.markdown.inline import InlineOptions
+from overt.frontends.tui.markdown.source import TABLE_ROWS, WINDOW, PendingText
 from overt.frontends.tui.markdown.tables import table_rows, widths_for
 from overt.frontends.tui.markdown.units import References, Unit, blocks, read_inside, units
 from overt.frontends.tui.terminal.rows import BLANK, Row
@@ -31,7 +31,7 @@ AT_BLANK = ("paragraph", "table", "blockquote", "html_block")
 ALWAYS_APART = ("fence", "table")
 
 
-class Cut(NamedTuple):
+class CompleteBlock(NamedTuple):
     """A block that can be drawn, and the line where the next begins; a part of one when it is long."""
 
     unit: Unit
@@ -42,12 +42,12 @@ class Cut(NamedTuple):
 class Markdown:
     """Feed it any pieces; the rows of `take` and `end` are the same however the text was cut."""
 
-    def __init__(self, *, cites: Checked | None = None, links: bool = True) -> None:
-        self._look = Look(links, cites)
+    def __init__(self, *, cites: CitationChecker | None = None, links: bool = True) -> None:
+        self._look = InlineOptions(links, cites)
         self._reset()
 
     def _reset(self) -> None:
-        self._source = Source()
+        self._source = PendingText()
         self._references: References = {}
         self._fence: Fence | None = None
         self._before = ""
@@ -124,7 +124,7 @@ class Markdown:
     def _blocks(self, columns: int, *, ended: bool) -> list[Row] | None:
         """The rows of the complete blocks at the head of the source; None when there is no such block."""
         lead = [self._goes_on] if self._goes_on else []
-        size, cuts = WINDOW, list[Cut]()
+        size, cuts = WINDOW, list[CompleteBlock]()
         while not cuts:
             lines, all_of_it = self._source.window(size)
             lines = [*lead, *lines]
@@ -152,7 +152,7 @@ class Markdown:
             self._source.read_as(found[-1].kind)
         return rows
 
-    def _cut(self, cut: Cut, lines: Sequence[str], drawn: int, columns: int) -> list[Row]:
+    def _cut(self, cut: CompleteBlock, lines: Sequence[str], drawn: int, columns: int) -> list[Row]:
         unit = cut.unit
         blank = not lines[unit.start - 1].strip() if unit.start > drawn else self._blank
         apart = bool(self._before) and (
@@ -190,22 +190,22 @@ class Markdown:
         return rows
 
 
-def _complete(found: Sequence[Unit], lines: Sequence[str], *, ended: bool) -> list[Cut]:
-    cuts: list[Cut] = []
+def _complete(found: Sequence[Unit], lines: Sequence[str], *, ended: bool) -> list[CompleteBlock]:
+    cuts: list[CompleteBlock] = []
     total = len(lines)
     for number, unit in enumerate(found):
         if not ended and unit.start + 1 == total and "|" in lines[unit.start]:
             break  # whatever it looks like, the next line can make it the head of a table
         if unit.kind == "fence":
-            return [*cuts, Cut(unit, unit.start + 1, part=True)]
+            return [*cuts, CompleteBlock(unit, unit.start + 1, part=True)]
         if unit.kind == "table" and unit.end - unit.start - 2 > TABLE_ROWS:
-            return [*cuts, Cut(unit, unit.start + 2 + TABLE_ROWS, part=True)]
+            return [*cuts, CompleteBlock(unit, unit.start + 2 + TABLE_ROWS, part=True)]
         if unit.kind in AT_ONCE or (unit.kind in AT_BLANK and (unit.end < total or ended)):
-            cuts.append(Cut(unit, unit.end))
+            cuts.append(CompleteBlock(unit, unit.end))
         elif number + 1 < len(found):
-            cuts.append(Cut(unit, found[number + 1].start))
+            cuts.append(CompleteBlock(unit, found[number + 1].start))
         elif ended:
-            cuts.append(Cut(unit, total))
+            cuts.append(CompleteBlock(unit, total))
     return cuts
 
 

@@ -11,7 +11,7 @@ TABLE_ROWS = 200
 MAX_DROPPED = 2000
 
 
-class Source:
+class PendingText:
     """`kind` is that of the unfinished block at its head, once it was read; `version` changes with the text."""
 
     def __init__(self) -> None:

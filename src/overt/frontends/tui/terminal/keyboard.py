@@ -35,7 +35,7 @@ class Key(NamedTuple):
     text: str = ""
 
 
-class Decoder:
+class KeyDecoder:
     def __init__(self) -> None:
         self._held = b""
         self._pasted: bytearray | None = None

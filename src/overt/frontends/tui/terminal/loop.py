@@ -12,12 +12,12 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, Protocol, Self, TypeAlias
 
-from overt.frontends.tui.terminal.keyboard import Decoder, Key
+from overt.frontends.tui.terminal.keyboard import Key, KeyDecoder
 from overt.frontends.tui.terminal.screen import Gone, Terminal
 from overt.frontends.wake import Wake
 
 if TYPE_CHECKING:
-    from overt.frontends.engine import Posted
+    from overt.frontends.session_thread import SessionItem
 
 ESCAPE_AFTER = 0.05
 """Seconds after which a lone ESC is the key, not the beginning of one."""
@@ -29,19 +29,19 @@ SPELL = 0.01
 """Seconds after which keys come before the rest of what was posted."""
 
 
-class Then(NamedTuple):
+class Callback(NamedTuple):
     """A call that the terminal thread is to make."""
 
     do: Callable[[], None]
 
 
-class Broken(NamedTuple):
+class ThreadCrash(NamedTuple):
     """An unexpected exception of another thread of ours. As an item it ends the loop."""
 
     error: BaseException
 
 
-Item: TypeAlias = "Posted | Then | Broken"
+Item: TypeAlias = "SessionItem | Callback | ThreadCrash"
 """What other threads post to the terminal thread."""
 
 
@@ -51,7 +51,7 @@ class Player(Protocol):
     over: bool
 
     def key(self, key: Key) -> None: ...
-    def item(self, item: "Posted | Then") -> None: ...
+    def item(self, item: "SessionItem | Callback") -> None: ...
     def tick(self, now: float) -> None: ...
     def due(self, now: float) -> float | None: ...
     def paint(self) -> None: ...
@@ -71,7 +71,7 @@ class Loop:
         self._terminal = terminal
         self._wake = wake
         self._clock = clock
-        self._decoder = Decoder()
+        self._decoder = KeyDecoder()
         self._painted = self._fed = 0.0
         self._stale = True
         self._interrupted = self._resized = self._continued = self._stopped = False
@@ -136,7 +136,7 @@ class Loop:
         now = self._clock()
         while self._wake.items and not player.over and self._clock() - now < SPELL:
             item = self._wake.items.popleft()
-            if isinstance(item, Broken):
+            if isinstance(item, ThreadCrash):
                 raise item.error
             player.item(item)
             self._stale = True

@@ -7,7 +7,7 @@ FLAGS = {"bold": 1, "dim": 2, "italic": 3, "underline": 4, "reverse": 7, "strike
 ENDS = {1: 22, 2: 22, 3: 23, 4: 24, 7: 27, 9: 29}
 
 
-class Look(NamedTuple):
+class TextAttributes(NamedTuple):
     """Colours as the parameters that set them (`38;5;75`), "" for the terminal's own."""
 
     ink: str = ""
@@ -15,7 +15,7 @@ class Look(NamedTuple):
     flags: frozenset[int] = frozenset()
 
 
-BARE = Look()
+BARE = TextAttributes()
 
 # name: (256 colours dark, 256 light, 16 dark, 16 light, flags with colours, flags without). A colour is a number or
 # `ink/paper`; "" is the terminal's own. Bright black is left alone in 16 colours: some palettes draw it as black.
@@ -65,10 +65,10 @@ STYLES = (*FLAGS, *TABLE)
 class Theme(NamedTuple):
     name: Literal["dark", "light"]
     depth: Depth
-    looks: dict[str, Look]
-    turns: dict[tuple[Look, Look], str]
+    looks: dict[str, TextAttributes]
+    turns: dict[tuple[TextAttributes, TextAttributes], str]
 
-    def look(self, style: str) -> Look:
+    def look(self, style: str) -> TextAttributes:
         """What one or more names mean together; a later colour wins."""
         known = self.looks.get(style)
         if known is not None:
@@ -76,7 +76,7 @@ class Theme(NamedTuple):
         made = BARE
         for name in style.split():
             part = self.looks.get(name) or _look(name, self.name, self.depth)
-            made = Look(part.ink or made.ink, part.paper or made.paper, made.flags | part.flags)
+            made = TextAttributes(part.ink or made.ink, part.paper or made.paper, made.flags | part.flags)
         self.looks[style] = made
         return made
 
@@ -84,7 +84,7 @@ class Theme(NamedTuple):
         """What sets the style where none is set; "" when it means nothing."""
         return self.turn(BARE, self.look(style))
 
-    def turn(self, old: Look, new: Look) -> str:
+    def turn(self, old: TextAttributes, new: TextAttributes) -> str:
         """The shortest that leads from one look to the other."""
         known = self.turns.get((old, new))
         if known is None:
@@ -96,16 +96,16 @@ def theme(name: Literal["dark", "light"], *, depth: Depth) -> Theme:
     return Theme(name, depth, {"": BARE}, {})
 
 
-def _look(name: str, shade: str, depth: Depth) -> Look:
+def _look(name: str, shade: str, depth: Depth) -> TextAttributes:
     if name in FLAGS:
-        return BARE if name == "italic" and not depth else Look(flags=frozenset((FLAGS[name],)))
+        return BARE if name == "italic" and not depth else TextAttributes(flags=frozenset((FLAGS[name],)))
     dark, light, dark16, light16, flags, bare = TABLE[name]
     if not depth:
-        return Look(flags=frozenset(FLAGS[flag] for flag in bare.split()))
+        return TextAttributes(flags=frozenset(FLAGS[flag] for flag in bare.split()))
     colours = {(256, "dark"): dark, (256, "light"): light, (16, "dark"): dark16, (16, "light"): light16}[depth, shade]
     ink, _, paper = colours.partition("/")
     kept = [flag.removeprefix("16:") for flag in flags.split() if depth == 16 or not flag.startswith("16:")]
-    return Look(_colour(ink, depth, 30), _colour(paper, depth, 40), frozenset(FLAGS[flag] for flag in kept))
+    return TextAttributes(_colour(ink, depth, 30), _colour(paper, depth, 40), frozenset(FLAGS[flag] for flag in kept))
 
 
 def _colour(number: str, depth: Depth, ground: int) -> str:
@@ -117,7 +117,7 @@ def _colour(number: str, depth: Depth, ground: int) -> str:
     return str(ground + value if value < 8 else ground + 52 + value)
 
 
-def _turn(old: Look, new: Look) -> str:
+def _turn(old: TextAttributes, new: TextAttributes) -> str:
     if old == new:
         return ""
     whole = [*map(str, sorted(new.flags)), *filter(None, (new.ink, new.paper))]

@@ -1,4 +1,4 @@
-"""The engine in a thread of its own: an event loop for the conversation, whose events wake the terminal."""
+"""The thread that runs the session: an event loop for the conversation, whose events wake the terminal."""
 
 import asyncio
 import signal
@@ -17,36 +17,36 @@ from overt.core.events import CallStreamed, Event, ReasoningStreamed, TextStream
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-Posted: TypeAlias = Event | OvertError | None
+SessionItem: TypeAlias = Event | OvertError | None
 """An event of the session, an error that kept a turn from starting, or None: the turn is over."""
-NUDGE, NUDGES = signal.SIGUSR1, (0.02, 0.1, 0.5)
+NUDGE, NUDGE_DELAYS_S = signal.SIGUSR1, (0.02, 0.1, 0.5)
 """A signal that means nothing but that others may wait, and when it is sent after a Ctrl-C."""
-END_WITHIN = 2.0
+STOP_TIMEOUT_S = 2.0
 """Seconds that work nobody waits for has to clean up."""
 STREAMED = (TextStreamed, ReasoningStreamed, CallStreamed, ToolProgressed)
 """What comes bit by bit, far more often than anybody can see."""
-PAUSE = 1 / 30
+BATCH_DELAY_S = 1 / 30
 """Seconds between two times that the terminal is woken for such bits."""
-MOST = 4000
+MAX_BATCH_TEXT = 4000
 """Characters of one such bit, so that the terminal can look for keys in between."""
 
 
-class Waking(Protocol):
-    """The part of a `Wake` that the engine uses."""
+class WakeQueue(Protocol):
+    """The part of a `Wake` that the thread uses."""
 
-    def post(self, *items: Posted) -> None: ...
+    def post(self, *items: SessionItem) -> None: ...
     def fileno(self) -> int: ...
     def heard(self) -> bytes: ...
 
 
-class Engine:
-    def __init__(self, wake: Waking) -> None:
+class SessionThread:
+    def __init__(self, wake: WakeQueue) -> None:
         self.loop = asyncio.new_event_loop()
         self.wake = wake
-        self._gathered = Gathered(self.loop, wake)
+        self._batcher = EventBatcher(self.loop, wake)
         self._subscription: Subscription | None = None
-        report_failures(self.loop, self._gathered.post)
-        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="engine")
+        report_failures(self.loop, self._batcher.post)
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="session")
         self._thread.start()
 
     def call(self, work: Coroutine[object, None, T]) -> T:
@@ -62,7 +62,7 @@ class Engine:
         if isinstance(error, Exception) and not isinstance(error, OvertError):
             from overt.app.diagnostics.crash import report_crash  # late: 18 ms
 
-            raise report_crash(error, where="engine") from error
+            raise report_crash(error, where="session") from error
         return future.result()
 
     def start(self, work: Coroutine[object, None, T]) -> "Future[T]":
@@ -75,16 +75,16 @@ class Engine:
         """Post every event of a session from now on, in a turn and between two, and no more of the one before."""
         if self._subscription is not None:
             self._subscription.close()
-        self._subscription = session.subscribe(self._gathered.post, name="terminal")
+        self._subscription = session.subscribe(self._batcher.post, name="terminal")
 
     async def play(self, turn: Callable[[], Awaitable[TurnEnded]]) -> None:
         """Run a turn. Post an OvertError that kept it from starting, and None when it is over."""
         try:
             await turn()
         except OvertError as error:
-            self._gathered.post(error)
+            self._batcher.post(error)
         finally:
-            self._gathered.post(None)
+            self._batcher.post(None)
 
     @contextmanager
     def nudging(self) -> Iterator[None]:
@@ -103,7 +103,7 @@ class Engine:
 
     def _woken(self) -> None:
         if signal.SIGINT in self.wake.heard():
-            for seconds in NUDGES:
+            for seconds in NUDGE_DELAYS_S:
                 self.loop.call_later(seconds, _nudge)
 
     def stop(self) -> None:
@@ -114,39 +114,39 @@ class Engine:
         self.loop.close()
 
 
-class Gathered:
+class EventBatcher:
     """Posts in order: bits of a stream gathered for a moment, neighbours as one, and all else at once."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, wake: Waking) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, wake: WakeQueue) -> None:
         self._loop = loop
         self._wake = wake
-        self._held: list[Posted] = []
+        self._held: list[SessionItem] = []
         self._texts: list[str] = []
         self._size = 0
-        self._posted = -PAUSE
+        self._posted = -BATCH_DELAY_S
         self._timer: asyncio.TimerHandle | None = None
 
-    def post(self, item: Posted) -> None:
+    def post(self, item: SessionItem) -> None:
         self._hold(item)
-        if not isinstance(item, STREAMED) or self._loop.time() >= self._posted + PAUSE:
+        if not isinstance(item, STREAMED) or self._loop.time() >= self._posted + BATCH_DELAY_S:
             self._flush()
         elif self._timer is None:
-            self._timer = self._loop.call_at(self._posted + PAUSE, self._flush)
+            self._timer = self._loop.call_at(self._posted + BATCH_DELAY_S, self._flush)
 
-    def _hold(self, item: Posted) -> None:
+    def _hold(self, item: SessionItem) -> None:
         last = self._held[-1] if self._held else None
         if not isinstance(item, TextStreamed | ReasoningStreamed):
             self._join()
             self._held.append(item)
-        elif _continues(item, last) and self._size + len(item.text) <= MOST:
+        elif _continues(item, last) and self._size + len(item.text) <= MAX_BATCH_TEXT:
             self._texts.append(item.text)
             self._size += len(item.text)
         else:
             self._join()
-            pieces = [item.text[at : at + MOST] for at in range(0, len(item.text), MOST)]
+            pieces = [item.text[at : at + MAX_BATCH_TEXT] for at in range(0, len(item.text), MAX_BATCH_TEXT)]
             self._held += [item] if len(pieces) == 1 else [replace(item, text=piece) for piece in pieces]
             self._texts = pieces[-1:]
-            self._size = len(pieces[-1]) if pieces else MOST
+            self._size = len(pieces[-1]) if pieces else MAX_BATCH_TEXT
 
     def _join(self) -> None:
         last = self._held[-1] if self._held else None
@@ -164,7 +164,7 @@ class Gathered:
         self._wake.post(*held)
 
 
-def _continues(bit: TextStreamed | ReasoningStreamed, last: Posted) -> bool:
+def _continues(bit: TextStreamed | ReasoningStreamed, last: SessionItem) -> bool:
     """Return True if a bit belongs to the same stream as the last one."""
     return isinstance(last, TextStreamed | ReasoningStreamed) and type(last) is type(bit) and last.agent == bit.agent
 
@@ -174,7 +174,7 @@ async def _end_all() -> None:
     for task in others:
         task.cancel()
     if others:
-        await asyncio.wait(others, timeout=END_WITHIN)
+        await asyncio.wait(others, timeout=STOP_TIMEOUT_S)
 
 
 def _nudge() -> None:

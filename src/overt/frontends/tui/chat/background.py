@@ -1,4 +1,4 @@
-"""Access to the engine from the terminal thread: a conversation is opened in a thread, and results come back later.
+"""Access to the session from the terminal thread: a conversation is opened in a thread, and results come back later.
 
 Nothing here blocks. Each piece of work is started with a callback for its result; the callback runs in the terminal
 thread, when the loop takes it from the posted items.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from overt.app.options import Options
 from overt.core.errors import OvertError
 from overt.core.events import EndReason, TurnEnded
-from overt.frontends.tui.terminal.loop import Broken, Item, Then
+from overt.frontends.tui.terminal.loop import Callback, Item, ThreadCrash
 from overt.frontends.wake import Wake
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from overt.app.conversation import Conversation
     from overt.app.setting import Setting
-    from overt.frontends.engine import Engine
+    from overt.frontends.session_thread import SessionThread
 
 T = TypeVar("T")
 Failed = Callable[[OvertError], None]
 
 
-class Aside(threading.Thread):
+class Worker(threading.Thread):
     """A thread for work that blocks. If the work breaks, `failed` is called with the report."""
 
     def __init__(self, work: Callable[[], None], failed: Failed) -> None:
@@ -34,16 +34,16 @@ class Aside(threading.Thread):
         self.failed = failed
 
 
-class EngineThread:
-    """Starts work in the engine's thread and in threads of its own.
+class Background:
+    """Starts work in the session's thread and in threads of its own.
 
-    `engine` and `conversation` are None until `open` has succeeded; before, only `aside` and `later` can be used.
+    `session_thread` and `conversation` are None until `open` has succeeded; before, only `aside` and `later` work.
     """
 
     def __init__(self, wake: Wake[Item]) -> None:
         self._wake = wake
         self._closed = False
-        self.engine: Engine | None = None
+        self.session_thread: SessionThread | None = None
         self.conversation: Conversation | None = None
 
     def aside(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
@@ -57,34 +57,34 @@ class EngineThread:
             else:
                 self.later(then, value)
 
-        Aside(run, failed).start()
+        Worker(run, failed).start()
 
     def open(self, options: Options, then: "Callable[[Conversation], None]", failed: Failed) -> None:
         self.aside(lambda: self.opened(options), then, failed)
 
     def opened(self, options: Options, setting: "Setting | None" = None) -> "Conversation":
         """Open a conversation. Call this in a thread that may block. The old one is closed when the new one is open."""
-        from overt.frontends.engine import Engine  # late: 48 ms
+        from overt.frontends.session_thread import SessionThread  # late: 48 ms
 
-        engine = self.engine or Engine(self._wake)
+        session_thread = self.session_thread or SessionThread(self._wake)
         try:
             from overt.app.start import open_conversation  # late: 110 ms
 
-            conversation = engine.call(open_conversation(options, setting))
+            conversation = session_thread.call(open_conversation(options, setting))
         except BaseException:
-            if engine is not self.engine:
-                engine.stop()
+            if session_thread is not self.session_thread:
+                session_thread.stop()
             raise
-        engine.call(engine.watch(conversation.session))
-        old, self.engine, self.conversation = self.conversation, engine, conversation
+        session_thread.call(session_thread.watch(conversation.session))
+        old, self.session_thread, self.conversation = self.conversation, session_thread, conversation
         if old is not None:
-            engine.call(old.close())
+            session_thread.call(old.close())
         return conversation
 
     def ask(
         self, work: "Callable[[Conversation], Coroutine[object, None, T]]", then: Callable[[T], None], failed: Failed
     ) -> None:
-        """Await something of the conversation in the engine's thread."""
+        """Await something of the conversation in the session's thread."""
         conversation = self.current
 
         async def run() -> None:
@@ -100,7 +100,7 @@ class EngineThread:
     def look(
         self, work: "Callable[[Conversation], T]", then: Callable[[T], None], failed: Failed | None = None
     ) -> None:
-        """Read something of the conversation that takes no time, in the engine's thread."""
+        """Read something of the conversation that takes no time, in the session's thread."""
         conversation = self.current
 
         async def run() -> None:
@@ -109,7 +109,7 @@ class EngineThread:
         self.start(run(), failed)
 
     def soon(self, do: "Callable[[Conversation], object]") -> None:
-        """Do something with the conversation in the engine's thread and ignore the result."""
+        """Do something with the conversation in the session's thread and ignore the result."""
         self._running.soon(do, self.current)
 
     def play(self, turn: "Callable[[Conversation], Awaitable[TurnEnded]]") -> None:
@@ -118,7 +118,7 @@ class EngineThread:
 
     def later(self, do: Callable[[T], None], value: T) -> None:
         """Call this in the terminal thread. May be used from any thread."""
-        self._post(Then(partial(do, value)))
+        self._post(Callback(partial(do, value)))
 
     def start(self, work: Coroutine[object, None, None], failed: Failed | None = None) -> None:
         """Start work that nothing awaits. If it breaks, `failed` gets the report; without `failed` the loop ends."""
@@ -128,9 +128,9 @@ class EngineThread:
             if error is not None and failed is not None:
                 from overt.app.diagnostics.crash import report_crash  # late: 26 ms
 
-                self.later(failed, report_crash(error, where="engine"))
+                self.later(failed, report_crash(error, where="session"))
             elif error is not None:
-                self._post(Broken(error))
+                self._post(ThreadCrash(error))
 
         self._running.start(work).add_done_callback(ended)
 
@@ -141,21 +141,21 @@ class EngineThread:
         return self.conversation
 
     @property
-    def _running(self) -> "Engine":
-        assert self.engine is not None, "no conversation is open yet"
-        return self.engine
+    def _running(self) -> "SessionThread":
+        assert self.session_thread is not None, "no conversation is open yet"
+        return self.session_thread
 
-    def _post(self, item: Then | Broken) -> None:
+    def _post(self, item: Callback | ThreadCrash) -> None:
         """Post an item, unless the chat has ended: threads that were not awaited may finish after it."""
         if not self._closed:
             self._wake.post(item)
 
     def close(self, ending: EndReason) -> None:
         self._closed = True
-        if self.engine is None:
+        if self.session_thread is None:
             return
         try:
             if self.conversation is not None:
-                self.engine.call(self.conversation.close(ending))
+                self.session_thread.call(self.conversation.close(ending))
         finally:
-            self.engine.stop()
+            self.session_thread.stop()
