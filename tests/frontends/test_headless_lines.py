@@ -5,7 +5,7 @@ import pytest
 from overt.core.events import Event, Repaired, ToolFinished, ToolStarted, TreeTaken
 from overt.core.messages import Call, Result, Text
 from overt.core.views import Diffs, FileDiff, Output, Plain, View
-from overt.frontends.headless.closing import ChangeCounter, RunSummary, closing_line
+from overt.frontends.headless.closing import RunSummary, closing_line
 from overt.frontends.headless.narrate import Narrator
 from overt.lib.catalogue import set_language
 
@@ -53,15 +53,15 @@ def changed(path: str, added: int, removed: int, change: str = "updated") -> Fil
 
 
 def test_files_are_counted_once_and_their_lines_each_time() -> None:
-    counter = ChangeCounter()
+    counter = RunSummary()
     same = changed("b", 0, 0, "unchanged")
-    counter.feed(finished("1", "", view=Diffs(files=(changed("a", 2, 1), same))))
-    counter.feed(finished("2", "", view=Diffs(files=(changed("a", 1, 0),))))
-    counter.feed(TreeTaken(call_id="3", before="x", after="y", changed=4))
+    counter.count(finished("1", "", view=Diffs(files=(changed("a", 2, 1), same))))
+    counter.count(finished("2", "", view=Diffs(files=(changed("a", 1, 0),))))
+    counter.count(TreeTaken(call_id="3", before="x", after="y", changed=4))
     assert (counter.files, counter.added, counter.removed, counter.command_files) == ({"a"}, 3, 1, 4)
 
 
-FILES = frozenset({"a", "b"})
+FILES = {"a", "b"}
 
 
 @pytest.mark.parametrize(

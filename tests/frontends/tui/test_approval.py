@@ -12,7 +12,7 @@ from overt.core.events import PermissionAsked, PermissionDecided, ToolFinished, 
 from overt.core.messages import Result
 from overt.core.ports import Answer
 from overt.core.views import Diffs, FileDiff, Plain, View
-from overt.frontends.tui.chat.approval import CALM, PAUSE, Approval, Approvals, Decided, marked
+from overt.frontends.tui.chat.approval import CALM, PAUSE, Approval, Approvals, marked
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
 from overt.frontends.tui.terminal.rows import columns as taken
@@ -348,9 +348,9 @@ def test_several_are_answered_in_order() -> None:
         seen.append(approvals.press(Key("text", "y"), now))
     once = Answer(choice="once")
     assert seen == [
-        "  │ one", "Allow bash?  1 of 3", Decided("q1", once),
-        "  │ two", "explore-1 · Allow bash?  2 of 3", Decided("q2", once),
-        "  │ three", "Allow bash?  3 of 3", Decided("q3", once),
+        "  │ one", "Allow bash?  1 of 3", ("q1", once),
+        "  │ two", "explore-1 · Allow bash?  2 of 3", ("q2", once),
+        "  │ three", "Allow bash?  3 of 3", ("q3", once),
     ]  # fmt: skip
     assert (approvals.current, approvals.draw(80, 5)) == (None, ([], None))
 
@@ -377,7 +377,7 @@ def test_a_key_pressed_twice_does_not_answer_the_next_question_too() -> None:
     approvals = waiting(asked(id="q1"), asked(id="q2", call=call(call_id="c2")))
     opened(approvals, 99.0)
     assert approvals.armed(100.0, typed_at=0.0)
-    assert approvals.press(Key("text", "y"), 100.0) == Decided("q1", Answer(choice="once"))
+    assert approvals.press(Key("text", "y"), 100.0) == ("q1", Answer(choice="once"))
     assert not approvals.armed(100.01, typed_at=0.0)
     opened(approvals, 100.02)
     assert not approvals.armed(100.05, typed_at=0.0)
@@ -390,7 +390,7 @@ def test_what_follows_a_paste_at_once_answers_nothing() -> None:
     assert approvals.armed(100.0, typed_at=0.0)
     given = [approvals.press(key, 100.0) for key in (Key("paste", "y\ny"), Key("text", "y"), ENTER, ESC)]
     assert given == [None] * 4
-    assert approvals.press(Key("text", "y"), 100.01 + PAUSE) == Decided("q1", Answer(choice="once"))
+    assert approvals.press(Key("text", "y"), 100.01 + PAUSE) == ("q1", Answer(choice="once"))
 
 
 def test_a_question_that_left_the_screen_is_named_again_beside_the_keys() -> None:

@@ -217,7 +217,7 @@ def test_a_cleared_text_can_be_brought_back() -> None:
 
 def test_a_completion_takes_the_place_of_what_was_typed() -> None:
     made = written("look at @ca and go", *["left"] * 7)
-    made.replace(8, 11, "@shop/cart.py ")
+    made.put("look at @shop/cart.py  and go", 22)
     assert shown(made) == "look at @shop/cart.py | and go"
 
 
@@ -259,11 +259,11 @@ def test_a_text_is_drawn_in_these_rows(text: str, columns: int, rows: list[str],
 
 def test_the_mark_of_shell_mode_is_the_first_character_itself() -> None:
     made = written("!ls", "home")
-    assert (made.shell, drawn(made)) == (True, (["! ls"], (0, 0)))
+    assert drawn(made) == (["! ls"], (0, 0))
     press(made, "right")
     assert drawn(made)[1] == (0, 2)
     press(made, "backspace")
-    assert (made.shell, drawn(made)) == (False, (["› ls"], (0, 2)))
+    assert drawn(made) == (["› ls"], (0, 2))
 
 
 def window(made: Composer, most: int = 5) -> list[str]:

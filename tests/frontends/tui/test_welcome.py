@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from overt.app.chat.trust_question import ProjectFile, TrustQuestion
-from overt.frontends.tui.chat.welcome import NoModelPanel, TrustPanel
+from overt.frontends.tui.chat.welcome import no_model_panel, trust_panel
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, columns, plain
 from overt.frontends.tui.terminal.theme import theme
@@ -33,7 +33,7 @@ def lines(rows: list[Row]) -> list[str]:
 
 
 def test_a_question_names_the_folder_what_changed_and_what_its_files_would_bring_about() -> None:
-    assert lines(TrustPanel(QUESTION).opening(100)) == [
+    assert lines(trust_panel(QUESTION).opening(100)) == [
         "Do you trust this folder? /home/ada/shop",
         "Changed since you last answered: overt.toml",
         "If you do, these files may set permissions, endpoints, programs to run and keys:",
@@ -45,7 +45,7 @@ def test_a_question_names_the_folder_what_changed_and_what_its_files_would_bring
 
 
 def test_each_choice_has_a_key_and_a_row() -> None:
-    rows, cursor = TrustPanel(QUESTION).draw(100, 10)
+    rows, cursor = trust_panel(QUESTION).draw(100, 10)
     assert (lines(rows), cursor) == (
         ["  y  yes, trust it", "  n  no, work here without obeying anything in it", "  q  leave"],
         None,
@@ -70,11 +70,11 @@ def test_each_choice_has_a_key_and_a_row() -> None:
     ],
 )
 def test_only_one_key_that_was_meant_answers_for_trust(key: Key, expected: str) -> None:
-    assert TrustPanel(QUESTION).press(key) == expected
+    assert trust_panel(QUESTION).press(key) == expected
 
 
 def test_a_folder_with_a_problem_cannot_be_trusted() -> None:
-    panel = TrustPanel(TrustQuestion(project="/x", problem="overt.toml is a link"))
+    panel = trust_panel(TrustQuestion(project="/x", problem="overt.toml is a link"))
     assert "It cannot be trusted: overt.toml is a link." in lines(panel.opening(100))
     assert lines(panel.draw(100, 10)[0]) == ["  n  no, work here without obeying these files", "  q  leave"]
     assert (panel.press(Key("text", "y")), panel.press(Key("text", "n"))) == ("", "no")
@@ -82,7 +82,7 @@ def test_a_folder_with_a_problem_cannot_be_trusted() -> None:
 
 def test_words_of_the_folder_cannot_drive_the_terminal() -> None:
     evil = "a\x1b]0;x\x07\x9b2J\u202eb\r\nc\td"
-    panel = TrustPanel(
+    panel = trust_panel(
         TrustQuestion(
             project=evil,
             described_files=(ProjectFile(name=evil, effects=(evil,)),),
@@ -94,7 +94,7 @@ def test_words_of_the_folder_cannot_drive_the_terminal() -> None:
     )
     text = "".join(lines([*panel.opening(60), *panel.draw(60, 9)[0]]))
     assert [char for char in text if not char.isprintable()] == []
-    forged = TrustPanel(TrustQuestion(project="/x\nIt is harmless.", described_files=(ProjectFile(name="a\n  b"),)))
+    forged = trust_panel(TrustQuestion(project="/x\nIt is harmless.", described_files=(ProjectFile(name="a\n  b"),)))
     assert lines(forged.opening(100)) == [
         "Do you trust this folder? /x\\nIt is harmless.",
         "If you do, these files may set permissions, endpoints, programs to run and keys:",
@@ -110,8 +110,8 @@ def test_whatever_the_width_no_row_is_wider_or_ends_in_a_space() -> None:
     )
     for wide in (20, 40, 79, 200):
         for panel in (
-            TrustPanel(long),
-            NoModelPanel("a\nb " * 30, embedded="Qwen 1.12 GB, licence " * 6, size="1.12 GB"),
+            trust_panel(long),
+            no_model_panel("a\nb " * 30, embedded="Qwen 1.12 GB, licence " * 6, size="1.12 GB"),
         ):
             for row in (*panel.opening(wide), *panel.draw(wide, 12)[0], *panel.draw(wide, 2)[0]):
                 assert columns(row) <= wide
@@ -119,15 +119,15 @@ def test_whatever_the_width_no_row_is_wider_or_ends_in_a_space() -> None:
 
 
 def test_on_a_screen_with_too_few_rows_the_keys_stay() -> None:
-    panel = TrustPanel(QUESTION)
+    panel = trust_panel(QUESTION)
     assert lines(panel.draw(24, 3)[0]) == ["  y  yes, trust it", "  n  no, work here with…", "  q  leave"]
     assert lines(panel.draw(24, 1)[0]) == ["  y  n  q"]
 
 
 def test_every_style_is_one_of_the_theme() -> None:
-    panels = (TrustPanel(QUESTION), TrustPanel(TrustQuestion(project="/", broad="root", problem="p", warning="w")))
+    panels = (trust_panel(QUESTION), trust_panel(TrustQuestion(project="/", broad="root", problem="p", warning="w")))
     drawn = [row for panel in panels for row in (*panel.opening(80), *panel.draw(80, 9)[0])]
-    other = NoModelPanel("looked", embedded="what", size="1 GB")
+    other = no_model_panel("looked", embedded="what", size="1 GB")
     dark = theme("dark", depth=256)
     for row in (*drawn, *other.opening(80), *other.draw(80, 9)[0]):
         for span in row:
@@ -135,7 +135,9 @@ def test_every_style_is_one_of_the_theme() -> None:
 
 
 def test_without_a_model_there_are_three_ways_on_and_the_size_is_told() -> None:
-    panel = NoModelPanel("keys in the environment: none", embedded="Qwen, 1.12 GB, licence Apache-2.0.", size="1.12 GB")
+    panel = no_model_panel(
+        "keys in the environment: none", embedded="Qwen, 1.12 GB, licence Apache-2.0.", size="1.12 GB"
+    )
     assert lines(panel.opening(80)) == [
         "No model was found. Looked for:",
         "  keys in the environment: none",
@@ -151,14 +153,14 @@ def test_without_a_model_there_are_three_ways_on_and_the_size_is_told() -> None:
 
 
 def test_what_cannot_be_fetched_is_not_offered() -> None:
-    panel = NoModelPanel("nothing")
+    panel = no_model_panel("nothing")
     assert [panel.press(Key("text", key)) for key in "sf"] == ["setup", ""]
     assert lines(panel.draw(80, 9)[0])[1:] == ["  q  leave"]
 
 
 def test_the_panels_speak_chinese() -> None:
     set_language("zh")
-    assert lines(TrustPanel(QUESTION).draw(80, 9)[0]) == [
+    assert lines(trust_panel(QUESTION).draw(80, 9)[0]) == [
         "  y  信任它",
         "  n  不信任，继续工作但不采用其中的任何设置",
         "  q  退出",

@@ -10,11 +10,11 @@ from overt.core.views import Diffs
 from overt.lib.catalogue import say
 
 
-class RunSummary(Struct, frozen=True, kw_only=True):
+class RunSummary(Struct, kw_only=True):
     """`files` were changed by tools, `command_files` counts those that commands changed. `cost` is empty for a run that
     cost nothing, `session` for one that was not recorded, and `undoable` says whether its changes can be taken back."""
 
-    files: frozenset[str] = frozenset()
+    files: set[str] = set()
     command_files: int = 0
     added: int = 0
     removed: int = 0
@@ -24,20 +24,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     session: str = ""
     undoable: bool = False
 
-    @property
-    def eventful(self) -> bool:
-        """True if the run changed files, so that the closing line is printed even if stderr is not a terminal."""
-        return bool(self.files or self.command_files)
-
-
-class ChangeCounter:
-    """Counts the changes of a run as they happen."""
-
-    def __init__(self) -> None:
-        self.files: set[str] = set()
-        self.added = self.removed = self.command_files = 0
-
-    def feed(self, event: Event) -> None:
+    def count(self, event: Event) -> None:
+        """Count the changes of a run as they happen."""
         match event:
             case ToolFinished(view=Diffs(files=files)):
                 for file in files:
@@ -49,6 +37,11 @@ class ChangeCounter:
                 self.command_files += changed
             case _:
                 pass
+
+    @property
+    def eventful(self) -> bool:
+        """True if the run changed files, so that the closing line is printed even if stderr is not a terminal."""
+        return bool(self.files or self.command_files)
 
 
 def closing_line(run: RunSummary) -> str:
@@ -66,7 +59,7 @@ def closing_line(run: RunSummary) -> str:
         parts.append(run.cost)
     if run.session:
         parts.append(say("closing.session", id=run.session))
-    if run.undoable and (run.files or run.command_files):
+    if run.undoable and run.eventful:
         parts.append(say("closing.undo"))
     return " · ".join(parts)
 

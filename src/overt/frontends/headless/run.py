@@ -16,7 +16,7 @@ from overt.core.errors import OvertError
 from overt.core.events import Compacted, EndReason, Event, Noticed, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
 from overt.core.messages import Text
 from overt.frontends.describe import ALONG, attachment_words, describe_end, describe_event
-from overt.frontends.headless.closing import ChangeCounter, RunSummary, closing_line, denied_line
+from overt.frontends.headless.closing import RunSummary, closing_line, denied_line
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -41,9 +41,9 @@ def run(options: Options, prompt: str) -> int:
 
 async def _run(options: Options, prompt: str) -> int:
     conversation = await open_conversation(options)
-    changes = ChangeCounter()
+    summary = RunSummary()
     try:
-        end = await _turn(conversation, options, prompt, changes)
+        end = await _turn(conversation, options, prompt, summary)
     finally:
         unsaved = await conversation.close()
         if unsaved:
@@ -52,14 +52,14 @@ async def _run(options: Options, prompt: str) -> int:
             for line in describe_unsaved(unsaved, conversation.path):
                 _warn(line)
     if options.output == "text":
-        _close(_summarize(conversation, end, changes))
+        _close(summary, conversation, end)
     if denied := denied_line(conversation.session.denials, len(conversation.session.calls)):
         _warn(denied)
     code = EXIT["denied"] if end.reason == "done" and conversation.session.last_call_denied else EXIT[end.reason]
     return EXIT["error"] if unsaved and code not in SIGNAL_CODES else code
 
 
-async def _turn(conversation: Conversation, options: Options, prompt: str, changes: ChangeCounter) -> TurnEnded:
+async def _turn(conversation: Conversation, options: Options, prompt: str, summary: RunSummary) -> TurnEnded:
     _stop_on_signals(conversation)
     for notice in conversation.notices:
         _warn(notice)
@@ -75,7 +75,7 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, chang
                 _line(line)
             if options.output != "stream-json" or options.verbose:
                 tell(event, narrator)
-            changes.feed(event)
+            summary.count(event)
             if isinstance(event, Replied | Compacted):
                 api_ms += event.ms
             elif isinstance(event, TurnEnded):
@@ -84,25 +84,16 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, chang
     return end
 
 
-def _summarize(conversation: Conversation, end: TurnEnded, changes: ChangeCounter) -> RunSummary:
-    spent = conversation.spend.turn
-    return RunSummary(
-        files=frozenset(changes.files),
-        command_files=changes.command_files,
-        added=changes.added,
-        removed=changes.removed,
-        steps=end.steps,
-        tokens=end.usage.input + end.usage.output,
-        cost=spent.describe_cost() if spent.cost else "",
-        session=conversation.id if conversation.path else "",
-        undoable=bool(conversation.path) and conversation.session_workspace.undo_enabled,
-    )
-
-
-def _close(run: RunSummary) -> None:
+def _close(run: RunSummary, conversation: Conversation, end: TurnEnded) -> None:
     """Print the closing line. A script that expects an empty stderr gets one if nothing was changed."""
-    if run.eventful or sys.stderr.isatty():
-        _warn(closing_line(run))
+    if not run.eventful and not sys.stderr.isatty():
+        return
+    spent = conversation.spend.turn
+    run.steps, run.tokens = end.steps, end.usage.input + end.usage.output
+    run.cost = spent.describe_cost() if spent.cost else ""
+    run.session = conversation.id if conversation.path else ""
+    run.undoable = bool(conversation.path) and conversation.session_workspace.undo_enabled
+    _warn(closing_line(run))
 
 
 def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms: int) -> None:

@@ -8,7 +8,7 @@ of typing something else.
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
 from overt.core.ports import Answer
@@ -23,7 +23,8 @@ from overt.frontends.describe import (
 )
 from overt.frontends.tui.chat.live import label
 from overt.frontends.tui.chat.views import file_head, view_rows
-from overt.frontends.tui.composer import editor
+from overt.frontends.tui.composer import emacs
+from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.editor import EditText
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
@@ -44,13 +45,6 @@ something pasted."""
 ONCE, SESSION, ALWAYS, NO = ("y", "1"), ("s",), ("a", "2"), ("n", "3")
 
 
-class Decided(NamedTuple):
-    """The answer to one question, by its id."""
-
-    id: str
-    answer: Answer
-
-
 class Approval:
     """One question. `press` gives the answer once it is known, `interrupt` when the whole turn shall stop."""
 
@@ -60,7 +54,7 @@ class Approval:
         """Something else was printed below it."""
         self.in_sight: bool | None = None
         """Whether all of its rows are on the screen; None before that was measured."""
-        self._reason: EditText | None = None
+        self._reason: Buffer | None = None
         self._hint = ""
         self._size = 0
         self._widths: list[int] = []
@@ -96,7 +90,7 @@ class Approval:
     def draw(self, room: int, most: int, *, place: str = "") -> tuple[list[Row], tuple[int, int] | None]:
         """The question in a line and the keys below it; `place` says which of several it is."""
         if self._reason is not None:
-            return self._draw_reason(self._reason, room, most)
+            return self._draw_reason(self._reason.now, room, most)
         asked = self.question
         words = change_words(asked, _line) or say("tui.ask.allow", tool=_line(asked.call.name))
         head = row(
@@ -146,13 +140,10 @@ class Approval:
         while width(before) > space:
             before = before[1:]
         after = after[: fitting(after, space - width(before))]
-        shown = (
-            row(prompt, before + after) if (before + after).strip() else row(prompt._replace(text=prompt.text.rstrip()))
-        )
-        rows = [shown]
-        if most > 1:
-            rows += wrap((Span(say("tui.ask.reason_keys"), "dim"),), room)[: most - 1]
-        return rows, (0, columns((prompt,)) + width(before))
+        empty = row(prompt._replace(text=prompt.text.rstrip()))
+        rows = [row(prompt, before + after) if (before + after).strip() else empty]
+        rows += wrap((Span(say("tui.ask.reason_keys"), "dim"),), room)
+        return rows[:most], (0, columns((prompt,)) + width(before))
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -168,7 +159,8 @@ class Approval:
             return None
         letter = key.text.lower() if key.name == "text" else ""
         if len(letter) > 1 and letter[0] in NO:  # typed so fast that it came at once
-            self._reason = editor.inserted(EditText(), key.text[1:])
+            self._reason = Buffer()
+            self._reason.type(key.text[1:])
             return None
         if letter in ONCE:
             return Answer(choice="once")
@@ -177,39 +169,22 @@ class Approval:
         if letter in ALWAYS and self.question.always and not self.question.dangerous:
             return Answer(choice="always")
         if letter in NO:
-            self._reason = EditText()
+            self._reason = Buffer()
             return None
         self._hint = say("tui.ask.no_always" if letter in ALWAYS else "tui.ask.hint")
         return None
 
-    def _press_reason(self, key: Key, now: EditText) -> Answer | None:
+    def _press_reason(self, key: Key, reason: Buffer) -> Answer | None:
+        reason.begin()
         match key.name:
             case "enter":
-                return Answer(choice="deny", reason=now.text.strip())
+                return Answer(choice="deny", reason=reason.now.text.strip())
             case "esc":
                 self._reason = None
             case "text" | "paste":
-                self._reason = editor.inserted(now, " ".join(key.text.split("\n")))
-            case "backspace" | "ctrl-h":
-                self._reason = editor.removed(now, editor.left(now), now.cursor)
-            case "delete" | "ctrl-d":
-                self._reason = editor.removed(now, now.cursor, editor.right(now))
-            case "ctrl-w" | "alt-backspace":
-                self._reason = editor.removed(now, editor.rubout_left(now), now.cursor)
-            case "ctrl-u":
-                self._reason = editor.removed(now, 0, now.cursor)
-            case "ctrl-k":
-                self._reason = editor.removed(now, now.cursor, len(now.text))
-            case "left" | "ctrl-b":
-                self._reason = now._replace(cursor=editor.left(now))
-            case "right" | "ctrl-f":
-                self._reason = now._replace(cursor=editor.right(now))
-            case "home" | "ctrl-a":
-                self._reason = now._replace(cursor=0)
-            case "end" | "ctrl-e":
-                self._reason = now._replace(cursor=len(now.text))
-            case _:
-                pass
+                reason.type(" ".join(key.text.split("\n")))
+            case name:
+                emacs.press(reason, name)
         return None
 
 
@@ -273,8 +248,9 @@ class Approvals:
         place = say("tui.ask.place", number=self._done + 1, count=count) if count > 1 else ""
         return current.draw(room, most, place=place)
 
-    def press(self, key: Key, now: float) -> "Decided | Literal['interrupt'] | None":
-        """A key for the question at the front. Ask `armed` before; a question that is answered makes way."""
+    def press(self, key: Key, now: float) -> "tuple[str, Answer] | Literal['interrupt'] | None":
+        """A key for the question at the front. Ask `armed` before. The answer comes with the id of its question, which
+        makes way for the next."""
         current = self.current
         if current is None:
             return None
@@ -288,7 +264,7 @@ class Approvals:
         self._waiting.popleft()
         self._answered = now
         self._done = self._done + 1 if self._waiting else 0
-        return Decided(current.question.id, answer)
+        return current.question.id, answer
 
     def _keep(self, wanted: Callable[[PermissionAsked], bool]) -> None:
         self._waiting = deque(each for each in self._waiting if wanted(each.question))

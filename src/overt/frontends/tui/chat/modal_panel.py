@@ -90,11 +90,12 @@ class ModalPanel:
 
     def _answer(self, key: Key, now: float) -> None:
         chat = self._chat
-        decided = self._approvals.press(key, now)
-        if decided == "interrupt":
+        decision = self._approvals.press(key, now)
+        if decision == "interrupt":
             chat.prompt_queue.interrupt()
-        elif decided is not None:
-            chat.background.soon(lambda conversation: conversation.answer(decided.id, decided.answer))
+        elif decision is not None:
+            id, answer = decision
+            chat.background.soon(lambda conversation: conversation.answer(id, answer))
             self._print()
 
     def hidden(self, now: float) -> bool:

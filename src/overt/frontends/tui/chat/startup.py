@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from overt.app.setup.run import Missing
     from overt.frontends.tui.chat.chat import Chat
     from overt.frontends.tui.chat.transcript import RecordedEvent
-    from overt.frontends.tui.chat.welcome import NoModelPanel, TrustPanel
+    from overt.frontends.tui.chat.welcome import StartupPanel
 
 HEADSTART = 0.05
 """Seconds that a request has to itself before anything is loaded for its answer."""
@@ -42,7 +42,7 @@ class Startup:
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
-        self.panel: TrustPanel | NoModelPanel | None = None
+        self.panel: StartupPanel | None = None
         self.preferences: ChatPreferences | None = None
         self.setting: Setting | None = None
         self.outside = ""
@@ -96,11 +96,11 @@ class Startup:
 
     def _ask(self, question: "TrustQuestion") -> None:
         self._question = question
-        from overt.frontends.tui.chat.welcome import TrustPanel  # late: 17 ms
+        from overt.frontends.tui.chat.welcome import trust_panel  # late: 17 ms
 
-        self._show(TrustPanel(question))
+        self._show(trust_panel(question))
 
-    def _show(self, panel: "TrustPanel | NoModelPanel") -> None:
+    def _show(self, panel: "StartupPanel") -> None:
         self.panel = panel
         self._chat.terminal.commit(panel.opening(self._chat.terminal.columns))
 
@@ -218,9 +218,9 @@ class Startup:
         self._chat.background.aside(lambda: _missing(setting, error), self._offer, self._failed)
 
     def _offer(self, missing: "Missing") -> None:
-        from overt.frontends.tui.chat.welcome import NoModelPanel  # late: 17 ms
+        from overt.frontends.tui.chat.welcome import no_model_panel  # late: 17 ms
 
-        self._show(NoModelPanel(missing.told, embedded=missing.embedded, size=missing.size))
+        self._show(no_model_panel(missing.told, embedded=missing.embedded, size=missing.size))
 
     def load_ahead(self) -> None:
         """What the answer will need is loaded while the model thinks: a thread of its own, so that keys are echoed."""

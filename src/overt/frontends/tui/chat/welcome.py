@@ -4,10 +4,11 @@ A panel tells what it is about once (`opening`, into the scrollback), draws its 
 a key. What a person pressed before a panel was drawn must not reach `press`.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from overt.app.chat.trust_question import TrustQuestion
-from overt.frontends.describe import trust_lines
+from overt.frontends.describe import QuestionLine, trust_lines
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row, wrap
 from overt.lib.catalogue import say
@@ -27,71 +28,63 @@ class Option(NamedTuple):
     text: str
 
 
-class TrustPanel:
-    """Until it is answered, nothing of the folder is obeyed; every word of it is shown, none is drawn as it asks."""
+class StartupPanel:
+    """A question before the first prompt: `lines` tell what it is about, each of the `options` has a key."""
 
-    def __init__(self, question: TrustQuestion) -> None:
-        self._question = question
-        self._options = (
-            *(() if question.problem else (Option("y", "yes", say("tui.first.yes")),)),
-            Option("n", "no", say("tui.first.no_files" if question.problem else "tui.first.no")),
-            Option("q", "leave", say("tui.first.leave")),
-        )
+    def __init__(self, lines: Iterable[QuestionLine], options: Sequence[Option]) -> None:
+        self._lines = tuple(lines)
+        self._options = options
 
     def opening(self, columns: int) -> list[Row]:
-        lines = trust_lines(self._question)
-        return [each for line in lines for each in _told(line.text, line.style, columns, indent=line.indent)]
+        return [each for line in self._lines for each in _told(line, columns)]
 
     def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int] | None]:
         return _choices(self._options, columns, most), None
 
     def press(self, key: Key) -> Choice:
-        return _chosen(self._options, key)
+        """One key, one answer: a text that came all at once was typed for something else."""
+        if key.name in LEAVING:
+            return "leave"
+        typed = key.text.lower() if key.name == "text" else ""
+        return next((option.choice for option in self._options if option.key == typed), "")
 
 
-class NoModelPanel:
+def trust_panel(question: TrustQuestion) -> StartupPanel:
+    """Until it is answered, nothing of the folder is obeyed; every word of it is shown, none is drawn as it asks."""
+    options = (
+        Option("y", "yes", say("tui.first.yes")),
+        Option("n", "no", say("tui.first.no_files" if question.problem else "tui.first.no")),
+        Option("q", "leave", say("tui.first.leave")),
+    )
+    return StartupPanel(trust_lines(question), options[1:] if question.problem else options)
+
+
+def no_model_panel(told: str, *, embedded: str = "", size: str = "") -> StartupPanel:
     """`told` says in words what was looked for; `embedded` what would be fetched, empty when that cannot be.
 
     `size` is what a person has to wait and make room for, as in `1.27 GB`.
     """
-
-    def __init__(self, told: str, *, embedded: str = "", size: str = "") -> None:
-        self._told = told
-        self._embedded = embedded
-        self._options = (
-            Option("s", "setup", say("tui.first.setup")),
-            *((Option("f", "fetch", say("tui.first.fetch", size=size)),) if embedded else ()),
-            Option("q", "leave", say("tui.first.leave")),
-        )
-
-    def opening(self, columns: int) -> list[Row]:
-        made = _told(say("tui.first.no_model"), "bold", columns)
-        made += _told(visible(self._told), "dim", columns, indent=2)
-        if self._embedded:
-            made += _told(say("tui.first.embedded"), "", columns)
-            made += _told(visible(self._embedded), "dim", columns, indent=2)
-        return made
-
-    def draw(self, columns: int, most: int) -> tuple[list[Row], tuple[int, int] | None]:
-        return _choices(self._options, columns, most), None
-
-    def press(self, key: Key) -> Choice:
-        return _chosen(self._options, key)
+    lines = [QuestionLine(say("tui.first.no_model"), "bold"), QuestionLine(visible(told), "dim", 2)]
+    options = [Option("s", "setup", say("tui.first.setup"))]
+    if embedded:
+        lines += [QuestionLine(say("tui.first.embedded")), QuestionLine(visible(embedded), "dim", 2)]
+        options.append(Option("f", "fetch", say("tui.first.fetch", size=size)))
+    return StartupPanel(lines, [*options, Option("q", "leave", say("tui.first.leave"))])
 
 
-def _told(text: str, style: str, columns: int, *, indent: int = 0) -> list[Row]:
+def _told(told: QuestionLine, columns: int) -> list[Row]:
     """Lines of a text, each wrapped; in a list, what follows the first row of a line stands further in."""
     made: list[Row] = []
-    for line in text.split("\n"):
+    for line in told.text.split("\n"):
         body = line.expandtabs(4)
-        before = indent + len(body) - len(body.lstrip(" "))
+        before = told.indent + len(body) - len(body.lstrip(" "))
         rest = before + 2 if before else 0
-        spans = [Span(body.strip(), style)]
+        spans = [Span(body.strip(), told.style)]
         made += wrap(spans, columns, first=row(" " * before), rest=row(" " * rest)) if body.strip() else [BLANK]
     return made
 
 
-def _choices(options: tuple[Option, ...], columns: int, most: int) -> list[Row]:
+def _choices(options: Sequence[Option], columns: int, most: int) -> list[Row]:
     """One choice a row; on a screen with too few rows only the keys, which the scrollback has explained."""
     made: list[Row] = []
     for option in options:
@@ -102,11 +95,3 @@ def _choices(options: tuple[Option, ...], columns: int, most: int) -> list[Row]:
         return [cut(row("  ", Span(option.key, "key"), "  ", option.text), columns) for option in options]
     keys = [part for option in options for part in (Span(option.key, "key"), Span("  "))]
     return [cut((*INDENT, *keys[:-1]), columns)]
-
-
-def _chosen(options: tuple[Option, ...], key: Key) -> Choice:
-    """One key, one answer: a text that came all at once was typed for something else."""
-    if key.name in LEAVING:
-        return "leave"
-    typed = key.text.lower() if key.name == "text" else ""
-    return next((option.choice for option in options if option.key == typed), "")

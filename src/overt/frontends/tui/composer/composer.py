@@ -85,10 +85,6 @@ class Composer:
         return not self._buffer.now.text
 
     @property
-    def shell(self) -> bool:
-        return self._buffer.now.text.startswith("!")
-
-    @property
     def searching(self) -> bool:
         return self._search is not None
 
@@ -129,12 +125,6 @@ class Composer:
         self._buffer.edit(inserted(self.now, self._safe(text)))
         self._touched()
 
-    def replace(self, start: int, end: int, text: str) -> None:
-        """Replace a part of `now.text`, because a completion was chosen."""
-        self._buffer.begin()
-        self._buffer.edit(swapped(self.now, start, end, self._safe(text)))
-        self._touched()
-
     def put(self, text: str, cursor: int) -> None:
         """Replace the whole of `now`, because a completion was chosen."""
         self._buffer.begin()
@@ -145,10 +135,6 @@ class Composer:
         self._buffer.begin()
         self._buffer.type(self._folds.image(attachment))
         self._touched()
-
-    def remember(self, text: str) -> None:
-        """Add a prompt to the history that did not come through `take`."""
-        self._recall.add(text)
 
     def load_history(self, older: Sequence[str]) -> None:
         self._recall.load(list(older))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from overt.frontends.tui.markdown.citations import HOSTS, CitationChecker, marked, place
 from overt.frontends.tui.terminal.rows import Span
@@ -40,7 +41,7 @@ def spans(children: "Sequence[Token] | None", base: str, look: InlineOptions) ->
         elif kind in CLOSING:
             styles.pop()
         elif kind == "softbreak":
-            _soften(lines[-1], style)
+            lines[-1].append(Span("\n", style))
         elif kind == "hardbreak":
             lines.append([])
         elif kind == "link_open":
@@ -88,18 +89,8 @@ def _claims(words: str, target: str) -> bool:
 
 def _unquoted(href: str) -> str:
     """The address to read: what was written as bytes, as letters where it is text."""
-    if "%" not in href:
-        return href
-    head, *parts = href.split("%")
-    data = head.encode()
-    for part in parts:
-        code = part[:2]
-        if len(code) == 2 and all(char in "0123456789abcdefABCDEF" for char in code):
-            data += bytes([int(code, 16)]) + part[2:].encode()
-        else:
-            data += b"%" + part.encode()
     try:
-        return data.decode()
+        return unquote(href, errors="strict")
     except UnicodeDecodeError:
         return href
 
@@ -113,13 +104,6 @@ def _text(line: list[Span], text: str, style: str, look: InlineOptions, links: S
         return
     link = links[-1]
     line.append(Span(shown, f"{style} {link.style}".strip(), link.link))
-
-
-SOFT = Span("\n")
-
-
-def _soften(line: list[Span], style: str) -> None:
-    line.append(SOFT._replace(style=style))
 
 
 def _soft(line: list[Span]) -> list[Span]:

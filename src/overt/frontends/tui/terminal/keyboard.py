@@ -8,10 +8,13 @@ comes or `flush` says that nothing will.
 from typing import NamedTuple
 
 from overt.frontends.tui.terminal.key_names import (
+    ALT,
     CONTROLS,
+    CTRL,
     FINALS,
     LINUX,
     RXVT,
+    SHIFT,
     SS3,
     TILDES,
     UNICODE_KEYS,
@@ -25,7 +28,6 @@ STRINGS = b"]PX^_"
 LONGEST = 64
 """Bytes of a CSI sequence; more is no sequence."""
 LONGEST_STRING = 4096
-SHIFT, ALT, CTRL = 1, 2, 4
 
 
 class Key(NamedTuple):
