@@ -6,6 +6,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from msgspec.structs import replace
@@ -115,58 +116,45 @@ class SessionThread:
 
 
 class EventBatcher:
-    """Posts in order: bits of a stream gathered for a moment, neighbours as one, and all else at once."""
+    """Posts items in order: the bits of a stream together after a moment, everything else at once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, wake: WakeQueue) -> None:
         self._loop = loop
         self._wake = wake
-        self._held: list[SessionItem] = []
-        self._texts: list[str] = []
-        self._size = 0
+        self._waiting: list[SessionItem] = []
         self._posted = -BATCH_DELAY_S
         self._timer: asyncio.TimerHandle | None = None
 
     def post(self, item: SessionItem) -> None:
-        self._hold(item)
+        self._waiting.append(item)
         if not isinstance(item, STREAMED) or self._loop.time() >= self._posted + BATCH_DELAY_S:
             self._flush()
         elif self._timer is None:
             self._timer = self._loop.call_at(self._posted + BATCH_DELAY_S, self._flush)
 
-    def _hold(self, item: SessionItem) -> None:
-        last = self._held[-1] if self._held else None
-        if not isinstance(item, TextStreamed | ReasoningStreamed):
-            self._join()
-            self._held.append(item)
-        elif _continues(item, last) and self._size + len(item.text) <= MAX_BATCH_TEXT:
-            self._texts.append(item.text)
-            self._size += len(item.text)
-        else:
-            self._join()
-            pieces = [item.text[at : at + MAX_BATCH_TEXT] for at in range(0, len(item.text), MAX_BATCH_TEXT)]
-            self._held += [item] if len(pieces) == 1 else [replace(item, text=piece) for piece in pieces]
-            self._texts = pieces[-1:]
-            self._size = len(pieces[-1]) if pieces else MAX_BATCH_TEXT
-
-    def _join(self) -> None:
-        last = self._held[-1] if self._held else None
-        if len(self._texts) > 1 and isinstance(last, TextStreamed | ReasoningStreamed):
-            self._held[-1] = replace(last, text="".join(self._texts))
-        self._texts = []
-
     def _flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._join()
-        held, self._held = self._held, []
+        waiting, self._waiting = self._waiting, []
         self._posted = self._loop.time()
-        self._wake.post(*held)
+        self._wake.post(*(item for _, bits in groupby(waiting, _stream) for item in _joined(bits)))
 
 
-def _continues(bit: TextStreamed | ReasoningStreamed, last: SessionItem) -> bool:
-    """Return True if a bit belongs to the same stream as the last one."""
-    return isinstance(last, TextStreamed | ReasoningStreamed) and type(last) is type(bit) and last.agent == bit.agent
+def _stream(item: SessionItem) -> object:
+    """Return what is the same for bits of one stream of text, and for nothing else."""
+    return (type(item), item.agent) if isinstance(item, TextStreamed | ReasoningStreamed) else id(item)
+
+
+def _joined(bits: Iterator[SessionItem]) -> Iterator[SessionItem]:
+    """Join the bits of one stream, and cut what is too long."""
+    for item in bits:
+        if not isinstance(item, TextStreamed | ReasoningStreamed):
+            yield item
+            continue
+        rest = (bit.text for bit in bits if isinstance(bit, TextStreamed | ReasoningStreamed))
+        text = "".join((item.text, *rest))
+        yield from (replace(item, text=text[at : at + MAX_BATCH_TEXT]) for at in range(0, len(text), MAX_BATCH_TEXT))
 
 
 async def _end_all() -> None:

@@ -28,7 +28,7 @@ from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.editor import EditText
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
-from overt.frontends.tui.terminal.verbatim import chop, harmless
+from overt.frontends.tui.terminal.verbatim import chop, harmless, one_line
 from overt.lib.catalogue import say
 from overt.lib.display_width import certain, fitting, width
 from overt.lib.text import exact, visible
@@ -69,7 +69,7 @@ class Approval:
     def opening(self, room: int) -> list[Row]:
         """Everything a person should know before the answer."""
         asked = self.question
-        head = headline_words(asked, _line)
+        head = headline_words(asked, one_line)
         inner = max(room - len(LINE.text), NARROWEST)
         rows = wrap((Span("? ", "bold accent"), *label(asked.agent), Span(head, "bold")), room, rest=(INDENT,))
         rows += _edged(asked.view, asked.hazards, inner)
@@ -92,7 +92,7 @@ class Approval:
         if self._reason is not None:
             return self._draw_reason(self._reason.now, room, most)
         asked = self.question
-        words = change_words(asked, _line) or say("tui.ask.allow", tool=_line(asked.call.name))
+        words = change_words(asked, one_line) or say("tui.ask.allow", tool=one_line(asked.call.name))
         head = row(
             *label(asked.agent),
             *cut((Span(words, "bold accent"),), room),
@@ -327,7 +327,3 @@ def _at_words(line: str, room: int) -> list[str]:
         rows.append(line[:at].rstrip())
         line = line[at:]
     return [*rows, line]
-
-
-def _line(text: str) -> str:
-    return visible(text).replace("\t", " ").replace("\n", " ")

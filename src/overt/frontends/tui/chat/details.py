@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.display_width import fitting
 from overt.lib.text import visible
 
@@ -39,7 +40,7 @@ class DetailLog:
         for detail in self._kept:
             if rows:
                 rows.append(BLANK)
-            head = visible(detail.head.text).replace("\n", " ").replace("\t", " ")
+            head = one_line(detail.head.text)
             rows.append(cut(row(detail.head._replace(text=head)), columns))
             rows += _lines(detail.text, detail.style, max(columns - 2, 8))
         return rows

@@ -18,6 +18,7 @@ from overt.core.events import (
 )
 from overt.frontends.tui.terminal.formats import clock, size
 from overt.frontends.tui.terminal.rows import Row, Span, cut, row
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 from overt.lib.display_width import clusters, width
 from overt.lib.text import exact, visible
@@ -34,8 +35,6 @@ INDENT = Span("    ")
 class Running:
     """A call that runs; `asking` while a person is asked about it."""
 
-    __slots__ = ("agent", "asking", "headline", "line", "name", "since")
-
     def __init__(self, agent: str, name: str, headline: str, since: float) -> None:
         self.agent = agent
         self.name = name
@@ -47,8 +46,6 @@ class Running:
 
 class Voice:
     """One agent in its turn: since when it has been silent, what it thinks, the calls it writes."""
-
-    __slots__ = ("calls", "heard", "model", "retry", "since", "speaking", "thinking", "thought")
 
     def __init__(self, now: float) -> None:
         self.since = self.heard = now
@@ -144,7 +141,10 @@ class Live:
         for tool in self._running.values():
             if not tool.asking:
                 heads.append(
-                    (_tool(tool, spin, columns, now), row(INDENT, Span(_tame(tool.line), "dim")) if tool.line else ())
+                    (
+                        _tool(tool, spin, columns, now),
+                        row(INDENT, Span(one_line(tool.line), "dim")) if tool.line else (),
+                    )
                 )
         if len(heads) > most:
             hidden = len(heads) - max(most - 1, 0)
@@ -164,7 +164,7 @@ class Live:
             until, retried = voice.retry
             words = say(
                 "tui.live.retry",
-                reason=_tame(visible(retried.reason)),
+                reason=one_line(retried.reason),
                 attempt=retried.attempt,
                 attempts=retried.attempts,
                 time=clock(until - now + 0.999),
@@ -193,7 +193,7 @@ def _busy(who: Row, spin: str, words: str) -> Row:
 def label(agent: str) -> Row:
     """Who did it, where it was not the main agent: `explore-1 · `."""
     name = agent.removeprefix("main").removeprefix("/")
-    return (Span(f"{_tame(visible(name))} · ", "muted"),) if name else ()
+    return (Span(f"{one_line(name)} · ", "muted"),) if name else ()
 
 
 def last_words(text: str, room: int) -> str:
@@ -220,17 +220,12 @@ def _tool(tool: Running, spin: str, columns: int, now: float) -> Row:
     head = row(
         *label(tool.agent),
         Span(f"{spin} ", "tool"),
-        Span(_tame(visible(tool.name)), "bold"),
+        Span(one_line(tool.name), "bold"),
         f"  {headlined(tool.headline)}" if tool.headline else "",
     )
     return row(*cut(head, columns - len(taken)), Span(taken, "dim") if taken else "")
 
 
 def _streaming(who: Row, call: CallStreamed, spin: str) -> Row:
-    name = _tame(visible(call.name)) or "…"
+    name = one_line(call.name) or "…"
     return row(*who, Span(f"{spin} ", "tool"), Span(name, "bold"), Span(f"  {size(call.characters)} …", "dim"))
-
-
-def _tame(text: str) -> str:
-    """Harmless, and on one line."""
-    return visible(text).replace("\t", " ").replace("\n", " ").strip()

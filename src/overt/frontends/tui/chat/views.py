@@ -10,6 +10,7 @@ from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listi
 from overt.frontends.tui.chat.live import headlined, label
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import Row, Span, columns, cut, row, wrap
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -48,7 +49,7 @@ def tool_rows(ended: FinishedCall, room: int) -> list[Row]:
     files = view.files if isinstance(view, Diffs) else ()
     alone = len(files) == 1 and files[0].path == ended.headline
     after = (*((Span(" "), *file_head(files[0])[1:]) if alone else ()), *_taken(ended.ms))
-    head = row(*label(ended.agent), _mark(ended), Span(_line(ended.name), "bold"))
+    head = row(*label(ended.agent), _mark(ended), Span(one_line(ended.name), "bold"))
     rows = wrap((*head, *((Span(f"  {headline}"),) if headline else ())), room, rest=row("    "))
     if len(rows) > 2:
         rows = [rows[0], cut((*rows[1], Span(" " * room)), room - columns(after))]
@@ -70,7 +71,7 @@ def view_rows(view: View, room: int, *, head: int = HEAD, tail: int = TAIL) -> l
         case Diffs(files=files):
             return [each for file in files for each in (cut(row("  ", *file_head(file)), room), *_diff(file, room))]
         case Excerpt(path=path, first=first, last=last, total=total):
-            words = say("view.excerpt", path=_line(path), first=first, last=last, total=total or "…")
+            words = say("view.excerpt", path=one_line(path), first=first, last=last, total=total or "…")
             return [cut(row("  ", Span(words, "dim")), room)]
         case Listing(count=count, more=more):
             return [row("  ", Span(say("view.found", count=f"{count}{'+' if more else ''}"), "dim"))]
@@ -92,7 +93,7 @@ def view_rows(view: View, room: int, *, head: int = HEAD, tail: int = TAIL) -> l
 def todo_rows(item: Todo, room: int) -> list[Row]:
     mark, style = CHECKS[item.status]
     text = item.active_form if item.status == "in_progress" and item.active_form else item.content
-    return wrap((Span(_line(text), style),), room, first=row("  ", Span(f"{mark} ", style)), rest=row("    "))
+    return wrap((Span(one_line(text), style),), room, first=row("  ", Span(f"{mark} ", style)), rest=row("    "))
 
 
 def words_rows(text: str, room: int, style: str, *, mark: str = "  ", most: int = WORDS_ROWS) -> list[Row]:
@@ -100,16 +101,20 @@ def words_rows(text: str, room: int, style: str, *, mark: str = "  ", most: int 
 
     Unlike what a program prints, nothing in them is written over: others could rub out our words before theirs.
     """
-    lines = _lines(text)
     rows: list[Row] = []
+    lines = _lines(text)
     for number, line in enumerate(lines):
-        first = row(Span(mark, style)) if not number else row("  ")
-        shown = visible(re.sub(COLOURS, "", line.rstrip("\r"))[: most * room]).expandtabs(4).rstrip()
-        rows += wrap((Span(shown, style),), room, first=first, rest=row("  "))
+        rows += _wrapped_line(re.sub(COLOURS, "", line.rstrip("\r"))[: most * room].rstrip(), room, style, mark)
+        mark = "  "
         if len(rows) >= most:
             left = len(lines) - number - 1
             return [*rows[:most], *([row("  ", Span(say("tui.talk.more", lines=left), "dim"))] if left else [])]
     return rows
+
+
+def _wrapped_line(line: str, room: int, style: str, mark: str) -> list[Row]:
+    first = row(Span(mark, style if mark.strip() else ""))
+    return wrap((Span(visible(line).expandtabs(4), style),), room, first=first, rest=row("  "))
 
 
 def prompt_rows(text: str, room: int, *, mark: str = "› ", style: str = "user", note: str = "") -> list[Row]:
@@ -117,10 +122,8 @@ def prompt_rows(text: str, room: int, *, mark: str = "› ", style: str = "user"
     lines = text.rstrip("\n").split("\n")
     rows: list[Row] = []
     for number, line in enumerate(lines):
-        first = row(Span(mark, style)) if not number else row("  ")
-        shown = visible(line[: PROMPT_ROWS * room]).expandtabs(4)
-        rows += wrap((Span(shown, style),), room, first=first, rest=row("  "))
-        left = len(lines) - number - 1
+        rows += _wrapped_line(line[: PROMPT_ROWS * room], room, style, mark)
+        mark, left = "  ", len(lines) - number - 1
         if len(rows) > PROMPT_ROWS or (len(rows) == PROMPT_ROWS and left):
             more = say("tui.talk.more", lines=left) if left else say("tui.talk.more_text")
             rows = [*rows[:PROMPT_ROWS], row("  ", Span(more, "dim"))]
@@ -179,7 +182,3 @@ def _printed(line: str, most: int) -> str:
     """A line as a screen would have left it: what was written over is gone, as are wishes for colour."""
     left = re.sub(COLOURS, "", line.rstrip("\r").rsplit("\r", 1)[-1])[:most]
     return visible(left).expandtabs(4).rstrip()
-
-
-def _line(text: str) -> str:
-    return visible(text).replace("\t", " ").replace("\n", " ")

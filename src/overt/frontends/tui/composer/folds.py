@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from overt.core.errors import OvertError
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
-from overt.lib.text import visible
 
 if TYPE_CHECKING:
     from overt.app.chat.attachments import Attachment
@@ -79,7 +79,7 @@ class Folds:
 
     def image(self, attachment: "Attachment") -> str:
         self._images += 1
-        name = visible(attachment.name).replace("\n", " ").replace("\t", " ")
+        name = one_line(attachment.name)
         name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
         size = max(round(attachment.size / 1024), 1)
         label = say("tui.composer.image", number=self._images, name=name, size=size)

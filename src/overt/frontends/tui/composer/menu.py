@@ -2,9 +2,9 @@
 
 from overt.app.completion.choices import Choice, Completion
 from overt.frontends.tui.terminal.rows import ELLIPSIS, Row, Span, cut
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 from overt.lib.display_width import before, width
-from overt.lib.text import visible
 
 MARK, SPACE = "▸ ", "  "
 GAP = 2
@@ -70,7 +70,7 @@ class Menu:
 
     def _rows(self, first: int, end: int, columns: int) -> list[Row]:
         shown = self.completion.choices[first:end]
-        labels = [_on_one_line(choice.label) or "?" for choice in shown]
+        labels = [one_line(choice.label).rstrip() or "?" for choice in shown]
         room = max(columns - len(MARK), 1)
         widest = max(width(label) for label in labels)
         if any(choice.detail for choice in shown):
@@ -86,17 +86,13 @@ class Menu:
 def _row(label: str, choice: Choice, *, at: bool, pad: int, columns: int) -> Row:
     head = f"{MARK if at else SPACE}{label}"
     left = columns - len(MARK) - pad - GAP
-    detail = _on_one_line(" ".join(choice.detail[:LONGEST].split()))
+    detail = one_line(" ".join(choice.detail[:LONGEST].split()))
     if not detail or left < LEAST_DETAIL:
         return (Span(head, "selected" if at else ""),)
     blank = " " * (pad - width(label) + GAP)
     if at:
         return cut((Span(head + blank + detail, "selected"),), columns)
     return cut((Span(head + blank), Span(detail, "dim")), columns)
-
-
-def _on_one_line(text: str) -> str:
-    return visible(text).replace("\n", " ").replace("\t", " ").rstrip()
 
 
 def _shortened(label: str, room: int) -> str:

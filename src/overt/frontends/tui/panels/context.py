@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 
 from overt.app.inspect.values import Contents, ContextPiece, RequestBody
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelInputs, PanelRequest, Screenful, lines_of, shown
+from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelInputs, PanelRequest, Screenful, lines_of
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import count, size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Span
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ class ContextPanel:
         if did == "close":
             return [CLOSE]
         if did == "chose" and (piece := self._picker.current):
-            note = f"{count(piece.tokens)} · {shown(piece.origin)}"
-            self._text = Pager(shown(f"{piece.key}  {piece.label}".strip()), lines_of(piece.text), note=note)
+            note = f"{count(piece.tokens)} · {one_line(piece.origin)}"
+            self._text = Pager(one_line(f"{piece.key}  {piece.label}".strip()), lines_of(piece.text), note=note)
         if not did and key == Key("text", "s"):
             self._by_size = not self._by_size
             self._picker.set(self._sorted())
@@ -108,7 +109,7 @@ class ContextPanel:
         note = f"{_room(contents.request)} · {_which(contents)}" if contents else ""
         made = self._picker.draw(columns, lines, note=note)
         if contents and contents.request.resets and not self._picker.message:
-            told = say("tui.context.reset", cause=shown("; ".join(contents.request.resets)))
+            told = say("tui.context.reset", cause=one_line("; ".join(contents.request.resets)))
             if lines >= 16 and made.rows[-2] == BLANK:
                 made.rows[-2] = (Span(told[: max(columns - 1, 1)], "warn"),)
         return made
@@ -117,19 +118,19 @@ class ContextPanel:
         """The bar is beside the largest piece, so that it tells them apart; the figures are of the whole."""
         share = piece.share / self._largest if self._largest else 0.0
         return [
-            Span(shown(piece.key), "tool" if piece.key.startswith("tool") else ""),
+            Span(one_line(piece.key), "tool" if piece.key.startswith("tool") else ""),
             Span(count(piece.tokens)),
             Span(bar(share), "accent"),
             Span(say(f"tui.context.cached.{piece.cached}") if piece.cached else "", STYLES.get(piece.cached, "")),
-            Span(shown(piece.origin), "muted"),
-            Span(shown(piece.label) or ("" if self._wide else shown(piece.origin))),
+            Span(one_line(piece.origin), "muted"),
+            Span(one_line(piece.label) or ("" if self._wide else one_line(piece.origin))),
         ]
 
 
 def _which(contents: Contents) -> str:
     """Return which request it is, and the model it goes to."""
     request = contents.request
-    model = shown(f"{request.provider}/{request.model}")
+    model = one_line(f"{request.provider}/{request.model}")
     if not request.number:
         return say("tui.context.next", model=model)
     values = {"number": request.number, "sent": contents.sent, "turn": request.turn, "model": model}

@@ -2,8 +2,9 @@
 
 from overt.app.inspect.values import Changes
 from overt.frontends.tui.chat.diffs import diff_head, diff_rows
-from overt.frontends.tui.panels.pager import Pager, PanelInputs, shown
+from overt.frontends.tui.panels.pager import Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 
 
@@ -29,5 +30,5 @@ def changed(found: Changes, columns: int, *, none: str, head: str = "") -> list[
     if found.others:
         rows += wrap([Span(say("tui.rewind.others"), "muted")], columns)
         for name in found.others:
-            rows += wrap([Span(shown(name))], columns, first=(Span("• ", "muted"),), rest=(Span("  "),))
+            rows += wrap([Span(one_line(name))], columns, first=(Span("• ", "muted"),), rest=(Span("  "),))
     return rows

@@ -10,13 +10,13 @@ from overt.frontends.tui.panels.pager import (
     PanelRequest,
     Screenful,
     lines_of,
-    shown,
     yes_or_no,
 )
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import duration, size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 
 OFTEN = 0.5
@@ -59,7 +59,7 @@ class JobsPanel:
         return []
 
     def _show(self, found: JobOutput) -> None:
-        title = f"{found.job.id}  {shown(found.job.command)}"
+        title = f"{found.job.id}  {one_line(found.job.command)}"
         note = f"{_state(found.job)} · {duration(found.job.seconds)}"
         lines = lines_of(found.text) if found.text else [(Span(say("tui.jobs.silent"), "muted"),)]
         if self._output is None:
@@ -96,7 +96,7 @@ class JobsPanel:
     def _ask(self, id: str) -> None:
         for job in self._picker.items:
             if job.id == id and job.state == "running":
-                words = say("tui.jobs.stop", id=id, command=shown(job.command)[:60])
+                words = say("tui.jobs.stop", id=id, command=one_line(job.command)[:60])
                 self._picker.ask(yes_or_no(words), {"y": [PanelRequest("stop", id)]})
 
     def draw(self, columns: int, lines: int) -> Screenful:
@@ -119,6 +119,6 @@ def _cells(job: JobState) -> list[Span]:
         Span(_state(job), STYLES[job.state]),
         Span(duration(job.seconds)),
         Span(size(job.size), "muted"),
-        Span(shown(job.ready), "accent"),
-        Span(shown(job.command)),
+        Span(one_line(job.ready), "accent"),
+        Span(one_line(job.command)),
     ]

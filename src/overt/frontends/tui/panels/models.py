@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 from overt.app.inspect.values import ModelChoices
 from overt.core.settings import Price
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, shown
+from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import count
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class ModelsPanel:
     def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         if isinstance(value, ModelChoices):
             self._current = value.current
-            self._picker.message = shown(value.listing.problem)
+            self._picker.message = one_line(value.listing.problem)
             self._picker.set(sorted(value.listing.rows, key=lambda row: (not self._used(row), bool(row.wants))))
         return []
 
@@ -57,7 +58,7 @@ class ModelsPanel:
         if did != "chose" or row is None:
             return []
         if row.wants:
-            self._picker.message = say("tui.models.wants", model=shown(row.model), variable=shown(row.wants))
+            self._picker.message = say("tui.models.wants", model=one_line(row.model), variable=one_line(row.wants))
             return []
         return [CLOSE] if self._used(row) else [PanelRequest("slash", f"/model {_name(row)}")]
 
@@ -65,15 +66,15 @@ class ModelsPanel:
         return (row.provider, row.model) == self._current
 
     def draw(self, columns: int, lines: int) -> Screenful:
-        model = shown("/".join(filter(None, self._current)))
+        model = one_line("/".join(filter(None, self._current)))
         return self._picker.draw(columns, lines, note=say("tui.models.note", model=model) if model else "")
 
     def _cells(self, row: "ModelRow") -> list[Span]:
         able = [say(f"models.{name}") for name in ("tools", "images", "reasoning") if getattr(row, name)]
-        state = say("models.wants", variable=shown(row.wants)) if row.wants else say(f"models.{row.source}")
+        state = say("models.wants", variable=one_line(row.wants)) if row.wants else say(f"models.{row.source}")
         used = self._used(row)
         return [
-            Span(shown(_name(row)) + (" ✓" if used else ""), "bold good" if used else "muted" if row.wants else ""),
+            Span(one_line(_name(row)) + (" ✓" if used else ""), "bold good" if used else "muted" if row.wants else ""),
             Span(count(row.window) if row.window else "?"),
             Span(_price(row.price, local=row.local)),
             Span(", ".join(able), "muted"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, plain, wrap
-from overt.frontends.tui.terminal.verbatim import chop
+from overt.frontends.tui.terminal.verbatim import chop, one_line
 from overt.lib.catalogue import say
 from overt.lib.display_width import before, width
 from overt.lib.text import visible
@@ -71,11 +71,6 @@ def strokes(key: Key) -> list[str]:
     return list(key.text) if key.name == "text" else [key.name]
 
 
-def shown(text: str) -> str:
-    """What others wrote, on one line."""
-    return visible(" ".join(text.split("\n"))).replace("\t", " ")
-
-
 def yes_or_no(question: str) -> Row:
     return Span(question, "warn"), Span(say("tui.panel.yes_no"), "dim")
 
@@ -125,7 +120,7 @@ class Typing:
         old = self.text
         match key.name:
             case "text" | "paste":
-                self.text = (old + shown(key.text))[:LONGEST]
+                self.text = (old + one_line(key.text))[:LONGEST]
             case "backspace" | "ctrl-h":
                 self.text = old[: before(old, len(old))]
             case "ctrl-w" | "alt-backspace" | "ctrl-backspace":
@@ -311,7 +306,7 @@ class Pager:
         return []
 
     def failed(self, request: PanelRequest, words: str) -> None:
-        self._said = shown(words)
+        self._said = one_line(words)
 
     def press(self, key: Key) -> list[PanelRequest]:
         self._said = ""

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 from overt.app.inspect.values import Decisions, PermissionRules, RevokedRule, RuleRow
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll, shown, yes_or_no
+from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll, yes_or_no
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
@@ -38,13 +39,13 @@ class PermissionsPanel:
         match value:
             case PermissionRules(mode=mode, rules=rules, problem=problem):
                 self._mode = mode
-                self._picker.message = self._picker.message or shown(problem)
+                self._picker.message = self._picker.message or one_line(problem)
                 self._picker.set(rules)
             case Decisions(decisions=decisions):
                 self._decided = decisions
             case RevokedRule(text=rule, here=here):
                 key = "tui.permissions.revoked" if here else "tui.permissions.revoked_later"
-                self._picker.message = say(key, rule=shown(rule))
+                self._picker.message = say(key, rule=one_line(rule))
                 return [PanelRequest("permissions")]
             case _:
                 pass
@@ -62,10 +63,10 @@ class PermissionsPanel:
             return [CLOSE]
         if not did and key == Key("text", "d") and rule:
             if rule.stored:
-                words = say("tui.permissions.revoke", rule=shown(rule.text))
+                words = say("tui.permissions.revoke", rule=one_line(rule.text))
                 self._picker.ask(yes_or_no(words), {"y": [PanelRequest("revoke", rule.text)]})
             else:
-                self._picker.message = say("tui.permissions.not_stored", origin=shown(rule.origin))
+                self._picker.message = say("tui.permissions.not_stored", origin=one_line(rule.origin))
         return []
 
     def _about(self, columns: int) -> list[Row]:
@@ -80,8 +81,8 @@ class PermissionsPanel:
             return [*rows, (Span(say("tui.permissions.no_decisions"), "muted"),)]
         for each in self._decided:
             word = Span(say(f"tui.permissions.{each.verdict}"), ACTIONS.get(each.verdict, ""))
-            what = Span(f"  {shown(each.tool)} {shown(each.what)[:200]}")
-            why = Span("  " + shown(" · ".join(filter(None, (each.rule, each.origin, each.by)))), "muted")
+            what = Span(f"  {one_line(each.tool)} {one_line(each.what)[:200]}")
+            why = Span("  " + one_line(" · ".join(filter(None, (each.rule, each.origin, each.by)))), "muted")
             rows += wrap([word, what, why], columns, first=(), rest=(Span("    "),))
         return rows
 
@@ -96,9 +97,9 @@ def _find(rule: RuleRow) -> str:
 
 def _cells(rule: RuleRow) -> list[Span]:
     word = "tui.permissions.ask" if rule.action == "ask" else f"tui.permissions.rule_{rule.action}"
-    origin = say("tui.permissions.stored") if rule.stored else shown(rule.origin)
+    origin = say("tui.permissions.stored") if rule.stored else one_line(rule.origin)
     return [
         Span(say(word), ACTIONS.get(rule.action, "")),
-        Span(shown(rule.text)),
+        Span(one_line(rule.text)),
         Span(origin, "accent" if rule.stored else "muted"),
     ]

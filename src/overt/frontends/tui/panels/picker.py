@@ -18,11 +18,11 @@ from overt.frontends.tui.panels.pager import (
     heading,
     hints,
     room_for,
-    shown,
     strokes,
 )
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, cut, padded
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say, say_columns
 from overt.lib.display_width import width
 
@@ -94,7 +94,7 @@ class Picker(Generic[T]):
 
     def fail(self, words: str) -> None:
         """Say why the items could not be loaded."""
-        self.loading, self._failed, self.message = False, True, shown(words)
+        self.loading, self._failed, self.message = False, True, one_line(words)
 
     def ask(self, question: Row, answers: dict[str, list[PanelRequest]]) -> None:
         """Ask in place of the keys. The next key is the answer; any other than those means no."""

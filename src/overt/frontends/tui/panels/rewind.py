@@ -6,11 +6,12 @@ from time import time
 from overt.app.inspect.values import Changes, TurnRow, Turns
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.diff import changed
-from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll, shown
+from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.panels.sessions import when
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 
 PARTS = {"1": "conversation", "2": "files", "3": "both"}
@@ -54,7 +55,7 @@ class RewindPanel:
 
     def failed(self, request: PanelRequest, words: str) -> None:
         if request.kind == "undone":
-            self._changes[request.number] = shown(words)
+            self._changes[request.number] = one_line(words)
             self._show_preview()
         else:
             self._picker.fail(words)
@@ -97,7 +98,7 @@ class RewindPanel:
         return [
             Span(str(turn.turn), "muted"),
             Span(when(turn.when, self._clock()), "muted"),
-            Span(shown(turn.text) or say("tui.rewind.silent"), "muted" if turn.undone or not turn.text else ""),
+            Span(one_line(turn.text) or say("tui.rewind.silent"), "muted" if turn.undone or not turn.text else ""),
             Span(_files(turn), "accent"),
         ]
 

@@ -13,12 +13,12 @@ from overt.frontends.tui.panels.pager import (
     Scroll,
     Typing,
     lines_of,
-    shown,
 )
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 from overt.lib.display_width import width
 
@@ -137,12 +137,12 @@ class SessionsPanel:
         preview.set(self._told(row) if row else (), end=False)
 
     def _told(self, row: SessionRow) -> list[Row]:
-        facts = [row.session.id, self._turns(row), shown(row.session.model), size(row.session.size)]
+        facts = [row.session.id, self._turns(row), one_line(row.session.model), size(row.session.size)]
         if row.session.parent:
-            facts.append(say("tui.sessions.fork_of", parent=shown(row.session.parent)))
+            facts.append(say("tui.sessions.fork_of", parent=one_line(row.session.parent)))
         rows: list[Row] = [(Span(" · ".join(filter(None, facts)), "muted"),), BLANK]
         for hit in row.hits:
-            rows.append((Span("» ", "accent"), Span(shown(hit)[:400])))
+            rows.append((Span("» ", "accent"), Span(one_line(hit)[:400])))
         if row.hits:
             rows.append(BLANK)
         found = self._previews.get(row.session.path)
@@ -171,13 +171,13 @@ class SessionsPanel:
         return say("tui.sessions.note", count=len(self._rows)) if self._rows else ""
 
     def _cells(self, row: SessionRow) -> list[Span]:
-        title = shown(row.session.title) or say("tui.sessions.untitled")
+        title = one_line(row.session.title) or say("tui.sessions.untitled")
         title = f"{title}  ({say('tui.sessions.here')})" if row.here else title
         return [
             Span(when(row.session.changed, self._clock()), "muted"),
             Span(title, "" if row.session.title else "muted"),
             Span(self._turns(row), "muted"),
-            Span(shown(row.session.model), "muted"),
+            Span(one_line(row.session.model), "muted"),
             Span(size(row.session.size), "muted"),
         ]
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from overt.app.inspect.values import Todos
 from overt.core.views import Todo
-from overt.frontends.tui.panels.pager import Pager, PanelInputs, shown
+from overt.frontends.tui.panels.pager import Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import Row, Span, wrap
+from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say
 
 MARKS = {"pending": "☐ ", "in_progress": "▸ ", "completed": "☑ "}
@@ -35,5 +36,5 @@ def checklist(items: Sequence[Todo], columns: int) -> list[Row]:
         style = STYLES[item.status]
         said = item.active_form if item.status == "in_progress" and item.active_form else item.content
         mark = Span(MARKS[item.status], "good" if item.status == "completed" else style)
-        rows += wrap([Span(shown(said), style)], columns, first=(mark,), rest=(Span("  "),))
+        rows += wrap([Span(one_line(said), style)], columns, first=(mark,), rest=(Span("  "),))
     return rows

@@ -16,6 +16,11 @@ def harmless(text: str, show: Callable[[str], str] = visible) -> str:
     return untabbed(show(text))
 
 
+def one_line(text: str) -> str:
+    """Make what others wrote ready for a span, on one line."""
+    return visible(text).replace("\t", " ").replace("\n", " ")
+
+
 def untabbed(text: str) -> str:
     if "\t" not in text:
         return text
