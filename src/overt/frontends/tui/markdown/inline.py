@@ -1,8 +1,8 @@
 """What stands inside of a paragraph as spans: emphasis, code, links, places."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote
 
 from overt.frontends.tui.markdown.citations import HOSTS, CitationChecker, marked, place
 from overt.frontends.tui.terminal.rows import Span
@@ -89,8 +89,9 @@ def _claims(words: str, target: str) -> bool:
 
 def _unquoted(href: str) -> str:
     """The address to read: what was written as bytes, as letters where it is text."""
+    data = re.sub(rb"%([0-9a-fA-F]{2})", lambda code: bytes.fromhex(code[1].decode()), href.encode())
     try:
-        return unquote(href, errors="strict")
+        return data.decode()
     except UnicodeDecodeError:
         return href
 
