@@ -18,7 +18,7 @@ class JsonPlace(Struct, frozen=True, kw_only=True):
 
 def json_items(data: bytes, start: int = 0) -> tuple[JsonPlace, ...]:
     """What stands in the array or object that begins at `start`, in order; how deep it goes does not matter."""
-    found: list[JsonPlace] = []
+    places: list[JsonPlace] = []
     depth, key, begun = 0, b"", start + 1
     for token in re.compile(TOKEN, re.DOTALL).finditer(data, start):
         mark, at = token[0], token.start()
@@ -27,7 +27,7 @@ def json_items(data: bytes, start: int = 0) -> tuple[JsonPlace, ...]:
         elif mark in b",]}":
             if depth == 1:
                 if data[begun:at].strip(SPACE):
-                    found.append(_place(data, begun, at, key))
+                    places.append(_place(data, begun, at, key))
                 key, begun = b"", at + 1
             depth -= mark != b","
             if depth == 0:
@@ -35,7 +35,7 @@ def json_items(data: bytes, start: int = 0) -> tuple[JsonPlace, ...]:
         elif mark == b":" and depth == 1:
             key = data[begun:at].strip(SPACE)[1:-1]
             begun = at + 1
-    return tuple(found)
+    return tuple(places)
 
 
 def json_field(data: bytes, start: int, *keys: bytes) -> JsonPlace | None:

@@ -144,8 +144,8 @@ class Budget:
         if self._prefix is None or self._prefix[0] is not prefix:
             head = MESSAGE + sum(measure(prefix.system_text(), self.family))
             for tool in prefix.tools:
-                told = f"{tool.name}\n{tool.description}\n{bytes(tool.schema).decode('utf-8', 'replace')}"
-                head += TOOL + sum(measure(told, self.family))
+                text = f"{tool.name}\n{tool.description}\n{bytes(tool.schema).decode('utf-8', 'replace')}"
+                head += TOOL + sum(measure(text, self.family))
             head += TOOLS if prefix.tools else 0.0
             sizes = (*NOTHING[:-1], head)
             for shot in prefix.shots:
@@ -156,13 +156,13 @@ class Budget:
         return self._prefix[1]
 
     def _sizes(self, message: Message) -> Sizes:
-        found = self._kept.get(id(message))
-        if found is None:
+        known = self._kept.get(id(message))
+        if known is None:
             sizes = _around(MESSAGE)
             for part in message.parts:
                 sizes = _plus(sizes, self._part(part))
-            found = self._kept[id(message)] = (message, sizes)
-        return found[1]
+            known = self._kept[id(message)] = (message, sizes)
+        return known[1]
 
     def _part(self, part: Part) -> Sizes:
         match part:

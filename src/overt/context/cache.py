@@ -124,7 +124,7 @@ class CacheMeter:
 
 def sum_steps(steps: Iterable[CacheStep]) -> CacheTotals:
     steps = tuple(steps)
-    kept = [step for step in steps if not step.resets]
+    unbroken = [step for step in steps if not step.resets]
     cached, ideal = sum(step.cached for step in steps), sum(step.ideal for step in steps)
     return CacheTotals(
         requests=len(steps),
@@ -133,7 +133,7 @@ def sum_steps(steps: Iterable[CacheStep]) -> CacheTotals:
         output=sum(step.output for step in steps),
         possible=sum(step.possible for step in steps),
         ideal=ideal,
-        kept=_ratio(sum(step.cached for step in kept), sum(step.possible for step in kept)),
+        kept=_ratio(sum(step.cached for step in unbroken), sum(step.possible for step in unbroken)),
         reached=_ratio(cached, ideal),
         resets=sum(1 for step in steps if step.resets),
         reported=cached > 0,

@@ -12,33 +12,33 @@ MOST_NAMED = 6
 
 def describe_prefix_change(old: PrefixSet, new: PrefixSet) -> str:
     """Why what was recorded before does not hold any more."""
-    found: list[str] = []
+    changes: list[str] = []
     if (old.provider, old.model) != (new.provider, new.model):
-        found.append(_models(old, new))
+        changes.append(_models(old, new))
     if (old.wire, old.encoder) != (new.wire, new.encoder):
-        found.append(f"wire changed: {old.wire} {old.encoder} → {new.wire} {new.encoder}")
+        changes.append(f"wire changed: {old.wire} {old.encoder} → {new.wire} {new.encoder}")
     if old.calls != new.calls:
-        found.append(f"the way tools are called changed: {old.calls} → {new.calls}")
-    found += _prefix(old.prefix, new.prefix)
-    if not found and old.about != new.about:
-        found.append("what is known of the model changed")
-    return "; ".join(found) or "the parameters changed"
+        changes.append(f"the way tools are called changed: {old.calls} → {new.calls}")
+    changes += _prefix(old.prefix, new.prefix)
+    if not changes and old.about != new.about:
+        changes.append("what is known of the model changed")
+    return "; ".join(changes) or "the parameters changed"
 
 
 def describe_head_change(old: tuple[Prefix, Params], new: tuple[Prefix, Params]) -> str:
     """Why two requests of one conversation do not begin alike."""
-    found = _prefix(old[0], new[0])
+    changes = _prefix(old[0], new[0])
     before, after = old[1], new[1]
     if before.model != after.model:
-        found.insert(0, f"model changed: {before.model} → {after.model}")
-    named = [
+        changes.insert(0, f"model changed: {before.model} → {after.model}")
+    parameters = [
         f"{name} {_value(getattr(before, name))} → {_value(getattr(after, name))}"
         for name in ("max_tokens", "temperature", "top_p", "effort", "thinking")
         if getattr(before, name) != getattr(after, name)
     ]
-    if named:
-        found.append(f"parameters changed: {', '.join(named)}")
-    return "; ".join(found) or "the parameters changed"
+    if parameters:
+        changes.append(f"parameters changed: {', '.join(parameters)}")
+    return "; ".join(changes) or "the parameters changed"
 
 
 def describe_history_change(old: Sequence[Message], new: Sequence[Message]) -> str:
@@ -56,25 +56,25 @@ def _models(old: PrefixSet, new: PrefixSet) -> str:
 
 
 def _prefix(old: Prefix, new: Prefix) -> list[str]:
-    found = [*_system(old.system, new.system), *_tools(old.tools, new.tools)]
+    changes = [*_system(old.system, new.system), *_tools(old.tools, new.tools)]
     if old.shots != new.shots:
-        found.append("examples changed")
-    return found
+        changes.append("examples changed")
+    return changes
 
 
 def _tools(old: Sequence[ToolSpec], new: Sequence[ToolSpec]) -> list[str]:
     before, after = {tool.name: tool for tool in old}, {tool.name: tool for tool in new}
     moved = _listed(after.keys() - before.keys(), before.keys() - after.keys())
     if moved:
-        found = [f"tool list changed: {moved}"]
+        changes = [f"tool list changed: {moved}"]
     elif list(before) != list(after):
-        found = ["tool list changed: another order"]
+        changes = ["tool list changed: another order"]
     else:
-        found = []
+        changes = []
     same = [name for name in before if name in after and not _alike(before[name], after[name])]
     if len(same) > MOST_NAMED:
-        return [*found, f"{len(same)} tools changed"]
-    return [*found, *(f"tool {name} changed" for name in same)]
+        return [*changes, f"{len(same)} tools changed"]
+    return [*changes, *(f"tool {name} changed" for name in same)]
 
 
 def _alike(old: ToolSpec, new: ToolSpec) -> bool:
@@ -86,10 +86,10 @@ def _system(old: Sequence[Fragment], new: Sequence[Fragment]) -> list[str]:
     after = {_name(fragment): fragment.text for fragment in new if fragment.text}
     moved = _listed(after.keys() - before.keys(), before.keys() - after.keys())
     other = ", ".join(name for name in before if name in after and before[name] != after[name])
-    told = ", ".join(filter(None, (other, moved)))
-    if not told and list(before) != list(after):
-        told = "another order"
-    return [f"system prompt changed: {told}"] if told else []
+    text = ", ".join(filter(None, (other, moved)))
+    if not text and list(before) != list(after):
+        text = "another order"
+    return [f"system prompt changed: {text}"] if text else []
 
 
 def _name(fragment: Fragment) -> str:
@@ -98,10 +98,10 @@ def _name(fragment: Fragment) -> str:
 
 
 def _listed(added: Iterable[str], removed: Iterable[str]) -> str:
-    told = [f"{name} added" for name in sorted(added)] + [f"{name} removed" for name in sorted(removed)]
-    if len(told) <= MOST_NAMED:
-        return ", ".join(told)
-    return ", ".join(told[:MOST_NAMED]) + f" and {len(told) - MOST_NAMED} more"
+    names = [f"{name} added" for name in sorted(added)] + [f"{name} removed" for name in sorted(removed)]
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return ", ".join(names[:MOST_NAMED]) + f" and {len(names) - MOST_NAMED} more"
 
 
 def _value(value: object) -> str:

@@ -43,13 +43,13 @@ def shots(tools: Collection[str]) -> tuple[Message, ...]:
 
 
 def _messages(number: int, example: Example) -> list[Message]:
-    found = [said(text, origin=SHOT) for text in (*example.along, example.task)]
+    messages = [said(text, origin=SHOT) for text in (*example.along, example.task)]
     for index, (call, result) in enumerate(example.steps):
         id = f"example{number}-{index}"
         arguments = compact({key: value for key, value in call.items() if key != "tool"})
         made = Call(id=id, name=call["tool"], arguments=arguments)
-        found.append(Message(role="assistant", parts=(made,), origin=SHOT))
+        messages.append(Message(role="assistant", parts=(made,), origin=SHOT))
         answer = Result(call_id=id, parts=(Text(text=result),))
-        found.append(Message(role="tool", parts=(answer,), origin=SHOT))
-    found.append(said(example.answer, role="assistant", origin=SHOT))
-    return found
+        messages.append(Message(role="tool", parts=(answer,), origin=SHOT))
+    messages.append(said(example.answer, role="assistant", origin=SHOT))
+    return messages

@@ -119,7 +119,7 @@ def sections(
 
 def _said(earlier: Iterable[str], gone: Sequence[Message], stays: Sequence[Message]) -> tuple[str, ...]:
     """What the person said, each once."""
-    kept = {message.text() for message in stays if message.origin.kind == "user"}
+    prompts = {message.text() for message in stays if message.origin.kind == "user"}
     fresh = [
         text
         for message in gone
@@ -127,7 +127,7 @@ def _said(earlier: Iterable[str], gone: Sequence[Message], stays: Sequence[Messa
         if message.role == "tool"
         or (message.role == "user" and message.origin.kind == "user" and message.origin.where != TYPED)
     ]
-    return tuple(text for text in dict.fromkeys((*earlier, *fresh)) if text.strip() and text not in kept)
+    return tuple(text for text in dict.fromkeys((*earlier, *fresh)) if text.strip() and text not in prompts)
 
 
 def _quotes(facts: SummaryFacts) -> str:
@@ -188,26 +188,26 @@ def _files(
     earlier: dict[str, tuple[str, ...]], gone: Sequence[Message], find_tool: ToolLookup
 ) -> dict[str, tuple[str, ...]]:
     """Path → what was done with it, in the order in which each was touched last."""
-    found = dict(earlier)
+    files = dict(earlier)
     for message in gone:
         if message.origin.kind == "file" and message.role == "user" and message.origin.where:
-            _note(found, message.origin.where, "shown with a prompt")
+            _note(files, message.origin.where, "shown with a prompt")
     for call, result in answered(gone):
         tool = find_tool(call.name)
         if tool and tool.past and not result.error:
             for path in paths_of(call):
-                _note(found, path, tool.past)
-    return found
+                _note(files, path, tool.past)
+    return files
 
 
-def _note(found: dict[str, tuple[str, ...]], path: str, verb: str) -> None:
-    done = found.pop(path, ())
-    found[path] = done if verb in done else (*done, verb)
+def _note(files: dict[str, tuple[str, ...]], path: str, verb: str) -> None:
+    done = files.pop(path, ())
+    files[path] = done if verb in done else (*done, verb)
 
 
 def _commands(earlier: dict[str, str], gone: Sequence[Message], find_tool: ToolLookup) -> dict[str, str]:
     """Command → how it ended the last time."""
-    found = dict(earlier)
+    commands = dict(earlier)
     for at, message in enumerate(gone):
         if message.origin.kind == "user" and message.origin.where == TYPED:
             ended = gone[at + 1].origin.detail if at + 1 < len(gone) else ""
@@ -219,9 +219,9 @@ def _commands(earlier: dict[str, str], gone: Sequence[Message], find_tool: ToolL
                 if (tool := find_tool(call.name)) and "run" in tool.effects
             ]
         for command, state in ran:
-            found.pop(command, None)
-            found[command] = state
-    return {command: state for command, state in found.items() if command}
+            commands.pop(command, None)
+            commands[command] = state
+    return {command: state for command, state in commands.items() if command}
 
 
 def _state(result: Result) -> str:
@@ -240,8 +240,8 @@ def _one_line(command: str) -> str:
     return f"`{first[:COMMAND]}{' …' if more or len(first) > COMMAND else ''}`" if first else ""
 
 
-def _listed(found: dict[str, str], most: int) -> str:
-    lines = [f"- {name}: {what}" for name, what in found.items()]
+def _listed(items: dict[str, str], most: int) -> str:
+    lines = [f"- {name}: {what}" for name, what in items.items()]
     more = len(lines) - most
     return "\n".join(([f"- … and {more} before these"] if more > 0 else []) + lines[-most:])
 
@@ -249,26 +249,26 @@ def _listed(found: dict[str, str], most: int) -> str:
 def answered(messages: Iterable[Message]) -> list[tuple[Call, Result]]:
     """Every call with its result, in order."""
     waiting: dict[str, Call] = {}
-    found: list[tuple[Call, Result]] = []
+    pairs: list[tuple[Call, Result]] = []
     for message in messages:
         for part in message.parts:
             if isinstance(part, Call):
                 waiting[part.id] = part
             elif isinstance(part, Result) and part.call_id in waiting:
-                found.append((waiting.pop(part.call_id), part))
-    return found
+                pairs.append((waiting.pop(part.call_id), part))
+    return pairs
 
 
 def paths_of(call: Call) -> list[str]:
-    given = arguments_of(call)
-    if patch := given.get("patch"):
+    arguments = arguments_of(call)
+    if patch := arguments.get("patch"):
         return [path.strip().split("\t")[0] for path in PATCHED.findall(str(patch))]
-    return [path for name in PATHS if isinstance(path := given.get(name), str)][:1]
+    return [path for name in PATHS if isinstance(path := arguments.get(name), str)][:1]
 
 
 def arguments_of(call: Call) -> dict[str, object]:
     try:
-        found = decode(call.arguments or "{}")
+        arguments = decode(call.arguments or "{}")
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return arguments if isinstance(arguments, dict) else {}

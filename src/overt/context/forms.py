@@ -40,11 +40,11 @@ def _calls(name: str, schema: dict[str, Any], paths: list[str]) -> list[dict[str
     """One option, or two: where nothing can be added at the end, an edit has to name its place."""
     closed = [path for path in paths if path.endswith(CLOSED)] if "old" in schema["properties"] else []
     rest = [path for path in paths if path not in closed]
-    found = [_call(name, schema, rest)] if rest or not closed else []
+    options = [_call(name, schema, rest)] if rest or not closed else []
     if closed:
         place = schema["properties"]["old"] | {"minLength": 1}
-        found.append(_call(name, schema | {"properties": schema["properties"] | {"old": place}}, closed))
-    return found
+        options.append(_call(name, schema | {"properties": schema["properties"] | {"old": place}}, closed))
+    return options
 
 
 def _call(name: str, schema: dict[str, Any], paths: list[str]) -> dict[str, Any]:
@@ -65,10 +65,10 @@ def _option(name: str, properties: dict[str, Any], required: list[str]) -> dict[
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    found = {key: schema[key] for key in KEPT if key in schema}
-    if "items" in found:
-        found["items"] = _plain(found["items"])
-    if "properties" in found:
-        found["properties"] = {key: _plain(value) for key, value in found["properties"].items()}
-        found["additionalProperties"] = False
-    return found
+    plain = {key: schema[key] for key in KEPT if key in schema}
+    if "items" in plain:
+        plain["items"] = _plain(plain["items"])
+    if "properties" in plain:
+        plain["properties"] = {key: _plain(value) for key, value in plain["properties"].items()}
+        plain["additionalProperties"] = False
+    return plain

@@ -80,8 +80,8 @@ def trace_spans(wire: Wire, request: Request, *, vendor: str = "") -> tuple[Requ
             continue
         start, at = at, at + len(encoded) + (body[at : at + 1] == b",")
         _check(body[at - len(encoded) : at] == encoded, at)
-        found = _message(message, encoded, calls, spoken=isinstance(wire, SpokenWire))
-        claims += _placed(found, start, at, at - len(encoded), example=number < 0)
+        parts = _message(message, encoded, calls, spoken=isinstance(wire, SpokenWire))
+        claims += _placed(parts, start, at, at - len(encoded), example=number < 0)
     _check(body[at:] == wire.tail(request.params), at)
     return tuple(_tiled(body, claims))
 
@@ -92,26 +92,26 @@ def scale_tokens(spans: Iterable[RequestSpan], total: int) -> tuple[RequestSpan,
     whole = sum(span.tokens for span in spans)
     if not whole or not total:
         return spans
-    found: list[RequestSpan] = []
-    summed = given = 0
+    scaled: list[RequestSpan] = []
+    summed = assigned = 0
     for span in spans:
         summed += span.tokens
-        share = round(summed * total / whole) - given
-        given += share
-        found.append(replace(span, tokens=share))
-    return tuple(found)
+        share = round(summed * total / whole) - assigned
+        assigned += share
+        scaled.append(replace(span, tokens=share))
+    return tuple(scaled)
 
 
 def mark_cached(spans: Iterable[RequestSpan], *, tokens: int = 0, upto: int | None = None) -> tuple[RequestSpan, ...]:
     """The same spans marked by what a server had of them, which is always a beginning: so many tokens or bytes."""
-    found: list[RequestSpan] = []
+    marked: list[RequestSpan] = []
     counted = 0
     for span in spans:
         start, end, edge = (counted, counted + span.tokens, tokens) if upto is None else (span.start, span.end, upto)
         counted += span.tokens
         mark: CachedPart = "yes" if end <= edge else "part" if start < edge else "no"
-        found.append(replace(span, cached=mark if span.tokens else ""))
-    return tuple(found)
+        marked.append(replace(span, cached=mark if span.tokens else ""))
+    return tuple(marked)
 
 
 # ── the head ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -179,8 +179,8 @@ def _message(message: Message, encoded: bytes, calls: Mapping[str, Call], *, spo
     """Claims on what one message became; each is stretched later to where the next begins."""
     results = [part for part in message.parts if isinstance(part, Result)]
     rest = tuple(part for part in message.parts if isinstance(part, Image | Document))
-    key, about, said = key_of(message), _about(message), _said(message)
-    own = _Claim(start=0, end=0, key=key, origin=message.origin, label=about, text=said, shown=rest)
+    key, about, text = key_of(message), _about(message), _said(message)
+    own = _Claim(start=0, end=0, key=key, origin=message.origin, label=about, text=text, shown=rest)
     if not results:
         return [own]
     answers = [_answer(result, calls.get(result.call_id)) for result in results]
@@ -192,11 +192,11 @@ def _message(message: Message, encoded: bytes, calls: Mapping[str, Call], *, spo
     if len(starts) < len(results):
         # Not to be told apart: the first answer stands for all, so that no byte is without one.
         return [replace(answers[0], text="\n\n".join(answer.text for answer in answers))]
-    found = [replace(answer, start=start) for answer, start in zip(answers, starts, strict=False)]
+    claims = [replace(answer, start=start) for answer, start in zip(answers, starts, strict=False)]
     for number, start in enumerate(starts[len(results) :]):
         shown = number == 0 and any(answer.shown for answer in answers)
-        found.append(replace(own, start=start) if not shown else _behind(answers, start))
-    return found
+        claims.append(replace(own, start=start) if not shown else _behind(answers, start))
+    return claims
 
 
 def _answer(result: Result, call: Call | None) -> _Claim:
@@ -238,18 +238,18 @@ def _words(encoded: bytes, words: list[str]) -> list[int]:
     at = encoded.find(b'"' + _escaped("\n\n".join(words)) + b'"') + 1
     if not at:
         return []
-    found = []
+    starts = []
     for word in words:
-        found.append(at)
+        starts.append(at)
         at += len(_escaped(f"{word}\n\n"))
-    return found
+    return starts
 
 
-def _placed(found: list[_Claim], start: int, end: int, zero: int, *, example: bool) -> list[_Claim]:
+def _placed(claims: list[_Claim], start: int, end: int, zero: int, *, example: bool) -> list[_Claim]:
     """Claims of one message on the body: the first takes what stands before it, each goes on to the next."""
-    starts = [start, *(zero + claim.start for claim in found[1:])]
+    starts = [start, *(zero + claim.start for claim in claims[1:])]
     ends = [*starts[1:], end]
-    placed = [replace(claim, start=a, end=b) for claim, a, b in zip(found, starts, ends, strict=True)]
+    placed = [replace(claim, start=a, end=b) for claim, a, b in zip(claims, starts, ends, strict=True)]
     return [replace(claim, key="example") for claim in placed] if example else placed
 
 
@@ -270,15 +270,15 @@ def _about(message: Message) -> str:
     if origin.kind in ("file", "environment"):
         return ""
     words = message.text().strip().partition("\n")[0]
-    made = ", ".join(call_label(call) for call in message.calls())
-    text = " → ".join(filter(None, (words, made)))
+    calls = ", ".join(call_label(call) for call in message.calls())
+    text = " → ".join(filter(None, (words, calls)))
     return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
 
 
 def _said(message: Message) -> str:
-    made = (f"→ {call.name} {call.arguments}" for call in message.calls())
+    calls = (f"→ {call.name} {call.arguments}" for call in message.calls())
     plain = [part for part in message.parts if isinstance(part, Text | Image | Document)]
-    return "\n".join(filter(None, (_text(plain), *made)))
+    return "\n".join(filter(None, (_text(plain), *calls)))
 
 
 def _text(parts: Iterable[Text | Image | Document]) -> str:
@@ -308,13 +308,13 @@ def _tiled(body: bytes, claims: list[_Claim]) -> Iterable[RequestSpan]:
 
 
 def _tokens(data: bytes, shown: tuple[Image | Document, ...]) -> int:
-    found = 0
+    tokens = 0
     for part in shown:
         payload = b64encode(part.data)
         if payload in data:
             data = data.replace(payload, b"", 1)
-            found += SHOWN_TOKENS
-    return found + estimate(data.decode("utf-8", "replace"))
+            tokens += SHOWN_TOKENS
+    return tokens + estimate(data.decode("utf-8", "replace"))
 
 
 def _escaped(text: str) -> bytes:

@@ -68,12 +68,12 @@ class SpokenWire:
 def as_written(message: Message, calls: Calls) -> Message:
     """A reply in the words in which the model gave it, or would have."""
     text = "".join(part.text for part in message.parts if isinstance(part, Text))
-    made = [_object(call) if calls == "schema" else _tagged(call) for call in message.calls()]
-    if calls == "schema" and not made:
-        made, text = [spaced_json({"tool": "final", "text": text})], ""
-    kept: list[Part] = [part for part in message.parts if isinstance(part, Reasoning)]
-    said = "\n".join(piece for piece in (text, *made) if piece)
-    return replace(message, parts=(*kept, Text(text=said)))
+    calls_text = [_object(call) if calls == "schema" else _tagged(call) for call in message.calls()]
+    if calls == "schema" and not calls_text:
+        calls_text, text = [spaced_json({"tool": "final", "text": text})], ""
+    reasoning: list[Part] = [part for part in message.parts if isinstance(part, Reasoning)]
+    written = "\n".join(piece for piece in (text, *calls_text) if piece)
+    return replace(message, parts=(*reasoning, Text(text=written)))
 
 
 def as_told(message: Message, labels: dict[str, str]) -> Message:
@@ -93,8 +93,8 @@ def as_told(message: Message, labels: dict[str, str]) -> Message:
 
 
 def result_text(result: Result, labels: Mapping[str, str]) -> str:
-    said = "".join(inner.text for inner in result.parts if isinstance(inner, Text))
-    return f"[{labels.get(result.call_id, 'result')}]\n{'Error: ' if result.error else ''}{said}"
+    text = "".join(inner.text for inner in result.parts if isinstance(inner, Text))
+    return f"[{labels.get(result.call_id, 'result')}]\n{'Error: ' if result.error else ''}{text}"
 
 
 def call_label(call: Call) -> str:
@@ -127,22 +127,22 @@ def spaced_json(value: object) -> str:
 
 
 def _object(call: Call) -> str:
-    given = _arguments(call)
-    return spaced_json({"tool": call.name, **({"arguments": call.arguments} if given is None else given)})
+    arguments = _arguments(call)
+    return spaced_json({"tool": call.name, **({"arguments": call.arguments} if arguments is None else arguments)})
 
 
 def _tagged(call: Call) -> str:
-    given = _arguments(call)
-    made = {"name": call.name, "arguments": call.arguments if given is None else given}
-    return f"<tool_call>{spaced_json(made)}</tool_call>"
+    arguments = _arguments(call)
+    call_json = {"name": call.name, "arguments": call.arguments if arguments is None else arguments}
+    return f"<tool_call>{spaced_json(call_json)}</tool_call>"
 
 
 def _arguments(call: Call) -> dict[str, object] | None:
     try:
-        found = decode(call.arguments or "{}")
+        arguments = decode(call.arguments or "{}")
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return arguments if isinstance(arguments, dict) else None
 
 
 def _shape(schema: dict[str, Any]) -> str:
@@ -155,5 +155,5 @@ def _shape(schema: dict[str, Any]) -> str:
         case "array":
             return f"[{_shape(schema.get('items', {}))}, …]"
         case _:
-            said = "|".join(map(str, schema["enum"])) if "enum" in schema else str(schema.get("type", "any"))
-            return f"{said} ({schema['description']})" if "description" in schema else said
+            shape = "|".join(map(str, schema["enum"])) if "enum" in schema else str(schema.get("type", "any"))
+            return f"{shape} ({schema['description']})" if "description" in schema else shape

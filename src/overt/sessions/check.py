@@ -140,9 +140,9 @@ def _lost(fault: Fault, loaded: Loaded) -> str:
 
 
 def _beside(path: str) -> tuple[str, ...]:
-    found = []
+    files = []
     if os.path.lexists(f"{path}.torn"):
-        found.append(f"{path}.torn: {os.path.getsize(f'{path}.torn')} bytes that were moved aside as no entries")
+        files.append(f"{path}.torn: {os.path.getsize(f'{path}.torn')} bytes that were moved aside as no entries")
     if os.path.lexists(f"{path}.lock") and holder(path) is None:
-        found.append(f"{path}.lock: left by a writer that was killed; it locks nothing and goes with the next one")
-    return tuple(found)
+        files.append(f"{path}.lock: left by a writer that was killed; it locks nothing and goes with the next one")
+    return tuple(files)

@@ -188,8 +188,8 @@ class _Reading:
                 self._redone(self.redo.pop(), event.left)
             return
         known = sorted({*self.did, *self.git, *self.uncovered, *(turn for turn, _ in self.begun.values())})
-        wanted = [event.turn] if event.way == "undo" else [turn for turn in known if turn >= event.turn]
-        turns = tuple(turn for turn in wanted if turn not in self.undone)
+        candidates = [event.turn] if event.way == "undo" else [turn for turn in known if turn >= event.turn]
+        turns = tuple(turn for turn in candidates if turn not in self.undone)
         if not turns and self.redo:
             turns = self.redo[-1].turns  # it put back what the undo before had left
         self.undone |= dict.fromkeys(turns)
@@ -237,15 +237,15 @@ def without_commands(turned: TurnFileChanges) -> TurnFileChanges:
 
 def net_changes(changes: Iterable[FileChange], same: Same) -> tuple[NetChange, ...]:
     """From the state before the first change of each path to the one after the last."""
-    found: dict[str, NetChange] = {}
+    net_by_path: dict[str, NetChange] = {}
     for each in changes:
-        known = found.get(each.path)
+        known = net_by_path.get(each.path)
         if known is None:
-            found[each.path] = NetChange(
+            net_by_path[each.path] = NetChange(
                 path=each.path, before=each.before, after=each.after, doubt=each.doubt, command=each.command
             )
             continue
-        found[each.path] = NetChange(
+        net_by_path[each.path] = NetChange(
             path=each.path,
             before=known.before,
             after=each.after,
@@ -253,7 +253,7 @@ def net_changes(changes: Iterable[FileChange], same: Same) -> tuple[NetChange, .
             doubt=max(known.doubt, each.doubt, key=DOUBTS.index),
             command=known.command or each.command,
         )
-    return tuple(each for each in found.values() if each.between or not same(each.before, each.after))
+    return tuple(each for each in net_by_path.values() if each.between or not same(each.before, each.after))
 
 
 def _command(arguments: str) -> str:

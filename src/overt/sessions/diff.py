@@ -110,13 +110,13 @@ class _TurnReader:
             case Replied() | Compacted():  # a summary, of use or not
                 self._is_summary = False
             case ToolStarted(call=call) if call.id not in self._calls:
-                made = ComparedCall(name=call.name, arguments=call.arguments)
-                self._add_step(entry.turn, ComparedStep(calls=(made,)))
+                compared = ComparedCall(name=call.name, arguments=call.arguments)
+                self._add_step(entry.turn, ComparedStep(calls=(compared,)))
             case ToolFinished(result=result) if result.call_id in self._calls:
                 # It may stand in a later turn: what a crash left open is answered when the session goes on.
-                made = self._calls[result.call_id]
-                made.outcome = result.text()
-                made.failed = result.error
+                compared = self._calls[result.call_id]
+                compared.outcome = result.text()
+                compared.failed = result.error
             case TurnEnded(reason=reason):
                 self.turn(entry.turn).reason = reason
             case _:
@@ -163,7 +163,9 @@ def compare_turns(left: Sequence[ComparedTurn], right: Sequence[ComparedTurn]) -
     pairs = tuple(
         TurnPair(left=one, right=other, parting=_parting(one, other)) for one, other in pair_turns(left, right)
     )
-    behaviour = next((found for one in pairs if (found := _parting(one.left, one.right, bytes_too=False))), None)
+    behaviour = next(
+        (divergence for one in pairs if (divergence := _parting(one.left, one.right, bytes_too=False))), None
+    )
     return SessionDifference(
         pairs=pairs, first=next((one.parting for one in pairs if one.parting), None), behaviour=behaviour
     )
@@ -176,12 +178,12 @@ def pair_turns(
     import difflib  # late: 0.7 ms
 
     matcher = difflib.SequenceMatcher(
-        None, [told.prompt for told in left], [told.prompt for told in right], autojunk=False
+        None, [turn.prompt for turn in left], [turn.prompt for turn in right], autojunk=False
     )
-    found: list[tuple[ComparedTurn | None, ComparedTurn | None]] = []
+    pairs: list[tuple[ComparedTurn | None, ComparedTurn | None]] = []
     for _, a, b, c, d in matcher.get_opcodes():
-        found += zip_longest(left[a:b], right[c:d])
-    return found
+        pairs += zip_longest(left[a:b], right[c:d])
+    return pairs
 
 
 def _parting(left: ComparedTurn | None, right: ComparedTurn | None, *, bytes_too: bool = True) -> Divergence | None:
@@ -189,8 +191,10 @@ def _parting(left: ComparedTurn | None, right: ComparedTurn | None, *, bytes_too
         one = left or right
         assert one is not None
         turns = (left.number if left else 0, right.number if right else 0)
-        told = one.prompt or "(no prompt)"
-        return Divergence(what="missing", turns=turns, step=0, left=told if left else "", right=told if right else "")
+        prompt = one.prompt or "(no prompt)"
+        return Divergence(
+            what="missing", turns=turns, step=0, left=prompt if left else "", right=prompt if right else ""
+        )
     numbers = left.number, right.number
     for what, step, one_side, other_side in _compared(left, right):
         if one_side != other_side and (bytes_too or what != "request"):

@@ -65,14 +65,14 @@ def encode_line(
     agent, kind, odd = event.agent, entry_type(event), b""
     data = event.data if isinstance(event, Unknown) else replace(event, agent="main") if agent != "main" else event
     try:
-        named, fact = encode(agent), encode(data)
+        agent_json, fact = encode(agent), encode(data)
     except UnicodeEncodeError:
-        named, fact, odd = encode(_escape(agent)), encode(_walk(data, _escape)), b',"odd":true'
+        agent_json, fact, odd = encode(_escape(agent)), encode(_walk(data, _escape)), b',"odd":true'
     body = b'{"v":%d,"seq":%d,"ts":%.3f,"agent":%s,"turn":%d,"step":%d,"type":%s%s,"data":%s' % (
         VERSION,
         seq,
         time.time() if ts is None else ts,
-        named,
+        agent_json,
         turn,
         step,
         encode(kind),
@@ -104,8 +104,8 @@ def expected_sum(line: bytes, chain: int) -> int:
 
 def matching_sum(line: bytes, chain: int) -> int | None:
     """The sum of a whole line when it is the right one after `chain`."""
-    found = crc32(memoryview(line)[:-SUM_SIZE], chain)
-    return found if line.endswith(b'%s%08x"}\n' % (_SUM_KEY, found)) else None
+    expected = crc32(memoryview(line)[:-SUM_SIZE], chain)
+    return expected if line.endswith(b'%s%08x"}\n' % (_SUM_KEY, expected)) else None
 
 
 def stated_sum(line: bytes) -> int | None:

@@ -27,13 +27,13 @@ def fork(path: str, *, turn: int | None = None, id: str = "", overt: str = "") -
     A way back that was taken between the two is not part of the turn.
     """
     loaded = load(path)
-    kept = _until(loaded, turn)
+    copied_entries = _until(loaded, turn)
     created, id = utc_stamp(), id or new_id()
     header = replace(loaded.opened, id=id, format=VERSION, created=created, parent=loaded.id, overt=overt)
     first, chain = encode_line(header, seq=1, turn=0, step=0, chain=0)
     pieces = [first]
     seq = 2
-    for entry, line in zip(kept, _lines(path, loaded, len(kept)), strict=True):
+    for entry, line in zip(copied_entries, _lines(path, loaded, len(copied_entries)), strict=True):
         if entry.type == "session" or (entry.turn == turn and _goes_back(entry.data)):
             continue
         same = move_line(line, seq, chain) if line else None

@@ -59,8 +59,8 @@ def summary_or_name(path: str) -> Summary:
 def paths(data_dir: str, project: str | None = None) -> tuple[str, ...]:
     """The files of the sessions, the one written last first; equal times are ordered by name."""
     folders = [folder_of(data_dir, project)] if project is not None else _folders(data_dir)
-    found = [entry for folder in folders for entry in _scan(folder) if entry.name.endswith(SUFFIX)]
-    dated = [(_changed(entry), entry.name, entry.path) for entry in found if entry.is_file(follow_symlinks=False)]
+    files = [entry for folder in folders for entry in _scan(folder) if entry.name.endswith(SUFFIX)]
+    dated = [(_changed(entry), entry.name, entry.path) for entry in files if entry.is_file(follow_symlinks=False)]
     return tuple(path for _, _, path in sorted(dated, reverse=True))
 
 
@@ -74,11 +74,11 @@ def find(data_dir: str, reference: str, project: str | None = None, *, by_name: 
 
     In the project, or, when it has none, anywhere.
     """
-    wanted = reference.strip().lower()
+    prefix = reference.strip().lower()
     scopes = tuple(dict.fromkeys((project, None)))
-    for look in (_by_id, _by_name)[: 1 + by_name] if wanted else ():
+    for look in (_by_id, _by_name)[: 1 + by_name] if prefix else ():
         for scope in scopes:
-            hits = look(paths(data_dir, scope), wanted)
+            hits = look(paths(data_dir, scope), prefix)
             if len(hits) > 1:
                 names = ", ".join(f"{id_of(path)} ({created_of(path)})" for path in hits[:10])
                 raise SessionError(
@@ -94,18 +94,18 @@ def find(data_dir: str, reference: str, project: str | None = None, *, by_name: 
     )
 
 
-def _by_id(known: Iterable[str], wanted: str) -> list[str]:
-    hits = [path for path in known if id_of(path).lower().startswith(wanted)]
-    return [path for path in hits if id_of(path).lower() == wanted] or hits
+def _by_id(known: Iterable[str], prefix: str) -> list[str]:
+    hits = [path for path in known if id_of(path).lower().startswith(prefix)]
+    return [path for path in hits if id_of(path).lower() == prefix] or hits
 
 
-def _by_name(known: Iterable[str], wanted: str) -> list[str]:
-    wanted = _plain(wanted)
-    if len(wanted) < _FEWEST and wanted.isascii():
+def _by_name(known: Iterable[str], prefix: str) -> list[str]:
+    prefix = _plain(prefix)
+    if len(prefix) < _FEWEST and prefix.isascii():
         return []
-    named = [(path, _plain(summary_or_name(path).title)) for path in known]
-    exact = [path for path, name in named if name == wanted]
-    return exact or [path for path, name in named if name.startswith(wanted)]
+    names = [(path, _plain(summary_or_name(path).title)) for path in known]
+    exact = [path for path, name in names if name == prefix]
+    return exact or [path for path, name in names if name.startswith(prefix)]
 
 
 def _plain(name: str) -> str:
@@ -169,12 +169,12 @@ def summary(path: str) -> Summary:
 
 def _head(file: BinaryIO) -> list[Entry[Event]]:
     """Entries up to the first prompt, as far as they lie near the beginning."""
-    found: list[Entry[Event]] = []
+    entries: list[Entry[Event]] = []
     while file.tell() < _HEAD_MOST and (line := file.readline(_HEAD_MOST)):
-        found += sound_entries((line,))
-        if found and _prompted(found[-1].data):
+        entries += sound_entries((line,))
+        if entries and _prompted(entries[-1].data):
             break
-    return found
+    return entries
 
 
 def _tail(file: BinaryIO, size: int) -> list[Entry[Event]]:
@@ -196,10 +196,10 @@ def _newest_title(file: BinaryIO, size: int) -> str:
         block = file.read(end - start + len(_TITLE_MARK) - 1)
         at = len(block)
         while (at := block.rfind(_TITLE_MARK, 0, at)) >= 0:
-            found = _title_at(file, start + at)
-            if found and not found.model:
-                return found.title
-            by_model = by_model or (found.title if found else "")
+            title = _title_at(file, start + at)
+            if title and not title.model:
+                return title.title
+            by_model = by_model or (title.title if title else "")
         end = start
     return by_model
 

@@ -118,16 +118,16 @@ class _Reading:
                 entry = known[0](line)
             except ValueError:
                 break
-            found = crc32(line[:-SUM_SIZE], chain)
-            if entry.sum != f"{found:08x}" or entry.seq != seq or entry.type != known[1] or entry.v > VERSION:
+            next_sum = crc32(line[:-SUM_SIZE], chain)
+            if entry.sum != f"{next_sum:08x}" or entry.seq != seq or entry.type != known[1] or entry.v > VERSION:
                 break
             entries.append(entry if entry.agent == "main" and not entry.odd else restore_envelope(entry))
-            seq, chain, length = seq + 1, found, length + len(line)
+            seq, chain, length = seq + 1, next_sum, length + len(line)
         else:
             line = b""
-        if taken := len(entries) - before:
+        if count := len(entries) - before:
             self.next_seq, self.anchors, self.top = seq, (chain,), seq - 1
-            self.number += taken
+            self.number += count
             self.length += length
             self.unended, self.newer = False, None
         return line
@@ -146,9 +146,9 @@ class _Reading:
         else:
             self.newer = None
             whole = line + b"\n" if cut else line
-            found = matching_sum(whole, self.anchors[0]) if self.anchors else None
-            if found is not None and entry.seq == self.next_seq > self.top:
-                self._accept(entry, found)
+            next_sum = matching_sum(whole, self.anchors[0]) if self.anchors else None
+            if next_sum is not None and entry.seq == self.next_seq > self.top:
+                self._accept(entry, next_sum)
             else:
                 self._judge(whole, entry)
         self.length += len(line)
@@ -160,11 +160,11 @@ class _Reading:
             return self.before_torn
         return self.length, self.next_seq, self.anchors[0] if self.anchors else 0
 
-    def _accept(self, entry: Entry[Event], found: int) -> None:
+    def _accept(self, entry: Entry[Event], next_sum: int) -> None:
         self.entries.append(entry)
         self.top = entry.seq
         self.next_seq = entry.seq + 1
-        self.anchors = (found,)
+        self.anchors = (next_sum,)
 
     def _judge(self, line: bytes, entry: Entry[Event]) -> None:
         """A line that does not simply come next."""
@@ -228,8 +228,8 @@ def load(path: str) -> Loaded:
             gc.enable()
     opened = next((entry.data for entry in reading.entries if isinstance(entry.data, SessionOpened)), None)
     if opened is None:
-        told = "no header could be read; id and time come from the name of the file"
-        reading.faults.append(Fault(line=0, kind="header", text=told))
+        text = "no header could be read; id and time come from the name of the file"
+        reading.faults.append(Fault(line=0, kind="header", text=text))
     length, next_seq, last_sum = reading.end()
     return Loaded(
         entries=tuple(reading.entries),

@@ -44,15 +44,15 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 def search(path: str, words: Sequence[str]) -> Iterator[Hit]:
     """The lines of one session that hold the first of the words found in them, where one text holds them all."""
-    wanted = tuple(fold(word) for word in words if word.strip())
-    if not wanted:
+    folded = tuple(fold(word) for word in words if word.strip())
+    if not folded:
         raise SessionError("There is nothing to search for: give at least one word.", code="missing")
-    runs = _runs(wanted)
+    runs = _runs(folded)
     try:
         with open_regular(path) as file:
             for block in _blocks(file.fileno()):
                 if _may_hold(block.lower(), runs):
-                    yield from _in_block(block, wanted, runs)
+                    yield from _in_block(block, folded, runs)
     except OSError as error:
         raise SessionError(f"The session {path} cannot be read: {error.strerror}. Check its mode.") from error
 
@@ -62,9 +62,9 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower().replace("ς", "σ")
 
 
-def _runs(wanted: Sequence[str]) -> tuple[bytes, ...]:
+def _runs(folded: Sequence[str]) -> tuple[bytes, ...]:
     """The longest run of ASCII letters and digits of each word; one of a single character would pass over nothing."""
-    longest = (max(re.findall(r"[a-z0-9]+", word), key=len, default="") for word in wanted)
+    longest = (max(re.findall(r"[a-z0-9]+", word), key=len, default="") for word in folded)
     return tuple(run.encode() for run in longest if len(run) >= _SHORTEST)
 
 
@@ -86,7 +86,7 @@ def _blocks(descriptor: int) -> Iterator[bytes]:
         yield rest
 
 
-def _in_block(block: bytes, wanted: Sequence[str], runs: Sequence[bytes]) -> Iterator[Hit]:
+def _in_block(block: bytes, folded: Sequence[str], runs: Sequence[bytes]) -> Iterator[Hit]:
     for line in block.splitlines():
         head = line[:_WITHIN]
         if b'"type":"' in head and not any(kind in head for kind in _KINDS):
@@ -94,17 +94,17 @@ def _in_block(block: bytes, wanted: Sequence[str], runs: Sequence[bytes]) -> Ite
         if not _may_hold(line.lower(), runs):
             continue
         for entry in sound_entries((line,)):
-            yield from _in_entry(entry, wanted)
+            yield from _in_entry(entry, folded)
 
 
-def _in_entry(entry: Entry[Event], wanted: Sequence[str]) -> Iterator[Hit]:
+def _in_entry(entry: Entry[Event], folded: Sequence[str]) -> Iterator[Hit]:
     for who, text in _texts(entry.data):
         whole = fold(text)
-        if not all(word in whole for word in wanted):
+        if not all(word in whole for word in folded):
             continue
         for number, line in enumerate(text.splitlines(), 1):
             small = fold(line)
-            first = next((word for word in wanted if word in small), None)
+            first = next((word for word in folded if word in small), None)
             if first is not None:
                 yield Hit(
                     turn=entry.turn,

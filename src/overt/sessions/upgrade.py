@@ -105,8 +105,8 @@ def _printed(event: ToolFinished, view: Output) -> ToolFinished:
     result, text = event.result, event.result.text()
     if view.code != 0 and not result.ended and (ended := _ended(text)):
         event = replace(event, result=replace(result, ended=ended))
-    if not view.hint and (kept := re.search(KEPT_IN, text)):
-        event = replace(event, view=replace(view, hint=kept[0]))
+    if not view.hint and (hint := re.search(KEPT_IN, text)):
+        event = replace(event, view=replace(view, hint=hint[0]))
     return event
 
 

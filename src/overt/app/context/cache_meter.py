@@ -30,10 +30,10 @@ class LiveCacheMeter:
         """How much of what was possible came from the cache, and the last tokens that need not have been read again."""
         if self._meter is None or not self._meter.steps:
             return ()
-        steps, found = self._meter.steps, self._meter.totals()
-        if not found.reported:
-            return (say("cache.unreported", possible=found.possible),)
-        kept = "–" if found.kept is None else f"{100 * found.kept:.1f} %"
-        line = say("cache.so_far", cached=found.cached, possible=found.possible, kept=kept, resets=found.resets)
+        steps, totals = self._meter.steps, self._meter.totals()
+        if not totals.reported:
+            return (say("cache.unreported", possible=totals.possible),)
+        share = "–" if totals.kept is None else f"{100 * totals.kept:.1f} %"
+        line = say("cache.so_far", cached=totals.cached, possible=totals.possible, kept=share, resets=totals.resets)
         last = next((step for step in reversed(steps) if step.missed), None)
         return (line, say("cache.missed", number=last.number, missed=last.missed)) if last else (line,)

@@ -46,15 +46,15 @@ class FolderRules:
 
     def __call__(self, history: History) -> tuple[Message, ...]:
         self._follow(history)
-        found: list[Message] = []
+        messages: list[Message] = []
         for path in [path for path in self._wanted if path not in self._there]:
-            if len(found) == MOST:
+            if len(messages) == MOST:
                 break
             if message := self._message(path):
-                found.append(message)
+                messages.append(message)
             else:
                 del self._wanted[path]
-        return tuple(found)
+        return tuple(messages)
 
     def _follow(self, history: History) -> None:
         if self._eras != len(history.eras) or self._followed > len(history.messages):
@@ -95,8 +95,8 @@ class FolderRules:
             return None
         head = HEAD.format(folder=os.path.dirname(path), where=path)
         source = Source(where=path, content=piece.content, whole=piece.whole)
-        made = file("nested", head, source, self._cap)
+        fragment = file("nested", head, source, self._cap)
         # With a hash the file counts as seen, which only a whole one was.
-        hash = "" if made.cap else made.origin.hash
-        origin = Origin(kind="file", where=path, lines=made.origin.lines, hash=hash, detail="rules")
-        return said(made.text, origin=origin)
+        hash = "" if fragment.cap else fragment.origin.hash
+        origin = Origin(kind="file", where=path, lines=fragment.origin.lines, hash=hash, detail="rules")
+        return said(fragment.text, origin=origin)

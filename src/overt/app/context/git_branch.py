@@ -32,10 +32,10 @@ class Branch:
 
 def _stamp(path: str) -> tuple[int, int, int] | None:
     try:
-        found = os.stat(path)
+        facts = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    return facts.st_mtime_ns, facts.st_ino, facts.st_size
 
 
 def _head_of(folder: str) -> str:

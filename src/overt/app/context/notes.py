@@ -60,7 +60,7 @@ class Notebook:
     def warnings(self) -> tuple[str, ...]:
         """What is longer than what joins."""
         recipe, rows = self._setting.config.recipe, self._notes()
-        found = [
+        warnings = [
             say("memory.cut", where=row.name, size=row.size, cap=recipe.cap("memory"))
             for row in rows
             if row.name == memory.PROJECT_FILE and row.size > recipe.cap("memory")
@@ -68,8 +68,8 @@ class Notebook:
         for scope in ("global", "project"):
             size = sum(row.size for row in rows if row.name.startswith(f"{scope}/"))
             if size > recipe.cap("notes"):
-                found.append(say("memory.cut", where=f"{scope}/", size=size, cap=recipe.cap("notes")))
-        return tuple(found)
+                warnings.append(say("memory.cut", where=f"{scope}/", size=size, cap=recipe.cap("notes")))
+        return tuple(warnings)
 
     def add(self, text: str, *, everywhere: bool) -> str:
         clean = make_redactor(self._setting).clean

@@ -73,13 +73,13 @@ async def references(
     prompt name stand before it already, for a small model.
     """
     reach = ReferenceContext(hands=hands, may_read=may_read, exists=exists, limit=limit, led=led)
-    found: list[Message] = []
+    messages: list[Message] = []
     notices: list[Noticed] = []
     room = MOST_BYTES
-    named = tuple(dict.fromkeys(_named(text, reach.exists, notices)))
-    for number, reference in enumerate(named):
+    places = tuple(dict.fromkeys(_named(text, reach.exists, notices)))
+    for number, reference in enumerate(places):
         if number == MOST or room <= 0:
-            notices.append(_notice("refer.too_many", what=_listed([each.path for each in named[number:]])))
+            notices.append(_notice("refer.too_many", what=_listed([each.path for each in places[number:]])))
             break
         if not reach.may_read(reference.path):
             notices.append(_notice("refer.denied", path=_short(reference.path)))
@@ -91,9 +91,9 @@ async def references(
             notices.append(_notice("refer.failed", path=_short(reference.path), why=error.message))
             continue
         if message is not None:
-            found.append(message)
+            messages.append(message)
             room -= len(message.text().encode("utf-8", "replace"))
-    return tuple(found), tuple(notices)
+    return tuple(messages), tuple(notices)
 
 
 def _notice(key: str, **values: object) -> Noticed:
@@ -121,8 +121,8 @@ def _named(text: str, exists: Callable[[str], bool], notices: list[Noticed]) -> 
             break
         quoted, first, last, word = match.groups()
         if quoted is not None:
-            given = Reference(path=quoted, first=int(first or 0), last=int(last or first or 0))
-            candidates = [given]
+            reference = Reference(path=quoted, first=int(first or 0), last=int(last or first or 0))
+            candidates = [reference]
         else:
             candidates = list(_candidates(word[:LONGEST]))
         meant = next((each for each in candidates if _is_place(each.path, exists)), None)
@@ -214,10 +214,10 @@ def _pictured(path: str, outcome: Outcome) -> Message:
     """A small picture is shown; of anything else it is said what it is."""
     images: list[Part] = [part for part in outcome.parts if isinstance(part, Image) and len(part.data) <= MOST_IMAGE]
     later = any(isinstance(part, Document) for part in outcome.parts) or not images
-    told = _told(
+    message = _told(
         path, f"The user refers to {path}:", outcome.text + (" It is not attached; read shows it." if later else "")
     )
-    return replace(told, parts=(*told.parts, *images))
+    return replace(message, parts=(*message.parts, *images))
 
 
 def _told(path: str, head: str, body: str) -> Message:

@@ -34,8 +34,8 @@ async def request(conversation: Conversation, number: int) -> RequestBody:
     if number <= 0:
         body = _assemble(conversation.agent, conversation.history.messages).body()
     else:
-        made = await asyncio.to_thread(lambda: _rebuild(_open(conversation), number))
-        body = made.made.request.body()
+        rebuilt = await asyncio.to_thread(lambda: _rebuild(_open(conversation), number))
+        body = rebuilt.made.request.body()
     return RequestBody(json.format(body, indent=2).decode("utf-8", "replace"))
 
 

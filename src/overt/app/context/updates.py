@@ -120,9 +120,9 @@ class ContextUpdates:
             )
             for notice in notices:
                 self._notify(notice)
-        named = {message.origin.where: message.origin.hash for message in files}
-        updates = self.collect(agent, replace(history, seen=history.seen | named))
-        return (*files, *(message for message in updates if message.origin.where not in named))
+        hashes = {message.origin.where: message.origin.hash for message in files}
+        updates = self.collect(agent, replace(history, seen=history.seen | hashes))
+        return (*files, *(message for message in updates if message.origin.where not in hashes))
 
     def _exists(self, path: str) -> bool:
         return os.path.lexists(os.path.join(self._setting.roots.workspace, path))

@@ -218,24 +218,24 @@ def saved_rule_uses(setting: Setting) -> tuple[RuleUse, ...]:
     return tuple(_used(rule, past) for rule in rules)
 
 
-def revoke(setting: Setting, wanted: str) -> str:
+def revoke(setting: Setting, reference: str) -> str:
     """Take back the rule that reads like this, or that has this number in the list."""
     rules = _always(setting)
-    rule = next((each for each in rules if wanted in (each.text(), each.shown())), None)
-    if rule is None and wanted.isascii() and wanted.isdecimal() and 0 < int(wanted[:9]) <= len(rules):
-        rule = rules[int(wanted[:9]) - 1]
+    rule = next((each for each in rules if reference in (each.text(), each.shown())), None)
+    if rule is None and reference.isascii() and reference.isdecimal() and 0 < int(reference[:9]) <= len(rules):
+        rule = rules[int(reference[:9]) - 1]
     if rule is None:
         listed = ", ".join(f"{number} {each.shown()}" for number, each in enumerate(rules, 1)) or "none"
-        raise ConfigError(f"No stored rule reads {wanted!r} or has that number. Stored: {listed}.")
+        raise ConfigError(f"No stored rule reads {reference!r} or has that number. Stored: {listed}.")
     remove_always(setting.environment, setting.roots.project, rule)
     return rule.shown()
 
 
 def _always(setting: Setting) -> tuple[Rule, ...]:
-    found = load_always(setting.environment, setting.roots.project)
-    if found.warning:
-        raise ConfigError(found.warning)
-    return found.rules
+    saved = load_always(setting.environment, setting.roots.project)
+    if saved.warning:
+        raise ConfigError(saved.warning)
+    return saved.rules
 
 
 def _used(rule: Rule, past: list[tuple[Subject, int]]) -> RuleUse:
@@ -253,7 +253,9 @@ def _about(subject: Subject) -> str:
 
 def _past_subjects(setting: Setting) -> list[tuple[Subject, int]]:
     tools, sight = setting.tools.by_name, _sight(setting)
-    counted = Counter(found for call in _past_calls(setting) if (found := _subjects(call, tools.get(call.name))))
+    counted = Counter(
+        subject_key for call in _past_calls(setting) if (subject_key := _subjects(call, tools.get(call.name)))
+    )
     return [(subject_of(tools[tool], values, sight), count) for (tool, values), count in counted.most_common()]
 
 
@@ -273,24 +275,24 @@ def _subjects(call: Call, tool: Tool | None) -> tuple[str, tuple[str, ...]] | No
 
 def decisions(setting: Setting, limit: int) -> tuple[RecordedDecision, ...]:
     """The last decisions of this project's sessions, the newest last."""
-    found: list[RecordedDecision] = []
+    latest: list[RecordedDecision] = []
     for path in paths(setting.environment.data_dir, setting.roots.project)[:MOST_SESSIONS]:
-        found = [*_decided(path), *found]
-        if len(found) >= limit:
+        latest = [*_decided(path), *latest]
+        if len(latest) >= limit:
             break
-    return tuple(found[-limit:])
+    return tuple(latest[-limit:])
 
 
 def _decided(path: str) -> list[RecordedDecision]:
     calls: dict[str, ToolStarted] = {}
-    found: list[RecordedDecision] = []
+    recorded: list[RecordedDecision] = []
     for entry, session in _entries(path):
         match entry.data:
             case ToolStarted() as started:
                 calls[started.call.id] = started
             case PermissionDecided() as fact:
                 about = calls.get(fact.call_id)
-                found.append(
+                recorded.append(
                     RecordedDecision(
                         when=entry.ts,
                         session=session,
@@ -305,7 +307,7 @@ def _decided(path: str) -> list[RecordedDecision]:
                 )
             case _:
                 pass
-    return found
+    return recorded
 
 
 def _past_calls(setting: Setting) -> Iterator[Call]:

@@ -66,12 +66,12 @@ def is_stored(path: str) -> bool:
 
 def standing_entries(path: str) -> tuple[Entry[Event], ...]:
     """The entries of a session without those of turns that were gone back over."""
-    kept: list[Entry[Event]] = []
+    standing: list[Entry[Event]] = []
     for entry in load(path).entries:
         if isinstance(entry.data, PrefixReset) and entry.data.turn:
-            kept = [each for each in kept if each.turn < entry.data.turn]
-        kept.append(entry)
-    return tuple(kept)
+            standing = [each for each in standing if each.turn < entry.data.turn]
+        standing.append(entry)
+    return tuple(standing)
 
 
 def delete_session(reference: str, setting: Setting) -> tuple[str, str]:

@@ -48,7 +48,7 @@ def compare_requests(
         return None
     at = common_length(before, after)
     old, new = _spans(one), _spans(other)
-    causes = tuple((made.number, cause) for made in between for cause in made.resets)
+    causes = tuple((request.number, cause) for request in between for cause in request.resets)
     return RequestComparison(
         at=at,
         extends=[_print(span, before) for span in old[:-1]] == [_print(span, after) for span in new[: len(old) - 1]],
@@ -61,8 +61,8 @@ def compare_requests(
     )
 
 
-def _spans(made: RebuiltRequest) -> Spans:
-    return trace_spans(made.wire(), made.made.request, vendor=made.opening.provider)
+def _spans(request: RebuiltRequest) -> Spans:
+    return trace_spans(request.wire(), request.made.request, vendor=request.opening.provider)
 
 
 def _span_at(spans: Spans, at: int) -> RequestSpan:
@@ -78,12 +78,12 @@ def _moved(
     import difflib  # late: 0.6 ms
 
     matcher = difflib.SequenceMatcher(None, [mark for _, mark in one], [mark for _, mark in other], autojunk=False)
-    found: list[ChangedSpan] = []
+    changes: list[ChangedSpan] = []
     for way, a, b, c, d in matcher.get_opcodes():
         if way != "equal":
-            found += [ChangedSpan(way="-", span=span) for span, _ in one[a:b]]
-            found += [ChangedSpan(way="+", span=span) for span, _ in other[c:d]]
-    return tuple(found)
+            changes += [ChangedSpan(way="-", span=span) for span, _ in one[a:b]]
+            changes += [ChangedSpan(way="+", span=span) for span, _ in other[c:d]]
+    return tuple(changes)
 
 
 def _print(span: RequestSpan, body: bytes) -> bytes:

@@ -47,49 +47,49 @@ def full_text_lines(view: RequestView) -> list[str]:
     return lines
 
 
-def request_list_lines(rows: Sequence[RequestRow], found: CacheTotals, width: int) -> list[str]:
+def request_list_lines(rows: Sequence[RequestRow], totals: CacheTotals, width: int) -> list[str]:
     cells = [_request(row) for row in rows]
     heads = say_columns("context.list_heads")
     if width < NARROWEST:
         heads, *cells = ([row[0], row[1], row[3], row[6], row[7]] for row in (heads, *cells))
     right = (0, 2, 3) if width < NARROWEST else (0, 2, 3, 4, 5, 6)
     lines = align(heads, cells, width, right=right)
-    if found.requests:
-        kept, reached = _percent(found.kept), _percent(found.reached)
-        told = say(
+    if totals.requests:
+        kept, reached = _percent(totals.kept), _percent(totals.reached)
+        summary = say(
             "context.totals",
-            requests=found.requests,
-            input=found.input,
-            cached=found.cached,
-            output=found.output,
-            possible=found.possible,
+            requests=totals.requests,
+            input=totals.input,
+            cached=totals.cached,
+            output=totals.output,
+            possible=totals.possible,
             kept=kept,
             reached=reached,
-            resets=found.resets,
+            resets=totals.resets,
         )
-        lines += ["", told]
+        lines += ["", summary]
     return lines
 
 
-def comparison_lines(one: int, other: int, found: RequestComparison | None) -> list[str]:
-    if found is None:
+def comparison_lines(one: int, other: int, comparison: RequestComparison | None) -> list[str]:
+    if comparison is None:
         return [say("context.same", one=one, other=other)]
-    key = "context.extends" if found.extends else "context.first"
-    lines = [say(key, one=one, other=other, at=found.at)]
-    if not found.extends:
-        for number, span, data in ((one, found.old, found.before), (other, found.new, found.after)):
+    key = "context.extends" if comparison.extends else "context.first"
+    lines = [say(key, one=one, other=other, at=comparison.at)]
+    if not comparison.extends:
+        for number, span, data in ((one, comparison.old, comparison.before), (other, comparison.new, comparison.after)):
             about = f": {span.label}" if span.label else ""
             lines += [say("context.lies", number=number, name=span.key, origin=origin_text(span.origin), about=about)]
             lines += [f"    …{data.decode('utf-8', 'replace')}…"]
-    lines += [say("context.cause", cause=cause, number=number) for number, cause in found.causes]
-    if not found.extends and not found.causes:
-        lines.append(say("context.no_cause", name=found.old.key, origin=origin_text(found.old.origin)))
-    if found.moved:
+    lines += [say("context.cause", cause=cause, number=number) for number, cause in comparison.causes]
+    if not comparison.extends and not comparison.causes:
+        lines.append(say("context.no_cause", name=comparison.old.key, origin=origin_text(comparison.old.origin)))
+    if comparison.moved:
         lines.append(say("context.moved"))
-    for moved in found.moved:
+    for moved in comparison.moved:
         span = moved.span
-        told = f"  {moved.way} {span.key} · {origin_text(span.origin)} · {span.tokens} · {span.label}"
-        lines.append(told.rstrip(" ·"))
+        line = f"  {moved.way} {span.key} · {origin_text(span.origin)} · {span.tokens} · {span.label}"
+        lines.append(line.rstrip(" ·"))
     return lines
 
 
@@ -148,8 +148,8 @@ def _rows(view: RequestView, *, every: bool) -> list[list[str]]:
         older = [span for _, span in spans[first - 1 : -SHOWN_LATEST]]
         rows = [_row(number, span, whole) for number, span in spans[: first - 1]]
         tokens = sum(span.tokens for span in older)
-        share, told = f"{100 * tokens / whole:.1f}", say("context.earlier", count=len(older))
-        rows.append(["", "…", str(tokens), share, "", "", told])
+        share, label = f"{100 * tokens / whole:.1f}", say("context.earlier", count=len(older))
+        rows.append(["", "…", str(tokens), share, "", "", label])
         spans = spans[-SHOWN_LATEST:]
     rows += [_row(number, span, whole) for number, span in spans]
     wire = sum(span.end - span.start for span in view.spans if span.key == "wire")
@@ -168,18 +168,18 @@ def _spoken(spans: Iterable[RequestSpan]) -> list[RequestSpan]:
 
 def _request(row: RequestRow) -> list[str]:
     step = row.step
-    told = [purpose.strip("，, ")] if (purpose := _purpose(row.purpose)) else []
-    told += row.resets
+    notes = [purpose.strip("，, ")] if (purpose := _purpose(row.purpose)) else []
+    notes += row.resets
     if step and step.missed and not step.resets:
-        told.append(step.missed)
+        notes.append(step.missed)
     if row.differs:
-        told.append(say("context.differs", why=row.differs))
+        notes.append(say("context.differs", why=row.differs))
     if step is None:
-        told.append(say("context.unanswered"))
+        notes.append(say("context.unanswered"))
     counted = [step.input, step.cached, step.possible] if step else ["", "", ""]
     ratio = _percent(step.ratio) if step else ""
     number, place = (str(row.number), f"{row.turn}.{row.at}") if row.number else ("–", str(row.turn))
-    return [number, place, str(row.length), *map(str, counted), ratio, "; ".join(told)]
+    return [number, place, str(row.length), *map(str, counted), ratio, "; ".join(notes)]
 
 
 def _purpose(purpose: str) -> str:

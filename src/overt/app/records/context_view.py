@@ -114,106 +114,107 @@ def _newer_line(path: str) -> str:
     return "line 1"
 
 
-def exact_request(opened: OpenedSession, wanted: RequestFilter, told: str) -> RebuiltRequest:
+def exact_request(opened: OpenedSession, matches: RequestFilter, reference: str) -> RebuiltRequest:
     """The request as it was sent, to the byte, or an error that names the entry which does not let it be made."""
     if opened.damage:
         raise SessionError(
             f"{opened.path}: {'; '.join(opened.damage)}. What was sent cannot be made again from a file that was "
             f"changed; `overt sessions check {opened.id}` tells what is lost."
         )
-    found = find_request(opened, wanted, told)
-    if found.differs:
-        raise SessionError(f"{opened.path}: line {found.seq}: entry {found.seq}: {found.differs}")
-    return found
+    request = find_request(opened, matches, reference)
+    if request.differs:
+        raise SessionError(f"{opened.path}: line {request.seq}: entry {request.seq}: {request.differs}")
+    return request
 
 
-def find_request(opened: OpenedSession, wanted: RequestFilter, told: str) -> RebuiltRequest:
+def find_request(opened: OpenedSession, matches: RequestFilter, reference: str) -> RebuiltRequest:
     """The last request that is wanted."""
-    found: RebuiltRequest | None = None
+    match: RebuiltRequest | None = None
     last: RebuiltRequest | None = None
-    for made in rebuild(opened.entries, opened.wires):
-        last = made
-        found = made if wanted(made) else found
-    found = found or next((made for made in rebuild_other_agents(opened) if wanted(made)), None)
-    if found is not None:
-        return found
+    for request in rebuild(opened.entries, opened.wires):
+        last = request
+        match = request if matches(request) else match
+    match = match or next((request for request in rebuild_other_agents(opened) if matches(request)), None)
+    if match is not None:
+        return match
     if last is None:
         raise SessionError(f"Session {opened.id} has no request: nothing was sent in it yet.", code="missing")
     raise UsageError(
-        f"session {opened.id} has no request {told}: there are {last.number}, in turns up to {last.turn}. "
+        f"session {opened.id} has no request {reference}: there are {last.number}, in turns up to {last.turn}. "
         f"`overt context {opened.id} --requests` lists them."
     )
 
 
 def requests_between(opened: OpenedSession, one: int, other: int) -> tuple[RebuiltRequest, ...]:
     """Those after the one, up to and with the other."""
-    return tuple(made for made in rebuild(opened.entries, opened.wires) if one < made.number <= other)
+    return tuple(request for request in rebuild(opened.entries, opened.wires) if one < request.number <= other)
 
 
 def parse_reference(text: str, flag: str) -> RequestFilter:
     """`5`: the fifth request; `3.2`: the second step of turn 3; `title`: the one for the title of the session."""
     if text == "title":
-        return lambda made: made.sent.purpose == text
+        return lambda request: request.sent.purpose == text
     turn, dot, step = text.partition(".")
     first, second = _number(turn), _number(step) if dot else 0
     if first is None or second is None:
         raise UsageError(f"{flag} takes the number of a request, or TURN.STEP as in 3.2, got {text!r}")
     if not dot:
-        return lambda made: made.number == first
-    return lambda made: (made.turn, made.step) == (first, second)
+        return lambda request: request.number == first
+    return lambda request: (request.turn, request.step) == (first, second)
 
 
 def parse_turn(turn: str, step: str) -> RequestFilter:
     """The last request of a turn, or the one of a step of it; without a turn the last of the session."""
-    wanted = [_counted("--turn", turn), _counted("--step", step)]
-    return lambda made: (
-        made.number > 0 and all(asked in (None, has) for asked, has in zip(wanted, (made.turn, made.step), strict=True))
+    numbers = [_counted("--turn", turn), _counted("--step", step)]
+    return lambda request: (
+        request.number > 0
+        and all(number in (None, actual) for number, actual in zip(numbers, (request.turn, request.step), strict=True))
     )
 
 
 def _counted(flag: str, text: str) -> int | None:
     if not text:
         return None
-    found = _number(text)
-    if found is None:
+    number = _number(text)
+    if number is None:
         raise UsageError(f"{flag} must be a whole number above 0, got {text!r}")
-    return found
+    return number
 
 
 def _number(text: str) -> int | None:
-    found = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-    return found or None
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    return number or None
 
 
-def describe_request(opened: OpenedSession, made: RebuiltRequest) -> RequestView:
-    steps = {step.number: step for step in measure_cache(opened.entries).steps} if made.number else {}
-    usage = made.reply.usage if made.reply else Usage()
-    step = steps.get(made.number)
+def describe_request(opened: OpenedSession, request: RebuiltRequest) -> RequestView:
+    steps = {step.number: step for step in measure_cache(opened.entries).steps} if request.number else {}
+    usage = request.reply.usage if request.reply else Usage()
+    step = steps.get(request.number)
     if step and not usage.input:
         usage = Usage(input=step.input, cached=step.cached)
-    spans = trace_spans(made.wire(), made.made.request, vendor=made.opening.provider)
+    spans = trace_spans(request.wire(), request.made.request, vendor=request.opening.provider)
     spans = scale_tokens(spans, usage.input)
     if step and any(each.cached for each in steps.values()):
         spans = mark_cached(
-            spans, tokens=step.cached, upto=made.sent.shared if _all_there_was(step, made.sent) else None
+            spans, tokens=step.cached, upto=request.sent.shared if _all_there_was(step, request.sent) else None
         )
-    about = made.opening.about
+    about = request.opening.about
     return RequestView(
         session=opened.id,
-        number=made.number,
-        turn=made.turn,
-        step=made.step,
-        purpose=made.sent.purpose,
-        provider=made.opening.provider,
-        model=made.opening.model,
-        wire=made.opening.wire,
-        length=made.sent.length,
-        digest=made.sent.digest,
+        number=request.number,
+        turn=request.turn,
+        step=request.step,
+        purpose=request.sent.purpose,
+        provider=request.opening.provider,
+        model=request.opening.model,
+        wire=request.opening.wire,
+        length=request.sent.length,
+        digest=request.sent.digest,
         limit=opened.limit or (about.window if about else 0),
         used=usage.input or sum(span.tokens for span in spans),
         reported=bool(usage.input),
         usage=usage,
-        resets=made.resets,
+        resets=request.resets,
         spans=spans,
     )
 
@@ -236,28 +237,28 @@ def list_requests(opened: OpenedSession) -> tuple[tuple[RequestRow, ...], CacheT
         meter = measure_cache(opened.entries, agent=agent)
         answered = {step.number: step for step in meter.steps}
         steps += meter.steps
-        for made in rebuild(opened.entries, opened.wires, agent=agent):
+        for request in rebuild(opened.entries, opened.wires, agent=agent):
             row = RequestRow(
-                number=made.number if agent == "main" else 0,
-                turn=made.turn,
-                at=made.step,
-                length=made.sent.length,
-                purpose=made.sent.purpose,
-                model=made.opening.model,
-                shared=made.sent.shared,
-                resets=made.resets,
-                step=answered.get(made.number),
-                differs=made.differs,
+                number=request.number if agent == "main" else 0,
+                turn=request.turn,
+                at=request.step,
+                length=request.sent.length,
+                purpose=request.sent.purpose,
+                model=request.opening.model,
+                shared=request.sent.shared,
+                resets=request.resets,
+                step=answered.get(request.number),
+                differs=request.differs,
             )
-            rows.append((made.seq, row))
+            rows.append((request.seq, row))
     return tuple(row for _, row in sorted(rows, key=lambda pair: pair[0])), sum_steps(steps)
 
 
 def rebuild_other_agents(opened: OpenedSession) -> Iterator[RebuiltRequest]:
     """Requests beside the conversation, as for a title; they have no number among its requests."""
     for agent in _aside(opened.entries):
-        for made in rebuild(opened.entries, opened.wires, agent=agent):
-            yield replace(made, number=0)
+        for request in rebuild(opened.entries, opened.wires, agent=agent):
+            yield replace(request, number=0)
 
 
 def _aside(entries: Iterable[Entry[Event]]) -> list[str]:

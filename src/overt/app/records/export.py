@@ -267,10 +267,10 @@ def format_stamp(stamp: str) -> str:
 
 def _user_message(message: Message, time: str, agent: str) -> ExportedMessage:
     origin = message.origin
-    made = ExportedMessage(role="user", time=time, text=message.text(), agent=agent, files=_files(message.parts))
+    exported = ExportedMessage(role="user", time=time, text=message.text(), agent=agent, files=_files(message.parts))
     if origin.kind == "user" and origin.where != "!":
-        return made
-    return replace(made, origin=f"{origin.kind} {origin.where}".strip(), origin_kind=origin.kind)
+        return exported
+    return replace(exported, origin=f"{origin.kind} {origin.where}".strip(), origin_kind=origin.kind)
 
 
 def _files(parts: Iterable[object]) -> tuple[ExportedFile, ...]:

@@ -57,8 +57,8 @@ def _contents(session: SessionExport) -> str:
 
 
 def _opening(turn: ExportedTurn) -> str:
-    said = next((each.text for each in turn.messages if each.role == "user" and not each.origin), "")
-    words = " ".join(said.split())
+    prompt = next((each.text for each in turn.messages if each.role == "user" and not each.origin), "")
+    words = " ".join(prompt.split())
     return words if len(words) <= 90 else f"{words[:89]}…" if words else "–"
 
 
@@ -66,10 +66,10 @@ def _turn(turn: ExportedTurn) -> str:
     ended = ""
     if turn.ended:
         usage, failed = turn.ended.usage, turn.ended.reason != "done"
-        told = ": ".join(filter(None, (turn.ended.reason, turn.ended.text))) if failed else ""
+        reason = ": ".join(filter(None, (turn.ended.reason, turn.ended.text))) if failed else ""
         spent = say("export.spent", steps=turn.ended.steps, input=f"{usage.input:,}", output=f"{usage.output:,}")
         kind = "end failed" if failed else "end"
-        ended = f'<p class="{kind}">{_words(told)}{" · " if told else ""}{_words(spent)}</p>\n'
+        ended = f'<p class="{kind}">{_words(reason)}{" · " if reason else ""}{_words(spent)}</p>\n'
     when = f"<time>{_words(turn.started.replace('T', ' ').replace('Z', ' UTC'))}</time>"
     return (
         f'<section id="turn-{turn.turn}">\n<h2>{say("export.turn", turn=turn.turn)} {when}</h2>\n'
@@ -94,14 +94,14 @@ def _message(message: ExportedMessage) -> str:
 
 
 def _reply(message: ExportedMessage) -> str:
-    made = ""
+    html = ""
     if message.reasoning.strip():
-        made += _folded("thought", say("export.reasoning"), _prose(message.reasoning))
+        html += _folded("thought", say("export.reasoning"), _prose(message.reasoning))
     if message.text.strip():
         cut = f" <em>({say('export.cut')})</em>" if message.origin else ""
         who = f"{_words(message.model) or say('export.model_said')}{cut}"
-        made += f'<article class="model">{_who(who)}{_prose(message.text)}</article>\n'
-    return made
+        html += f'<article class="model">{_who(who)}{_prose(message.text)}</article>\n'
+    return html
 
 
 def _tool(message: ExportedMessage) -> str:
@@ -139,8 +139,8 @@ def _code(text: str) -> str:
 def _diff(text: str) -> str:
     kinds = {"+": "added", "-": "gone", "@": "place"}
     lines = show_controls(text).rstrip("\n").split("\n")
-    named = [("place" if line.startswith("--- ") else kinds.get(line[:1], "same"), line) for line in lines]
-    marked = (f'<span class="{kind}">{escape(line) or " "}</span>' for kind, line in named)
+    classed = [("place" if line.startswith("--- ") else kinds.get(line[:1], "same"), line) for line in lines]
+    marked = (f'<span class="{kind}">{escape(line) or " "}</span>' for kind, line in classed)
     return f'<pre tabindex="0" class="diff"><code>{"".join(marked)}</code></pre>'
 
 
@@ -155,26 +155,26 @@ def _picture(file: ExportedFile) -> str:
 
 
 def _prose(text: str) -> str:
-    made = [
+    blocks = [
         _paragraphs(piece) if language is None else _code(piece)
         for language, piece in split_fences(show_controls(text))
     ]
-    return f'<div class="prose">{"".join(made)}</div>'
+    return f'<div class="prose">{"".join(blocks)}</div>'
 
 
 def _paragraphs(text: str) -> str:
     """Headings, lists, tables and paragraphs; whatever else a model writes stays as it wrote it."""
-    made: list[str] = []
+    blocks: list[str] = []
     waiting: list[str] = []
     kind = ""
     for line in [*text.split("\n"), ""]:
         now = _kind(line, kind)
         if now != kind or now in ("heading", ""):
-            made.append(_block(kind, waiting))
+            blocks.append(_block(kind, waiting))
             waiting = []
         kind = now
         waiting.append(line)
-    return "".join(made)
+    return "".join(blocks)
 
 
 def _kind(line: str, before: str) -> str:
@@ -192,10 +192,10 @@ def _kind(line: str, before: str) -> str:
 def _block(kind: str, lines: list[str]) -> str:
     match kind:
         case "heading":
-            found = HEADING.match(lines[0])
-            assert found is not None
-            level = min(6, len(found[1]) + 2)
-            return f"<h{level}>{_marked(found[2].rstrip().rstrip('#').rstrip())}</h{level}>"
+            heading = HEADING.match(lines[0])
+            assert heading is not None
+            level = min(6, len(heading[1]) + 2)
+            return f"<h{level}>{_marked(heading[2].rstrip().rstrip('#').rstrip())}</h{level}>"
         case "table":
             return _table(lines)
         case "list":
@@ -211,19 +211,19 @@ def _table(lines: list[str]) -> str:
     ruled = len(rows) > 1 and all(re.fullmatch(r":?-+:?", cell) for cell in rows[1])
     body = rows[2:] if ruled else rows
     head = f"<tr>{''.join(f'<th>{_marked(cell)}</th>' for cell in rows[0])}</tr>" if ruled else ""
-    made = "".join(f"<tr>{''.join(f'<td>{_marked(cell)}</td>' for cell in row)}</tr>" for row in body)
-    return f'<div class="wide" tabindex="0"><table>{head}{made}</table></div>'
+    cells = "".join(f"<tr>{''.join(f'<td>{_marked(cell)}</td>' for cell in row)}</tr>" for row in body)
+    return f'<div class="wide" tabindex="0"><table>{head}{cells}</table></div>'
 
 
 def _item(line: str) -> str:
     """One list for all kinds: what a model numbered keeps its number, and what it set in stays set in."""
-    found = ITEM.match(line)
-    if found is None:
+    item = ITEM.match(line)
+    if item is None:
         return f'<li class="more">{_marked(line.strip())}</li>'
-    depth = min(4, len(found[1].expandtabs(4)) // 2)
-    number = f'<span class="number">{found[2]}.</span> ' if found[2] else ""
+    depth = min(4, len(item[1].expandtabs(4)) // 2)
+    number = f'<span class="number">{item[2]}.</span> ' if item[2] else ""
     kind = f"in{depth}{' numbered' if number else ''}"
-    return f'<li class="{kind}">{number}{_marked(found[3])}</li>'
+    return f'<li class="{kind}">{number}{_marked(item[3])}</li>'
 
 
 def _marked(line: str) -> str:

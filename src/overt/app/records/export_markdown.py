@@ -95,10 +95,14 @@ def _tagless(text: str) -> str:
     text = re.sub(r"^ {0,3}(#{1,4})(?=\s)", r"##\1", text, flags=re.MULTILINE)
     lines = text.split("\n")
     spans = [code_spans(line) for line in lines]
-    if any(found is None for found in spans):  # a mark that is closed on another line, or never: none is trusted
+    if any(
+        line_spans is None for line_spans in spans
+    ):  # a mark that is closed on another line, or never: none is trusted
         return "\n".join(map(_harmless, lines))
     return "\n".join(
-        "".join(part if code else _harmless(part) for code, part in found) for found in spans if found is not None
+        "".join(part if code else _harmless(part) for code, part in line_spans)
+        for line_spans in spans
+        if line_spans is not None
     )
 
 

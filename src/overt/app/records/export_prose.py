@@ -20,12 +20,12 @@ def split_fences(text: str) -> Iterator[tuple[str | None, str]]:
     code: list[str] = []
     fence = language = ""
     for line in text.split("\n"):
-        found = FENCE.match(line)
-        if not fence and found:
+        match = FENCE.match(line)
+        if not fence and match:
             yield from _prose(prose)
             prose, code = [], []
-            fence, language = found[1], found[2].strip().partition(" ")[0]
-        elif fence and found and found[1].startswith(fence) and not found[2].strip():
+            fence, language = match[1], match[2].strip().partition(" ")[0]
+        elif fence and match and match[1].startswith(fence) and not match[2].strip():
             yield language, "\n".join(code)
             fence = ""
         else:
@@ -47,7 +47,7 @@ def code_spans(line: str) -> list[tuple[bool, str]] | None:
 
     One pass, however many marks there are: a line may be a megabyte long.
     """
-    runs = [(found.start(), found.end()) for found in re.finditer(r"`+", line)]
+    runs = [(run.start(), run.end()) for run in re.finditer(r"`+", line)]
     later: dict[int, list[int]] = {}
     for number in range(len(runs) - 1, -1, -1):
         later.setdefault(runs[number][1] - runs[number][0], []).append(number)

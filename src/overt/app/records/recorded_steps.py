@@ -70,11 +70,11 @@ class RecordedSteps(Struct, kw_only=True):
 def read_steps(entries: Sequence[Entry[Event]], start: int) -> RecordedSteps:
     """Read from the request at `start` to the end of its turn, or to where the loop was entered anew: after a request
     that failed, or with another model."""
-    found = RecordedSteps(stop=start)
-    steps, before, is_summary = found.steps, list[Event](), False
+    recorded = RecordedSteps(stop=start)
+    steps, before, is_summary = recorded.steps, list[Event](), False
     for at, entry in enumerate(entries[start:], start):
         event = entry.data
-        if found.end or entry.turn != entries[start].turn or isinstance(event, PrefixSet):
+        if recorded.end or entry.turn != entries[start].turn or isinstance(event, PrefixSet):
             break
         match event:
             case RequestSent(purpose="summary"):
@@ -97,12 +97,12 @@ def read_steps(entries: Sequence[Entry[Event]], start: int) -> RecordedSteps:
             case UserSpoke() | Compacted() | PrefixReset(keep=int()):
                 before.append(event)
             case TurnEnded():
-                found.end = event
+                recorded.end = event
             case _:
                 pass
-        found.stop = at + 1
-    _add_late_outcomes(found, entries)
-    return found
+        recorded.stop = at + 1
+    _add_late_outcomes(recorded, entries)
+    return recorded
 
 
 def _broke_off(reply: Replied) -> bool:
@@ -110,10 +110,10 @@ def _broke_off(reply: Replied) -> bool:
     return reply.finish == "interrupted" and reply.usage == Usage()
 
 
-def _add_late_outcomes(found: RecordedSteps, entries: Sequence[Entry[Event]]) -> None:
+def _add_late_outcomes(recorded: RecordedSteps, entries: Sequence[Entry[Event]]) -> None:
     """After a crash, open calls are answered when the session goes on: in the next turn."""
-    last = found.steps[-1]
-    for entry in entries[found.stop :] if last.reply else ():
+    last = recorded.steps[-1]
+    for entry in entries[recorded.stop :] if last.reply else ():
         match entry.data:
             case ToolFinished(result=result) as outcome:
                 last.outcomes.setdefault(result.call_id, outcome)

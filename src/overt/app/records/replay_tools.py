@@ -80,10 +80,10 @@ async def run_tools(
 
 def _setting(workspace: str, scratch: str, registries: Registries) -> Setting:
     """As the workspace is configured; only the place is another, and no folder beside it may be written to."""
-    found = read_setting(Options(directory=workspace, registries=registries))
-    sandbox = replace(found.config.sandbox, network=False, write=True)
-    config = replace(found.config, sandbox=sandbox, allow_write=())
-    return replace(found, roots=Roots(workspace=scratch, project=scratch), config=config)
+    setting = read_setting(Options(directory=workspace, registries=registries))
+    sandbox = replace(setting.config.sandbox, network=False, write=True)
+    config = replace(setting.config, sandbox=sandbox, allow_write=())
+    return replace(setting, roots=Roots(workspace=scratch, project=scratch), config=config)
 
 
 class _Running:
@@ -103,7 +103,7 @@ class _Running:
 
     async def all(self, entries: Sequence[Entry[Event]]) -> tuple[ReplayedCall, ...]:
         mine = [entry for entry in entries if entry.agent == "main"]
-        found: list[ReplayedCall] = []
+        calls: list[ReplayedCall] = []
         opening: PrefixSet | None = None
         at = 0
         while at < len(mine):
@@ -116,9 +116,9 @@ class _Running:
             part = read_steps(mine, at)
             for step in part.steps:
                 for call in step.reply.message.calls() if step.reply else ():
-                    found.append(await self._again(step, call, opening))
+                    calls.append(await self._again(step, call, opening))
             at = max(part.stop, at + 1)
-        return tuple(found)
+        return tuple(calls)
 
     async def _again(self, step: RecordedStep, call: Call, opening: PrefixSet) -> ReplayedCall:
         started, then = step.started.get(call.id), step.outcomes.get(call.id)
@@ -194,12 +194,12 @@ class _Running:
 @contextmanager
 def scratch_copy(folder: str) -> Iterator[str]:
     """A private copy that is gone afterwards. Links stay links; pipes, sockets and devices stay where they are."""
-    made = os.path.realpath(tempfile.mkdtemp(prefix="overt-replay-"))
+    copy = os.path.realpath(tempfile.mkdtemp(prefix="overt-replay-"))
     try:
-        _copy(folder, made)
-        yield made
+        _copy(folder, copy)
+        yield copy
     finally:
-        shutil.rmtree(made, onerror=_let_in)
+        shutil.rmtree(copy, onerror=_let_in)
 
 
 def _copy(folder: str, target: str) -> None:

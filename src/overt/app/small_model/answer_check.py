@@ -42,9 +42,9 @@ class TurnFacts(Struct, frozen=True, kw_only=True):
 
 def asks_for_change(task: str) -> bool:
     """True if the task wants files changed. A question does not, even if it speaks of changes."""
-    asked = task.strip()
-    wish = re.sub(POLITE, "", asked, flags=re.I)
-    if re.search(QUESTION, wish, re.I) or (wish == asked and asked.endswith(("?", "？"))):
+    text = task.strip()
+    wish = re.sub(POLITE, "", text, flags=re.I)
+    if re.search(QUESTION, wish, re.I) or (wish == text and text.endswith(("?", "？"))):
         return False
     return bool(re.search(CHANGE, wish, re.I))
 

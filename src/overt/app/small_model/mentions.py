@@ -11,7 +11,7 @@ SEALED = (".env", ".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".keystore", 
 
 def named_paths(text: str, paths: Sequence[str]) -> list[str]:
     """Paths that stand in the text whole, by their file name, or by a known name without its ending; in its order."""
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     names = [path.rpartition("/")[2] for path in paths]
     low = text.lower()
     for path, name in zip(paths, names, strict=True):
@@ -22,8 +22,8 @@ def named_paths(text: str, paths: Sequence[str]) -> list[str]:
         if at < 0 and stem in ("readme", "makefile", "changelog", "license", "dockerfile"):
             at = _stands(stem, low)
         if at >= 0:
-            found[path] = at
-    return sorted(found, key=lambda path: found[path])
+            positions[path] = at
+    return sorted(positions, key=lambda path: positions[path])
 
 
 def find_identifiers(text: str) -> list[str]:
@@ -33,8 +33,8 @@ def find_identifiers(text: str) -> list[str]:
 
 
 def _stands(name: str, text: str) -> int:
-    found = re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w-]|\.\w)", text)
-    return found.start() if found else -1
+    match = re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w-]|\.\w)", text)
+    return match.start() if match else -1
 
 
 def looks_private(path: str) -> bool:

@@ -95,8 +95,8 @@ def compact_tools() -> dict[str, Tool]:
 def _with(tool: Tool, *required: str, also: tuple[str, ...] = ()) -> Tool:
     """The tool as if it had these arguments only."""
     properties = decode(tool.spec.schema)["properties"]
-    kept = {name: properties[name] for name in (*required, *also)}
-    schema = {"type": "object", "properties": kept, "required": required}
+    chosen = {name: properties[name] for name in (*required, *also)}
+    schema = {"type": "object", "properties": chosen, "required": required}
     return replace(tool, spec=replace(tool.spec, schema=Raw(encode(schema))))
 
 
@@ -136,16 +136,16 @@ class CompactLead:
             self.forget()
         self._last = text
         files, paths = self._files(), await self._paths()
-        found: list[Message] = []
+        messages: list[Message] = []
         if paths != self._told and paths:
             more = " …" if len(paths) > SHOWN_PATHS else ""
             listing = f"Files: {', '.join(paths[:SHOWN_PATHS])}{more}"
-            found.append(said(listing, origin=Origin(kind="environment", where="files")))
+            messages.append(said(listing, origin=Origin(kind="environment", where="files")))
         self._told = paths
         for path in await self._about(text, paths, files):
             if message := await self._paste(path, files):
-                found.append(message)
-        return tuple(found)
+                messages.append(message)
+        return tuple(messages)
 
     def forget(self) -> None:
         self._told, self._pasted = None, {}
@@ -186,10 +186,10 @@ class CompactLead:
         files = self._files()
         for path in done.changed:
             try:
-                found = await files.text(path)
+                content = await files.text(path)
             except ToolError:
                 continue
-            if trouble := parse_error(found.path, found.text):
+            if trouble := parse_error(content.path, content.text):
                 return f"{path} does not parse: {trouble}. Correct it with edit."
         if done.denied or (done.failed and not done.changed and admits_failure(turn[-1].text())):
             return ""
@@ -210,36 +210,36 @@ class CompactLead:
 
     async def _paths(self) -> tuple[str, ...]:
         try:
-            found = await self._files().find("*", path=".", limit=MOST_PATHS + 1)
+            matches = await self._files().find("*", path=".", limit=MOST_PATHS + 1)
         except ToolError:
             return ()
-        return tuple(sorted(found.paths, key=lambda path: (path.count("/"), path)))
+        return tuple(sorted(matches.paths, key=lambda path: (path.count("/"), path)))
 
     async def _about(self, text: str, paths: tuple[str, ...], files: ReadFiles) -> list[str]:
         """Files that the task names, else those that hold the names it uses, else all where there are very few."""
-        found = named_paths(text, paths)
+        chosen = named_paths(text, paths)
         shown = [path for path in paths if not looks_private(path)]
-        for word in find_identifiers(text) if not found else ():
+        for word in find_identifiers(text) if not chosen else ():
             try:
                 hits = await files.search(Query(pattern=rf"\b{word}\b", mode="files", limit=PASTED + 1))
             except ToolError:
                 continue
             names = [line for line in hits.text.splitlines() if line in shown]
-            found += [name for name in names if name not in found] if len(names) <= PASTED else []
-        if not found and len(shown) <= SMALL_FOLDER:
-            found = shown
-        return [path for path in found if self._may_read(path)][:PASTED] if "read" in self._specs else []
+            chosen += [name for name in names if name not in chosen] if len(names) <= PASTED else []
+        if not chosen and len(shown) <= SMALL_FOLDER:
+            chosen = shown
+        return [path for path in chosen if self._may_read(path)][:PASTED] if "read" in self._specs else []
 
     async def _paste(self, path: str, files: ReadFiles) -> Message | None:
         try:
-            found = await files.text(path)
+            content = await files.text(path)
         except ToolError:
             return None
-        if self._pasted.get(path) == found.hash:
+        if self._pasted.get(path) == content.hash:
             return None
-        self._pasted[path] = found.hash
-        text = clip(found.text, FILE_BYTES, FILE_TOKENS, "see more with grep") or "(empty)"
-        return said(f"[{path}]\n{text}", origin=Origin(kind="file", where=path, hash=found.hash))
+        self._pasted[path] = content.hash
+        text = clip(content.text, FILE_BYTES, FILE_TOKENS, "see more with grep") or "(empty)"
+        return said(f"[{path}]\n{text}", origin=Origin(kind="file", where=path, hash=content.hash))
 
 
 def _turn(history: History) -> tuple[Message, ...]:
