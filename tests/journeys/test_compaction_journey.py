@@ -112,7 +112,7 @@ def assert_rebuilt(place: Place, server: ModelServer) -> None:
     made = list(rebuild(load(str(place.session())).entries))
     assert [each.differs for each in made] == [""] * len(server.posts)
     for each, post in zip(made, server.posts, strict=True):
-        assert each.made.request.body() == post.body, each.number
+        assert each.request.body() == post.body, each.number
 
 
 def test_a_history_of_150_000_tokens_keeps_what_matters(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:

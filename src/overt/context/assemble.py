@@ -34,7 +34,7 @@ class AssembledRequest(Struct, frozen=True, kw_only=True):
 
 
 class Assembler:
-    """The encoded body of one conversation on one wire. What only `vendor` can read goes to nobody else."""
+    """The encoded body of one conversation on one wire. What only `vendor` can read is sent to no other."""
 
     def __init__(self, wire: Wire, *, vendor: str = "") -> None:
         self._wire = wire

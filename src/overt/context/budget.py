@@ -54,7 +54,7 @@ class _Anchor(Struct, frozen=True, kw_only=True):
 class Budget:
     """The window of one model and what of it is used. `window` 0: it is not known, and nothing is ever due.
 
-    `unknown`: nobody has said how large it is either, so its server may be asked.
+    `unknown`: its size is not configured either, so its server may be asked.
     `cap` is the most that a request may take, so that the reply has room: `reserve`, or a share of the window.
     `due_above` 0: nothing is ever due. `reasoning`: what the model thought goes back to it, and counts.
     """

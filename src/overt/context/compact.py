@@ -13,7 +13,7 @@ SHOT = Origin(kind="harness", where="context/prompts/examples.json")
 
 
 class Example(Struct, frozen=True, kw_only=True):
-    """One exchange: what goes along, the task, the calls with their results, and the answer."""
+    """One exchange: what joins the prompt, the task, the calls with their results, and the answer."""
 
     task: str
     answer: str

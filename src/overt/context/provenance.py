@@ -39,7 +39,7 @@ class RequestSpan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Bytes `start` to `end` (not included) of a body. `text` is what they say, as a person would read it.
 
     `tokens` are estimated, and add up to what was reported once that is known. `cached` tells whether the server had
-    it: not at all, all of it, or the beginning of it; empty where nobody knows.
+    it: not at all, all of it, or the beginning of it; empty if unknown.
     """
 
     start: int
@@ -87,7 +87,7 @@ def trace_spans(wire: Wire, request: Request, *, vendor: str = "") -> tuple[Requ
 
 
 def scale_tokens(spans: Iterable[RequestSpan], total: int) -> tuple[RequestSpan, ...]:
-    """The same spans with tokens that add up to `total`, which somebody has counted."""
+    """Return the spans with tokens that add up to `total`, the number that was counted."""
     spans = tuple(spans)
     whole = sum(span.tokens for span in spans)
     if not whole or not total:
@@ -103,7 +103,7 @@ def scale_tokens(spans: Iterable[RequestSpan], total: int) -> tuple[RequestSpan,
 
 
 def mark_cached(spans: Iterable[RequestSpan], *, tokens: int = 0, upto: int | None = None) -> tuple[RequestSpan, ...]:
-    """The same spans marked by what a server had of them, which is always a beginning: so many tokens or bytes."""
+    """Return the spans marked by what the server's cache held, which is always a beginning: so many tokens or bytes."""
     marked: list[RequestSpan] = []
     counted = 0
     for span in spans:

@@ -27,14 +27,16 @@ class Lock:
             return
         descriptor, self._descriptor = self._descriptor, -1
         try:
-            os.unlink(self._path)  # while it is still held: whoever opened it meanwhile sees that it is gone
+            os.unlink(
+                self._path
+            )  # while it is still held, so that a process that opened it meanwhile sees that it is gone
         except OSError:
-            pass  # somebody tidied up, or the disk is read-only by now; the lock itself goes with the descriptor
+            pass  # it was deleted, or the disk is read-only by now; the lock itself goes with the descriptor
         os.close(descriptor)
 
 
 def holder(session: str) -> int | None:
-    """The process that writes a session now, 0 when it gives no name, None when nobody does."""
+    """Return the id of the process that writes a session now, 0 if it is unknown, None if none does."""
     try:
         descriptor = os.open(f"{session}.lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

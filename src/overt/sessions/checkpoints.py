@@ -27,8 +27,8 @@ class TurnFileChanges(Struct, frozen=True, kw_only=True):
     """What one turn did to files, in order: single changes, and commands as two states of the workspace.
 
     `uncovered` is what no snapshot holds, in words; `unstored` are files whose content was not kept. `unsure` are
-    commands of which nobody saw the end, as when the program was killed: what changed since may be their work or
-    somebody else's; an empty `after` is how the files stand now. `git` is what commands did to the repository and
+    commands without a recorded end, as when the program was killed: what changed since may be their work or
+    someone else's; an empty `after` means the files as they are now. `git` is what commands did to the repository and
     `overt undo --git` has not taken back.
     """
 
@@ -70,7 +70,7 @@ class TurnFileChanges(Struct, frozen=True, kw_only=True):
 class RestoredChanges(Struct, frozen=True, kw_only=True):
     """Files that were put back, which can be taken back: `changes` lead from what stood to what was put there.
 
-    `left` are paths that were left as they were, because somebody else may have changed them.
+    `left` are paths that were left as they were, because someone else may have changed them.
     """
 
     turns: tuple[int, ...]
@@ -102,7 +102,7 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
 
 
 class NetChange(Struct, frozen=True, kw_only=True):
-    """What several changes come to. `between`: somebody else changed the file in the middle of them."""
+    """What several changes come to. `between`: someone else changed the file in the middle of them."""
 
     path: str
     before: FileState | None

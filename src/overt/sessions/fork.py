@@ -1,4 +1,4 @@
-"""A copy of a session that goes on by itself: the same facts up to a turn, in a file and a chain of their own.
+"""Fork a session: copy its entries up to a turn into a file and a chain of their own.
 
 The old session is only read, so one that another process writes can be forked as well.
 """
@@ -22,7 +22,7 @@ LONGEST = 64
 
 
 def fork(path: str, *, turn: int | None = None, id: str = "", overt: str = "") -> str:
-    """The path of the copy, which holds everything before turn `turn` + 1, or everything.
+    """Return the path of the copy, which holds everything before turn `turn` + 1, or everything.
 
     A way back that was taken between the two is not part of the turn.
     """
@@ -55,7 +55,7 @@ def fork(path: str, *, turn: int | None = None, id: str = "", overt: str = "") -
 
 
 def free_id(data_dir: str, wanted: str) -> str:
-    """An id that somebody chose for a new session; refused when it is none or taken."""
+    """Return the id that was chosen for a new session. Raise SessionError if it is invalid or taken."""
     if not re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9-]{{0,{LONGEST - 1}}}", wanted):
         raise SessionError(
             f"`{wanted}` cannot be the id of a session: it takes 1 to {LONGEST} letters, digits and dashes, and begins "

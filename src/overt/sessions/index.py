@@ -215,7 +215,7 @@ def _title_at(file: BinaryIO, offset: int) -> TitleSet | None:
 
 
 def _prompted(event: Event) -> str:
-    """The prompt as a title; what went along with one is none."""
+    """Return the user's prompt as a title, or an empty string for any other event."""
     if not isinstance(event, UserSpoke) or event.message.origin.kind != "user":
         return ""
     text = " ".join(event.message.text()[: 10 * _TITLE].split())

@@ -1,7 +1,7 @@
 """The usage ledger: one line for each request to a model, without a word of what was said.
 
 It lies beside the sessions and outlives them. A line is one `write` to a file opened for appending, so any number
-of processes may book at once; a line that a crash or a full disk tore is passed over by whoever reads.
+of processes may write at once; readers skip a line that a crash or a full disk tore.
 """
 
 import os
@@ -27,7 +27,7 @@ NAME = "ledger.jsonl"
 class LedgerLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One request. `project` is the slug of its folder, `possible` how many of its tokens a cache could have held.
 
-    `cost` and `saved` are US dollars at the prices of that day, `saved` what the cache took off; None: nobody knows.
+    `cost` and `saved` are US dollars at the prices of that day, `saved` what the cache took off; None if unknown.
     """
 
     ts: float
@@ -82,7 +82,7 @@ class UsageLedger:
         if not stat.S_ISREG(facts.st_mode):
             raise OSError(0, "it is not a file")
         if facts.st_size and os.pread(descriptor, 1, facts.st_size - 1) != b"\n":
-            data = b"\n" + data  # somebody was cut off in the middle of a line
+            data = b"\n" + data  # another process was cut off in the middle of a line
         if os.write(descriptor, data) < len(data):
             raise OSError(ENOSPC, os.strerror(ENOSPC))
 

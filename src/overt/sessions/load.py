@@ -245,7 +245,7 @@ def load(path: str) -> Loaded:
 
 
 def open_regular(path: str, *, buffering: int = 1 << 16) -> BinaryIO:
-    """Open for reading, never waiting on a pipe somebody put there."""
+    """Open a regular file for reading. A pipe at its place is refused instead of waited for."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 An entry has its number and its sum before it is written. What cannot be written waits in memory, in order,
 and is tried again with the next entry; a line that got only half way is cut off first. The file and its
-lock come to be with the first entry, so that a session nobody used leaves nothing behind.
+lock are created with the first entry, so that an unused session leaves nothing behind.
 """
 
 import os

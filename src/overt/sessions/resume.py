@@ -1,4 +1,4 @@
-"""Going on where a session stopped: the same fold as live, then every call that was left open is answered."""
+"""Resume a session: fold its entries as a live session does, then answer every call that was left open."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from overt.sessions.entries import Entry
 
 
 class ResumedSession(Struct, frozen=True, kw_only=True):
-    """`history` already holds the `healing` outcomes; whoever goes on writing records them first.
+    """`history` already holds the `healing` outcomes; they are recorded before the session continues.
 
     `turn` and `step` are the last that were used. `provider` and `model` are the last that were chosen or used.
     `last` is the last request that was sent, `marks` where each turn began. `spend` counts all agents.

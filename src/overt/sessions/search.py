@@ -29,7 +29,7 @@ _BLOCK = 1 << 20
 class Hit(Struct, frozen=True, kw_only=True):
     """A line of a session that matches; `at` is where in `line` it does.
 
-    `who` is user, model, call, tool or title, and file or harness for what went along with a prompt.
+    `who` is user, model, call, tool or title, and file or harness for messages that joined a prompt.
     """
 
     turn: int

@@ -1,7 +1,7 @@
 """Fill in facts that earlier versions wrote only as sentences, when an entry is loaded.
 
 This is the one place that reads a text of our own. The texts below are what those versions wrote, so they never
-change; a new fact gets a field of its event instead. Fields are only added, never changed: whoever reads a session
+change; a new fact gets a field of its event instead. Fields are only added, never changed: the reader of a session
 sees what was written. An entry that has its facts is returned as it is.
 """
 

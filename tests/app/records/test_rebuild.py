@@ -133,7 +133,7 @@ def lived(wire: str, calls: Calls) -> Life:
 def test_every_request_is_made_again_on_every_wire(wire: str, calls: Calls) -> None:
     life = lived(wire, calls)
     made = list(rebuild(life.entries()))
-    assert [(each.differs, each.made.request.body()) for each in made] == [("", body) for body in life.bodies]
+    assert [(each.differs, each.request.body()) for each in made] == [("", body) for body in life.bodies]
     assert [each.number for each in made] == list(range(1, len(life.bodies) + 1))
     assert [each.resets for each in made if each.resets] == [("compaction (asked)",), ("rewind to before turn 1",)]
 
@@ -175,7 +175,7 @@ def test_entries_of_another_agent_are_left_aside() -> None:
     mixed = []
     for entry in life.entries():
         mixed += [entry, replace(entry, agent="main/explore-1")]
-    assert [each.made.request.body() for each in rebuild(mixed)] == life.bodies
+    assert [each.request.body() for each in rebuild(mixed)] == life.bodies
 
 
 def test_two_requests_are_compared_by_what_they_hold() -> None:

@@ -116,7 +116,7 @@ def changed(entries: Entries, change: Callable[[Event], Event]) -> Entries:
 def sound(entries: Entries) -> Entries:
     made = {found.seq: found for found in rebuild(entries)}
     return tuple(
-        replace(entry, data=_sent(entry.data, made[entry.seq].made.request.digest, made[entry.seq].made.request.length))
+        replace(entry, data=_sent(entry.data, made[entry.seq].request.digest, made[entry.seq].request.length))
         if entry.seq in made
         else entry
         for entry in entries
@@ -224,7 +224,7 @@ def test_a_message_the_loop_would_not_send_is_found_with_its_byte(record: Record
     more = replace(second, seq=second.seq, data=replace(second.data, messages=4))
     tampered = sound((*entries[:at], replace(second, seq=1000, type="user", data=slipped), more, *entries[at + 1 :]))
     found = run(tampered)
-    honest = next(each for each in rebuild(entries) if each.seq == second.seq).made.request.body()
+    honest = next(each for each in rebuild(entries) if each.seq == second.seq).request.body()
     (only,) = found.unlike
     assert only == ReplayDifference(
         agent="main",

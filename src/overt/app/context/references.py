@@ -156,13 +156,13 @@ def _is_place(path: str, exists: Callable[[str], bool]) -> bool:
 
 
 def _meant(candidates: list[Reference]) -> str:
-    """The name that somebody most likely had in mind when none is there."""
+    """Return the name that the user most likely meant if none of the candidates exists."""
     lined = (each.path for each in candidates if each.first)
     return next(lined, candidates[0].path.rstrip(PUNCTUATION))
 
 
 def _looks_like_a_file(candidates: list[Reference], behind: str) -> bool:
-    """Whether somebody meant a file that is not there: a decorator with arguments and a package are none."""
+    """True if the user meant a file that does not exist: not a decorator with arguments, nor a package."""
     if any(each.first for each in candidates):
         return True
     path = _meant(candidates)

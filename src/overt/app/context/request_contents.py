@@ -35,7 +35,7 @@ async def request(conversation: Conversation, number: int) -> RequestBody:
         body = _assemble(conversation.agent, conversation.history.messages).body()
     else:
         rebuilt = await asyncio.to_thread(lambda: _rebuild(_open(conversation), number))
-        body = rebuilt.made.request.body()
+        body = rebuilt.request.body()
     return RequestBody(json.format(body, indent=2).decode("utf-8", "replace"))
 
 

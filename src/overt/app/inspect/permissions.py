@@ -71,7 +71,7 @@ class CallExplanation(Struct, frozen=True, kw_only=True):
     """What a call would meet: how it was read and what each mode says. `commands` are what rules are matched with.
 
     `reach` of a dangerous command is `recoverable` or `final`, and `because` says why; `remedy` is what allows a final
-    one where nobody can be asked.
+    one in a non-interactive run.
     """
 
     tool: str

@@ -105,7 +105,7 @@ class Changes(NamedTuple):
 
 
 class RuleRow(NamedTuple):
-    """`stored`: somebody answered `always`, and it can be taken back."""
+    """`stored`: the user answered `always`, and the rule can be revoked."""
 
     text: str
     action: str

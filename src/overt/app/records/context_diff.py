@@ -43,7 +43,7 @@ def compare_requests(
     one: RebuiltRequest, other: RebuiltRequest, between: Iterable[RebuiltRequest]
 ) -> RequestComparison | None:
     """None when the two are the same, byte for byte. `between` are the requests after `one` up to `other`."""
-    before, after = one.made.request.body(), other.made.request.body()
+    before, after = one.request.body(), other.request.body()
     if before == after:
         return None
     at = common_length(before, after)
@@ -62,7 +62,7 @@ def compare_requests(
 
 
 def _spans(request: RebuiltRequest) -> Spans:
-    return trace_spans(request.wire(), request.made.request, vendor=request.opening.provider)
+    return trace_spans(request.wire(), request.request, vendor=request.opening.provider)
 
 
 def _span_at(spans: Spans, at: int) -> RequestSpan:

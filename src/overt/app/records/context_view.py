@@ -192,7 +192,7 @@ def describe_request(opened: OpenedSession, request: RebuiltRequest) -> RequestV
     step = steps.get(request.number)
     if step and not usage.input:
         usage = Usage(input=step.input, cached=step.cached)
-    spans = trace_spans(request.wire(), request.made.request, vendor=request.opening.provider)
+    spans = trace_spans(request.wire(), request.request, vendor=request.opening.provider)
     spans = scale_tokens(spans, usage.input)
     if step and any(each.cached for each in steps.values()):
         spans = mark_cached(
@@ -283,7 +283,7 @@ def _of_agent(entries: Iterable[Entry[Event]], agent: str) -> Iterator[Event]:
 
 
 def terminal_width(descriptor: int) -> int:
-    """The width of a terminal; wide where nobody looks at it."""
+    """Return the width of the terminal, or 160 if the output is not a terminal."""
     try:
         return max(40, os.get_terminal_size(descriptor).columns)
     except OSError:

@@ -227,7 +227,7 @@ def _item(line: str) -> str:
 
 
 def _marked(line: str) -> str:
-    """Code and bold; every piece of the text is escaped by itself."""
+    """Return a line with code and bold as tags; every other part is escaped."""
     parts = code_spans(line) or [(False, line)]
     return "".join(_inline(part) if code else _bold(part) for code, part in parts)
 

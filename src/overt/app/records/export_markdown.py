@@ -107,7 +107,7 @@ def _tagless(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """A picture would be fetched by whoever opens the file, so it is shown as it was written."""
+    """Escape tags and pictures: a viewer of the file would fetch a picture from its address."""
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text).replace("![", r"!\[")
 
 

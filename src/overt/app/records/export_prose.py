@@ -15,7 +15,7 @@ def show_controls(text: str) -> str:
 
 
 def split_fences(text: str) -> Iterator[tuple[str | None, str]]:
-    """Prose as (None, text), fenced code as (its language, text), in order; a fence that nobody closed ends with it."""
+    """Prose as (None, text), fenced code as (its language, text), in order; an unclosed fence ends with it."""
     prose: list[str] = []
     code: list[str] = []
     fence = language = ""

@@ -1,4 +1,4 @@
-"""One run of the agent loop over recorded steps: does it come to the same requests by itself?"""
+"""One run of the agent loop over recorded steps: does it make the same requests?"""
 
 from typing import NamedTuple, NoReturn
 
@@ -28,7 +28,7 @@ from overt.core.settings import Limits
 from overt.lib.redaction.redact import HIDDEN
 
 ENDINGS = ("done", "limit", "storm")
-"""Ends that the loop comes to by itself; the others came from outside."""
+"""Ends that the loop itself decides on; the others came from outside."""
 BOUNDLESS = Limits(max_parallel=10, result_bytes=1 << 40, result_tokens=1 << 40)
 """What was recorded was bounded already."""
 

@@ -9,18 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.context.assemble import AssembledRequest, Assembler
+from overt.context.assemble import Assembler
 from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, Replied, RequestSent
 from overt.core.history import History, fold
 from overt.core.ports import Wire
+from overt.core.requests import Request
 from overt.providers.wires import WireKind, make_wire
 from overt.sessions.entries import Entry
 
 
 class RebuiltRequest(Struct, frozen=True, kw_only=True):
-    """A request as it can be made again. `differs` says in words why it is not the one that was sent; empty: it is.
+    """A request made again. `differs` says why it is not the one that was sent, and is empty if it is.
 
-    `resets` are the causes recorded since the request before. `reply` is what came back, None when nothing did.
+    `resets` are the causes recorded since the request before. `reply` is None if nothing came back.
     `seq` is the entry of the request; `number` counts the requests of the session from 1.
     """
 
@@ -31,7 +32,7 @@ class RebuiltRequest(Struct, frozen=True, kw_only=True):
     ts: float
     sent: RequestSent
     opening: PrefixSet
-    made: AssembledRequest
+    request: Request
     resets: tuple[str, ...] = ()
     reply: Replied | None = None
     differs: str = ""
@@ -42,7 +43,7 @@ class RebuiltRequest(Struct, frozen=True, kw_only=True):
 
 
 def wire_of(opening: PrefixSet, wires: Sequence[WireKind] = ()) -> Wire:
-    """The wire as it was spoken then. `wires` are those that another package adds."""
+    """Return the wire that the session used. `wires` are those that another package adds."""
     wire = make_wire(opening.wire, opening.about, extra=wires)
     if opening.calls == "native":
         return wire
@@ -54,7 +55,7 @@ def wire_of(opening: PrefixSet, wires: Sequence[WireKind] = ()) -> Wire:
 def rebuild(
     entries: Iterable[Entry[Event]], wires: Sequence[WireKind] = (), *, agent: str = "main"
 ) -> Iterator[RebuiltRequest]:
-    """Every request of one agent, in order; each is given once its reply is known, or that there is none."""
+    """Yield every request of one agent, in order, each once its reply is known or the next request follows."""
     rebuilder = Rebuilder(wires)
     for entry in entries:
         if entry.agent == agent and (done := rebuilder.take(entry)):
@@ -91,7 +92,7 @@ class Rebuilder:
                 if self.assembler:
                     self.assembler.forget()
             case RequestSent() as sent:
-                done, self.waiting = self.waiting, self._made(entry, sent)
+                done, self.waiting = self.waiting, self._rebuild(entry, sent)
             case Replied(message=message) as reply if message.origin.kind == "model":
                 if self.waiting and self.waiting.reply is None and self.waiting.sent.purpose != "summary":
                     self.waiting = replace(self.waiting, reply=reply)
@@ -100,15 +101,16 @@ class Rebuilder:
         self.history = fold(self.history, entry.data)
         return done
 
-    def _made(self, entry: Entry[Event], sent: RequestSent) -> RebuiltRequest | None:
+    def _rebuild(self, entry: Entry[Event], sent: RequestSent) -> RebuiltRequest | None:
         opening, assembler = self.opening, self.assembler
         if opening is None or assembler is None:
             return None
         aside = assembler if sent.purpose == "step" else assembler.beside()
         messages = (*self.history.messages, *sent.also)
-        made = aside.assemble(opening.prefix, messages, sent.params)
+        assembled = aside.assemble(opening.prefix, messages, sent.params)
         self._number += 1
-        resets = (*self._resets, made.reset) if made.reset and made.reset not in self._resets else self._resets
+        reset = assembled.reset
+        resets = (*self._resets, reset) if reset and reset not in self._resets else self._resets
         self._resets = () if sent.purpose == "step" else self._resets
         rebuilt = RebuiltRequest(
             number=self._number,
@@ -118,7 +120,7 @@ class Rebuilder:
             ts=entry.ts,
             sent=sent,
             opening=opening,
-            made=made,
+            request=assembled.request,
             resets=resets,
             wires=self._wires,
         )
@@ -126,14 +128,15 @@ class Rebuilder:
 
 
 def _difference(rebuilt: RebuiltRequest, messages: int) -> str:
-    sent, opening, made = rebuilt.sent, rebuilt.opening, rebuilt.made
-    if made.request.digest == sent.digest and made.request.length == sent.length:
+    sent, request = rebuilt.sent, rebuilt.request
+    if (request.digest, request.length) == (sent.digest, sent.length):
         return ""
     if sent.encoder != rebuilt.wire().version:
-        return f"it was written by encoder {sent.encoder} of the wire {opening.wire}, which this version does not have"
+        wire = rebuilt.opening.wire
+        return f"it was written by encoder {sent.encoder} of the wire {wire}, which this version does not have"
     if messages != sent.messages:
         return f"it had {sent.messages} messages, and the entries before it give {messages}"
     return (
         f"it was {sent.length} bytes with the hash {sent.digest[:12]}, and the entries before it give "
-        f"{made.request.length} bytes with {made.request.digest[:12]}"
+        f"{request.length} bytes with {request.digest[:12]}"
     )

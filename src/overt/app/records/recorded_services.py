@@ -186,4 +186,4 @@ class RecordedLead:
         return step.objection() if step else ""
 
     def forget(self) -> None:
-        """Do nothing: what went along with a prompt is in the record."""
+        """Do nothing: what joined a prompt is in the record."""

@@ -238,7 +238,7 @@ class _AgentReplay:
         rebuilt = self._rebuilder.request_at(entry)
         if rebuilt is None or rebuilt.differs:
             return None
-        return common_length(rebuilt.made.request.body(), request.body())
+        return common_length(rebuilt.request.body(), request.body())
 
     def _title_request(self, title: TitleSet) -> Request:
         spoken = (each.data.message for each in self._entries if isinstance(each.data, UserSpoke))

@@ -87,7 +87,7 @@ def _wanted(args: Arguments) -> tuple[RequestFilter, str]:
 
 def _print_body(opened: OpenedSession, wanted: RequestFilter, name: str) -> int:
     """Write the bytes to a file or a pipe. On a terminal, those that it would obey are escaped, as JSON allows."""
-    body = exact_request(opened, wanted, name).made.request.body()
+    body = exact_request(opened, wanted, name).request.body()
     if not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(body)
