@@ -29,7 +29,7 @@ from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.repair.mend import mend
-from overt.safety.policy import Sight, World, judge, subject_of
+from overt.safety.policy import PathFacts, World, judge, subject_of
 from overt.sandbox.denial import NETWORK
 from overt.tools.registry import BUILT_IN
 
@@ -132,7 +132,7 @@ class Made:
         self.remembered: list[Rule] = []
         self.events: list[Event] = []
         permissions = PermissionState(terms or Terms(rules=()), mode=mode, remember=self.remembered.append)
-        sight = Sight(root="/w", exists=tuple(there).__contains__, look=hands.look)
+        sight = PathFacts(root="/w", exists=tuple(there).__contains__, look=hands.look)
         self.gate = Gate(permissions, sight=sight, hands=hands, asker=person, judges=judges)
         self.wider: Decision | None = None
 
@@ -366,7 +366,7 @@ def test_nothing_is_offered_where_nobody_can_be_asked() -> None:
 
 @pytest.mark.parametrize("mode", ["review", "auto", "yolo"])
 def test_a_file_with_a_second_name_is_asked_about(mode: Mode) -> None:
-    sight = Sight(root="/w", exists=lambda path: True, look=Hands(BOX, links=2).look)
+    sight = PathFacts(root="/w", exists=lambda path: True, look=Hands(BOX, links=2).look)
     subject = subject_of(TOOLS["write"], ("a",), sight)
     verdict = judge(subject, TOOLS["write"].effects, rules=(), mode=mode, world=World(boxed=True))
     assert (verdict.action, verdict.rule, verdict.dangerous) == ("ask", "hard link", False)
@@ -409,7 +409,7 @@ def test_a_read_only_sandbox_holds_for_the_file_tools_too(mode: Mode) -> None:
 
 @pytest.mark.parametrize("path", [".git/config", "overt.toml", "sub/.overt/hooks.json", ".ENVRC"])
 def test_no_rule_opens_a_protected_name_to_the_file_tools(path: str) -> None:
-    sight = Sight(root="/w", exists=lambda path: True)
+    sight = PathFacts(root="/w", exists=lambda path: True)
     rules = (Rule(action="allow", tool="edit"),)
     verdict = judge(
         subject_of(TOOLS["write"], (path,), sight),
@@ -424,7 +424,7 @@ def test_no_rule_opens_a_protected_name_to_the_file_tools(path: str) -> None:
 def test_a_file_that_would_be_asked_about_is_not_shown_unasked() -> None:
     rules = tuple(Rule(action=action, tool="read", pattern=f"{action}.txt") for action in ("ask", "deny", "allow"))
     hands = Hands(BOX)
-    sight = Sight(root="/w", exists=lambda path: True, look=hands.look)
+    sight = PathFacts(root="/w", exists=lambda path: True, look=hands.look)
     permissions = PermissionState(Terms(rules=rules), mode="review", remember=lambda rule: None)
     gate = Gate(permissions, sight=sight, hands=hands)
     names = ("ask.txt", "deny.txt", "allow.txt", "other.txt")

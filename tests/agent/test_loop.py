@@ -49,7 +49,7 @@ from overt.core.ports import Answer
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
 from overt.lib.redaction.redact import Redactor
-from overt.safety.policy import Sight
+from overt.safety.policy import PathFacts
 from overt.tools.registry import BUILT_IN
 
 EFFECTS: frozenset[Effect] = frozenset({"read", "write", "run", "notes"})
@@ -91,7 +91,7 @@ class Bench:
         services = plain_services(workspace)
         gate = Gate(
             PermissionState(Terms(rules=()), mode=mode, remember=remember or self.remembered.append),
-            sight=Sight(root=str(folder), exists=lambda path: (folder / path).exists(), look=self.hands.look),
+            sight=PathFacts(root=str(folder), exists=lambda path: (folder / path).exists(), look=self.hands.look),
             hands=self.hands,
             asker=services.mailbox if asked else None,
         )

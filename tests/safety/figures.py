@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from overt.safety.command import read_command
-from overt.safety.danger import Reading
+from overt.safety.danger import CommandReading
 
 DATA = Path(__file__).parents[1] / "data"
 LABELLED = ("shell_danger.jsonl", "shell_more.jsonl")
@@ -18,7 +18,7 @@ def labelled_rows(name: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
 
 
-def is_inline(reading: Reading) -> bool:
+def is_inline(reading: CommandReading) -> bool:
     """Code that the command itself holds asks in review mode: the sandbox contains it."""
     return reading.hazard == "ordinary" and any(cause.kind == "code" for cause in reading.causes)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.safety.figures import LABELLED, labelled_rows, measure, not_ordinary
 
 from overt.safety.command import read_command
-from overt.safety.danger import Reading
+from overt.safety.danger import CommandReading
 
 
 def hazard(command: str, *new: str) -> str:
@@ -338,7 +338,7 @@ def test_what_the_grammar_or_a_table_easily_takes_for_something_else(command: st
 
 
 def test_an_empty_command_is_nothing_special() -> None:
-    assert read_command("") == Reading(hazard="ordinary")
+    assert read_command("") == CommandReading(hazard="ordinary")
 
 
 def test_it_is_fast_enough_for_ten_thousand_lines() -> None:

@@ -9,7 +9,7 @@ from tests.workspace.keeping_kit import GIT, shadow
 
 from overt.core.ports import SandboxState
 from overt.core.settings import Mode
-from overt.safety.policy import Sight, World, judge, subject_of
+from overt.safety.policy import PathFacts, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject
 from overt.tools.registry import BUILT_IN
@@ -48,7 +48,7 @@ def cover(tmp_path_factory: pytest.TempPathFactory) -> UndoCover:
 
 
 def read(command: str, cover: UndoCover) -> tuple[Subject, Reach | None]:
-    sight = Sight(root=cover.root, exists=lambda path: os.path.lexists(os.path.join(cover.root, path)))
+    sight = PathFacts(root=cover.root, exists=lambda path: os.path.lexists(os.path.join(cover.root, path)))
     subject = subject_of(TOOLS["bash"], (command,), sight)
     if subject.reading.hazard != "dangerous":
         return subject, None

@@ -5,7 +5,7 @@ import pytest
 from overt.core.capabilities import Effect
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.command import read_command
-from overt.safety.policy import Sight, judge, subject_of
+from overt.safety.policy import PathFacts, judge, subject_of
 from overt.safety.rules import Subject, normal, speaks_of
 from overt.tools.registry import BUILT_IN
 
@@ -19,13 +19,15 @@ MODES: tuple[Mode, ...] = ("review", "auto", "yolo", "plan")
 
 def jobs(action: str) -> Subject:
     return subject_of(
-        TOOLS["jobs"], (action,), Sight(root="/w", exists=lambda path: False, edit_rules=BUILT_IN.edit_rules)
+        TOOLS["jobs"], (action,), PathFacts(root="/w", exists=lambda path: False, edit_rules=BUILT_IN.edit_rules)
     )
 
 
 def bash(command: str) -> Subject:
     return subject_of(
-        TOOLS["bash"], (command,), Sight(root="/w", exists=lambda path: path == "there", edit_rules=BUILT_IN.edit_rules)
+        TOOLS["bash"],
+        (command,),
+        PathFacts(root="/w", exists=lambda path: path == "there", edit_rules=BUILT_IN.edit_rules),
     )
 
 
@@ -138,14 +140,16 @@ def test_a_fallback_that_was_set_decides_where_no_rule_speaks() -> None:
 )
 def test_a_path_rule_holds_however_the_path_is_spelled(spelling: str) -> None:
     subject = subject_of(
-        TOOLS["read"], (spelling,), Sight(root="/w", exists=lambda path: True, edit_rules=BUILT_IN.edit_rules)
+        TOOLS["read"], (spelling,), PathFacts(root="/w", exists=lambda path: True, edit_rules=BUILT_IN.edit_rules)
     )
     assert judge(subject, READ, rules=[rule("deny", "read(secrets/**)")], mode="review").action == "deny"
 
 
 def test_an_allowed_folder_is_not_left_by_going_up() -> None:
     subject = subject_of(
-        TOOLS["write"], ("src/../Makefile",), Sight(root="/w", exists=lambda path: True, edit_rules=BUILT_IN.edit_rules)
+        TOOLS["write"],
+        ("src/../Makefile",),
+        PathFacts(root="/w", exists=lambda path: True, edit_rules=BUILT_IN.edit_rules),
     )
     assert judge(subject, WRITE, rules=[rule("allow", "edit(src/**)")], mode="review").action == "ask"
 
@@ -189,7 +193,7 @@ def in_folder(command: str, workdir: str) -> Subject:
     return subject_of(
         TOOLS["bash"],
         (command, workdir),
-        Sight(root="/w", exists=lambda path: path == "web/there", edit_rules=BUILT_IN.edit_rules),
+        PathFacts(root="/w", exists=lambda path: path == "web/there", edit_rules=BUILT_IN.edit_rules),
     )
 
 

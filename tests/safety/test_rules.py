@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from overt.core.settings import Action, Rule
-from overt.safety.policy import Sight, subject_of
+from overt.safety.policy import PathFacts, subject_of
 from overt.safety.rules import Subject, lasting, matching, opens_network, speaks_of
 from overt.tools.registry import BUILT_IN
 
@@ -15,7 +15,7 @@ TOOLS = BUILT_IN.by_name
 
 def bash(command: str) -> Subject:
     return subject_of(
-        TOOLS["bash"], (command,), Sight(root="/w", exists=lambda path: False, edit_rules=BUILT_IN.edit_rules)
+        TOOLS["bash"], (command,), PathFacts(root="/w", exists=lambda path: False, edit_rules=BUILT_IN.edit_rules)
     )
 
 

@@ -12,7 +12,7 @@ from overt.core.fragments import LABEL
 from overt.core.ports import BOXED, Profile
 from overt.core.tool import Outcome, Tool
 from overt.repair.mend import Mended
-from overt.safety.policy import Sight, harmless, subject_of
+from overt.safety.policy import PathFacts, harmless, subject_of
 from overt.safety.rules import Subject
 
 
@@ -111,7 +111,7 @@ class PermissionGate(Protocol):
         ...
 
 
-def read_request(mended: Mended, sight: Sight) -> CallRequest:
+def read_request(mended: Mended, sight: PathFacts) -> CallRequest:
     """Find out what a repaired call is about."""
     assert mended.tool is not None  # a call that names no tool was answered before
     return CallRequest(mended=mended, subject=subject_of(mended.tool, mended.args.subjects(), sight))

@@ -23,7 +23,7 @@ from overt.core.tool import Outcome
 from overt.core.views import Plain
 from overt.lib.catalogue import say
 from overt.repair.mend import Mended
-from overt.safety.policy import CallFacts, Sight, Verdict, World, judge, subject_of_paths
+from overt.safety.policy import CallFacts, PathFacts, Verdict, World, judge, subject_of_paths
 from overt.safety.reach import Reach, changes_of, judge_reach
 
 
@@ -34,7 +34,7 @@ class Gate:
         self,
         permissions: PermissionState,
         *,
-        sight: Sight,
+        sight: PathFacts,
         hands: Hands,
         asker: Asker | None = None,
         judges: Sequence[Judge] = JUDGES,

@@ -27,7 +27,7 @@ from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TurnEnded
 from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
-from overt.safety.policy import Sight
+from overt.safety.policy import PathFacts
 from overt.sandbox.choose import choose as choose_sandbox
 from overt.sessions.ledger import LedgerWriter
 from overt.sessions.resume import ResumedSession
@@ -154,9 +154,9 @@ def _make_permissions(
     return PermissionState(terms, mode=mode, remember=lambda rule: add_always(environment, project, rule))
 
 
-def _make_sight(setting: Setting, hands: Capabilities) -> Sight:
+def _make_sight(setting: Setting, hands: Capabilities) -> PathFacts:
     workspace = setting.roots.workspace
-    return Sight(
+    return PathFacts(
         root=workspace,
         exists=lambda path: os.path.lexists(os.path.join(workspace, path)),
         look=hands.look,

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.lib.protected import protected_name
-from overt.safety.danger import Cause, Hazard, Reading
+from overt.safety.danger import Cause, CommandReading, Hazard
 from overt.safety.programs import builtins as _builtins
 from overt.safety.programs import file_writers as _file_writers
 from overt.safety.programs import find_xargs as _find_xargs
 from overt.safety.programs import interpreters as _interpreters
 from overt.safety.programs import sed_awk as _sed_awk
 from overt.safety.programs import wrappers as _wrappers
-from overt.safety.programs.call import NO_CHANGE, UNREADABLE, Call, Effects, shown
+from overt.safety.programs.call import NO_CHANGE, UNREADABLE, Effects, ProgramCall, shown
 from overt.safety.programs.git import git
 from overt.safety.programs.listing import NOT_IGNORED, REVISION
 from overt.safety.programs.options import in_value
@@ -30,7 +30,7 @@ LEVELS: tuple[Hazard, ...] = ("harmless", "ordinary", "dangerous")
 DEEPEST = 12
 MOST_CAUSES = 50
 
-HANDLERS: dict[str, Callable[[Call], None]] = {
+HANDLERS: dict[str, Callable[[ProgramCall], None]] = {
     **_builtins.HANDLERS,
     **_interpreters.HANDLERS,
     **_file_writers.HANDLERS,
@@ -48,7 +48,7 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)")
 
 
-def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> Reading:
+def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> CommandReading:
     classifier = Classifier(exists, also)
     classifier.script(command, depth=0)
     if "\\\n" in command:  # the shell joins such lines before it reads words; the grammar takes them for blanks
@@ -60,7 +60,7 @@ def read(command: str, exists: Callable[[str], bool], also: frozenset[str]) -> R
         causes = [replace(cause, unknown=cause.unknown or bool(cause.touches)) for cause in causes]
     if classifier.causes_left_out:
         causes.append(Cause(words=command[:80], why="holds too many commands to tell them apart", kind="code"))
-    return Reading(
+    return CommandReading(
         hazard="dangerous" if any(cause.dangerous for cause in causes) else LEVELS[classifier.level],
         causes=tuple(causes),
         commands=tuple(classifier.commands),
@@ -202,15 +202,15 @@ class Classifier:
         self._assigned(name, value)
 
     def _assigned(self, name: str, value: Word) -> None:
-        _builtins.variable(Call(self, [Word(text=f"{name}={value.text}")], Feed(), 0), name, value)
+        _builtins.variable(ProgramCall(self, [Word(text=f"{name}={value.text}")], Feed(), 0), name, value)
 
     # ── texts ────────────────────────────────────────────────────────────────────────────────────────────
 
-    def script(self, text: str, *, depth: int, feed: Feed = NO_FEED, given: Sequence[Word] | None = None) -> None:
+    def script(self, text: str, *, depth: int, feed: Feed = NO_FEED, arguments: Sequence[Word] | None = None) -> None:
         if depth > DEEPEST:
             self.note("dangerous", text[:80], "is nested too deeply to be read", UNREADABLE, opaque=True)
             return
-        parsed = parse(text, self._known if given is None else self._known | given_words(given), feed)
+        parsed = parse(text, self._known if arguments is None else self._known | given_words(arguments), feed)
         outer, self._known = self._known, parsed.known
         before = self._here, self._anywhere
         stack: list[tuple[frozenset[str] | None, frozenset[str] | None]] = []
@@ -282,9 +282,9 @@ class Classifier:
             self.set_variable(match[1], Word(text=value, plain=value, hole=words[0].hole, computed=words[0].computed))
             words = words[1:]
         if words:
-            self._measured(Call(self, words, feed, depth))
+            self._measured(ProgramCall(self, words, feed, depth))
 
-    def _measured(self, call: Call) -> None:
+    def _measured(self, call: ProgramCall) -> None:
         """Classify one simple command apart from the others, to know which of them rules have to cover."""
         level, network, connects = self.level, self.network, self.connects
         self.level, self.network, self.connects = 0, False, False
@@ -296,7 +296,7 @@ class Classifier:
         self.level, self.network = max(level, self.level), network or self.network
         self.connects |= connects
 
-    def _alone(self, call: Call) -> None:
+    def _alone(self, call: ProgramCall) -> None:
         words, first = call.words, call.words[0]
         if first.hole or first.glob or first.text in CLOSING:
             self.commands[call.shown] = None
@@ -314,7 +314,7 @@ class Classifier:
             return call.harmless()
         return self._known_or_not(call)
 
-    def _known_or_not(self, call: Call) -> None:
+    def _known_or_not(self, call: ProgramCall) -> None:
         if call.name not in KNOWN and call.name[:1] == "g" and call.name[1:] in KNOWN:
             call.name = call.name[1:]  # GNU programs beside others: grm, gsed
         name = call.name
@@ -372,7 +372,7 @@ def _in_value(name: str, word: Word) -> bool:
     return shape is not None and in_value(word, frozenset(f"{shape.takes} {shape.writes}".split()))
 
 
-def _asks_for_help(call: Call) -> bool:
+def _asks_for_help(call: ProgramCall) -> bool:
     texts = {word.text for word in call.args}
     if not texts or "/" in call.words[0].text or call.feed.kind == "text":
         return False

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from overt.safety.danger import Reading
+from overt.safety.danger import CommandReading
 
 
 def assume(path: str) -> bool:
@@ -12,7 +12,7 @@ def assume(path: str) -> bool:
 
 def read_command(
     command: str, exists: Callable[[str], bool] = assume, *, also: frozenset[str] = frozenset()
-) -> Reading:
+) -> CommandReading:
     """`exists` tells whether a path, counted from the workspace, is there already; `also` are names of programs
     that count as dangerous besides those of the table."""
     from overt.safety.classify import read  # late: 22 ms

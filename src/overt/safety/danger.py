@@ -58,14 +58,14 @@ class Cause(Struct, frozen=True, kw_only=True):
     dangerous: bool = True
 
 
-class Reading(Struct, frozen=True, kw_only=True):
-    """`commands` are the simple commands after unwrapping, one text each, for the rules to match.
+class CommandReading(Struct, frozen=True, kw_only=True):
+    """What a shell command may do.
 
-    `opaque`: something could not be understood, so no rule may allow it. `network`: known to need the network.
-    `writes`: files written to where their names are known, counted from the workspace; `redirects`: some of them,
-    or others, by redirection, so that the commands alone do not tell of them.
-    `notable`: the simple commands that are not harmless or connect to anything; the others need no rule.
-    `sends`: data leaves that the words of the command do not show, such as the output of another command.
+    `commands` are the simple commands after unwrapping, one text each, for the rules to match; `notable` are those that
+    are not harmless or connect to anything: the others need no rule. `writes` are the files written to, as far as their
+    names are known, relative to the workspace; with `redirects`, some files are written by redirection and so not named
+    in the commands. A command that is `opaque` could not be understood, so no rule may allow it. One that `sends` lets
+    data leave that its words do not show, such as the output of another command.
     """
 
     hazard: Hazard

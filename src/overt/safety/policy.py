@@ -12,7 +12,7 @@ from overt.core.ports import ResolvedPath, SandboxState
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Tool
 from overt.safety.command import read_command
-from overt.safety.danger import Reading
+from overt.safety.danger import CommandReading
 from overt.safety.reach import FinalCause, Reach, judge_reach
 from overt.safety.rules import Subject, matching, normal, opens, operands
 
@@ -42,7 +42,7 @@ BY_MODE: dict[Mode, dict[str, Action]] = {
 """`boxed` is a command while a sandbox stands; in `plan` its box cannot write to the workspace."""
 
 
-class Sight(Struct, frozen=True, kw_only=True):
+class PathFacts(Struct, frozen=True, kw_only=True):
     """What the judgement needs to know of the world: `exists` tells whether a redirection would overwrite
     something, `look` where a path really lies and how many names it has, `also` which programs count as dangerous.
     `edit_rules` are the names of the rules that speak of writing files."""
@@ -54,7 +54,7 @@ class Sight(Struct, frozen=True, kw_only=True):
     edit_rules: frozenset[str] = frozenset({"edit"})
 
 
-def subject_of(tool: Tool, values: tuple[str, ...], sight: Sight) -> Subject:
+def subject_of(tool: Tool, values: tuple[str, ...], sight: PathFacts) -> Subject:
     """Return what a call is about. The values are paths only if the tool reads or writes files."""
     if tool.family == "bash" and values:
         command, *workdir = values
@@ -74,12 +74,12 @@ def subject_of(tool: Tool, values: tuple[str, ...], sight: Sight) -> Subject:
         )
     if not tool.effects & {"read", "write"}:
         changes_nothing = bool(values) and values[0] in tool.harmless
-        reading = Reading(hazard="harmless" if changes_nothing else "ordinary")
+        reading = CommandReading(hazard="harmless" if changes_nothing else "ordinary")
         return Subject(tool=tool.name, family=tool.family, values=values, reading=reading)
     return subject_of_paths(values, sight, tool=tool.name, family=tool.family)
 
 
-def subject_of_paths(values: tuple[str, ...], sight: Sight, *, tool: str, family: str = "") -> Subject:
+def subject_of_paths(values: tuple[str, ...], sight: PathFacts, *, tool: str, family: str = "") -> Subject:
     places = tuple(normal(value, sight.root) for value in values)
     looked = tuple(sight.look(values)) if sight.look else ()
     real = tuple(normal(each.real, sight.root) for each in looked)
@@ -88,21 +88,20 @@ def subject_of_paths(values: tuple[str, ...], sight: Sight, *, tool: str, family
 
 
 def _quoted(folder: str) -> str:
-    """A folder as one word of a shell command, behind `./` where it could be taken for an option."""
+    """Quote a folder as one word of a shell command, with `./` where it could be taken for an option."""
     folder = f"./{folder}" if folder.startswith(("-", "~")) else folder
     escaped = folder.replace("'", "'\\''")
     return folder if re.fullmatch(r"[\w./@+-]+", folder) else f"'{escaped}'"
 
 
 def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
-    """Calls that may run beside others: readers, and commands known to change nothing."""
+    """True for calls that may run in parallel: readers, and commands known to change nothing."""
     return not effects & WRITING or subject.reading.hazard == "harmless"
 
 
 class World(Struct, frozen=True, kw_only=True):
-    """Where a command would run. `boxed`: a sandbox stands, so that it cannot reach beyond the workspace. `read_only`:
-    the settings do not let it write there, so the mode is plan. `reach` is that of a dangerous command; without it the
-    command counts as final."""
+    """Where a command would run. If it is `boxed`, a sandbox keeps it inside the workspace; if the settings make the
+    sandbox `read_only`, the mode is plan. A dangerous command without a `reach` counts as final."""
 
     boxed: bool = False
     read_only: bool = False
@@ -194,7 +193,7 @@ def judge_by_mode(facts: CallFacts) -> Verdict:
 
 
 def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
-    """A verdict of the mode. A read-only sandbox speaks for itself: the user has not chosen plan mode."""
+    """Return a verdict of the mode. With a read-only sandbox the reason names it: the user has not chosen plan mode."""
     if facts.world.read_only and facts.mode == "plan":
         why = f"the sandbox is read-only, so {facts.subject.tool} was refused"
         return Verdict(action=action, rule="read-only", origin="sandbox", by="mode", why=why)
@@ -202,14 +201,14 @@ def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
 
 
 def _protected(path: str) -> str | None:
-    """Start files of a home count only there, which `workspace` knows."""
+    """Return why a path is protected. Start files of a home count only there, which `workspace` checks."""
     from overt.lib.protected import protected_name  # late: 2 ms
 
     return protected_name(path, home="elsewhere")
 
 
 def _finals(subject: Subject, reach: Reach | None, rules: tuple[Rule, ...]) -> list[FinalCause]:
-    """What of a command is final and opened by no rule of the user."""
+    """Return the causes that make a command final and that no rule of the user allows."""
     if reach is None:
         reach = judge_reach(subject.reading, sandbox=SandboxState(), surveys={})
     return [final for final in reach.finals if not any(opens(rule, final.cause) for rule in rules)]
@@ -235,7 +234,7 @@ def _final(subject: Subject, finals: list[FinalCause]) -> Verdict:
 
 
 def _rule(key: tuple[str, ...]) -> str:
-    """The rule that opens it, fit for a quoted word of a shell."""
+    """Return the rule that allows it, as text for a quoted word of a shell."""
     words = " ".join(key).replace("'", "")
     return f"bash({words} *)"
 

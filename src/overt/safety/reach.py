@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from overt.core.ports import CommandChange, Loss, SandboxState, Survey
 from overt.core.settings import DangerousPolicy
-from overt.safety.danger import Cause, Kind, Reading
+from overt.safety.danger import Cause, CommandReading, Kind
 
 SCOPES: dict[Kind, Literal["paths", "below", "unignored", "tracked", "everything"]] = {
     "files": "paths",
@@ -55,7 +55,7 @@ class Reach(Struct, frozen=True, kw_only=True):
         return "; ".join(parts)
 
 
-def changes_of(reading: Reading) -> dict[int, CommandChange]:
+def changes_of(reading: CommandReading) -> dict[int, CommandChange]:
     """What has to be looked at to judge the reach of a command, by the place of the cause among its dangers."""
     changes: dict[int, CommandChange] = {}
     for place, cause in enumerate(reading.dangers):
@@ -68,7 +68,7 @@ def changes_of(reading: Reading) -> dict[int, CommandChange]:
 
 
 def judge_reach(
-    reading: Reading,
+    reading: CommandReading,
     *,
     sandbox: SandboxState,
     surveys: Mapping[int, Survey],

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.settings import Rule
-from overt.safety.danger import Cause, Reading
+from overt.safety.danger import Cause, CommandReading
 
 ALWAYS = "always"
 PREFIX = ":*"
@@ -43,7 +43,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     values: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
-    reading: Reading = Reading(hazard="ordinary")
+    reading: CommandReading = CommandReading(hazard="ordinary")
     edit_rules: frozenset[str] = frozenset({"edit"})
 
     @property
@@ -133,7 +133,7 @@ def _speaks_of_paths(rule: Rule, paths: tuple[str, ...]) -> bool:
     return any(pattern.fullmatch(path) or alike.fullmatch(folded(path)) for path in paths)
 
 
-def operands(command: str, reading: Reading) -> Iterator[str]:
+def operands(command: str, reading: CommandReading) -> Iterator[str]:
     """Words that may name a file: `cat .env` reads it as much as a tool does. A courtesy: names can be computed."""
     words = [word for part in reading.commands for word in part.split(" ")[1:]]
     words += re.findall(r"<\s*([^\s<>|&;()]+)", command)
@@ -198,11 +198,11 @@ def _told_what_to_run(command: str) -> bool:
     return any(word.startswith("--script-shell") or (recipes and re.match(RECIPE_OPTION, word)) for word in words)
 
 
-def _plain(reading: Reading) -> bool:
+def _plain(reading: CommandReading) -> bool:
     return not reading.opaque and not reading.redirects
 
 
-def _parts(reading: Reading) -> tuple[str, ...]:
+def _parts(reading: CommandReading) -> tuple[str, ...]:
     """The simple commands that rules have to cover: all of them where none stands out."""
     return reading.notable or reading.commands
 

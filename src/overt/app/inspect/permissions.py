@@ -20,7 +20,7 @@ from overt.core.ports import CommandChange, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Arguments, Tool
 from overt.safety.command import read_command
-from overt.safety.policy import Sight, World, judge, subject_of
+from overt.safety.policy import PathFacts, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject, opens_network, speaks_of
 from overt.sessions.entries import Entry
@@ -198,9 +198,9 @@ def _call(setting: Setting, text: str) -> tuple[Tool, str]:
     return (tool, rest[:-1]) if bracket and rest.endswith(")") and tool else (bash, text)
 
 
-def _sight(setting: Setting) -> Sight:
+def _sight(setting: Setting) -> PathFacts:
     root = setting.roots.workspace
-    return Sight(
+    return PathFacts(
         root=root,
         exists=lambda path: os.path.lexists(os.path.join(root, path)),
         also=frozenset(setting.config.permissions.dangerous),

@@ -19,7 +19,7 @@ from overt.core.ports import BOXED, CommandChange, Journal, Loan, Profile, Resol
 from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.tool import Outcome, Tool
 from overt.repair.mend import Mended
-from overt.safety.policy import Sight
+from overt.safety.policy import PathFacts
 
 STOPPED = "replay"
 """The kind of the error with which a replay leaves the loop where the record ends."""
@@ -137,7 +137,7 @@ class RecordedGate:
 
     def __init__(self, step: CurrentStep) -> None:
         self.permissions = PermissionState(Terms(rules=()), mode="review", remember=lambda rule: None)
-        self._sight = Sight(root="/", exists=lambda path: False)
+        self._sight = PathFacts(root="/", exists=lambda path: False)
         self._step = step
 
     def receive(self, mended: Mended) -> CallRequest:

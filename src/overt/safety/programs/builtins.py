@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from overt.safety.programs.call import Call
+from overt.safety.programs.call import ProgramCall
 from overt.safety.shell.words import Word
 
 RISKY = re.compile(
@@ -45,7 +45,7 @@ def _settled(name: str, value: Word) -> bool:
     return name == "IFS" and CUTS.fullmatch(value.text) is not None
 
 
-def variable(call: Call, name: str, value: Word) -> None:
+def variable(call: ProgramCall, name: str, value: Word) -> None:
     """One assignment, wherever it stands."""
     if RISKY.fullmatch(name) and not _settled(name, value):
         call.dangerous(f"changes {name}, which decides what runs", kind="environment")
@@ -65,13 +65,13 @@ def variable(call: Call, name: str, value: Word) -> None:
         call.unreadable("keeps a command in a variable")
 
 
-def cd(call: Call) -> None:
-    given = [word for word in call.args if not re.fullmatch(r"-[LPe@]+|--|-n", word.text)]
+def cd(call: ProgramCall) -> None:
+    options = [word for word in call.args if not re.fullmatch(r"-[LPe@]+|--|-n", word.text)]
     call.harmless()
-    call.classifier.enter(given[0] if given else None)
+    call.classifier.enter(options[0] if options else None)
 
 
-def declare(call: Call) -> None:
+def declare(call: ProgramCall) -> None:
     call.harmless()
     for word in call.args:
         name, equals, value = word.text.partition("=")
@@ -87,7 +87,7 @@ def declare(call: Call) -> None:
             call.unreadable("evaluates a quoted substitution")
 
 
-def evaluating(call: Call) -> None:
+def evaluating(call: ProgramCall) -> None:
     """Builtins that take names of variables and evaluate what stands in their brackets."""
     call.harmless()
     if any(EVALUATED.search(word.text) and not word.hole for word in call.args):
@@ -97,7 +97,7 @@ def evaluating(call: Call) -> None:
             call.dangerous(f"changes {word.text}, which decides what runs", kind="environment")
 
 
-def printf(call: Call) -> None:
+def printf(call: ProgramCall) -> None:
     texts = [word.text for word in call.args]
     if texts and texts[0].startswith("-v"):
         evaluating(call)
@@ -105,21 +105,21 @@ def printf(call: Call) -> None:
         call.harmless()
 
 
-def mapfile(call: Call) -> None:
+def mapfile(call: ProgramCall) -> None:
     if any(word.text.startswith("-C") for word in call.args):
         call.dangerous("runs a callback", kind="code")
     else:
         evaluating(call)
 
 
-def trap(call: Call) -> None:
+def trap(call: ProgramCall) -> None:
     args = [word for word in call.args if word.text != "--"]
     call.harmless()
     if len(args) > 1 and args[0].text not in ("-", "", "-l", "-p"):
         call.script(args[0])
 
 
-def alias(call: Call) -> None:
+def alias(call: ProgramCall) -> None:
     call.harmless()
     for word in call.args:
         _, equals, value = word.text.partition("=")
@@ -128,30 +128,30 @@ def alias(call: Call) -> None:
             call.script(Word(text=value, plain=value, hole=word.hole, computed=word.computed))
 
 
-def shopt(call: Call) -> None:
+def shopt(call: ProgramCall) -> None:
     if any(word.hole or word.text in ("dotglob", "expand_aliases", "extdebug") for word in call.args):
         call.dangerous("changes what a name runs or a pattern matches", kind="environment")
     else:
         call.harmless()
 
 
-def date(call: Call) -> None:
-    given = call.options("-d -f -r -s -I -v -j --date --file --reference --set")
-    if given.has("-s", "--set", exact=False):
+def date(call: ProgramCall) -> None:
+    options = call.options("-d -f -r -s -I -v -j --date --file --reference --set")
+    if options.has("-s", "--set", exact=False):
         call.dangerous("changes the clock")
-    elif given.has("-j", "-d", "-r", "--date") or all(
-        word.text.startswith("+") or word.hole for word in given.operands
+    elif options.has("-j", "-d", "-r", "--date") or all(
+        word.text.startswith("+") or word.hole for word in options.operands
     ):
         call.harmless()
     else:
         call.dangerous("changes the clock")
 
 
-def less(call: Call) -> None:
-    given = call.options("-o -O -P -p -t -T -k -b -j -x -y -z -D -#")
-    for word in given.values("-o", "-O", "--log-file", "--LOG-FILE"):
+def less(call: ProgramCall) -> None:
+    options = call.options("-o -O -P -p -t -T -k -b -j -x -y -z -D -#")
+    for word in options.values("-o", "-O", "--log-file", "--LOG-FILE"):
         call.write(word)
-    if any(re.match(r"\+.*[!|vs:]", word.text) for word in call.args) or given.has(
+    if any(re.match(r"\+.*[!|vs:]", word.text) for word in call.args) or options.has(
         "-k", "--lesskey-file", "--lesskey-src"
     ):
         call.dangerous("may run a command", kind="code")
@@ -159,7 +159,7 @@ def less(call: Call) -> None:
         call.harmless()
 
 
-HANDLERS: dict[str, Callable[[Call], None]] = {
+HANDLERS: dict[str, Callable[[ProgramCall], None]] = {
     **dict.fromkeys("cd pushd popd chdir".split(), cd),
     **dict.fromkeys("export declare typeset local readonly".split(), declare),
     **dict.fromkeys("unset test [ [[ read let wait getopts set".split(), evaluating),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from overt.safety.danger import Kind, Reason, Verb
-from overt.safety.programs.options import Options, options
+from overt.safety.programs.options import ProgramOptions, read_options
 from overt.safety.shell.ast import NO_FEED, Feed
 from overt.safety.shell.words import Word, literal
 
@@ -33,7 +33,7 @@ UNREADABLE = Effects(kind="code")
 DELETES = Reason("deletes files", "files", "delete")
 
 
-class Call:
+class ProgramCall:
     def __init__(self, classifier: "Classifier", words: Sequence[Word], feed: Feed, depth: int) -> None:
         self.classifier = classifier
         self.words = tuple(words)
@@ -44,17 +44,17 @@ class Call:
         self.key: tuple[str, ...] = (self.name,)
         """The words that a rule must hold to allow what is dangerous in it."""
         self.folder: Word | None = None
-        """Where it works, if an option says that this is another folder."""
+        """The folder it works in, if an option names another one."""
 
     @property
     def shown(self) -> str:
         return shown(self.words)
 
-    def options(self, takes: str = "", *, single: bool = False) -> Options:
-        given = options(self.args, frozenset(takes.split()), single=single)
-        if given.loose and self.name not in BLAND:
+    def options(self, takes: str = "", *, single: bool = False) -> ProgramOptions:
+        options = read_options(self.args, frozenset(takes.split()), single=single)
+        if options.loose and self.name not in BLAND:
             self.unreadable("may be told anything by a computed word")
-        return given
+        return options
 
     def harmless(self) -> None:
         self.classifier.note("harmless", self.shown, "")
@@ -63,13 +63,13 @@ class Call:
         self.classifier.note("ordinary", self.shown, why)
 
     def inline(self, why: str) -> None:
-        """Code that the command itself holds: contained by the sandbox like a script."""
+        """Note code in the command itself, which the sandbox contains like a script."""
         self.classifier.note("ordinary", self.shown, why, UNREADABLE)
 
     def dangerous(
         self, why: str, touches: Sequence[Word] | None = None, *, kind: Kind | None = None, key: tuple[str, ...] = ()
     ) -> None:
-        """What it touches is given where it changes files; else the reason says what kind of change it is."""
+        """Note a danger. `touches` are the files it changes; without them, the reason says what kind of change."""
         usual: Kind = getattr(why, "kind", "system" if touches is None else "files")
         kind = kind or usual
         if kind in WITH_PATHS and self.folder is not None:
@@ -85,12 +85,12 @@ class Call:
     def run(self, words: Sequence[Word], feed: Feed = NO_FEED) -> None:
         self.classifier.command(words, feed, depth=self.depth + 1)
 
-    def script(self, word: Word, given: Sequence[Word] | None = None) -> None:
-        """A text that a shell will run, with the words `given` to it. Pieces made by a command could be anything."""
+    def script(self, word: Word, arguments: Sequence[Word] | None = None) -> None:
+        """Classify a text that a shell will run with `arguments`. Pieces made by a command could be anything."""
         if word.computed or (word.hole and word.plain == "1"):
             self.unreadable("runs a text that is computed")
         else:
-            self.classifier.script(word.text, depth=self.depth + 1, feed=self.feed, given=given)
+            self.classifier.script(word.text, depth=self.depth + 1, feed=self.feed, arguments=arguments)
 
     def write(self, word: Word, *, append: bool = False) -> None:
         self.classifier.write(word, append=append, shown=self.shown)
@@ -107,7 +107,7 @@ class Call:
         return re.fullmatch(r"[\w.-]+", name) is not None and self.exists(f"node_modules/.bin/{name}")
 
     def send(self, why: str) -> None:
-        """The command sends data that its words do not show."""
+        """Note that the command sends data that its words do not show."""
         self.classifier.sends = True
         self.dangerous(why, kind="published")
 

@@ -6,26 +6,26 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.safety.danger import Reason
-from overt.safety.programs.call import DELETES, Call, base_name
-from overt.safety.programs.options import Options
+from overt.safety.programs.call import DELETES, ProgramCall, base_name
+from overt.safety.programs.options import ProgramOptions
 from overt.safety.programs.shapes import classify_by_shape
 from overt.safety.programs.table import SHAPES
 from overt.safety.shell.words import Word, literal
 
 
-def tee(call: Call) -> None:
-    given = call.options()
+def tee(call: ProgramCall) -> None:
+    options = call.options()
     call.harmless()
-    for word in given.operands:
-        call.write(word, append=given.has("-a", "--append"))
+    for word in options.operands:
+        call.write(word, append=options.has("-a", "--append"))
 
 
-def copy(call: Call) -> None:
+def copy(call: ProgramCall) -> None:
     """`cp` and `ln`: onto what exists only with care."""
     linking = call.name == "ln"
-    given = call.options("-t -S -Z --target-directory --suffix --sparse --reflink --preserve --backup -m")
-    folder = next(given.values("-t", "--target-directory"), None)
-    sources = list(given.operands)
+    options = call.options("-t -S -Z --target-directory --suffix --sparse --reflink --preserve --backup -m")
+    folder = next(options.values("-t", "--target-directory"), None)
+    sources = list(options.operands)
     call.ordinary("makes files")
     if folder is None and len(sources) > 1:
         folder = sources.pop()
@@ -33,10 +33,10 @@ def copy(call: Call) -> None:
         folder = literal(base_name(sources[0].text)) if linking and sources else None
     if folder is None:
         return
-    clobbers = given.has("-f", "--force") if linking else not given.has("-n", "--no-clobber")
-    into = given.has("-t", "--target-directory") or folder.text.endswith("/") or folder.text in (".", "..")
+    clobbers = options.has("-f", "--force") if linking else not options.has("-n", "--no-clobber")
+    into = options.has("-t", "--target-directory") or folder.text.endswith("/") or folder.text in (".", "..")
     places = [_inside(folder, source) for source in sources] if into or len(sources) > 1 else [folder]
-    makes_links = call.name in ("ln", "link") or given.has("-l", "-s", "-P", "-d", "-a", "--link", "--symbolic-link")
+    makes_links = call.name in ("ln", "link") or options.has("-l", "-s", "-P", "-d", "-a", "--link", "--symbolic-link")
     for place in places:
         call.write(place, append=not clobbers)
         if makes_links:
@@ -48,16 +48,16 @@ def _inside(folder: Word, source: Word) -> Word:
     return Word(text=text, plain=text, hole=folder.hole or source.hole, glob=folder.glob or source.glob)
 
 
-def make_new(call: Call) -> None:
+def make_new(call: ProgramCall) -> None:
     """`touch`, `mkdir`, `mkfifo`: harmless to what exists."""
-    given = call.options("-m -d -r -t --mode --date --reference -Z")
+    options = call.options("-m -d -r -t --mode --date --reference -Z")
     call.ordinary("makes files")
-    for word in given.operands:
+    for word in options.operands:
         if word.literal:
             call.write(word, append=True)
 
 
-def dd(call: Call) -> None:
+def dd(call: ProgramCall) -> None:
     targets = [word for word in call.args if word.text.startswith("of=")]
     if any(word.leads for word in call.args):
         call.unreadable("writes where a computed word says")
@@ -77,32 +77,32 @@ TAR_TAKES = f"""-f -C -b -T -X -g -K -L -N -V -H {TAR_RUNS} --file --directory -
     --strip-components --xform --format"""
 
 
-def tar(call: Call) -> None:
+def tar(call: ProgramCall) -> None:
     args = list(call.args)
     if args and not args[0].text.startswith("-") and re.fullmatch(r"[A-Za-z]+", args[0].text):
         args[0] = literal(f"-{args[0].text}")
         if "f" in args[0].text[:-1]:  # old style: the name follows the whole bundle
             letters = args[0].text.replace("f", "")
             args[:1] = [literal(letters), literal("-f")]
-    given = Call(call.classifier, [call.words[0], *args], call.feed, call.depth).options(TAR_TAKES)
-    if given.has(*TAR_RUNS.split(), exact=False):
+    options = ProgramCall(call.classifier, [call.words[0], *args], call.feed, call.depth).options(TAR_TAKES)
+    if options.has(*TAR_RUNS.split(), exact=False):
         return call.dangerous("runs a program of its own", kind="code")
     if args and args[0].hole and args[0].leads:
         return call.unreadable("may be told anything by a computed word")
-    for word in given.values("--index-file", "--volno-file", exact=False):
+    for word in options.values("--index-file", "--volno-file", exact=False):
         call.write(word)
-    if given.has("--remove-files", "--delete", "--recursive-unlink", "--unlink-first", exact=False):
+    if options.has("--remove-files", "--delete", "--recursive-unlink", "--unlink-first", exact=False):
         return call.dangerous(DELETES, [])
-    archive = next(given.values("-f", "--file", exact=False), None)
-    if given.has("-x", "--extract", "--get", exact=False):
-        if given.has("-O", "--to-stdout"):
+    archive = next(options.values("-f", "--file", exact=False), None)
+    if options.has("-x", "--extract", "--get", exact=False):
+        if options.has("-O", "--to-stdout"):
             return call.harmless()
-        if given.has("-k", "--keep-old-files", "--skip-old-files"):
+        if options.has("-k", "--keep-old-files", "--skip-old-files"):
             return call.ordinary("extracts files")
-        return call.dangerous(EXTRACTS, [*given.values("-C", "--directory", exact=False)] or [literal(".")])
-    if given.has("-t", "--list", "-d", "--diff", "--compare"):
+        return call.dangerous(EXTRACTS, [*options.values("-C", "--directory", exact=False)] or [literal(".")])
+    if options.has("-t", "--list", "-d", "--diff", "--compare"):
         return call.harmless()
-    if given.has("-r", "-u", "-A", "--append", "--update", "--catenate", "--concatenate"):
+    if options.has("-r", "-u", "-A", "--append", "--update", "--catenate", "--concatenate"):
         return call.dangerous("changes an archive", [archive] if archive else ())
     call.harmless()
     if archive is not None and archive.text != "-":
@@ -110,71 +110,72 @@ def tar(call: Call) -> None:
     return None
 
 
-def compress(call: Call) -> None:
-    given = call.options("-S -b -p -T -D -M -o --suffix --threads --output -n")
-    for word in given.values("-o"):
+def compress(call: ProgramCall) -> None:
+    options = call.options("-S -b -p -T -D -M -o --suffix --threads --output -n")
+    for word in options.values("-o"):
         call.write(word)
-    reading = given.has("-c", "-l", "-t", "--stdout", "--to-stdout", "--list", "--test")
-    if reading or not given.operands or given.operands[0].text == "-":
+    reading = options.has("-c", "-l", "-t", "--stdout", "--to-stdout", "--list", "--test")
+    if reading or not options.operands or options.operands[0].text == "-":
         return call.harmless()
-    keeps = given.has("-k", "--keep") or (call.name.startswith(("zstd", "unzstd", "lz4")) and not given.has("--rm"))
-    if keeps and not given.has("-f", "--force"):
+    keeps = options.has("-k", "--keep") or (call.name.startswith(("zstd", "unzstd", "lz4")) and not options.has("--rm"))
+    if keeps and not options.has("-f", "--force"):
         return call.ordinary("makes files")
-    return call.dangerous("replaces the file", given.operands)
+    return call.dangerous("replaces the file", options.operands)
 
 
-def zip_(call: Call) -> None:
-    given = call.options("-b -t -tt -i -x -n -P --exclude --include")
-    if given.has("-m", "-d", "-f", "-u", "-F", "-T", "-TT", "--move", "--delete", "--freshen", "--update", "--test"):
-        return call.dangerous("changes an archive, deletes files or runs a program", given.operands)
-    if not given.operands or given.operands[0].text == "-":
+def zip_(call: ProgramCall) -> None:
+    options = call.options("-b -t -tt -i -x -n -P --exclude --include")
+    if options.has("-m", "-d", "-f", "-u", "-F", "-T", "-TT", "--move", "--delete", "--freshen", "--update", "--test"):
+        return call.dangerous("changes an archive, deletes files or runs a program", options.operands)
+    if not options.operands or options.operands[0].text == "-":
         return call.harmless()
-    name = given.operands[0]
+    name = options.operands[0]
     call.ordinary("makes an archive")
     return call.write(name if "." in base_name(name.text) else literal(f"{name.text}.zip"))
 
 
-def unzip(call: Call) -> None:
-    given = call.options("-d -x -P -O -I")
-    folder = next(given.values("-d"), None)
-    if given.has("-l", "-t", "-p", "-v", "-Z", "-z", "-h") or not given.operands:
+def unzip(call: ProgramCall) -> None:
+    options = call.options("-d -x -P -O -I")
+    folder = next(options.values("-d"), None)
+    if options.has("-l", "-t", "-p", "-v", "-Z", "-z", "-h") or not options.operands:
         call.harmless()
-    elif given.has("-n") or (folder and folder.literal and not given.has("-o") and not call.exists(folder.text)):
+    elif options.has("-n") or (folder and folder.literal and not options.has("-o") and not call.exists(folder.text)):
         call.ordinary("extracts files")
     else:
         call.dangerous(EXTRACTS, [folder or literal(".")])
 
 
-def rsync(call: Call) -> None:
-    given = call.options(
+def rsync(call: ProgramCall) -> None:
+    options = call.options(
         "-e -f -B -T -M --rsh --exclude --include --filter --files-from --partial-dir --rsync-path --exclude-from"
     )
-    if given.has("-e", "--rsh", "--rsync-path", exact=False) and any(
-        re.search(r"[\s/]", word.text) or word.hole for word in given.values("-e", "--rsh", "--rsync-path", exact=False)
+    if options.has("-e", "--rsh", "--rsync-path", exact=False) and any(
+        re.search(r"[\s/]", word.text) or word.hole
+        for word in options.values("-e", "--rsh", "--rsync-path", exact=False)
     ):
         call.dangerous("runs a program of its own", kind="code")
-    elif given.holds("-n", "--dry-run") or given.has("--list-only") or len(given.operands) < 2:
+    elif options.holds("-n", "--dry-run") or options.has("--list-only") or len(options.operands) < 2:
         call.harmless()
     else:
-        deletes = given.has("--delete", "--del", "--remove-source-files", exact=False)
+        deletes = options.has("--delete", "--del", "--remove-source-files", exact=False)
         call.dangerous(
             "overwrites or deletes files",
-            given.operands if deletes else given.operands[-1:],
+            options.operands if deletes else options.operands[-1:],
             kind="files" if deletes else "unpack",
         )
-    if any(":" in word.text for word in given.operands):
+    if any(":" in word.text for word in options.operands):
         call.online()
 
 
-def patch(call: Call) -> None:
-    given = call.options("-i -p -d -o -r -B -D -F -Y -z -V --input --strip --directory --output --reject-file")
-    for word in given.values("-o", "-r", "--output", "--reject-file", exact=False):
+def patch(call: ProgramCall) -> None:
+    options = call.options("-i -p -d -o -r -B -D -F -Y -z -V --input --strip --directory --output --reject-file")
+    for word in options.values("-o", "-r", "--output", "--reject-file", exact=False):
         call.write(word) if word.text != "-" else None
-    if given.holds("--dry-run") or given.has("-C", "--check"):
+    if options.holds("--dry-run") or options.has("-C", "--check"):
         call.harmless()
     else:
-        folder = [*given.values("-d", "--directory", exact=False)]
-        call.dangerous(PATCHES, [*given.operands[:1], *folder])
+        folder = [*options.values("-d", "--directory", exact=False)]
+        call.dangerous(PATCHES, [*options.operands[:1], *folder])
 
 
 TWO_OPERANDS = {
@@ -183,13 +184,13 @@ TWO_OPERANDS = {
 }
 
 
-def second_operand(call: Call) -> None:
+def second_operand(call: ProgramCall) -> None:
     """`uniq IN OUT`, `xxd IN OUT`."""
-    given = call.options(TWO_OPERANDS[call.name])
+    options = call.options(TWO_OPERANDS[call.name])
     call.harmless()
-    if len(given.operands) > 1 and given.operands[1].text != "-":
-        call.write(given.operands[1])
-    if any(word.glob or (word.splits and word.computed) for word in given.operands):
+    if len(options.operands) > 1 and options.operands[1].text != "-":
+        call.write(options.operands[1])
+    if any(word.glob or (word.splits and word.computed) for word in options.operands):
         call.unreadable("may be given a file to write")
 
 
@@ -207,37 +208,37 @@ CURL_WRITES = """-o --output -c --cookie-jar -D --dump-header --trace --trace-as
     --libcurl --alt-svc --ssl-sessions"""
 
 
-def curl(call: Call) -> None:
-    given = call.options(CURL_TAKES)
+def curl(call: ProgramCall) -> None:
+    options = call.options(CURL_TAKES)
     call.harmless()
-    _online(call, [*given.operands, *given.values("--url")])
-    for word in given.values(*CURL_WRITES.split(), exact=False):
+    _online(call, [*options.operands, *options.values("--url")])
+    for word in options.values(*CURL_WRITES.split(), exact=False):
         if word.text != "-":
             call.write(word)
-    if given.has("-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name", exact=False):
-        for word in given.operands:
+    if options.has("-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name", exact=False):
+        for word in options.operands:
             call.write(_remote_name(word))
     told = "-K --config --unix-socket --abstract-unix-socket --engine -Q --quote"
-    if given.has(*told.split(), exact=False) or any(
-        re.search(r"%output\{|^@", word.text) or word.made for word in given.values("-w", "--write-out", exact=False)
+    if options.has(*told.split(), exact=False) or any(
+        re.search(r"%output\{|^@", word.text) or word.made for word in options.values("-w", "--write-out", exact=False)
     ):
         call.unreadable("is told more by a file, a socket or a computed word")
-    _method(call, given, "-X", "--request")
+    _method(call, options, "-X", "--request")
     sent = [
-        *given.values("-d", "--data", "--data-binary", "--data-urlencode", "-F", "--form", "--json", "--data-ascii")
+        *options.values("-d", "--data", "--data-binary", "--data-urlencode", "-F", "--form", "--json", "--data-ascii")
     ]
-    files = given.values("-H", "--header", "--proxy-header", "--url-query", "--variable", "-F", "--form", exact=False)
+    files = options.values("-H", "--header", "--proxy-header", "--url-query", "--variable", "-F", "--form", exact=False)
     named = any(re.match(r"@|[\w.-]*@(?!.*:)|[^@<]*=[@<]", word.text) for word in files)
-    if given.has("-T", "--upload-file") or named or any("@" in word.text for word in sent):
+    if options.has("-T", "--upload-file") or named or any("@" in word.text for word in sent):
         call.send("sends a file elsewhere")
-    elif any(word.computed for word in (*sent, *given.values("--data-raw", "--form-string"))):
+    elif any(word.computed for word in (*sent, *options.values("--data-raw", "--form-string"))):
         call.send("sends what another command prints")
-    elif (sent or given.has("--data-raw", "--form-string")) and not given.has("-G", "--get"):
+    elif (sent or options.has("--data-raw", "--form-string")) and not options.has("-G", "--get"):
         call.ordinary("sends data")
 
 
-def _method(call: Call, given: Options, *names: str) -> None:
-    for word in given.values(*names):
+def _method(call: ProgramCall, options: ProgramOptions, *names: str) -> None:
+    for word in options.values(*names):
         method = word.text.upper()
         if method == "DELETE" or word.hole:
             call.dangerous("deletes something elsewhere", kind="published")
@@ -245,7 +246,7 @@ def _method(call: Call, given: Options, *names: str) -> None:
             call.ordinary("changes something elsewhere")
 
 
-def _online(call: Call, urls: Sequence[Word]) -> None:
+def _online(call: ProgramCall, urls: Sequence[Word]) -> None:
     call.classifier.connects = True  # this machine, if no other: with the network open that is the host's own
     if any(not LOOPBACK.match(word.text) for word in urls):
         call.online()
@@ -260,52 +261,52 @@ WGET_TAKES = """-O -o -a -P -i -e -t -T -U -w -Q -A -R -D -I -X -B --output-docu
     --directory-prefix --input-file --execute --post-data --post-file --method --header --user --password --body-data"""
 
 
-def wget(call: Call) -> None:
-    given = call.options(WGET_TAKES)
-    _online(call, given.operands)
-    _method(call, given, "--method")
+def wget(call: ProgramCall) -> None:
+    options = call.options(WGET_TAKES)
+    _online(call, options.operands)
+    _method(call, options, "--method")
     call.harmless()
-    if given.has("-e", "--execute", "--use-askpass", "-i", "--input-file", "--config", exact=False):
+    if options.has("-e", "--execute", "--use-askpass", "-i", "--input-file", "--config", exact=False):
         call.dangerous("is told more by a file or a command", kind="code")
-    if given.has("--post-file", "--body-file"):
+    if options.has("--post-file", "--body-file"):
         call.send("sends a file elsewhere")
-    elif any(word.computed for word in given.values("--post-data", "--body-data")):
+    elif any(word.computed for word in options.values("--post-data", "--body-data")):
         call.send("sends what another command prints")
-    elif given.has("--post-data", "--body-data"):
+    elif options.has("--post-data", "--body-data"):
         call.ordinary("sends data")
-    for word in given.values("-o", "--output-file", "-a", "--append-output"):
+    for word in options.values("-o", "--output-file", "-a", "--append-output"):
         call.write(word)
-    documents = [*given.values("-O", "--output-document", exact=False)]
+    documents = [*options.values("-O", "--output-document", exact=False)]
     for word in documents:
         if word.text != "-":
             call.write(word)
-    if documents or given.has("--spider"):
+    if documents or options.has("--spider"):
         return
-    if given.has("-r", "-m", "-N", "-c", "-k", "-K", "--recursive", "--mirror", "--timestamping", "--continue"):
+    if options.has("-r", "-m", "-N", "-c", "-k", "-K", "--recursive", "--mirror", "--timestamping", "--continue"):
         call.dangerous("overwrites files", [literal(".")], kind="unpack")
-    for word in given.operands:
+    for word in options.operands:
         call.ordinary("downloads a file")
         call.write(_remote_name(word), append=True)
 
 
-def gh(call: Call) -> None:
+def gh(call: ProgramCall) -> None:
     """`gh api` asks unless it is told a method or given fields; GraphQL is always sent as a field."""
-    given = call.options(f"{SHAPES['gh'].takes} --field --raw-field --input --preview -p")
-    if [word.text for word in given.operands[:1]] != ["api"]:
+    options = call.options(f"{SHAPES['gh'].takes} --field --raw-field --input --preview -p")
+    if [word.text for word in options.operands[:1]] != ["api"]:
         return classify_by_shape(call, SHAPES["gh"], call.args)
     call.online()
-    fields = [*given.values("-f", "-F", "--field", "--raw-field")]
-    methods = {word.text.upper() for word in given.values("-X", "--method")}
-    if [word.text for word in given.operands[1:2]] == ["graphql"]:
+    fields = [*options.values("-f", "-F", "--field", "--raw-field")]
+    methods = {word.text.upper() for word in options.values("-X", "--method")}
+    if [word.text for word in options.operands[1:2]] == ["graphql"]:
         changes = any("mutation" in word.text or word.computed or "@" in word.text for word in fields)
     else:
         changes = not methods <= {"GET", "HEAD"} if methods else bool(fields)
-    if changes or given.has("--input"):
+    if changes or options.has("--input"):
         return call.dangerous("changes data through the interface", kind="published")
     return call.harmless()
 
 
-HANDLERS: dict[str, Callable[[Call], None]] = {
+HANDLERS: dict[str, Callable[[ProgramCall], None]] = {
     "gh": gh,
     "tee": tee,
     **dict.fromkeys("cp ln link".split(), copy),

@@ -4,26 +4,26 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.safety.programs.call import DELETES, Call, base_name
+from overt.safety.programs.call import DELETES, ProgramCall, base_name
 from overt.safety.programs.listing import found_places
-from overt.safety.programs.options import options
+from overt.safety.programs.options import read_options
 from overt.safety.programs.wrappers import command_start
 from overt.safety.shell.words import NAMED, UNKNOWN, Word, literal
 
 
-def xargs(call: Call) -> None:
+def xargs(call: ProgramCall) -> None:
     takes = frozenset(
         "-I -n -P -L -s -d -a -E -J -R -S --replace --max-args --max-procs --delimiter --arg-file".split()
     )
     start = command_start(call.args, takes, 0)
-    given = options(call.args[:start], takes)
+    options = read_options(call.args[:start], takes)
     rest = call.args[start:]
     call.harmless()
     if not rest:
         return
-    marks = [value.text or "{}" for value in given.values("-I", "-J", "--replace", "-i")]
+    marks = [value.text or "{}" for value in options.values("-I", "-J", "--replace", "-i")]
     replaced = bool(marks)
-    listed = call.feed.names and not given.has("-a", "--arg-file")
+    listed = call.feed.names and not options.has("-a", "--arg-file")
     places = call.feed.places if listed else ()
     rest = tuple(_with_unknown(word, marks, made=not listed) for word in rest)
     rest = tuple(replace(word, places=places) if word.text in marks else word for word in rest)
@@ -32,7 +32,7 @@ def xargs(call: Call) -> None:
     elif replaced:
         call.run(rest)
     else:
-        several = not any(value.text == "1" for value in given.values("-n", "-L", "--max-args"))
+        several = not any(value.text == "1" for value in options.values("-n", "-L", "--max-args"))
         call.run((*rest, replace(NAMED if listed else UNKNOWN, splits=several, places=places)))
 
 
@@ -63,7 +63,7 @@ FIND_VALUES = frozenset(
 )
 
 
-def find(call: Call) -> None:
+def find(call: ProgramCall) -> None:
     call.harmless()
     place, started = 0, False
     args = call.args
@@ -93,7 +93,7 @@ def _found_by(args: Sequence[Word]) -> Sequence[Word]:
     return [Word(text=place, glob=True) for place in found_places([word.text for word in args])]
 
 
-def _each(call: Call, words: Sequence[Word], where: Sequence[Word], *, several: bool) -> None:
+def _each(call: ProgramCall, words: Sequence[Word], where: Sequence[Word], *, several: bool) -> None:
     """A command run for each file found, or for several: the name stands where `{}` does."""
     places = tuple(word.text for word in where if not word.hole)
     words = [
@@ -110,7 +110,7 @@ def _each(call: Call, words: Sequence[Word], where: Sequence[Word], *, several: 
         call.run(words, call.feed)
 
 
-def fd(call: Call) -> None:
+def fd(call: ProgramCall) -> None:
     texts = [word.text for word in call.args]
     place = next((at for at, text in enumerate(texts) if text in ("-x", "-X", "--exec", "--exec-batch")), None)
     call.harmless()
@@ -120,4 +120,4 @@ def fd(call: Call) -> None:
         call.unreadable("runs a program for each file")
 
 
-HANDLERS: dict[str, Callable[[Call], None]] = {"xargs": xargs, "find": find, "fd": fd, "fdfind": fd}
+HANDLERS: dict[str, Callable[[ProgramCall], None]] = {"xargs": xargs, "find": find, "fd": fd, "fdfind": fd}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from overt.safety.danger import Reason
-from overt.safety.programs.call import Call
+from overt.safety.programs.call import ProgramCall
 from overt.safety.programs.listing import REVISION
-from overt.safety.programs.options import Shape, options
+from overt.safety.programs.options import Shape, read_options
 from overt.safety.programs.shapes import classify_by_shape
 from overt.safety.programs.wrappers import command_start
 from overt.safety.shell.words import UNKNOWN, Word, literal
@@ -119,14 +119,14 @@ FORCED = re.compile(r"\+[^:]*:(?!refs/remotes/)")
 INNER = {"submodule": "foreach", "bisect": "run"}
 
 
-def git(call: Call) -> None:
+def git(call: ProgramCall) -> None:
     start = command_start(call.args, GLOBAL_TAKES, 0)
-    before = options(call.args[:start], GLOBAL_TAKES)
+    before = read_options(call.args[:start], GLOBAL_TAKES)
     rest = call.args[start:]
     call.folder = next(before.values("-C"), None)
-    if before.has("--git-dir", "--work-tree") or sum(name == "-C" for name, _ in before.given) > 1:
+    if before.has("--git-dir", "--work-tree") or sum(name == "-C" for name, _ in before.named) > 1:
         call.folder = UNKNOWN
-    _globals(call, before.given)
+    _globals(call, before.named)
     if not rest:
         return call.harmless()
     name = rest[0].text
@@ -136,24 +136,24 @@ def git(call: Call) -> None:
     if any(word.text.startswith(("ext::", "fd::")) for word in rest):
         return call.dangerous(RUNS)
     shape = COUNTED if name in COUNTING else NAMED if name in NAMING else SHAPE
-    given = options(rest, frozenset(shape.takes.split()))
-    if given.has("--help"):
+    options = read_options(rest, frozenset(shape.takes.split()))
+    if options.has("--help"):
         return call.harmless()
-    if given.loose or (name not in TAKES_NAMES and any(word.wild for word in rest)):
+    if options.loose or (name not in TAKES_NAMES and any(word.wild for word in rest)):
         call.unreadable("may be told anything by a computed word")
-    if given.has("--ext-diff", exact=False):
+    if options.has("--ext-diff", exact=False):
         call.dangerous(RUNS)
     if name in INNER and len(rest) > 1 and rest[1].text == INNER[name]:
         return _inner(call, rest)
     if name == "config":
         return _config(call, rest)
     if name == "rebase":
-        for word in options(rest, frozenset({"-x", "--exec"})).values("-x", "--exec"):
+        for word in read_options(rest, frozenset({"-x", "--exec"})).values("-x", "--exec"):
             call.script(word)
-    if name == "stash" and given.has("-a", "--all"):
+    if name == "stash" and options.has("-a", "--all"):
         call.dangerous(TAKES_IGNORED, [literal(".")])
     if name == "bundle" and len(rest) > 2 and rest[1].text == "create":
-        names = options(rest[2:], frozenset({"--version"})).operands
+        names = read_options(rest[2:], frozenset({"--version"})).operands
         call.write(names[0]) if names and names[0].text != "-" else None
     if name == "checkout":
         _checkout(call, rest)
@@ -161,33 +161,33 @@ def git(call: Call) -> None:
         _reset(call, rest)
     if name == "restore" and any(re.fullmatch(r"-[a-zA-Z]*W[a-zA-Z]*", word.text) for word in rest):
         call.dangerous(DISCARDS)  # -SW: for others -S takes a value
-    if name == "fetch" and any(FORCED.match(word.text) for word in given.operands[1:]):
+    if name == "fetch" and any(FORCED.match(word.text) for word in options.operands[1:]):
         return call.dangerous(REMOTES, key=("git", "fetch", "--force"))
-    if name == "push" and any(word.text.startswith(("+", ":")) for word in given.operands[1:]):
-        refspec = next(word.text for word in given.operands[1:] if word.text.startswith(("+", ":")))
+    if name == "push" and any(word.text.startswith(("+", ":")) for word in options.operands[1:]):
+        refspec = next(word.text for word in options.operands[1:] if word.text.startswith(("+", ":")))
         return call.dangerous(OTHERS, key=("git", "push", refspec))
-    if overwritten := _overwritten(call, name, rest, given.operands[1:]):
+    if overwritten := _overwritten(call, name, rest, options.operands[1:]):
         call.dangerous(OVERWRITES, overwritten)
-    if name in ("rm", "mv") and not given.holds("-n", "--dry-run"):
-        kept = name == "rm" and given.has("--cached")  # the files stay
-        return call.dangerous(DISCARDS if kept else CHANGES, None if kept else given.operands[1:])
-    if name == "clean" and not given.holds("-n", "--dry-run"):
-        given = options(rest, frozenset({"-e", "--exclude"}))
-        folders = given.operands[1:] or [literal(".")]
-        spared = [*given.values("-e", "--exclude")]  # `!.env` among them takes it from what is ignored
-        also_ignored = given.has("-x", "-X") or any("!" in word.text or word.hole for word in spared)
+    if name in ("rm", "mv") and not options.holds("-n", "--dry-run"):
+        kept = name == "rm" and options.has("--cached")  # the files stay
+        return call.dangerous(DISCARDS if kept else CHANGES, None if kept else options.operands[1:])
+    if name == "clean" and not options.holds("-n", "--dry-run"):
+        options = read_options(rest, frozenset({"-e", "--exclude"}))
+        folders = options.operands[1:] or [literal(".")]
+        spared = [*options.values("-e", "--exclude")]  # `!.env` among them takes it from what is ignored
+        also_ignored = options.has("-x", "-X") or any("!" in word.text or word.hole for word in spared)
         return call.dangerous(DELETES, folders, kind="unpack" if also_ignored or _twice_forced(rest) else "untracked")
-    if name in ("clone", "fetch", "pull", "ls-remote") and _on_this_machine(given.operands[1:]):
+    if name in ("clone", "fetch", "pull", "ls-remote") and _on_this_machine(options.operands[1:]):
         shape = replace(shape, net="")
     return classify_by_shape(call, shape, rest)
 
 
-def _overwritten(call: Call, name: str, rest: tuple[Word, ...], operands: Sequence[Word]) -> Sequence[Word]:
+def _overwritten(call: ProgramCall, name: str, rest: tuple[Word, ...], operands: Sequence[Word]) -> Sequence[Word]:
     """Which commit is written over what lies in the work tree, ignored files included, and at which paths."""
     texts = [word.text for word in rest]
     commit, paths = operands[:1], operands[1:]
     if name == "restore":
-        commit, paths = [*options(rest, frozenset({"-s", "--source"})).values("-s", "--source")][:1], operands
+        commit, paths = [*read_options(rest, frozenset({"-s", "--source"})).values("-s", "--source")][:1], operands
     elif name == "checkout":
         named = commit and texts[1:2] != ["--"] and not call.exists(commit[0].text)
         commit = commit if named and (paths or {"-f", "--force"}.intersection(texts)) else ()
@@ -212,8 +212,8 @@ def _on_this_machine(words: Sequence[Word]) -> bool:
     return bool(texts) and LOCAL_PATH.match(texts[0]) is not None and not any(":" in text for text in texts)
 
 
-def _globals(call: Call, given: tuple[tuple[str, Word | None], ...]) -> None:
-    for name, value in given:
+def _globals(call: ProgramCall, named: tuple[tuple[str, Word | None], ...]) -> None:
+    for name, value in named:
         text = value.text if value is not None else ""
         if name == "-c":
             known = SAFE_KEYS.fullmatch(text.partition("=")[0]) and value is not None and not value.leads
@@ -225,7 +225,7 @@ def _globals(call: Call, given: tuple[tuple[str, Word | None], ...]) -> None:
             call.ordinary("works in another folder")
 
 
-def _inner(call: Call, rest: tuple[Word, ...]) -> None:
+def _inner(call: ProgramCall, rest: tuple[Word, ...]) -> None:
     start = 2 + command_start(rest[2:], frozenset(), 0)
     call.ordinary("runs a command for each step")
     if rest[start:]:
@@ -233,17 +233,17 @@ def _inner(call: Call, rest: tuple[Word, ...]) -> None:
         call.script(Word(text=text, plain=text, computed=any(word.computed for word in rest[start:])))
 
 
-def _config(call: Call, rest: tuple[Word, ...]) -> None:
+def _config(call: ProgramCall, rest: tuple[Word, ...]) -> None:
     takes = frozenset(
         "-f --file --blob --type --default --get --get-all --get-regexp --get-urlmatch --comment --value".split()
     )
-    given = options(rest[1:], takes)
-    words = [word.text for word in given.operands]
-    if given.has(
+    options = read_options(rest[1:], takes)
+    words = [word.text for word in options.operands]
+    if options.has(
         "-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool"
     ) or words[:1] in (["list"], ["get"]):
         return call.harmless()
-    edits = given.has(
+    edits = options.has(
         "-e", "--edit", "--unset", "--unset-all", "--remove-section", "--rename-section", "--add", "--replace-all"
     )
     if words[:1] in (["set"], ["unset"], ["edit"], ["remove-section"], ["rename-section"]):
@@ -253,16 +253,16 @@ def _config(call: Call, rest: tuple[Word, ...]) -> None:
     if (
         words
         and SAFE_KEYS.fullmatch(words[0])
-        and not given.operands[0].hole
-        and not given.has("-e", "--edit", "--rename-section")
+        and not options.operands[0].hole
+        and not options.has("-e", "--edit", "--rename-section")
     ):
-        for word in given.values("-f", "--file"):
+        for word in options.values("-f", "--file"):
             call.write(word)
         return call.ordinary("changes settings")
     return call.dangerous(CONFIG)
 
 
-def _checkout(call: Call, rest: tuple[Word, ...]) -> None:
+def _checkout(call: ProgramCall, rest: tuple[Word, ...]) -> None:
     """A path given to `checkout` is overwritten; a name that is no file here is taken for a branch."""
     texts = [word.text for word in rest[1:]]
     paths = [word for word in rest[1:] if not word.text.startswith("-")]
@@ -277,7 +277,7 @@ def _checkout(call: Call, rest: tuple[Word, ...]) -> None:
     return None
 
 
-def _reset(call: Call, rest: tuple[Word, ...]) -> None:
+def _reset(call: ProgramCall, rest: tuple[Word, ...]) -> None:
     """Moving the branch to another commit drops commits from it; unstaging does not."""
     paths = [word for word in rest[1:] if not word.text.startswith("-")]
     if paths and (re.search(r"[~^@]|^[0-9a-f]{7,40}$|^origin/", paths[0].text) or paths[0].leads):

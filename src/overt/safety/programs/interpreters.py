@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.safety.programs.call import DELETES, Call, base_name
-from overt.safety.programs.options import options
+from overt.safety.programs.call import DELETES, ProgramCall, base_name
+from overt.safety.programs.options import read_options
 from overt.safety.programs.shapes import DESTROYING, verbs
 from overt.safety.shell.words import Word, literal
 
@@ -40,7 +40,7 @@ def interpreter_named(name: str) -> str:
     return next((each for each in (name, stem) if each in INTERPRETERS), "")
 
 
-def interpreter(call: Call, name: str) -> None:
+def interpreter(call: ProgramCall, name: str) -> None:
     """Scripts and code are ordinary: the sandbox contains them. What comes in a stream could be anything."""
     python = name in ("python", "py", "pypy", "ipython")
     inline = False
@@ -71,7 +71,7 @@ def interpreter(call: Call, name: str) -> None:
     return call.ordinary("starts an interpreter")
 
 
-def _script(call: Call, operands: Sequence[Word]) -> None:
+def _script(call: ProgramCall, operands: Sequence[Word]) -> None:
     script, texts = operands[0], [word.text for word in operands[1:]]
     if script.stream or (script.computed and script.leads):
         call.unreadable("runs a script that cannot be read here")
@@ -83,12 +83,12 @@ def _script(call: Call, operands: Sequence[Word]) -> None:
         call.ordinary("runs a script")
 
 
-def _module(call: Call, args: tuple[Word, ...]) -> None:
+def _module(call: ProgramCall, args: tuple[Word, ...]) -> None:
     module, rest = args[0].text, args[1:]
     if any(word.text in ("-h", "--help") for word in rest[:1]):
         call.harmless()
     elif module == "json.tool":
-        files = options(rest, frozenset({"--indent"})).operands
+        files = read_options(rest, frozenset({"--indent"})).operands
         call.harmless()
         if len(files) > 1 and files[1].text == files[0].text:
             call.dangerous("replaces the file it reads", files[1:2])
@@ -143,51 +143,51 @@ SQL_CLIENTS: dict[str, tuple[str, str]] = {
 }
 
 
-def sql(call: Call) -> None:
+def sql(call: ProgramCall) -> None:
     code, takes = SQL_CLIENTS[call.name]
     lite = call.name in ("sqlite3", "duckdb")
-    given = call.options(
+    options = call.options(
         f"{code} {takes}".replace(" -cmd", " --cmd").replace("-cmd", "--cmd") if lite else f"{code} {takes}",
         single=lite,
     )
-    statements = [*given.values(*code.replace("-cmd", "--cmd").split())]
-    statements += given.operands[1:] if lite else ()
-    if given.has("-o", "--output", "-L", "--log-file", "--tee", "--pager", "--init-command", "--init"):
+    statements = [*options.values(*code.replace("-cmd", "--cmd").split())]
+    statements += options.operands[1:] if lite else ()
+    if options.has("-o", "--output", "-L", "--log-file", "--tee", "--pager", "--init-command", "--init"):
         call.dangerous("writes files or runs programs", kind="code")
     if call.feed.kind == "text":
         statements.append(literal(call.feed.text))
     elif call.feed.kind == "stream":
         call.unreadable("runs statements it is sent")
-    if given.has("-f", "--file", "-i"):
+    if options.has("-f", "--file", "-i"):
         call.ordinary("runs a script")
-    if not statements and not given.has("-l", "--list"):
+    if not statements and not options.has("-l", "--list"):
         return call.ordinary("works on a database")
     if any(word.computed for word in statements):
         return call.unreadable("runs statements that are computed")
     text = "\n".join(re.sub(r"'(?:[^']|'')*'|--[^\n]*", "''", word.plain) for word in statements)
     if SQL_WRITES.search(text) or not all(SQL_READS.match(part) for part in text.split(";")):
-        return call.dangerous("changes a database", given.operands[:1] if lite else None)
+        return call.dangerous("changes a database", options.operands[:1] if lite else None)
     return call.harmless()
 
 
-def make(call: Call) -> None:
-    given = call.options(
+def make(call: ProgramCall) -> None:
+    options = call.options(
         "-C -f -I -j -l -o -W --directory --file --makefile --include-dir --eval --old-file --what-if --jobs"
     )
-    files = [*given.values("-f", "--file", "--makefile", exact=False)]
-    if given.has("--eval", "-E", exact=False) or any(
+    files = [*options.values("-f", "--file", "--makefile", exact=False)]
+    if options.has("--eval", "-E", exact=False) or any(
         word.text.startswith(("SHELL=", ".SHELLFLAGS=", "MAKEFLAGS=")) for word in call.args
     ):
         call.dangerous("runs a recipe given as an argument", kind="code")
     elif any(word.text in ("-", "/dev/stdin") or word.stream or word.computed for word in files):
         call.unreadable("runs a makefile that cannot be read here")
-    elif given.holds("-n", "--dry-run", "--just-print", "--recon") or given.has("-q", "--question", "-v"):
+    elif options.holds("-n", "--dry-run", "--just-print", "--recon") or options.has("-q", "--question", "-v"):
         call.harmless()
     else:
         call.ordinary("runs a recipe")
 
 
-HANDLERS: dict[str, Callable[[Call], None]] = {
+HANDLERS: dict[str, Callable[[ProgramCall], None]] = {
     **dict.fromkeys(SQL_CLIENTS, sql),
     **dict.fromkeys("make gmake bmake remake".split(), make),
 }

@@ -3,36 +3,40 @@
 import re
 from collections.abc import Callable, Sequence
 
-from overt.safety.programs.call import Call
+from overt.safety.programs.call import ProgramCall
 from overt.safety.shell.words import Word, literal
 
 
-def sed(call: Call) -> None:
-    given = call.options("-e -f -l --expression --file --line-length")
-    files = [*given.values("-f", "--file", exact=False)]
-    texts = [*given.values("-e", "--expression", exact=False)]
-    if given.has("-i", "-I", "--in-place", exact=False):
-        call.dangerous("edits files in place", given.operands if files or texts else given.operands[1:])
+def sed(call: ProgramCall) -> None:
+    options = call.options("-e -f -l --expression --file --line-length")
+    files = [*options.values("-f", "--file", exact=False)]
+    texts = [*options.values("-e", "--expression", exact=False)]
+    if options.has("-i", "-I", "--in-place", exact=False):
+        call.dangerous("edits files in place", options.operands if files or texts else options.operands[1:])
     else:
-        _classify_script(call, files, texts or given.operands[:1], _read_sed)
+        _classify_script(call, files, texts or options.operands[:1], _read_sed)
 
 
-def awk(call: Call) -> None:
-    given = call.options("-F -v -f -e -i -l -E --assign --field-separator --file --source --include --load --exec")
-    if given.has("-i", "-l", "--include", "--load", "-E", "--exec", exact=False):
+def awk(call: ProgramCall) -> None:
+    options = call.options("-F -v -f -e -i -l -E --assign --field-separator --file --source --include --load --exec")
+    if options.has("-i", "-l", "--include", "--load", "-E", "--exec", exact=False):
         call.dangerous("loads code that may write files", kind="code")
-    elif given.has("-o", "--pretty-print", "-p", "--profile", "-d", "--dump-variables"):
+    elif options.has("-o", "--pretty-print", "-p", "--profile", "-d", "--dump-variables"):
         call.dangerous("writes files", kind="code")
     else:
-        files = [*given.values("-f", "--file", exact=False)]
-        _classify_script(call, files, [*given.values("-e", "--source", exact=False)] or given.operands[:1], _read_awk)
+        files = [*options.values("-f", "--file", exact=False)]
+        _classify_script(
+            call, files, [*options.values("-e", "--source", exact=False)] or options.operands[:1], _read_awk
+        )
 
 
 Effects = list[str] | None
 """Files that a script writes; None where it does more, or cannot be read."""
 
 
-def _classify_script(call: Call, files: Sequence[Word], texts: Sequence[Word], read: Callable[[str], Effects]) -> None:
+def _classify_script(
+    call: ProgramCall, files: Sequence[Word], texts: Sequence[Word], read: Callable[[str], Effects]
+) -> None:
     if any(word.stream or word.text in ("-", "/dev/stdin") for word in files):
         call.unreadable("is given a computed script")
     elif files:
@@ -124,7 +128,7 @@ def _read_awk(text: str) -> Effects:
     return written
 
 
-HANDLERS: dict[str, Callable[[Call], None]] = {
+HANDLERS: dict[str, Callable[[ProgramCall], None]] = {
     "sed": sed,
     **dict.fromkeys("awk gawk mawk nawk goawk".split(), awk),
 }

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from overt.safety.danger import Reason
-from overt.safety.programs.call import Call
-from overt.safety.programs.options import DRY, Options, Shape, options, uses
+from overt.safety.programs.call import ProgramCall
+from overt.safety.programs.options import DRY, ProgramOptions, Shape, read_options, use_patterns
 from overt.safety.programs.table import ALWAYS, WORDS
 from overt.safety.shell.words import Word
 
@@ -30,7 +30,7 @@ DESTROYING_OPTIONS = WORDS["destroying-options"]
 
 
 def verbs(words: Sequence[Word]) -> set[str]:
-    """`pg:reset`, `delete-stack` and `publishToMavenLocal` hold a verb as well."""
+    """Return words and their parts: `pg:reset`, `delete-stack` and `publishToMavenLocal` hold a verb as well."""
     return {part for word in words for part in (word.text, *VERB_ENDS.split(word.text))}
 
 
@@ -41,91 +41,91 @@ PUBLISHES = Reason("publishes something", "published")
 REPLACES = Reason("replaces the file it reads", "files")
 
 
-def classify_by_shape(call: Call, shape: Shape, args: Sequence[Word]) -> None:
+def classify_by_shape(call: ProgramCall, shape: Shape, args: Sequence[Word]) -> None:
     takes = frozenset(f"{shape.takes} {shape.writes}".split())
-    given = options(args, takes, single=shape.single)
-    if (shape.net == "*" and given.operands) or any(use.fits(given, exact=True) for use in uses(shape.net)):
+    options = read_options(args, takes, single=shape.single)
+    if (shape.net == "*" and options.operands) or any(use.fits(options, exact=True) for use in use_patterns(shape.net)):
         call.online()
-    written = [*given.values(*shape.writes.split(), exact=False)] if shape.writes else []
+    written = [*options.values(*shape.writes.split(), exact=False)] if shape.writes else []
     for word in written:
-        if word.text in {operand.text for operand in given.operands}:
+        if word.text in {operand.text for operand in options.operands}:
             call.dangerous(REPLACES, [word])
         elif word.text != "-":
             call.write(word)
-    if given.has("--help") or any(use.fits(given, exact=True) for use in uses(shape.dry)):
+    if options.has("--help") or any(use.fits(options, exact=True) for use in use_patterns(shape.dry)):
         return call.harmless()
     for why, text in shape.bad.items():
-        if use := next((use for use in uses(text) if use.fits(given, exact=False)), None):
+        if use := next((use for use in use_patterns(text) if use.fits(options, exact=False)), None):
             files = getattr(why, "kind", "system") in ("files", "unpack")
-            key = (call.name, *use.words_of(given))
-            return call.dangerous(why, given.operands if files else None, key=key)
-    if shape.bad and any(word.wild for word in given.loose):
+            key = (call.name, *use.words_of(options))
+            return call.dangerous(why, options.operands if files else None, key=key)
+    if shape.bad and any(word.wild for word in options.loose):
         return call.unreadable("may be told anything by a computed word")
-    if any(use.fits(given, exact=False) for use in uses(shape.ordinary)):
+    if any(use.fits(options, exact=False) for use in use_patterns(shape.ordinary)):
         return call.ordinary("changes something")
-    fine = any(use.fits(given, exact=True) for use in uses(shape.fine))
-    if given.loose and (shape.bad or shape.writes) and (fine or shape.rest == "harmless"):
+    fine = any(use.fits(options, exact=True) for use in use_patterns(shape.fine))
+    if options.loose and (shape.bad or shape.writes) and (fine or shape.rest == "harmless"):
         return call.unreadable("may be told anything by a computed word")
-    return call.harmless() if fine else _rest(call, shape, given)
+    return call.harmless() if fine else _rest(call, shape, options)
 
 
-def _rest(call: Call, shape: Shape, given: Options) -> None:
+def _rest(call: ProgramCall, shape: Shape, options: ProgramOptions) -> None:
     if shape.rest == "dangerous":
-        call.dangerous(shape.reason, given.operands if shape.reason.kind in ("files", "unpack") else None)
+        call.dangerous(shape.reason, options.operands if shape.reason.kind in ("files", "unpack") else None)
     elif shape.rest == "harmless":
         call.harmless()
     else:
-        told = verbs(given.operands[: shape.verbs or (2 if shape.net == "*" else 1)])
+        told = verbs(options.operands[: shape.verbs or (2 if shape.net == "*" else 1)])
         if told & DESTROYING:
-            call.dangerous("is told to delete, stop or reset something", key=_verb_key(call, given))
+            call.dangerous("is told to delete, stop or reset something", key=_verb_key(call, options))
         elif told & PUBLISHING:
-            call.dangerous(PUBLISHES, key=_verb_key(call, given))
+            call.dangerous(PUBLISHES, key=_verb_key(call, options))
         call.ordinary("is not known to be harmless")
         overwrites(call)
 
 
-def classify_unknown(call: Call) -> None:
-    """A program that stands in no table: what its words say, in whatever program."""
-    given = options(call.args)
-    told = verbs(given.operands[: 2 if call.name == "aws" else 3])
+def classify_unknown(call: ProgramCall) -> None:
+    """Classify a program that is in no table by its words, which mean the same in most programs."""
+    options = read_options(call.args)
+    told = verbs(options.operands[: 2 if call.name == "aws" else 3])
     if call.name in CLOUD:
         call.online()
-    if call.name in CLOUD and given.has(*DRY):
+    if call.name in CLOUD and options.has(*DRY):
         return call.harmless()
     if call.name in CLOUD and "get-object" in told:
-        return call.write(given.operands[-1])
-    if call.name in CLOUD and "cp" in told and given.operands[-1].text == "-":
+        return call.write(options.operands[-1])
+    if call.name in CLOUD and "cp" in told and options.operands[-1].text == "-":
         return call.harmless()
-    first = given.operands[0].text if given.operands else ""
+    first = options.operands[0].text if options.operands else ""
     spoken = call.name in CLOUD or re.fullmatch(r"[a-z][a-z0-9:._-]*", first)
     if spoken and told & DESTROYING:
-        return call.dangerous("is told to delete, stop or reset something", key=_verb_key(call, given))
-    if (spoken and told & PUBLISHING and not given.has(*DRY)) or given.has("--prod"):
-        return call.dangerous(PUBLISHES, key=_verb_key(call, given))
-    if given.has(*DESTROYING_OPTIONS):
-        return call.dangerous("is told to delete or overwrite something", key=_verb_key(call, given))
+        return call.dangerous("is told to delete, stop or reset something", key=_verb_key(call, options))
+    if (spoken and told & PUBLISHING and not options.has(*DRY)) or options.has("--prod"):
+        return call.dangerous(PUBLISHES, key=_verb_key(call, options))
+    if options.has(*DESTROYING_OPTIONS):
+        return call.dangerous("is told to delete or overwrite something", key=_verb_key(call, options))
     if any(_hidden_command(word) for word in call.args):
         return call.unreadable("may run a dangerous program")
     if call.name in CLOUD and told & READING:
         return call.dangerous("prints a secret") if told & SECRETS else call.harmless()
     if call.name in CLOUD and told & CHANGING:
-        return call.dangerous("changes something elsewhere", kind="published", key=_verb_key(call, given))
+        return call.dangerous("changes something elsewhere", kind="published", key=_verb_key(call, options))
     overwrites(call)
     return call.ordinary("is not known to be harmless")
 
 
-def _verb_key(call: Call, given: Options) -> tuple[str, ...]:
-    """What a rule must name to allow it: the program, its first words, and its long options."""
-    verbs_ = [word.text for word in given.operands[:2] if re.fullmatch(r"[a-z][\w:.-]*", word.text)]
-    return (call.name, *verbs_, *(name for name, _ in given.given if name in DESTROYING_OPTIONS))
+def _verb_key(call: ProgramCall, options: ProgramOptions) -> tuple[str, ...]:
+    """Return what a rule must name to allow it: the program, its first words, and its long options."""
+    verbs_ = [word.text for word in options.operands[:2] if re.fullmatch(r"[a-z][\w:.-]*", word.text)]
+    return (call.name, *verbs_, *(name for name, _ in options.named if name in DESTROYING_OPTIONS))
 
 
-def touched(call: Call) -> list[Word]:
-    """The paths among the arguments of a program that changes what they name: neither modes, owners nor sizes."""
-    given = options(call.args, frozenset(VALUES.get(call.name, "").split()))
+def touched(call: ProgramCall) -> list[Word]:
+    """Return the paths among the arguments of a program that changes files, without modes, owners and sizes."""
+    options = read_options(call.args, frozenset(VALUES.get(call.name, "").split()))
     rights = [word for word in call.args if re.fullmatch(r"-[rwxXstugo0-7,=+-]+", word.text)]  # chmod -x file
-    said = given.has("--reference") or (call.name == "chmod" and rights)
-    places = given.operands[1:] if call.name in NAMED_FIRST and not said else given.operands
+    said = options.has("--reference") or (call.name == "chmod" and rights)
+    places = options.operands[1:] if call.name in NAMED_FIRST and not said else options.operands
     return [word for word in places if call.name != "chattr" or not word.text.startswith(("+", "="))]
 
 
@@ -152,8 +152,8 @@ OUTPUT = frozenset(
 )
 
 
-def overwrites(call: Call) -> None:
-    """A product is made anew at every turn; a text that exists already was meant to stay."""
+def overwrites(call: ProgramCall) -> None:
+    """Note files that a program overwrites. Products are made again anyway; a text that exists was meant to stay."""
     for at, word in enumerate(call.args):
         name, equals, text = word.text.partition("=")
         if name in OUTPUT and not equals and at + 1 < len(call.args):
@@ -170,7 +170,7 @@ CONVERTERS = frozenset("convert magick pdftotext ps2pdf sass objcopy ffmpeg exif
 """They write their last operand, over what is there."""
 
 
-def converter(call: Call) -> None:
+def converter(call: ProgramCall) -> None:
     operands = [word for word in call.args if not word.text.startswith("-")]
     assigns = any(re.match(r"-[\w:+-]*=", word.text) for word in call.args)
     if not operands or call.args[-1].text in ("-", "/dev/null") or (call.name == "exiftool" and not assigns):

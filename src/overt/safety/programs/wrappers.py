@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.safety.programs.call import Call, shown
-from overt.safety.programs.options import options
+from overt.safety.programs.call import ProgramCall, shown
+from overt.safety.programs.options import read_options
 from overt.safety.shell.words import NAMED, UNKNOWN, Word, literal
 
 
@@ -114,13 +114,13 @@ HOST_MOUNTS = re.compile(
 )
 
 
-def wrapped(call: Call, wrap: Wrap) -> None:
+def wrapped(call: ProgramCall, wrap: Wrap) -> None:
     """Classify what a wrapper runs. When that is a name nobody knows, a dangerous one behind it counts as well."""
     takes = frozenset(f"{wrap.takes} {wrap.code} {wrap.writes}".split())
     start = command_start(call.args, takes, wrap.skip)
     if wrap.maybe and start < len(call.args) and re.fullmatch(wrap.maybe, call.args[start].text):
         start += 1 + command_start(call.args[start + 1 :], takes, 0)
-    given = options(call.args[:start], takes)
+    options = read_options(call.args[:start], takes)
     if wrap.own:
         call.dangerous(wrap.own)
     elif wrap.least == "ordinary":
@@ -130,14 +130,14 @@ def wrapped(call: Call, wrap: Wrap) -> None:
     if wrap.net and not call.installed(start):
         call.online()
     for option in wrap.writes.split():
-        for value in given.values(option):
+        for value in options.values(option):
             call.write(value)
-    every = options(call.args, takes) if wrap.code else given
+    every = read_options(call.args, takes) if wrap.code else options
     for option in wrap.code.split():
         for value in every.values(option):
             call.script(value)
     rest = call.args[start:]
-    if rest and wrap.text and not given.has("-x", "--exec"):
+    if rest and wrap.text and not options.has("-x", "--exec"):
         texts = list(rest) if wrap.code or call.name == "concurrently" else [_joined(rest)]
         for text in texts:
             call.script(text)
@@ -176,14 +176,14 @@ def _joined(words: Sequence[Word]) -> Word:
     )
 
 
-def command_(call: Call) -> None:
+def command_(call: ProgramCall) -> None:
     if call.options().has("-v", "-V"):
         call.harmless()
     else:
         wrapped(call, WRAPPERS["command"])
 
 
-def screen(call: Call) -> None:
+def screen(call: ProgramCall) -> None:
     texts = [word.text for word in call.args]
     if texts[:1] in (["-ls"], ["-list"]):
         call.harmless()
@@ -193,32 +193,34 @@ def screen(call: Call) -> None:
         wrapped(call, WRAPPERS["screen"])
 
 
-def script(call: Call) -> None:
+def script(call: ProgramCall) -> None:
     """`script -c COMMAND FILE`: writes down what it shows."""
-    given = call.options("-t -T -I -O -B -m -E -c --command -o --output-limit --log-out --log-in --log-io --log-timing")
+    options = call.options(
+        "-t -T -I -O -B -m -E -c --command -o --output-limit --log-out --log-in --log-io --log-timing"
+    )
     call.ordinary("starts a shell")
-    for text in given.values("-c", "--command", exact=False):
+    for text in options.values("-c", "--command", exact=False):
         call.script(text)
-    for word in [*given.operands[:1], *given.values("-O", "-B", "-I", "-T", "--log-out", "--log-in", "--log-io")]:
-        call.write(word, append=given.has("-a", "--append"))
-    if given.operands[1:]:
-        call.run(given.operands[1:])
+    for word in [*options.operands[:1], *options.values("-O", "-B", "-I", "-T", "--log-out", "--log-in", "--log-io")]:
+        call.write(word, append=options.has("-a", "--append"))
+    if options.operands[1:]:
+        call.run(options.operands[1:])
 
 
-def env(call: Call) -> None:
+def env(call: ProgramCall) -> None:
     args = list(call.args)
     takes = frozenset("-u -C -S -P --unset --chdir --split-string".split())
     place = command_start(args, takes, 0)
-    given = options(args[:place], takes)
+    options = read_options(args[:place], takes)
     call.harmless()
-    for folder in given.values("-C", "--chdir"):
+    for folder in options.values("-C", "--chdir"):
         call.classifier.enter(folder)
     while place < len(args) and "=" in args[place].text and not args[place].leads:
         name, _, text = args[place].text.partition("=")
         value = Word(text=text, plain=text, hole=args[place].hole, computed=args[place].computed)
         call.classifier.set_variable(name, value)
         place += 1
-    split = [*given.values("-S", "--split-string")]
+    split = [*options.values("-S", "--split-string")]
     if split:
         call.script(_joined([*split, *args[place:]]))
     elif args[place:]:
@@ -228,7 +230,7 @@ def env(call: Call) -> None:
 SHELL_TAKES = frozenset("-o +o -O +O --rcfile --init-file".split())
 
 
-def shell(call: Call) -> None:
+def shell(call: ProgramCall) -> None:
     args = list(call.args)
     place, code, stdin = 0, False, False
     while place < len(args) and args[place].text[:1] in "-+" and len(args[place].text) > 1:
@@ -268,13 +270,13 @@ def shell(call: Call) -> None:
         call.ordinary("starts a shell")
 
 
-def eval_(call: Call) -> None:
+def eval_(call: ProgramCall) -> None:
     call.harmless()
     if call.args:
         call.script(_joined(call.args))
 
 
-def source(call: Call) -> None:
+def source(call: ProgramCall) -> None:
     if not call.args:
         return call.harmless()
     script = call.args[0]
@@ -283,7 +285,7 @@ def source(call: Call) -> None:
     return call.ordinary("runs a script")
 
 
-def busybox(call: Call) -> None:
+def busybox(call: ProgramCall) -> None:
     if not call.args or call.args[0].text.startswith("--list"):
         call.harmless()
     elif call.args[0].text.startswith("-"):
@@ -295,16 +297,16 @@ def busybox(call: Call) -> None:
 SSH_TAKES = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B"
 
 
-def ssh(call: Call) -> None:
+def ssh(call: ProgramCall) -> None:
     takes = frozenset(SSH_TAKES.split())
     start = command_start(call.args, takes, 1)
-    given = options(call.args[:start], takes)
-    if given.has("-V", "-G", "-Q"):
+    options = read_options(call.args[:start], takes)
+    if options.has("-V", "-G", "-Q"):
         return call.harmless()
     call.online()
     call.ordinary("works on another machine")
     if any(
-        re.search(r"(?i)command|localforward.*/", value.text) or value.computed for value in given.values("-o", "-F")
+        re.search(r"(?i)command|localforward.*/", value.text) or value.computed for value in options.values("-o", "-F")
     ):
         call.dangerous("runs a program of its own", kind="code")
     if call.args[start:]:
@@ -314,7 +316,7 @@ def ssh(call: Call) -> None:
     return None
 
 
-def parallel(call: Call) -> None:
+def parallel(call: ProgramCall) -> None:
     takes = frozenset(
         "-j -n -N -L -S -a -I -d -P --jobs --max-args --arg-file --colsep --delay --timeout --joblog --results".split()
     )
@@ -324,7 +326,7 @@ def parallel(call: Call) -> None:
     if cut == 0 or rest[0].text.startswith("{"):
         call.unreadable("runs what it reads")
         return
-    if options(call.args[:start], takes).has("-S", "--sshlogin", "--onall", "--nonall"):
+    if read_options(call.args[:start], takes).has("-S", "--sshlogin", "--onall", "--nonall"):
         call.dangerous("runs on other machines", kind="published")
     call.harmless()
     text = _joined(rest[:cut])
@@ -345,7 +347,7 @@ ELSEWHERE = frozenset("docker docker-compose podman nerdctl kubectl oc".split())
 """A command given to these runs where they say, and nothing else does."""
 
 
-def subcommand_wraps(call: Call) -> bool:
+def subcommand_wraps(call: ProgramCall) -> bool:
     """`docker exec NAME COMMAND` and its like; False when this use runs nothing."""
     for form in SUBCOMMANDS[call.name].split(";"):
         words = form.split()
@@ -356,20 +358,20 @@ def subcommand_wraps(call: Call) -> bool:
             continue
         behind = call.args[place + len(names) :]
         start = command_start(behind, SUB_TAKES, stars)
-        given = options(behind[:start], SUB_TAKES)
-        if given.has("--help"):
+        options = read_options(behind[:start], SUB_TAKES)
+        if options.has("--help"):
             call.harmless()
             return True
         if "exec" in names and call.name in ELSEWHERE:
             call.harmless()
         else:
             call.ordinary("runs another program")
-        if given.has("--privileged", "--pid", "--device", "--cap-add", "--userns", "--security-opt"):
+        if options.has("--privileged", "--pid", "--device", "--cap-add", "--userns", "--security-opt"):
             call.dangerous("runs a container that is not shut in")
-        mounts = [*given.values("-v", "--volume", "--mount")]
+        mounts = [*options.values("-v", "--volume", "--mount")]
         if any(HOST_MOUNTS.search(word.text) or "docker.sock" in word.text for word in mounts):
             call.dangerous("gives a container a folder of the system")
-        for value in given.values("--entrypoint"):
+        for value in options.values("--entrypoint"):
             call.run([value, *behind[start:]])
         if behind[start:]:
             call.run(behind[start:], call.feed)
@@ -377,7 +379,7 @@ def subcommand_wraps(call: Call) -> bool:
     return False
 
 
-HANDLERS: dict[str, Callable[[Call], None]] = {
+HANDLERS: dict[str, Callable[[ProgramCall], None]] = {
     "command": command_,
     "env": env,
     "screen": screen,

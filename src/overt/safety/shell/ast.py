@@ -68,6 +68,6 @@ class Doubt(Struct, frozen=True, kw_only=True):
 Item = Simple | Inner | Enter | Leave | Doubt
 
 
-class Parsed(Struct, frozen=True, kw_only=True):
+class ParsedScript(Struct, frozen=True, kw_only=True):
     items: tuple[Item, ...]
     known: Known

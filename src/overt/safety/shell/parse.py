@@ -19,7 +19,7 @@ from overt.safety.shell.ast import (
     Inner,
     Item,
     Leave,
-    Parsed,
+    ParsedScript,
     Redirect,
     Simple,
 )
@@ -53,10 +53,10 @@ SIMPLE = frozenset("command declaration_command unset_command variable_assignmen
 CLOSING = frozenset("then do done fi esac elif else in if while until for case select function { } ( ) ]] ;; !".split())
 
 
-def parse(text: str, outer: Known | None = None, feed: Feed = NO_FEED) -> Parsed:
+def parse(text: str, outer: Known | None = None, feed: Feed = NO_FEED) -> ParsedScript:
     """`outer` are variables that a text around this one sets; `feed` is what the whole of it is given to read."""
     if len(text) > LONGEST or sum(text.count(sign) for sign in COSTLY) > MOST_COSTLY:
-        return Parsed(items=(Doubt(why="is too long to be read"),), known={})
+        return ParsedScript(items=(Doubt(why="is too long to be read"),), known={})
     walk = _Walk(TIMED.sub(_untimed, text), outer or {})
     if walk.root.has_error and (softer := QUOTED_ORDER.sub(" = ", EXTENDED.sub(_as_glob, text))) != text:
         other = _Walk(TIMED.sub(_untimed, softer), outer or {})
@@ -66,7 +66,7 @@ def parse(text: str, outer: Known | None = None, feed: Feed = NO_FEED) -> Parsed
     walk.statement(walk.root, feed, "", 0)
     if walk.root.has_error:
         walk.items.append(Doubt(why="could not be read as shell"))
-    return Parsed(items=tuple(walk.items), known=walk.known)
+    return ParsedScript(items=tuple(walk.items), known=walk.known)
 
 
 def _untimed(match: re.Match[str]) -> str:
