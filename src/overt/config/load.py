@@ -267,8 +267,7 @@ def _mark_rules(setting: SettingValue) -> SettingValue:
     """Say of the rules of a project's file where they are from."""
     if not setting.key.endswith("permissions.allow"):
         return setting
-    value = tuple(replace(rule, of_project=True) for rule in setting.value)
-    return SettingValue(key=setting.key, value=value, origin=setting.origin)
+    return replace(setting, value=tuple(replace(rule, of_project=True) for rule in setting.value))
 
 
 def _family(key: str) -> str:
@@ -278,13 +277,12 @@ def _family(key: str) -> str:
 def _resolved(setting: SettingValue, base: str, home: str) -> SettingValue:
     """Paths are relative to the folder whose file names them."""
     if setting.key.startswith("providers.") and setting.key.endswith(FILES) and setting.value:
-        return SettingValue(key=setting.key, value=_absolute(setting.value, base, home), origin=setting.origin)
+        return replace(setting, value=_absolute(setting.value, base, home))
     if setting.key == "context.instructions":
         base, home = literal(base), literal(home)
     elif not setting.key.startswith("workspace."):
         return setting
-    paths = tuple(_absolute(path, base, home) for path in setting.value)
-    return SettingValue(key=setting.key, value=paths, origin=setting.origin)
+    return replace(setting, value=tuple(_absolute(path, base, home) for path in setting.value))
 
 
 def _absolute(path: str, base: str, home: str) -> str:

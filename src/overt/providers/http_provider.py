@@ -91,13 +91,13 @@ class HttpProvider:
 
     async def models(self) -> tuple[str, ...]:
         """The models the server offers; empty when it does not say."""
+        return await self._names(within=5.0)
+
+    async def _names(self, *, within: float) -> tuple[str, ...]:
         try:
-            return await self.offered(within=5.0)
+            return tuple(facts.name for facts in await self.listed(within=within))
         except OvertError:
             return ()
-
-    async def offered(self, *, within: float) -> tuple[str, ...]:
-        return tuple(facts.name for facts in await self.listed(within=within))
 
     async def listed(self, *, within: float) -> tuple[ModelFacts, ...]:
         """The models the server offers and what it tells of them, or the error that stands in the way."""
@@ -108,10 +108,10 @@ class HttpProvider:
                 raise from_status(exchange.status, exchange.headers, body, place=place)
             from overt.providers.server_models import read_models  # late: 0.1 ms
 
-            found: tuple[ModelFacts, ...] | None = read_models(body)
-            if found is None:
+            models: tuple[ModelFacts, ...] | None = read_models(body)
+            if models is None:
                 raise not_api(exchange.status, exchange.headers.get("content-type", ""), place=place)
-            return found
+            return models
         except ProviderError as error:
             raise redacted(error, *self._secrets) from None
 
@@ -184,11 +184,7 @@ class HttpProvider:
         problem = final(problem, history, patience=self._patience)
         if problem.kind != "model":
             return problem
-        try:
-            offered = await self.offered(within=2.0)
-        except ProviderError:
-            offered = ()
-        words = f"{problem.message} {exists_instead(model, offered)}"
+        words = f"{problem.message} {exists_instead(model, await self._names(within=2.0))}"
         return ProviderError(words, kind=problem.kind, status=problem.status)
 
 

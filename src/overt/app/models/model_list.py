@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.models.pick_model import choose_model, surroundings
+from overt.app.models.pick_model import choose_model, surroundings, usable_entries
 from overt.app.setting import Setting
 from overt.core.errors import OvertError, UsageError
 from overt.core.settings import Price, ProviderEntry
@@ -18,7 +18,6 @@ from overt.providers.discover import (
     Surroundings,
     answering,
     ask_server,
-    informed,
     is_local,
     kept_here,
 )
@@ -95,7 +94,7 @@ def _not_asked(provider: str, stated: str) -> str:
 
 async def _shelves(around: Surroundings, chosen: ChosenModel | None, weights: ProviderEntry | None) -> list[_Shelf]:
     """One for each provider; what a person configured stands before what was found and what is merely known."""
-    configured = [entry for entry in (_usable(each, around) for each in around.entries) if entry is not None]
+    configured = usable_entries(around)
     from overt.providers import catalog  # late: 0.2 ms
 
     known = [entry for entry in catalog.vendors() if not is_local(entry)]
@@ -117,14 +116,6 @@ async def _shelves(around: Surroundings, chosen: ChosenModel | None, weights: Pr
         for entry in entries:
             found.setdefault(entry.name, _Shelf(entry=entry, source=source))
     return list(found.values())
-
-
-def _usable(entry: ProviderEntry, around: Surroundings) -> ProviderEntry | None:
-    """A configured entry with what is known of its vendor; None for one that cannot work as it stands."""
-    try:
-        return informed(entry, around)
-    except OvertError:
-        return None
 
 
 def _named(shelves: Sequence[_Shelf], only: str) -> list[_Shelf]:

@@ -1,6 +1,7 @@
 """Which model a command uses, by what was configured and found."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from overt.core.settings import ProviderEntry, Timeouts
 from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
 from overt.providers.credentials import VENDOR_KEYS, secrets_in
-from overt.providers.discover import ChosenModel, Surroundings, discover
+from overt.providers.discover import ChosenModel, Surroundings, discover, informed
 from overt.sessions.resume import ResumedSession
 
 STRONGER = ("--model", "OVERT_MODEL")
@@ -83,6 +84,15 @@ def surroundings(setting: Setting) -> Surroundings:
         also=tuple(filter(None, (config.small_model,))),
         wires=setting.registries.wires,
     )
+
+
+def usable_entries(around: Surroundings) -> list[ProviderEntry]:
+    """Configured entries with what is known of their vendors; those that cannot work as they stand are left out."""
+    entries = []
+    for entry in around.entries:
+        with suppress(OvertError):  # `overt doctor` says why
+            entries.append(informed(entry, around))
+    return entries
 
 
 def _kept(name: str) -> str | None:

@@ -6,12 +6,13 @@ from typing import Literal
 from msgspec import Struct
 
 from overt.app.models.credentials import Where
+from overt.app.models.pick_model import usable_entries
 from overt.app.setting import Setting
-from overt.core.errors import ConfigError, OvertError
+from overt.core.errors import ConfigError
 from overt.core.settings import ProviderEntry
 from overt.lib.redaction.secret_values import says_secret
 from overt.providers.credentials import GENERAL, vendor_variables
-from overt.providers.discover import ALIKE, EMBEDDED, ENVIRONMENT, Surroundings, answering, informed, is_local
+from overt.providers.discover import ALIKE, EMBEDDED, ENVIRONMENT, Surroundings, answering, is_local
 
 Source = Literal["configured", "here", "known", "own", "embedded"]
 BETWEEN = frozenset({"openai-chat"})
@@ -38,7 +39,7 @@ class ProviderOption(Struct, frozen=True, kw_only=True):
 
 async def list_options(setting: Setting, around: Surroundings) -> tuple[ProviderOption, ...]:
     """What a person can choose from, the likeliest first. Offline, only what is on this machine."""
-    configured = [_make_option(entry, "configured", around) for entry in _usable(around)]
+    configured = [_make_option(entry, "configured", around) for entry in usable_entries(around)]
     here = [ProviderOption(entry=entry, source="here") for entry in await answering(around) if entry.models]
     from overt.providers import catalog  # late: 0.2 ms
 
@@ -54,14 +55,6 @@ async def list_options(setting: Setting, around: Surroundings) -> tuple[Provider
     for option in (*configured, *here, *known, own, embedded):
         first.setdefault(option.name, option)
     return tuple(first.values())
-
-
-def _usable(around: Surroundings) -> Iterable[ProviderEntry]:
-    for entry in around.entries:
-        try:
-            yield informed(entry, around)
-        except OvertError:
-            continue  # it cannot work as it stands, and `overt doctor` says why
 
 
 def _make_option(entry: ProviderEntry, source: Source, around: Surroundings) -> ProviderOption:

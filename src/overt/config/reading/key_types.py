@@ -5,15 +5,13 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from overt.config.rules import described, did_you_mean, nearest, printable
+from overt.config.rules import described
 from overt.core.errors import ConfigError
 
 LARGEST = 10**9
 KB, MB, GB, TB = 1024, 1024**2, 1024**3, 1024**4
 SIZE_UNITS = {"": 1, "B": 1, "KB": KB, "MB": MB, "GB": GB, "TB": TB, "KIB": KB, "MIB": MB, "GIB": GB, "TIB": TB}
 DAY_UNITS = {"": 1.0, "HOUR": 1 / 24, "HOURS": 1 / 24, "DAY": 1.0, "DAYS": 1.0, "WEEK": 7.0, "WEEKS": 7.0}
-SHORTEST_PATTERN = 2
-"""Characters besides wildcards that an entry of `redact.allow` must have."""
 
 Schema = dict[str, Any]
 STRING: Schema = {"type": "string"}
@@ -90,34 +88,6 @@ def choice(*choices: str, also: dict[str, str] | None = None) -> KeyType:
 
     shown = ", ".join(f"'{name}'" for name in choices)
     return KeyType(f"one of {shown}", read, {"enum": [*accepted]})
-
-
-def fits_address(text: str) -> bool:
-    if text.startswith("file:") and text.isprintable():
-        return True  # a script for the scripted provider
-    scheme, _, rest = text.partition("://")
-    host = rest.partition("/")[0]
-    usable = scheme.lower() in ("http", "https") and host and "@" not in host
-    return bool(usable) and text.isprintable() and " " not in text
-
-
-def read_template(value: object) -> str:
-    from overt.core.gauges import PLACEHOLDERS, template_parts  # late: 0.4 ms
-
-    text = read_text(value)
-    try:
-        names = [name for _, name in template_parts(text)[:-1]]
-    except ValueError:
-        raise Unfit(f"must close each brace it opens, as in '{{model}}', got {described(text)}") from None
-    if not text.isprintable():
-        raise Unfit("must be one line that can be printed")
-    for name in names:
-        if name not in PLACEHOLDERS:
-            near = did_you_mean(nearest(name, PLACEHOLDERS))
-            raise Unfit(
-                f"holds {{{printable(name)}}}, which is no placeholder{near}; they are {', '.join(PLACEHOLDERS)}"
-            )
-    return text
 
 
 def read_flag(value: object) -> bool:
@@ -206,56 +176,3 @@ def read_texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(read_text(item).strip() for item in value):
         raise ValueError
     return tuple(value)
-
-
-def fits_program(name: str) -> bool:
-    """Names as they are typed, not paths and not patterns: a program is known by its last part."""
-    return name.isprintable() and not set(name) & set(" /*?[]$`\"'\\;|&()<>")
-
-
-def read_sources(names: tuple[str, ...]) -> tuple[str, ...]:
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise Unfit(f"names {printable(name)!r} twice; remove one of them")
-    return names
-
-
-def read_patterns(names: tuple[str, ...]) -> tuple[str, ...]:
-    if address := next((name for name in names if "://" in name), ""):
-        raise Unfit(f"takes files and patterns, not addresses such as {printable(address)!r}; save it as a file")
-    return names
-
-
-def read_allowed(entries: tuple[str, ...]) -> tuple[str, ...]:
-    """Check the entries of `redact.allow`: a pattern of wildcards alone would switch redaction off."""
-    for entry in entries:
-        if len(entry.replace("*", "").replace("?", "").strip("./")) < SHORTEST_PATTERN:
-            raise Unfit(f"holds {printable(entry)!r}, which matches nearly everything; name a value or a path")
-    return entries
-
-
-def read_json(value: object) -> object:
-    """A table of what JSON can carry."""
-    if not isinstance(value, dict):
-        raise ValueError
-    left: list[object] = [value]
-    while left:
-        item = left.pop()
-        if isinstance(item, dict):
-            left.extend(item.values())
-        elif isinstance(item, list):
-            left.extend(item)
-        elif not isinstance(item, str | int | float | bool | None):
-            raise ValueError
-    return value
-
-
-def read_headers(value: object) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise ValueError
-    for name, text in value.items():
-        if not name.isascii() or not name.isprintable() or not name.strip() or ":" in name:
-            raise ValueError
-        if not read_text(text).isprintable():
-            raise ValueError
-    return dict(value)

@@ -14,28 +14,21 @@ from overt.config.reading.key_types import (
     STRING,
     TB,
     KeyType,
+    Unfit,
     age,
     choice,
-    fits_address,
-    fits_program,
     list_of,
     list_type,
     number,
     number_from_zero,
-    read_allowed,
     read_flag,
-    read_headers,
-    read_json,
-    read_patterns,
-    read_sources,
-    read_template,
     read_text,
     read_texts,
     size,
     text_type,
     whole_number,
 )
-from overt.config.rules import ACTIONS
+from overt.config.rules import ACTIONS, described, did_you_mean, nearest, printable
 from overt.core.settings import (
     CAPS,
     CacheSettings,
@@ -61,6 +54,91 @@ CLAUDE_MODES = {
     "dontAsk": "dontAsk",
 }
 """Claude Code's names for our modes; `dontAsk` is review with every question denied."""
+
+
+SHORTEST_PATTERN = 2
+"""Characters besides wildcards that an entry of `redact.allow` must have."""
+
+
+def fits_address(text: str) -> bool:
+    if text.startswith("file:") and text.isprintable():
+        return True  # a script for the scripted provider
+    scheme, _, rest = text.partition("://")
+    host = rest.partition("/")[0]
+    usable = scheme.lower() in ("http", "https") and host and "@" not in host
+    return bool(usable) and text.isprintable() and " " not in text
+
+
+def read_template(value: object) -> str:
+    from overt.core.gauges import PLACEHOLDERS, template_parts  # late: 0.4 ms
+
+    text = read_text(value)
+    try:
+        names = [name for _, name in template_parts(text)[:-1]]
+    except ValueError:
+        raise Unfit(f"must close each brace it opens, as in '{{model}}', got {described(text)}") from None
+    if not text.isprintable():
+        raise Unfit("must be one line that can be printed")
+    for name in names:
+        if name not in PLACEHOLDERS:
+            near = did_you_mean(nearest(name, PLACEHOLDERS))
+            raise Unfit(
+                f"holds {{{printable(name)}}}, which is no placeholder{near}; they are {', '.join(PLACEHOLDERS)}"
+            )
+    return text
+
+
+def fits_program(name: str) -> bool:
+    """Names as they are typed, not paths and not patterns: a program is known by its last part."""
+    return name.isprintable() and not set(name) & set(" /*?[]$`\"'\\;|&()<>")
+
+
+def read_sources(names: tuple[str, ...]) -> tuple[str, ...]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise Unfit(f"names {printable(name)!r} twice; remove one of them")
+    return names
+
+
+def read_patterns(names: tuple[str, ...]) -> tuple[str, ...]:
+    if address := next((name for name in names if "://" in name), ""):
+        raise Unfit(f"takes files and patterns, not addresses such as {printable(address)!r}; save it as a file")
+    return names
+
+
+def read_allowed(entries: tuple[str, ...]) -> tuple[str, ...]:
+    """Check the entries of `redact.allow`: a pattern of wildcards alone would switch redaction off."""
+    for entry in entries:
+        if len(entry.replace("*", "").replace("?", "").strip("./")) < SHORTEST_PATTERN:
+            raise Unfit(f"holds {printable(entry)!r}, which matches nearly everything; name a value or a path")
+    return entries
+
+
+def read_json(value: object) -> object:
+    """A table of what JSON can carry."""
+    if not isinstance(value, dict):
+        raise ValueError
+    left: list[object] = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            left.extend(item.values())
+        elif isinstance(item, list):
+            left.extend(item)
+        elif not isinstance(item, str | int | float | bool | None):
+            raise ValueError
+    return value
+
+
+def read_headers(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError
+    for name, text in value.items():
+        if not name.isascii() or not name.isprintable() or not name.strip() or ":" in name:
+            raise ValueError
+        if not read_text(text).isprintable():
+            raise ValueError
+    return dict(value)
 
 
 TEXT = KeyType("a text", read_text, STRING)

@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Collection, Mapping
 
 from overt.core.codec import decode
-from overt.core.messages import Call, Document, Image
+from overt.core.messages import Call, Document, Image, Text
 from overt.core.settings import ModelFacts
 
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
@@ -50,6 +50,12 @@ def left_out(part: Image | Document) -> str:
     """What a model that cannot take a part is told instead."""
     what = "image" if isinstance(part, Image) else f"document {file_name(part)}"
     return f"[{what} left out: this model does not take {'images' if isinstance(part, Image) else 'documents'}]"
+
+
+def readable(part: Text | Image | Document, about: ModelFacts) -> Text | Image | Document:
+    """The part, or a note if the model cannot take it: a server would reject the whole request."""
+    accepted = about.images if isinstance(part, Image) else about.documents
+    return part if isinstance(part, Text) or accepted is not False else Text(text=left_out(part))
 
 
 def understood(effort: str | None, about: ModelFacts) -> str:

@@ -25,7 +25,7 @@ from overt.providers.wires._encoding import (
     clean,
     data_uri,
     file_name,
-    left_out,
+    readable,
     tool_name,
     understood,
 )
@@ -183,21 +183,14 @@ class OpenAIChat:
         return found
 
     def _content(self, parts: list[Text | Image | Document]) -> str | list[dict[str, object]]:
-        readable = [self._readable(part) for part in parts]
-        if all(isinstance(part, Text) for part in readable):
+        shown = [readable(part, self._about) for part in parts]
+        if all(isinstance(part, Text) for part in shown):
             between = "\n" if any(not isinstance(part, Text) for part in parts) else ""
-            return clean(between.join(part.text for part in readable if isinstance(part, Text)))
+            return clean(between.join(part.text for part in shown if isinstance(part, Text)))
         return [
             {"type": "text", "text": clean(part.text)} if isinstance(part, Text) else _attachment(part)
-            for part in readable
+            for part in shown
         ]
-
-    def _readable(self, part: Text | Image | Document) -> Text | Image | Document:
-        """A note stands in for what this model cannot take: a server would reject the whole request."""
-        taken = self._about.images if isinstance(part, Image) else self._about.documents
-        if isinstance(part, Text) or taken is not False:
-            return part
-        return Text(text=left_out(part))
 
 
 def _merge(fields: dict[str, object], more: dict[str, object]) -> None:

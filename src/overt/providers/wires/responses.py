@@ -23,7 +23,7 @@ from overt.providers.wires._encoding import (
     clean,
     data_uri,
     file_name,
-    left_out,
+    readable,
     tool_name,
     understood,
 )
@@ -141,16 +141,10 @@ class OpenAIResponses:
         }
 
     def _content(self, parts: list[Text | Image | Document]) -> str | list[dict[str, object]]:
-        shown = [self._shown(part) for part in parts]
+        shown = [readable(part, self._about) for part in parts]
         if all(isinstance(part, Text) for part in shown):
             return clean("".join(part.text for part in shown if isinstance(part, Text)))
         return [_input(part) for part in shown]
-
-    def _shown(self, part: Text | Image | Document) -> Text | Image | Document:
-        if isinstance(part, Text):
-            return part
-        taken = self._about.images if isinstance(part, Image) else self._about.documents
-        return Text(text=left_out(part)) if taken is False else part
 
 
 def _said(role: str, content: str | list[dict[str, object]]) -> dict[str, object]:
