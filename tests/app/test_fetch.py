@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from overt.app.models.fetch_bar import Bar
-from overt.app.models.fetch_weights import fetch_model, found_already, offer, plan
+from overt.app.models.fetch_weights import fetch_model, name_configured_model, offer, plan
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.core.errors import ConfigError, OvertError
@@ -91,12 +91,12 @@ def test_a_server_that_is_named_counts_as_a_model_even_when_it_is_down(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OVERT_BASE_URL", "http://127.0.0.1:1/v1")
-    assert asyncio.run(found_already(read_setting(Options()))) == "http://127.0.0.1:1/v1"
+    assert asyncio.run(name_configured_model(read_setting(Options()))) == "http://127.0.0.1:1/v1"
 
 
 def test_a_key_counts_as_a_model(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-1234567890abcdef")
-    assert asyncio.run(found_already(read_setting(Options()))).startswith("deepseek/")
+    assert asyncio.run(name_configured_model(read_setting(Options()))).startswith("deepseek/")
 
 
 def test_an_unknown_model_is_named_beside_those_that_exist(setting: Setting) -> None:

@@ -15,9 +15,9 @@ from tests.fakes.model_server import Fault, ModelServer, Turn
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.app.setup.answers import export_line, full_address
-from overt.app.setup.config_file import ConfigChange, changed, planned, write
+from overt.app.setup.config_file import ConfigChange, apply_change, plan_edit, write
 from overt.app.setup.provider_options import check_provider_name, variable_for
-from overt.app.setup.run import Answers, SetupResult, missing, set_up
+from overt.app.setup.run import Answers, SetupResult, explain_missing_model, set_up
 from overt.config.paths import read_environment
 from overt.core.errors import ConfigError, OvertError
 from overt.core.settings import ProviderEntry
@@ -138,13 +138,13 @@ ENTRY = '[[providers]]\nname = "mine"\nbase_url = "http://a.test/v1"\n'
     ],
 )
 def test_only_our_keys_change_and_every_other_byte_stays(before: str, after: str) -> None:
-    assert changed(before, MINE) == after
+    assert apply_change(before, MINE) == after
 
 
 def test_rules_of_others_join_those_that_stand_there() -> None:
     before = '[context] # mine\ninstructions = ["docs/*.md"] # keep\nstrict = false\n'
     change = ConfigChange(sources=("system", "project", "CLAUDE.md"), instructions=("~/.claude/CLAUDE.md",))
-    assert changed(before, change) == (
+    assert apply_change(before, change) == (
         '[context] # mine\nsources = ["system", "project", "CLAUDE.md"]\n'
         'instructions = ["docs/*.md", "~/.claude/CLAUDE.md"] # keep\nstrict = false\n'
     )
@@ -169,7 +169,7 @@ def test_rules_of_others_join_those_that_stand_there() -> None:
     ],
 )
 def test_values_in_every_notation_are_changed_where_they_stand(before: str, after: str) -> None:
-    assert changed(before, replace(MINE, instructions=("~/a.md",))) == after
+    assert apply_change(before, replace(MINE, instructions=("~/a.md",))) == after
 
 
 LAYOUTS = (
@@ -202,7 +202,7 @@ def test_a_change_in_any_layout_says_what_is_meant_and_keeps_all_other_lines() -
         except ValueError:
             continue
         valid += 1
-        after = changed(before, change)
+        after = apply_change(before, change)
         said = tomllib.loads(after)
         context = {**tree.get("context", {}), "sources": ["s"]}
         at_top = "instructions" in tree
@@ -225,7 +225,7 @@ def test_a_text_that_says_something_else_is_not_written(project: Path, monkeypat
     config_file().write_text("default_model = 'old'\n")
     monkeypatch.setattr("tomlkit.dumps", lambda _: 'default_model = "old"\n')
     with pytest.raises(ConfigError, match='Put this into it:\ndefault_model = "mine/x"\n\n\\[\\[providers'):
-        planned(read_environment(), MINE)
+        plan_edit(read_environment(), MINE)
     assert config_file().read_text() == "default_model = 'old'\n"
 
 
@@ -233,11 +233,11 @@ def test_a_file_that_is_broken_by_now_is_refused_with_the_line(project: Path) ->
     config_file().parent.mkdir(parents=True)
     config_file().write_text("offline = false\nlanguage = \n")
     with pytest.raises(ConfigError, match=r"config\.toml:2: not valid TOML"):
-        planned(read_environment(), MINE)
+        plan_edit(read_environment(), MINE)
 
 
 def test_a_file_that_changed_meanwhile_is_not_written_over(project: Path) -> None:
-    edit = planned(read_environment(), MINE)
+    edit = plan_edit(read_environment(), MINE)
     config_file().parent.mkdir(parents=True)
     config_file().write_text("offline = true\n")
     with pytest.raises(ConfigError, match="has changed meanwhile"):
@@ -251,13 +251,13 @@ def test_a_link_stays_a_link_and_a_mode_stays_a_mode(project: Path) -> None:
     kept.chmod(0o640)
     config_file().parent.mkdir(parents=True)
     config_file().symlink_to(kept)
-    write(planned(read_environment(), ConfigChange(default_model="a/b")))
+    write(plan_edit(read_environment(), ConfigChange(default_model="a/b")))
     assert config_file().is_symlink()
     assert (kept.read_text(), kept.stat().st_mode & 0o777) == ('default_model = "a/b"\noffline = false\n', 0o640)
 
 
 def test_a_new_file_is_private(project: Path) -> None:
-    write(planned(read_environment(), ConfigChange(default_model="a/b")))
+    write(plan_edit(read_environment(), ConfigChange(default_model="a/b")))
     assert (config_file().read_text(), config_file().stat().st_mode & 0o777) == ('default_model = "a/b"\n', 0o600)
 
 
@@ -531,6 +531,8 @@ def test_names_that_mean_something_else_are_refused() -> None:
 
 def test_what_is_missing_is_told_without_the_ways_on_that_the_panel_has_itself(project: Path) -> None:
     looked = ("OVERT_BASE_URL: not set", "embedded model: not fetched")
-    found = missing(read_setting(Options()), ConfigError("No model found. Set one.", code="no_model", details=looked))
+    found = explain_missing_model(
+        read_setting(Options()), ConfigError("No model found. Set one.", code="no_model", details=looked)
+    )
     assert found.told == "- OVERT_BASE_URL: not set\n- embedded model: not fetched"
     assert (found.size in found.embedded, found.size.endswith(" GB")) == (True, True)

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import pytest
 from tests.fakes.model_server import FakeCall, ModelServer, Turn
 
-from overt.config.material import material
 from overt.config.paths import Environment
-from overt.config.trust import TrustAnswer, decide, standing
+from overt.config.project_files import hash_project_files
+from overt.config.trust import TrustAnswer, check_trust, decide
 from overt.sessions.load import load
 
 OVERT = str(Path(sys.executable).with_name("overt"))
@@ -133,9 +133,9 @@ class Place:
             cwd=str(self.work),
             variables={},
         )
-        if standing(where, str(self.work)).answer is not None:
+        if check_trust(where, str(self.work)).answer is not None:
             return
-        decide(where, str(self.work), TrustAnswer(trusted=False, files=material(str(self.work)).files))
+        decide(where, str(self.work), TrustAnswer(trusted=False, files=hash_project_files(str(self.work)).files))
 
     def sessions(self) -> list[Path]:
         return sorted(self.home.rglob("sessions/*/*.jsonl"), key=lambda path: path.stat().st_mtime_ns)

@@ -22,7 +22,7 @@ from overt.core.messages import Message, said
 from overt.core.ports import Provider
 from overt.core.requests import Params, Prefix, Request, ToolSpec
 from overt.core.settings import ProviderEntry
-from overt.providers.embedded.provider import LocalProvider, embedded, make, runnable
+from overt.providers.embedded.provider import LocalProvider, installed_weights, is_runnable, make
 from overt.providers.embedded.weights import WEIGHTS, find_weights, models_folder
 
 SMALL, USUAL = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"
@@ -35,7 +35,7 @@ def missing(name: str) -> str:
     weights = find_weights(name)
     if weights is None or not weights.here(FETCHED):
         return f"the weights of {name} are not on this machine: overt models fetch {name}"
-    return "" if runnable() else "xllamacpp is not installed: pip install 'overt[local]'"
+    return "" if is_runnable() else "xllamacpp is not installed: pip install 'overt[local]'"
 
 
 needs_small = pytest.mark.skipif(bool(missing(SMALL)), reason=missing(SMALL) or "there")
@@ -52,7 +52,7 @@ def cache(folder: Path) -> str:
 
 
 def small(folder: Path, **settings: Any) -> LocalProvider:
-    entry = embedded(cache(folder))
+    entry = installed_weights(cache(folder))
     assert entry is not None
     return make(replace(entry, **settings), None, SMALL)
 
@@ -124,8 +124,8 @@ async def until(true: Callable[[], Any], seconds: float = 20.0) -> None:
 
 PARENT = """
 import asyncio, sys, time
-from overt.providers.embedded.provider import embedded, make
-provider = make(embedded(sys.argv[1]), None, sys.argv[2])
+from overt.providers.embedded.provider import installed_weights, make
+provider = make(installed_weights(sys.argv[1]), None, sys.argv[2])
 provider.warm()
 print(provider.pid, flush=True)
 if sys.argv[3] == "ends":

@@ -9,7 +9,7 @@ from tests.providers.provider_kit import run
 
 from overt.core.errors import ConfigError
 from overt.core.settings import ModelFacts, Price, ProviderEntry, Quirks
-from overt.providers.catalog import inherited, read_vendors, vendors
+from overt.providers.catalog import read_vendors, vendors, with_vendor_defaults
 from overt.providers.discover import ONLY_HERE, ChosenModel, Surroundings, discover
 
 WEIGHTS = ProviderEntry(
@@ -52,42 +52,42 @@ def test_like_takes_over_another_entry_and_leaves_its_prices_behind() -> None:
 
 
 def test_a_provider_named_like_a_vendor_takes_over_all_that_was_not_stated() -> None:
-    entry = inherited(ProviderEntry(name="deepseek", max_tokens=9), {"name", "max_tokens"})
+    entry = with_vendor_defaults(ProviderEntry(name="deepseek", max_tokens=9), {"name", "max_tokens"})
     assert entry == replace(shipped("deepseek"), max_tokens=9)
 
 
 def test_what_a_person_stated_stands_even_where_it_is_the_usual() -> None:
     own = ProviderEntry(name="deepseek", models=("mine",), quirks=Quirks(thinking="", limit="max_completion_tokens"))
-    entry = inherited(own, {"models", "quirks.thinking", "quirks.limit"})
+    entry = with_vendor_defaults(own, {"models", "quirks.thinking", "quirks.limit"})
     assert (entry.models, entry.default) == (("mine",), "")
     assert entry.quirks == replace(shipped("deepseek").quirks, thinking="", limit="max_completion_tokens")
 
 
 def test_a_vendor_is_known_by_its_host_whatever_it_is_called() -> None:
     mine = ProviderEntry(name="work", base_url="https://api.moonshot.cn/v1", api_key_env="WORK_KEY")
-    entry = inherited(mine, {"name", "base_url", "api_key_env"})
+    entry = with_vendor_defaults(mine, {"name", "base_url", "api_key_env"})
     assert (entry.name, entry.api_key_env, entry.quirks) == ("work", "WORK_KEY", shipped("kimi-cn").quirks)
     assert entry.facts("kimi-k2.6").window == 262144
 
 
 def test_a_known_name_at_a_foreign_host_is_not_that_vendor_and_gets_no_key() -> None:
     mine = ProviderEntry(name="deepseek", base_url="https://proxy.test/v1", models=("m",))
-    assert inherited(mine, {"name", "base_url", "models"}) == mine
+    assert with_vendor_defaults(mine, {"name", "base_url", "models"}) == mine
     found = find("deepseek", environ={"DEEPSEEK_API_KEY": "k"}, entries=(mine,))
     assert (found.entry.base_url, found.key) == ("https://proxy.test/v1", None)
 
 
 def test_the_wire_that_was_stated_decides_which_quirks_hold() -> None:
     chat = ProviderEntry(name="o", base_url="https://api.openai.com/v1")
-    assert inherited(chat, {"base_url", "kind"}).quirks == shipped("openai-chat").quirks
-    assert inherited(chat, {"base_url"}) == replace(shipped("openai"), name="o")
+    assert with_vendor_defaults(chat, {"base_url", "kind"}).quirks == shipped("openai-chat").quirks
+    assert with_vendor_defaults(chat, {"base_url"}) == replace(shipped("openai"), name="o")
     messages = ProviderEntry(name="deepseek", kind="anthropic", base_url="https://api.deepseek.com/anthropic")
-    entry = inherited(messages, {"base_url", "kind"})
+    entry = with_vendor_defaults(messages, {"base_url", "kind"})
     assert (entry.kind, entry.quirks, entry.facts("deepseek-flash").images) == ("anthropic", Quirks(), True)
 
 
 def test_a_program_people_run_themselves_is_known_by_its_name_wherever_it_runs() -> None:
-    entry = inherited(ProviderEntry(name="vllm", base_url="http://lab:9000/v1"), {"base_url"})
+    entry = with_vendor_defaults(ProviderEntry(name="vllm", base_url="http://lab:9000/v1"), {"base_url"})
     assert (entry.base_url, entry.quirks.thinking) == ("http://lab:9000/v1", "chat_template_kwargs")
 
 

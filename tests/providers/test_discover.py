@@ -24,7 +24,7 @@ from overt.providers.discover import (
     ask_server,
     discover,
     is_local,
-    kept_here,
+    offline_reason,
 )
 from overt.providers.registry import make
 from overt.providers.transport.address import host_of
@@ -282,8 +282,8 @@ WAYS: list[tuple[dict[str, Any], ProviderEntry | None, bool]] = [
 def test_whether_anything_leaves_is_known_with_and_without_a_model(
     around: dict[str, Any], chosen: ProviderEntry | None, stays: bool
 ) -> None:
-    assert kept_here(Surroundings(**around), chosen) == (ONLY_HERE if stays else "")
-    assert kept_here(Surroundings(**around, offline="a file"), chosen) == "a file"
+    assert offline_reason(Surroundings(**around), chosen) == (ONLY_HERE if stays else "")
+    assert offline_reason(Surroundings(**around, offline="a file"), chosen) == "a file"
 
 
 CLEAR = ProviderEntry(name="o", base_url="http://api.openai.com:8080/v1", api_key_env="OPENAI_API_KEY")

@@ -12,7 +12,7 @@ from tests.providers.provider_kit import run
 
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
-from overt.providers.embedded.provider import LocalProvider, embedded, make
+from overt.providers.embedded.provider import LocalProvider, installed_weights, make
 from overt.providers.embedded.weights import WEIGHTS, context_for, find_weights, free_memory, threads
 
 
@@ -32,7 +32,7 @@ async def failure(provider: LocalProvider) -> ProviderError:
 
 
 def test_without_weights_there_is_no_embedded_model(tmp_path: Path) -> None:
-    assert embedded(str(tmp_path)) is None
+    assert installed_weights(str(tmp_path)) is None
 
 
 def test_weights_that_are_cut_off_do_not_count(tmp_path: Path) -> None:
@@ -41,11 +41,11 @@ def test_weights_that_are_cut_off_do_not_count(tmp_path: Path) -> None:
     folder = tmp_path / "models"
     folder.mkdir()
     (folder / weights.file).write_bytes(b"GGUF")
-    assert embedded(str(tmp_path)) is None
+    assert installed_weights(str(tmp_path)) is None
 
 
 def test_weights_become_an_entry_that_says_what_the_model_can(tmp_path: Path) -> None:
-    entry = embedded(hollow(tmp_path))
+    entry = installed_weights(hollow(tmp_path))
     assert entry is not None
     assert (entry.name, entry.kind, entry.models) == ("local", "local", (SMALL,))
     about = entry.facts(SMALL)

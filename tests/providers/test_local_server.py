@@ -15,7 +15,7 @@ from overt.core.codec import decode, encode
 from overt.core.fragments import HARNESS, MODEL, USER
 from overt.core.messages import Call, Message, Result, Text, said
 from overt.core.requests import Delta, Reply, Request, TextDelta
-from overt.providers.embedded.provider import LocalProvider, embedded, make
+from overt.providers.embedded.provider import LocalProvider, installed_weights, make
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.client import Client, Outgoing
 
@@ -165,7 +165,7 @@ def test_what_every_request_begins_with_is_read_before_the_first(served: Served)
 def test_what_one_run_has_read_the_next_need_not(served: Served) -> None:
     async def main() -> None:
         await until(lambda: list((served.folder / "models").glob("*.context")))
-        entry = embedded(str(served.folder))
+        entry = installed_weights(str(served.folder))
         assert entry is not None
         provider = make(entry, None, SMALL)
         try:

@@ -14,7 +14,7 @@ from overt.core.errors import ProviderError
 from overt.core.settings import ProviderEntry
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.address import parse_address
-from overt.providers.transport.errors import RequestPlace, from_event, from_status, redacted, unreachable
+from overt.providers.transport.errors import RequestPlace, from_event, from_status, redact_error, unreachable
 from overt.providers.wires.openai import OpenAIChat
 
 CASES: dict[str, tuple[int, Any, str, tuple[str, ...]]] = {
@@ -232,7 +232,7 @@ def test_a_long_body_is_cut_and_control_characters_are_gone() -> None:
 
 def test_redaction_keeps_everything_else_about_the_error() -> None:
     before = ProviderError(f"a {KEY} b", kind="rate", retryable=True, status=429, retry_after=2.0)
-    after = redacted(before, KEY)
+    after = redact_error(before, KEY)
     assert (after.message, after.kind, after.retryable, after.status, after.retry_after) == (
         "a [key] b",
         "rate",

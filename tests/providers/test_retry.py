@@ -4,7 +4,7 @@ import pytest
 
 from overt.core.errors import ProviderError
 from overt.providers.transport.errors import retry_after
-from overt.providers.transport.retry import Patience, RetryHistory, final, next_wait
+from overt.providers.transport.retry import Patience, RetryHistory, final_error, next_wait
 
 PATIENCE = Patience()
 
@@ -57,7 +57,7 @@ def test_a_wait_of_zero_is_no_invitation_to_hurry() -> None:
 def test_a_wait_above_five_minutes_and_a_final_error_end_it() -> None:
     assert waits(error(after=300.1), attempts=4, chance=0.0) == []
     assert waits(error(retryable=False), attempts=4, chance=0.0) == []
-    told = final(error(after=5400.0), RetryHistory(), patience=PATIENCE)
+    told = final_error(error(after=5400.0), RetryHistory(), patience=PATIENCE)
     assert told.message == "no. The server asks to wait 90 minutes; try again then."
 
 

@@ -12,15 +12,15 @@ def explain(config: Config) -> tuple[SettingValue, ...]:
 
     explained: list[SettingValue] = []
     for key in SETTINGS:
-        set_here = [row for each in config.settings if each.key == key for row in rows(each)]
+        set_here = [row for each in config.settings if each.key == key for row in setting_rows(each)]
         explained.extend(set_here or [SettingValue(key=key, value=default_of(key), origin="default")])
     for each in config.settings:
         if each.key.startswith("providers.") and not each.key.endswith(".name"):
-            explained.extend(rows(each))
+            explained.extend(setting_rows(each))
     return tuple(explained)
 
 
-def rows(setting: SettingValue) -> list[SettingValue]:
+def setting_rows(setting: SettingValue) -> list[SettingValue]:
     """One row for each item of a list; what a header or a proxy's address carries is not shown."""
     value: object = setting.value
     if setting.key.endswith(".proxy") and "@" in str(value):

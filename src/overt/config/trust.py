@@ -11,8 +11,8 @@ from typing import Literal
 from msgspec import Struct, ValidationError, convert
 
 from overt.config._store import plain, read, update
-from overt.config.material import CONFIGURATION, Material, material, present
 from overt.config.paths import KEY_VARIABLES, Environment
+from overt.config.project_files import CONFIGURATION, ProjectFiles, hash_project_files, list_project_files
 from overt.core.errors import ConfigError
 from overt.lib.read_file import read_regular
 
@@ -45,7 +45,7 @@ class TrustState(Struct, frozen=True, kw_only=True):
 
     project: str
     answer: TrustAnswer | None = None
-    now: Material = Material()
+    now: ProjectFiles = ProjectFiles()
     changed: tuple[str, ...] = ()
     stands: bool = False
     warning: str = ""
@@ -65,14 +65,14 @@ def trust_file(environment: Environment) -> str:
     return os.path.join(environment.data_dir, "trust.json")
 
 
-def standing(environment: Environment, project: str) -> TrustState:
+def check_trust(environment: Environment, project: str) -> TrustState:
     """Everything a question needs: the answer, the files, and which of them are not as they were."""
     answer, warning = _answer(environment, project)
     return _held(answer, project, warning)
 
 
 def _held(answer: TrustAnswer | None, project: str, warning: str = "") -> TrustState:
-    now = material(project)
+    now = hash_project_files(project)
     changed = _changed(answer, now)
     stands = answer is not None and answer.files is not None and not changed and not (answer.trusted and now.problem)
     return TrustState(project=project, answer=answer, now=now, changed=changed, stands=stands, warning=warning)
@@ -104,7 +104,7 @@ def is_trusted(environment: Environment, project: str) -> bool:
 
 def trust(environment: Environment, project: str) -> None:
     """Vouch for a folder as it is now."""
-    found = material(project)
+    found = hash_project_files(project)
     if found.problem:
         raise ConfigError(f"{project} cannot be trusted: {found.problem}")
     decide(environment, project, TrustAnswer(trusted=True, files=found.files))
@@ -129,7 +129,7 @@ def _name(project: str) -> str:
     return plain(os.path.realpath(project))
 
 
-def _changed(answer: TrustAnswer | None, now: Material) -> tuple[str, ...]:
+def _changed(answer: TrustAnswer | None, now: ProjectFiles) -> tuple[str, ...]:
     if answer is None or answer.files is None:
         return ()
     before = answer.files
@@ -138,7 +138,7 @@ def _changed(answer: TrustAnswer | None, now: Material) -> tuple[str, ...]:
 
 def _ignored(project: str) -> str:
     """What an untrusted folder holds besides configuration, of which the loader speaks line by line."""
-    others = [plain(name) for name in present(project) if name not in CONFIGURATION]
+    others = [plain(name) for name in list_project_files(project) if name not in CONFIGURATION]
     return f"{_listed(others)} ignored, because this folder is not trusted; {ADVICE}" if others else ""
 
 

@@ -46,7 +46,7 @@ def local_servers() -> tuple[ProviderEntry, ...]:
     return tuple(entry for entry in vendors() if parse_address(entry.base_url).loopback)
 
 
-def inherited(entry: ProviderEntry, stated: Collection[str]) -> ProviderEntry:
+def with_vendor_defaults(entry: ProviderEntry, stated: Collection[str]) -> ProviderEntry:
     """The entry with what is known of its vendor wherever the person stated nothing.
 
     `stated` are names of fields, of single quirks as `quirks.NAME`.

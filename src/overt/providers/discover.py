@@ -191,7 +191,7 @@ async def _takes_any_model(around: Surroundings) -> ProviderEntry | None:
     """The first provider of which nobody has said which models it has, with those its server lists."""
     for entry in around.entries:
         if not entry.models and entry.kind not in ("scripted", EMBEDDED):
-            entry = informed(entry, around)
+            entry = with_vendor_facts(entry, around)
             return (await ask_server(entry, around, balance=False))[0]
     return None
 
@@ -218,7 +218,7 @@ def _unknown(reference: str, entries: Sequence[ProviderEntry], tried: Sequence[s
 
 async def _complete(entry: ProviderEntry, model: str, around: Surroundings, tried: Sequence[str] = ()) -> ChosenModel:
     """Fill in what is known of the vendor, the key, and the model: the server is asked only when nobody named one."""
-    entry = informed(entry, around)
+    entry = with_vendor_facts(entry, around)
     if around.offline and not is_local(entry):
         provider = f"{entry.name} is at {entry.base_url}"
         raise ConfigError(
@@ -245,11 +245,11 @@ async def _complete(entry: ProviderEntry, model: str, around: Surroundings, trie
 def _chosen(
     entry: ProviderEntry, model: str, key: str | None, *, around: Surroundings, tried: Sequence[str]
 ) -> ChosenModel:
-    offline = kept_here(around, entry)
+    offline = offline_reason(around, entry)
     return ChosenModel(entry=entry, model=model, key=key, tried=tuple(tried), about=entry.facts(model), offline=offline)
 
 
-def kept_here(around: Surroundings, chosen: ProviderEntry | None) -> str:
+def offline_reason(around: Surroundings, chosen: ProviderEntry | None) -> str:
     """Why nothing may leave this machine; empty: it may.
 
     It may not when everything a person has configured is here; keys that merely lie about are not configured.
@@ -273,7 +273,7 @@ def _stays(entry: ProviderEntry) -> bool:
         return True  # what has no usable address sends nothing
 
 
-def informed(entry: ProviderEntry, around: Surroundings) -> ProviderEntry:
+def with_vendor_facts(entry: ProviderEntry, around: Surroundings) -> ProviderEntry:
     """The entry with what the catalogue knows of its vendor, or the weights that are here."""
     if entry.kind == EMBEDDED and not entry.base_url:
         weights = _need_weights(around)
@@ -285,7 +285,7 @@ def informed(entry: ProviderEntry, around: Surroundings) -> ProviderEntry:
     if not entry.base_url or entry.name in ALIKE or vendor_variables(entry.base_url):
         from overt.providers import catalog  # late: 1.2 ms
 
-        entry = catalog.inherited(entry, around.stated.get(entry.name) or _differing(entry))
+        entry = catalog.with_vendor_defaults(entry, around.stated.get(entry.name) or _differing(entry))
     if not entry.base_url:
         raise ConfigError(
             f"provider {entry.name}: `base_url` is missing, and no vendor of this name is known; "
@@ -347,7 +347,7 @@ def with_models(entry: ProviderEntry, listed: Sequence[ModelFacts]) -> ProviderE
 
 async def _on_this_machine(around: Surroundings, *, wanted: str, tried: list[str]) -> ChosenModel | None:
     """The first well-known local server that answers (and has the wanted model), all asked at once."""
-    for entry in await answering(around):
+    for entry in await list_local_servers(around):
         model = wanted if wanted in entry.models else "" if wanted else next(iter(entry.models), "")
         if model:
             return _chosen(entry, model, None, around=around, tried=tried)
@@ -356,7 +356,7 @@ async def _on_this_machine(around: Surroundings, *, wanted: str, tried: list[str
     return None
 
 
-async def answering(around: Surroundings) -> tuple[ProviderEntry, ...]:
+async def list_local_servers(around: Surroundings) -> tuple[ProviderEntry, ...]:
     """The well-known servers of this machine with the models each lists; none from one that does not answer."""
     servers = around.servers
     if servers is None:

@@ -21,8 +21,8 @@ from overt.providers.suggest import exists_instead
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.attempt import AttemptServer, HttpWire, RequestAttempt, limits_of, read_all
 from overt.providers.transport.client import Exchange, Outgoing, Transport
-from overt.providers.transport.errors import RequestPlace, from_status, not_api, redacted
-from overt.providers.transport.retry import Patience, RetryHistory, final, next_wait
+from overt.providers.transport.errors import RequestPlace, from_status, not_api, redact_error
+from overt.providers.transport.retry import Patience, RetryHistory, final_error, next_wait
 from overt.providers.transport.route import transport_for
 from overt.providers.wires import WireKind, make_wire
 
@@ -72,7 +72,7 @@ class HttpProvider:
                 self._log_request(request, f"answered in {loop.time() - began:.3f} s")
                 return
             except ProviderError as error:
-                problem = redacted(error, *self._secrets)
+                problem = redact_error(error, *self._secrets)
             history = replace(history, made=history.made + self._transport.resent - before)
             wait = None if attempt.heard else self._wait(problem, history)
             if wait is None or loop.time() + wait >= until:
@@ -113,7 +113,7 @@ class HttpProvider:
                 raise not_api(exchange.status, exchange.headers.get("content-type", ""), place=place)
             return models
         except ProviderError as error:
-            raise redacted(error, *self._secrets) from None
+            raise redact_error(error, *self._secrets) from None
 
     async def balance(self) -> str:
         """What is left on the account, as its vendor words it; empty where nobody tells, or something fails."""
@@ -181,7 +181,7 @@ class HttpProvider:
         """The error with its last words: how often it was tried, and which models exist when one does not."""
         if attempt.heard:
             return problem
-        problem = final(problem, history, patience=self._patience)
+        problem = final_error(problem, history, patience=self._patience)
         if problem.kind != "model":
             return problem
         words = f"{problem.message} {exists_instead(model, await self._names(within=2.0))}"

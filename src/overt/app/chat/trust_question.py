@@ -8,7 +8,7 @@ from msgspec import Struct
 from overt.app.options import Options
 from overt.config.load import load
 from overt.config.paths import Environment, read_environment, roots
-from overt.config.trust import TrustAnswer, TrustState, decide, standing, trust, untrust
+from overt.config.trust import TrustAnswer, TrustState, check_trust, decide, trust, untrust
 from overt.core.errors import ConfigError
 from overt.lib.catalogue import language_of, set_language
 from overt.lib.paths import lies_in
@@ -49,14 +49,14 @@ def trust_question(options: Options) -> TrustQuestion | None:
     project = roots(environment, options.directory).project
     config = load(environment, project="", trusted=False)
     set_language(language_of(config.language, environment.variables))
-    found = standing(environment, project)
+    found = check_trust(environment, project)
     return None if found.stands else _make_question(environment, found)
 
 
 def trust_state(directory: str) -> tuple[TrustQuestion, bool]:
     """Return what would be asked, and whether the folder is trusted as it is."""
     environment = read_environment()
-    found = standing(environment, roots(environment, directory).project)
+    found = check_trust(environment, roots(environment, directory).project)
     said = found.answer is not None and found.answer.trusted
     return _make_question(environment, found), found.stands and said
 
@@ -76,10 +76,10 @@ def set_trust(directory: str, *, trusting: bool) -> str:
 
 
 def _make_question(environment: Environment, found: TrustState) -> TrustQuestion:
-    from overt.config.contents import contents  # late: 4 ms
+    from overt.config.describe_files import describe_file  # late: 4 ms
 
     names = sorted(found.now.files, key=lambda name: _rank(name, found.changed))
-    described = (ProjectFile(name=name, effects=contents(found.project, name)) for name in names[:MOST_DESCRIBED])
+    described = (ProjectFile(name=name, effects=describe_file(found.project, name)) for name in names[:MOST_DESCRIBED])
     return TrustQuestion(
         project=found.project,
         described_files=tuple(described),

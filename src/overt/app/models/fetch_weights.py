@@ -11,7 +11,7 @@ from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 from overt.providers.embedded.fetching import FetchJob, WeightsSource, fetch, is_fetched, sources
-from overt.providers.embedded.provider import runnable
+from overt.providers.embedded.provider import is_runnable
 from overt.providers.embedded.weights import find_weights
 
 
@@ -37,7 +37,7 @@ def _source(source: WeightsSource) -> str:
     return say(f"fetch.from_{source.kind}", where=visible(source.where))
 
 
-async def fetched(setting: Setting, name: str, bar: Bar) -> bool:
+async def has_weights(setting: Setting, name: str, bar: Bar) -> bool:
     """Whether the weights are there already; all of them is read to be sure."""
     return await is_fetched(_job(setting, name, bar))
 
@@ -68,7 +68,7 @@ def _job(setting: Setting, name: str, bar: Bar, given: str = "") -> FetchJob:
     )
 
 
-async def found_already(setting: Setting) -> str:
+async def name_configured_model(setting: Setting) -> str:
     """`provider/model` when something already gives a model, whether it answers or not; empty when nothing does."""
     config = setting.config
     if config.providers or config.base_url:
@@ -87,7 +87,7 @@ async def offer(setting: Setting, ask: Callable[[str], bool], bar: Bar) -> bool:
 
     `ask` shows a text that ends in a question and gives the answer. An OvertError says why a fetch failed.
     """
-    if setting.config.offline or not runnable():
+    if setting.config.offline or not is_runnable():
         return False
     about = plan(setting, "")
     if not ask("\n".join((say("fetch.none"), about.told, say("fetch.limits"), say("fetch.question")))):

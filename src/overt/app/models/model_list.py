@@ -16,10 +16,10 @@ from overt.providers.discover import (
     ONLY_HERE,
     ChosenModel,
     Surroundings,
-    answering,
     ask_server,
     is_local,
-    kept_here,
+    list_local_servers,
+    offline_reason,
 )
 from overt.providers.suggest import nearest
 
@@ -75,7 +75,7 @@ async def list_models(setting: Setting, only: str = "") -> ModelListing:
     weights = around.weights()
     shelves = await _shelves(around, chosen, weights)
     shelves = _named(shelves, only) if only else _apart(shelves)
-    why = kept_here(around, chosen.entry if chosen else None)
+    why = offline_reason(around, chosen.entry if chosen else None)
     unasked = [shelf.entry for shelf in shelves if shelf.entry.name == only and not is_local(shelf.entry)]
     if why and unasked and not _wants(unasked[0], around, chosen):
         problem = "\n".join(filter(None, (problem, _not_asked(only, around.offline))))
@@ -98,7 +98,7 @@ async def _shelves(around: Surroundings, chosen: ChosenModel | None, weights: Pr
     from overt.providers import catalog  # late: 0.2 ms
 
     known = [entry for entry in catalog.vendors() if not is_local(entry)]
-    here = [entry for entry in await answering(around) if entry.models]
+    here = [entry for entry in await list_local_servers(around) if entry.models]
     if chosen is not None and is_local(chosen.entry):
         here = [chosen.entry, *(entry for entry in here if entry.base_url != chosen.entry.base_url)]
     elif chosen is not None and chosen.entry.name not in {entry.name for entry in known}:

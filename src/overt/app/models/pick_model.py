@@ -13,7 +13,7 @@ from overt.core.settings import ProviderEntry, Timeouts
 from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
 from overt.providers.credentials import VENDOR_KEYS, secrets_in
-from overt.providers.discover import ChosenModel, Surroundings, discover, informed
+from overt.providers.discover import ChosenModel, Surroundings, discover, with_vendor_facts
 from overt.sessions.resume import ResumedSession
 
 STRONGER = ("--model", "OVERT_MODEL")
@@ -70,7 +70,7 @@ def surroundings(setting: Setting) -> Surroundings:
     def embedded() -> ProviderEntry | None:
         from overt.providers.embedded import provider as local  # late: 3 ms
 
-        return local.embedded(setting.environment.cache_dir)
+        return local.installed_weights(setting.environment.cache_dir)
 
     return Surroundings(
         environ=setting.environment.variables,
@@ -91,7 +91,7 @@ def usable_entries(around: Surroundings) -> list[ProviderEntry]:
     entries = []
     for entry in around.entries:
         with suppress(OvertError):  # `overt doctor` says why
-            entries.append(informed(entry, around))
+            entries.append(with_vendor_facts(entry, around))
     return entries
 
 

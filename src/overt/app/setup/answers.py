@@ -46,7 +46,7 @@ class SetupResult(Struct, frozen=True, kw_only=True):
     interrupted: bool = False
 
 
-def numbered(typed: str, last: int) -> int:
+def parse_number(typed: str, last: int) -> int:
     """The place in a list that a number means; ValueError for what is none, IndexError for one too far."""
     if not (typed.isascii() and typed.isdecimal() and len(typed) < 5):
         raise ValueError
@@ -55,7 +55,7 @@ def numbered(typed: str, last: int) -> int:
     return int(typed) - 1
 
 
-def meant(names: Sequence[str]) -> str:
+def suggest_names(names: Sequence[str]) -> str:
     return " " + say("setup.meant", names=", ".join(names)) if names else ""
 
 

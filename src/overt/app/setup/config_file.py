@@ -52,7 +52,7 @@ class FileEdit(Struct, frozen=True, kw_only=True):
         return file_diff(self.name, self.old, self.new).diff
 
 
-def foreign_format(environment: Environment) -> str:
+def find_json_file(environment: Environment) -> str:
     """The JSON file that a person keeps their settings in, when there is no TOML file beside it."""
     *others, own = USER_FILES
     if os.path.lexists(os.path.join(environment.config_dir, own)):
@@ -61,7 +61,7 @@ def foreign_format(environment: Environment) -> str:
     return next((path for path in found if os.path.lexists(path)), "")
 
 
-def planned(environment: Environment, change: ConfigChange) -> FileEdit:
+def plan_edit(environment: Environment, change: ConfigChange) -> FileEdit:
     """What would be written. A link, as people who keep their settings elsewhere have one, stays a link."""
     from overt.config.reading.files import parse_settings  # late: 3 ms
 
@@ -70,9 +70,9 @@ def planned(environment: Environment, change: ConfigChange) -> FileEdit:
     old = _read(path, name)
     parse_settings(old or "", name, toml=True)
     try:
-        new = changed(old or "", change)
+        new = apply_change(old or "", change)
     except ValueError:
-        raise ConfigError(say("setup.by_hand", name=name, text=changed("", change).strip("\n"))) from None
+        raise ConfigError(say("setup.by_hand", name=name, text=apply_change("", change).strip("\n"))) from None
     parse_settings(new, name, toml=True)  # a file that stops every later start must never be written
     return FileEdit(path=path, name=name, old=old, new=new)
 
@@ -98,7 +98,7 @@ def _read(path: str, name: str) -> str | None:
 # ── the text ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def changed(text: str, change: ConfigChange) -> str:
+def apply_change(text: str, change: ConfigChange) -> str:
     """The text of a valid file with the change in it; a ValueError when that would touch other things."""
     import tomllib  # late: 2 ms
 

@@ -12,8 +12,17 @@ from overt.app.models.fetch_weights import fetch_model, plan
 from overt.app.models.pick_model import surroundings
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
-from overt.app.setup.answers import Answers, Asking, SetupResult, checked_address, export_line, host, meant, numbered
-from overt.app.setup.config_file import ConfigChange, foreign_format, planned, write
+from overt.app.setup.answers import (
+    Answers,
+    Asking,
+    SetupResult,
+    checked_address,
+    export_line,
+    host,
+    parse_number,
+    suggest_names,
+)
+from overt.app.setup.config_file import ConfigChange, find_json_file, plan_edit, write
 from overt.app.setup.foreign_rules import unread_rules, with_rules
 from overt.app.setup.provider_options import ProviderOption, check_provider_name, key_at, list_options, variable_for
 from overt.app.setup.trial import add_models, find_address, trial
@@ -24,7 +33,7 @@ from overt.lib.catalogue import say
 from overt.lib.paths import shown
 from overt.lib.text import cut_line, visible, wide
 from overt.providers.discover import EMBEDDED, is_local
-from overt.providers.embedded.provider import runnable
+from overt.providers.embedded.provider import is_runnable
 from overt.providers.suggest import nearest
 from overt.providers.wires import wire_names
 
@@ -71,7 +80,7 @@ class Dialog:
             option = next((option for option in self._options if option.name == named), None)
             if option is None:
                 names = [option.name for option in self._options if option.name]
-                raise ConfigError(say("setup.no_place", typed=named) + meant(nearest(named, names) or names))
+                raise ConfigError(say("setup.no_place", typed=named) + suggest_names(nearest(named, names) or names))
             return self._taken(option)
         self._tell("\n" + say("setup.where"))
         rows = [self._described(option) for option in self._options]
@@ -82,7 +91,7 @@ class Dialog:
         while True:
             typed = self._line(say("setup.number"), str(likely) if likely else "")
             try:
-                return self._taken(self._options[numbered(typed, len(self._options))])
+                return self._taken(self._options[parse_number(typed, len(self._options))])
             except IndexError:
                 self._tell(say("setup.no_number", last=len(self._options)))
             except ValueError:
@@ -91,7 +100,7 @@ class Dialog:
                 if len(found) == 1:
                     return self._taken(found[0])
                 near = nearest(typed, [option.name for option in self._options if option.name])
-                self._tell(say("setup.no_place", typed=typed) + meant(near))
+                self._tell(say("setup.no_place", typed=typed) + suggest_names(near))
 
     def _taken(self, option: ProviderOption) -> Step:
         self._option, self._key, self._typed, self._model = option, None, False, ""
@@ -137,7 +146,7 @@ class Dialog:
 
     def _embedded(self) -> Step:
         if not self._option.entry.models:
-            if not runnable():
+            if not is_runnable():
                 self._tell(say("setup.not_runnable"))
                 return self._back()
             about = plan(self._setting, "")
@@ -208,7 +217,7 @@ class Dialog:
                 self._tell(say("setup.more_models", count=len(offered) - MOST_MODELS))
             typed = self._line(say("setup.model"), offered[0] if offered else usual)
             try:
-                return offered[numbered(typed, min(len(offered), MOST_MODELS))]
+                return offered[parse_number(typed, min(len(offered), MOST_MODELS))]
             except IndexError:
                 self._tell(say("setup.no_number", last=min(len(offered), MOST_MODELS)))
                 continue
@@ -302,12 +311,12 @@ class Dialog:
     def _write(self) -> None:
         environment = self._setting.environment
         ready = not self._typed
-        if other := foreign_format(environment):
+        if other := find_json_file(environment):
             self._tell(say("setup.json", path=shown(other, home=environment.home)))
             self._tell(self._change.as_json())
             self._result = SetupResult(model=self._reference())
             return
-        edit = planned(environment, self._change)
+        edit = plan_edit(environment, self._change)
         if edit.new == edit.old:
             self._tell(say("setup.same", name=edit.name))
             self._result = SetupResult(model=self._reference(), done=ready)

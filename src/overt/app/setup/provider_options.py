@@ -12,7 +12,7 @@ from overt.core.errors import ConfigError
 from overt.core.settings import ProviderEntry
 from overt.lib.redaction.secret_values import says_secret
 from overt.providers.credentials import GENERAL, vendor_variables
-from overt.providers.discover import ALIKE, EMBEDDED, ENVIRONMENT, Surroundings, answering, is_local
+from overt.providers.discover import ALIKE, EMBEDDED, ENVIRONMENT, Surroundings, is_local, list_local_servers
 
 Source = Literal["configured", "here", "known", "own", "embedded"]
 BETWEEN = frozenset({"openai-chat"})
@@ -40,7 +40,7 @@ class ProviderOption(Struct, frozen=True, kw_only=True):
 async def list_options(setting: Setting, around: Surroundings) -> tuple[ProviderOption, ...]:
     """What a person can choose from, the likeliest first. Offline, only what is on this machine."""
     configured = [_make_option(entry, "configured", around) for entry in usable_entries(around)]
-    here = [ProviderOption(entry=entry, source="here") for entry in await answering(around) if entry.models]
+    here = [ProviderOption(entry=entry, source="here") for entry in await list_local_servers(around) if entry.models]
     from overt.providers import catalog  # late: 0.2 ms
 
     known = [

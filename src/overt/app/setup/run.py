@@ -8,13 +8,13 @@ from overt.app.setup.answers import Answers, Asking, SetupResult
 from overt.app.setup.dialog import Dialog
 from overt.core.errors import ConfigError, OvertError
 from overt.lib.catalogue import say
-from overt.providers.embedded.provider import runnable
+from overt.providers.embedded.provider import is_runnable
 from overt.providers.embedded.weights import find_weights
 
-__all__ = ["Answers", "Asking", "Missing", "SetupResult", "missing", "set_up"]
+__all__ = ["Answers", "Asking", "MissingModel", "SetupResult", "explain_missing_model", "set_up"]
 
 
-class Missing(Struct, frozen=True, kw_only=True):
+class MissingModel(Struct, frozen=True, kw_only=True):
     """Why a chat cannot begin: what was looked for. `embedded` and `size` tell of the model that can be fetched."""
 
     told: str
@@ -22,15 +22,15 @@ class Missing(Struct, frozen=True, kw_only=True):
     size: str = ""
 
 
-def missing(setting: Setting, problem: ConfigError) -> Missing:
+def explain_missing_model(setting: Setting, problem: ConfigError) -> MissingModel:
     """Return what to tell a person who has no model: what was looked for, according to the error."""
     told = "\n".join(f"- {line}" for line in problem.details) or problem.message
-    if setting.config.offline or not runnable():
-        return Missing(told=told)
+    if setting.config.offline or not is_runnable():
+        return MissingModel(told=told)
     weights = find_weights("")
     size = f"{weights.size / 1e9:.2f} GB"
     what = say("setup.embedded", title=weights.title, size=size, licence=weights.licence)
-    return Missing(told=told, embedded=f"{what} {say('fetch.limits')}", size=size)
+    return MissingModel(told=told, embedded=f"{what} {say('fetch.limits')}", size=size)
 
 
 def set_up(asking: Asking, options: Options, answers: Answers | None = None) -> SetupResult:

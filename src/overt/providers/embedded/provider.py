@@ -44,11 +44,11 @@ POLL = 0.02
 LONGEST_ANSWER = 2048
 
 
-def embedded(cache_dir: str) -> ProviderEntry | None:
+def installed_weights(cache_dir: str) -> ProviderEntry | None:
     """The entry for the weights that are on this machine; None when there are none or nothing to run them with."""
     folder = models_folder(cache_dir)
     here = tuple(each for each in WEIGHTS if each.here(folder))
-    if not here or not runnable():
+    if not here or not is_runnable():
         return None
     return ProviderEntry(
         name="local",
@@ -59,7 +59,7 @@ def embedded(cache_dir: str) -> ProviderEntry | None:
     )
 
 
-def runnable() -> bool:
+def is_runnable() -> bool:
     """Whether the library that runs weights is installed; it is not imported here."""
     return find_spec("xllamacpp") is not None
 

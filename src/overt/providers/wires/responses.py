@@ -18,14 +18,14 @@ from overt.core.requests import Params, Prefix
 from overt.core.settings import ModelFacts, Quirks
 from overt.providers.wires import MAX_ANSWER, WireKind
 from overt.providers.wires._encoding import (
-    added,
     arguments_text,
     clean,
     data_uri,
+    extra_fields,
     file_name,
+    known_effort,
     readable,
     tool_name,
-    understood,
 )
 from overt.providers.wires._responses_decoder import ResponsesDecoder
 
@@ -70,7 +70,7 @@ class OpenAIResponses:
         if quirks.temperature:
             chosen = {"temperature": params.temperature, "top_p": params.top_p}
             fields |= {key: value for key, value in chosen.items() if value is not None}
-        fields |= added(quirks.extra, but=CLOSING)
+        fields |= extra_fields(quirks.extra, but=CLOSING)
         system = clean(prefix.system_text())
         if system and quirks.system == "system":
             fields["instructions"] = system
@@ -110,7 +110,7 @@ class OpenAIResponses:
     def _effort(self, params: Params) -> str:
         """This wire has no switch for thinking: the least effort comes close, where the model is known to take it."""
         least = next((each for each in ("none", "minimal") if each in self._about.efforts), "")
-        return least if params.thinking is False and least else understood(params.effort, self._about)
+        return least if params.thinking is False and least else known_effort(params.effort, self._about)
 
     def _assistant(self, parts: tuple[Part, ...]) -> list[bytes]:
         """The items of a reply in their order, up to the last one that reasoning may lead to."""

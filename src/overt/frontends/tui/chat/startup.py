@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from overt.app.chat.trust_question import TrustQuestion
     from overt.app.conversation import Conversation
     from overt.app.setting import Setting
-    from overt.app.setup.run import Missing
+    from overt.app.setup.run import MissingModel
     from overt.frontends.tui.chat.chat import Chat
     from overt.frontends.tui.chat.transcript import RecordedEvent
     from overt.frontends.tui.chat.welcome import StartupPanel
@@ -217,7 +217,7 @@ class Startup:
             raise error  # main tells it, when the terminal is as it was
         self._chat.background.aside(lambda: _missing(setting, error), self._offer, self._failed)
 
-    def _offer(self, missing: "Missing") -> None:
+    def _offer(self, missing: "MissingModel") -> None:
         from overt.frontends.tui.chat.welcome import no_model_panel  # late: 17 ms
 
         self._show(no_model_panel(missing.told, embedded=missing.embedded, size=missing.size))
@@ -255,7 +255,7 @@ def _nothing(_value: object) -> None:
     """Nobody waits for it."""
 
 
-def _missing(setting: "Setting", problem: ConfigError) -> "Missing":
-    from overt.app.setup.run import missing  # late: 82 ms
+def _missing(setting: "Setting", problem: ConfigError) -> "MissingModel":
+    from overt.app.setup.run import explain_missing_model  # late: 82 ms
 
-    return missing(setting, problem)
+    return explain_missing_model(setting, problem)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from overt.config import material as module
-from overt.config.contents import contents
-from overt.config.material import material, present
+from overt.config import project_files as module
+from overt.config.describe_files import describe_file
 from overt.config.paths import Environment
+from overt.config.project_files import hash_project_files, list_project_files
 from overt.config.trust import (
     TrustAnswer,
     Trusted,
+    check_trust,
     decide,
     is_trusted,
-    standing,
     trust,
     trust_file,
     trusted,
@@ -52,9 +52,9 @@ NAMES = ["overt.toml", ".mcp.json", ".env", ".overt/commands/go.md", ".overt/hoo
 def test_what_counts_is_configuration_servers_keys_and_everything_of_our_own_folder(where: Environment) -> None:
     (Path(where.cwd) / "conftest.py").write_text("boom")
     (Path(where.cwd) / ".envrc").write_text("boom")
-    assert sorted(material(where.cwd).files) == sorted(NAMES)
-    assert material(where.cwd).problem == ""
-    assert sorted(present(where.cwd)) == sorted(NAMES)
+    assert sorted(hash_project_files(where.cwd).files) == sorted(NAMES)
+    assert hash_project_files(where.cwd).problem == ""
+    assert sorted(list_project_files(where.cwd)) == sorted(NAMES)
 
 
 def changed_content(path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_change_of_any_of_them_ends_the_trust_and_is_named(
     found = trusted(where, where.cwd)
     assert found.paths == frozenset()
     assert name in found.warning and "changed since this folder was trusted" in found.warning
-    assert name in standing(where, where.cwd).changed and not standing(where, where.cwd).stands
+    assert name in check_trust(where, where.cwd).changed and not check_trust(where, where.cwd).stands
     trust(where, where.cwd)
     assert is_trusted(where, where.cwd)
 
@@ -90,7 +90,7 @@ def test_a_file_that_appears_ends_the_trust(where: Environment, name: str) -> No
     path = Path(where.cwd, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}")
-    assert standing(where, where.cwd).changed == (name,)
+    assert check_trust(where, where.cwd).changed == (name,)
     assert not is_trusted(where, where.cwd)
 
 
@@ -109,7 +109,7 @@ def test_a_link_counts_by_what_it_leads_to(where: Environment, tmp_path: Path) -
     trust(where, where.cwd)
     assert is_trusted(where, where.cwd)
     (tmp_path / "shared").write_text("MINE_KEY=two")
-    assert standing(where, where.cwd).changed == (".env",)
+    assert check_trust(where, where.cwd).changed == (".env",)
 
 
 def test_pipes_devices_and_dangling_links_are_not_waited_for(where: Environment) -> None:
@@ -118,7 +118,7 @@ def test_pipes_devices_and_dangling_links_are_not_waited_for(where: Environment)
     (project / ".overt/zero").symlink_to("/dev/zero")
     (project / ".overt/nowhere").symlink_to("nowhere")
     (project / ".overt/round").symlink_to("round")
-    odd = {name: digest for name, digest in material(where.cwd).files.items() if digest == "unreadable"}
+    odd = {name: digest for name, digest in hash_project_files(where.cwd).files.items() if digest == "unreadable"}
     assert sorted(odd) == [".overt/nowhere", ".overt/pipe", ".overt/round", ".overt/zero"]
 
 
@@ -127,9 +127,9 @@ def test_an_empty_folder_in_the_place_of_a_file_is_nothing(where: Environment, n
     project = Path(where.cwd)
     if (project / name).exists():
         (project / name).unlink()
-    before = material(where.cwd)
+    before = hash_project_files(where.cwd)
     (project / name).mkdir()
-    assert material(where.cwd) == before
+    assert hash_project_files(where.cwd) == before
 
 
 def linked_folder(project: Path) -> str:
@@ -166,8 +166,8 @@ def too_deep(project: Path) -> str:
 def test_what_cannot_be_seen_whole_cannot_be_trusted(where: Environment, make: Callable[[Path], str]) -> None:
     trust(where, where.cwd)
     problem = make(Path(where.cwd))
-    assert material(where.cwd).problem == problem
-    assert not is_trusted(where, where.cwd) and not standing(where, where.cwd).stands
+    assert hash_project_files(where.cwd).problem == problem
+    assert not is_trusted(where, where.cwd) and not check_trust(where, where.cwd).stands
     assert problem in trusted(where, where.cwd).warning
     with pytest.raises(ConfigError, match="cannot be trusted: "):
         trust(where, where.cwd)
@@ -180,22 +180,22 @@ def test_a_trust_file_of_the_first_version_is_read_and_asks_once_more(where: Env
     path.chmod(0o600)
     assert "kept no record of its files" in trusted(where, where.cwd).warning
     assert not is_trusted(where, where.cwd)
-    assert standing(where, where.cwd).answer == TrustAnswer(trusted=True, files=None)
+    assert check_trust(where, where.cwd).answer == TrustAnswer(trusted=True, files=None)
     trust(where, where.cwd)
     assert is_trusted(where, where.cwd)
-    assert standing(where, str(tmp_path)).answer == TrustAnswer(trusted=True, files=None)
+    assert check_trust(where, str(tmp_path)).answer == TrustAnswer(trusted=True, files=None)
     assert decode(path.read_bytes())["v"] == 2 and stat.S_IMODE(path.stat().st_mode) == 0o600
     assert not (path.parent / "trust.json.damaged").exists()
 
 
 def test_a_no_stands_for_what_it_was_said_of(where: Environment) -> None:
-    decide(where, where.cwd, TrustAnswer(trusted=False, files=material(where.cwd).files))
-    assert standing(where, where.cwd).stands and not is_trusted(where, where.cwd)
+    decide(where, where.cwd, TrustAnswer(trusted=False, files=hash_project_files(where.cwd).files))
+    assert check_trust(where, where.cwd).stands and not is_trusted(where, where.cwd)
     changed_content(Path(where.cwd, ".env"))
-    found = standing(where, where.cwd)
+    found = check_trust(where, where.cwd)
     assert (found.stands, found.changed) == (False, (".env",))
     untrust(where, where.cwd)
-    assert standing(where, where.cwd).answer is None
+    assert check_trust(where, where.cwd).answer is None
 
 
 def test_an_untrusted_folder_says_what_of_it_is_ignored(where: Environment) -> None:
@@ -256,7 +256,7 @@ def test_a_file_is_told_by_what_it_would_bring_about_and_never_by_a_secret(
     where: Environment, name: str, text: str, says: tuple[str, ...]
 ) -> None:
     Path(where.cwd, name).write_text(text)
-    found = contents(where.cwd, name)
+    found = describe_file(where.cwd, name)
     assert found == says
     assert "hunter2" not in repr(found)
 
@@ -264,5 +264,5 @@ def test_a_file_is_told_by_what_it_would_bring_about_and_never_by_a_secret(
 def test_a_flood_of_lines_does_not_hide_the_question(where: Environment) -> None:
     servers = ",".join(f'"s{n}": {{"command": "run{n}"}}' for n in range(100))
     Path(where.cwd, ".mcp.json").write_text(f'{{"mcpServers": {{{servers}}}}}')
-    found = contents(where.cwd, ".mcp.json")
+    found = describe_file(where.cwd, ".mcp.json")
     assert len(found) == 13 and found[-1] == "… 88 more"

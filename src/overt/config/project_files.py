@@ -26,7 +26,7 @@ MOST_BYTES = 32 * 1024 * 1024
 DEEPEST = 16
 
 
-class Material(Struct, frozen=True, kw_only=True):
+class ProjectFiles(Struct, frozen=True, kw_only=True):
     """Names relative to the project → hash. With a `problem` nobody can vouch for it."""
 
     files: dict[str, str] = {}
@@ -37,7 +37,7 @@ class _Excess(Exception):
     pass
 
 
-def material(project: str) -> Material:
+def hash_project_files(project: str) -> ProjectFiles:
     files: dict[str, str] = {}
     left = MOST_BYTES
     try:
@@ -46,8 +46,8 @@ def material(project: str) -> Material:
             left -= size
             files[plain(name)] = digest
     except _Excess as excess:
-        return Material(files=files, problem=str(excess))
-    return Material(files=files)
+        return ProjectFiles(files=files, problem=str(excess))
+    return ProjectFiles(files=files)
 
 
 def names(project: str) -> Iterator[str]:
@@ -61,7 +61,7 @@ def names(project: str) -> Iterator[str]:
         yield name
 
 
-def present(project: str) -> tuple[str, ...]:
+def list_project_files(project: str) -> tuple[str, ...]:
     """The names alone; a folder that cannot be listed whole is named itself."""
     found: list[str] = []
     try:

@@ -6,8 +6,8 @@ The files may be anybody's: they are parsed, never obeyed; values of variables a
 import os
 from collections.abc import Iterator
 
-from overt.config.material import CONFIGURATION
-from overt.config.origin import rows
+from overt.config.origin import setting_rows
+from overt.config.project_files import CONFIGURATION
 from overt.config.reading.files import read_settings
 from overt.config.trust import assignments
 from overt.core.errors import ConfigError
@@ -20,7 +20,7 @@ MOST_LINES = 12
 WIDEST = 100
 
 
-def contents(project: str, name: str) -> tuple[str, ...]:
+def describe_file(project: str, name: str) -> tuple[str, ...]:
     path = os.path.join(project, name)
     if name in CONFIGURATION:
         return _bounded(_settings(path, name))
@@ -40,7 +40,7 @@ def _settings(path: str, name: str) -> Iterator[str]:
     grouped: dict[str, list[str]] = {}
     for setting in settings:
         if not (setting.key.startswith("providers.") and setting.key.endswith(".name")):
-            for row in rows(setting):
+            for row in setting_rows(setting):
                 grouped.setdefault(row.key, []).append(_text(row.value))
     for key, values in grouped.items():
         yield f"{key} = {', '.join(values)}"
