@@ -17,7 +17,7 @@ import sys
 
 from msgspec import Struct
 
-from overt.app.command import Command, Done
+from overt.app.command import Command, CommandOutcome
 from overt.app.context.prefix import ContextSource
 from overt.app.registries import Registries
 from overt.app.start import open_conversation
@@ -57,7 +57,7 @@ class Envelope(OpenAIChat):
 
 
 async def greet(conversation, argument):
-    return Done(lines=(f"Hello {argument or 'everyone'} from {conversation.workspace}",))
+    return CommandOutcome(lines=(f"Hello {argument or 'everyone'} from {conversation.workspace}",))
 
 
 async def greeting(conversation, text, number):
