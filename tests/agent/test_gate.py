@@ -54,7 +54,7 @@ class Programs:
             blocked = Blocked(kind="write", path="sly.txt")
         if command.startswith("python"):
             blocked = None if self._box.outside else Blocked(kind="write", path="/etc/x")
-        return FinishedCommand(text="", code=1 if blocked else 0, size=0, timed_out=False, ms=1, blocked=blocked)
+        return FinishedCommand(text="", code=1 if blocked else 0, size=0, timed_out=False, blocked=blocked)
 
     async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput: ...  # type: ignore[empty-body]
     async def jobs(self) -> tuple[JobState, ...]: ...  # type: ignore[empty-body]

@@ -36,7 +36,7 @@ class Recorded(NoPrograms):
 
 
 def ran(text: str, *, code: int | None = 0, timed_out: bool = False) -> FinishedCommand:
-    return FinishedCommand(text=text, code=code, size=len(text), timed_out=timed_out, ms=5)
+    return FinishedCommand(text=text, code=code, size=len(text), timed_out=timed_out)
 
 
 def outcome(programs: Recorded, **args: Any) -> Outcome:
@@ -114,7 +114,7 @@ def test_a_workdir_reaches_the_command(background: bool) -> None:
 
 
 def test_what_the_sandbox_blocked_is_said_by_overt() -> None:
-    blocked = FinishedCommand(text="x", code=6, size=1, timed_out=False, ms=5, blocked=Blocked(kind="git", path="a;b"))
+    blocked = FinishedCommand(text="x", code=6, size=1, timed_out=False, blocked=Blocked(kind="git", path="a;b"))
 
     found = outcome(Recorded(blocked), command="curl")
 

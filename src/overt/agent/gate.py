@@ -6,7 +6,7 @@ blocked   did the sandbox refuse something to it when it ran?
 widen     ask the user whether it runs again with wider access → Decision
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -20,7 +20,7 @@ from overt.core.events import Emit, Noticed
 from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
 from overt.core.settings import Mode
 from overt.core.tool import Outcome
-from overt.core.views import Plain
+from overt.core.views import Output, Plain
 from overt.lib.catalogue import say
 from overt.repair.mend import Mended
 from overt.safety.policy import CallFacts, PathFacts, Verdict, World, judge, subject_of_paths
@@ -91,20 +91,16 @@ class Gate:
         return decision
 
     def blocked(self, request: CallRequest, box: Profile, outcome: Outcome) -> Blocked | None:
-        from overt.agent.widen import find_blocked  # late: 0.1 ms
-
-        return find_blocked(request, box, outcome, self._hands)
+        return _find_blocked(request, box, outcome, self._hands)
 
     async def widen(
         self, request: CallRequest, box: Profile, blocked: Blocked, agent: str, emit: Emit
     ) -> Decision | None:
-        from overt.agent.widen import ask_to_widen, choose_wider, describe_wider  # late: 0.1 ms
-
-        wider = choose_wider(request, box, blocked, self.permissions) if self._person.available else None
+        wider = _choose_wider(request, box, blocked, self.permissions) if self._person.available else None
         if wider is None:
             return None
-        network, where = wider.network != box.network, describe_wider(box, wider)
-        verdict = ask_to_widen(blocked, where, outside=wider.outside, exists=self._sight.exists)
+        network, where = wider.network != box.network, _describe_wider(box, wider)
+        verdict = _ask_to_widen(blocked, where, outside=wider.outside, exists=self._sight.exists)
         view = Plain(text="\n".join(request.subject.values))
         question = self._person.make_question(request, verdict, view, agent, network=network)
         answer, remembered = await self._person.ask(
@@ -191,3 +187,44 @@ def describe_refusal(verdict: Verdict, answer: Answer, by: str) -> str:
         return f"The user denied this call{f': {answer.reason}' if answer.reason else '.'}"
     reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)
     return f"Denied ({verdict.rule}, {verdict.origin}): {'. '.join(reasons)}"
+
+
+# ── after a command has run ──────────────────────────────────────────────────────────────────────────────
+
+
+def _find_blocked(request: CallRequest, box: Profile, outcome: Outcome, hands: Hands) -> Blocked | None:
+    """Return what the sandbox refused: as the tool reports it, or the network if a command that needs it failed."""
+    if outcome.blocked or box.network or box.outside or not isinstance(outcome.view, Output):
+        return outcome.blocked
+    if not request.subject.reading.network or not hands.guess().boxed:
+        return None
+    from overt.sandbox.denial import NETWORK, OFFLINE  # late: 3 ms
+
+    return NETWORK if outcome.view.code or OFFLINE.search(outcome.text) else None
+
+
+def _choose_wider(request: CallRequest, box: Profile, blocked: Blocked, permissions: PermissionState) -> Profile | None:
+    """Return a profile in which the command is not blocked: with the network, with writing, or outside the sandbox.
+
+    In plan mode only the network can be opened; None otherwise.
+    """
+    if blocked.kind == "network" and not box.network:
+        return permissions.profile(request.subject, reading=not request.changes, network=True)
+    if permissions.effective_mode == "plan":
+        return None
+    return replace(box, reading=False) if box.reading else replace(box, outside=True)
+
+
+def _describe_wider(box: Profile, wider: Profile) -> str:
+    if wider.outside:
+        return "outside the sandbox, with all your rights"
+    return "with the network" if wider.network != box.network else "and let it write"
+
+
+def _ask_to_widen(blocked: Blocked, where: str, *, outside: bool, exists: Callable[[str], bool]) -> Verdict:
+    """Return the verdict that asks about another run. What was refused is read from the output, so the program may have
+    made it up: only a path that exists in that spelling is named, lest a sentence passes for our own words."""
+    is_known = not blocked.path or exists(blocked.path)
+    claim = blocked.describe() if is_known else "an access was blocked by the sandbox"
+    why = f"it ran, and according to its output {claim}. Run it again {where}?"
+    return Verdict(action="ask", rule="sandbox", origin="guard", by="guard", why=why, dangerous=outside)

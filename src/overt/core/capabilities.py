@@ -163,7 +163,6 @@ class FinishedCommand(Struct, frozen=True, kw_only=True):
     code: int | None
     size: int
     timed_out: bool
-    ms: int
     hint: str = ""
     blocked: Blocked | None = None
     remark: str = ""

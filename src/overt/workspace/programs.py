@@ -3,7 +3,6 @@
 import asyncio
 import os
 import stat
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 
@@ -104,7 +103,6 @@ class Programs:
         return self._keeping() if self._keeping and writes else nullcontext()
 
     async def _run(self, command: str, *, timeout_ms: int, watch: CommandWatch | None, cwd: str) -> FinishedCommand:
-        begun = time.monotonic()
         child = await self._spawn(command, watch, cwd=cwd)
         spool = self._outputs.spool(head=KEPT, tail=KEPT) if self._outputs else Spool(head=KEPT, tail=KEPT)
         reader = OutputReader(child, spool, self._report)
@@ -136,7 +134,6 @@ class Programs:
             code=code if code is None or code >= 0 else 128 - code,
             size=spool.size,
             timed_out=code is None,
-            ms=round((time.monotonic() - begun) * 1000),
             hint=hint,
             blocked=self._blocked(child, command, code, text, cwd=cwd),
             remark=found,
