@@ -46,8 +46,8 @@ class Laid:
     def fragments(self, recipe: Recipe | None = None, *, rules: tuple[Rule, ...] = (), **options: Any) -> Fragments:
         return Fragments(Options(**options), self.setting(recipe, rules), SandboxState(), Redactor((SECRET,)))
 
-    def shelves(self) -> memory.Shelves:
-        return memory.shelves(str(self.config), str(self.root / ".local/share/overt"), str(self.project))
+    def shelves(self) -> memory.NoteFolders:
+        return memory.note_folders(str(self.config), str(self.root / ".local/share/overt"), str(self.project))
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def everything(laid: Laid) -> None:
     laid.put("project/CLAUDE.md", "other")
     laid.put("project/docs/a.md", "a")
     laid.put("project/OVERT.md", "kept")
-    memory.add(laid.shelves(), "global", "one for all")
-    memory.add(laid.shelves(), "project", "one for this")
+    memory.add_note(laid.shelves(), "global", "one for all")
+    memory.add_note(laid.shelves(), "project", "one for this")
 
 
 def test_the_usual_order_is_general_first_and_nearest_last(laid: Laid) -> None:
@@ -178,7 +178,7 @@ def test_a_rule_that_keeps_a_file_from_being_read_keeps_it_out(laid: Laid) -> No
 def test_no_secret_stands_in_any_source(laid: Laid) -> None:
     for name in (".config/overt/AGENTS.md", "project/AGENTS.md", "project/OVERT.md", "project/.git/HEAD"):
         laid.put(name, f"ref: refs/heads/{SECRET}")
-    memory.add(laid.shelves(), "project", f"one {SECRET}\ntwo {SECRET}")
+    memory.add_note(laid.shelves(), "project", f"one {SECRET}\ntwo {SECRET}")
     text = "\n".join(fragment.text for fragment in laid.fragments(append_system_prompt=SECRET).usual())
     assert SECRET not in text
     assert text.count("refs/heads/") == 3
@@ -191,7 +191,7 @@ def test_what_changes_on_disk_joins_at_the_next_session_only(laid: Laid) -> None
     for name in ("project/AGENTS.md", "project/OVERT.md", ".config/overt/AGENTS.md"):
         laid.put(name, "changed")
     laid.put("project/.git/HEAD", "ref: refs/heads/other\n")
-    memory.add(laid.shelves(), "project", "another")
+    memory.add_note(laid.shelves(), "project", "another")
     assert made.usual() == before
     after = laid.fragments().usual()
     assert told(after) == told(before)

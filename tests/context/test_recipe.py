@@ -5,16 +5,16 @@ from hashlib import sha256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.context.recipe import Entry, Source, environment, file, files, given_prompt, notes, order, shares
-from overt.core.fragments import Fragment, Origin
+from overt.context.recipe import IndexedNote, environment, file, files, given_prompt, notes, order, shares
+from overt.core.fragments import Fragment, Origin, SourceFile
 
 
 def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def source(where: str, text: str) -> Source:
-    return Source(where=where, content=text.encode())
+def source(where: str, text: str) -> SourceFile:
+    return SourceFile(path="", where=where, content=text.encode())
 
 
 def test_a_file_stands_under_its_place_with_its_lines_and_hash() -> None:
@@ -39,7 +39,7 @@ def test_a_cut_is_marked_and_shown_as_one() -> None:
 
 
 def test_a_file_that_was_not_read_to_its_end_says_so_and_has_no_hash() -> None:
-    made = file("project", "# Rules (a.md)", Source(where="a.md", content=b"one\n", whole=False), 100)
+    made = file("project", "# Rules (a.md)", SourceFile(path="", where="a.md", content=b"one\n", whole=False), 100)
     assert (made.origin.hash, made.cap) == ("", 100)
     assert made.text.endswith("[cut here: a.md is too large; its first 3 characters are shown]")
 
@@ -76,8 +76,8 @@ def test_short_notes_stand_in_the_index_and_longer_ones_behind_it() -> None:
         "Notes",
         "~/notes",
         [
-            Entry(name="a", first="Use pnpm.", source=source("~/notes/a.md", "Use pnpm.\n")),
-            Entry(name="b", first="Deploy", source=source("~/notes/b.md", "# Deploy\nCall Ann first.\n")),
+            IndexedNote(name="a", first="Use pnpm.", source=source("~/notes/a.md", "Use pnpm.\n")),
+            IndexedNote(name="b", first="Deploy", source=source("~/notes/b.md", "# Deploy\nCall Ann first.\n")),
         ],
         200,
     )
@@ -89,7 +89,7 @@ def test_short_notes_stand_in_the_index_and_longer_ones_behind_it() -> None:
 
 
 def test_notes_for_which_there_is_no_room_are_named() -> None:
-    entries = [Entry(name=name, first=name, source=source(name, f"{name}\n" + "x" * 50)) for name in "abc"]
+    entries = [IndexedNote(name=name, first=name, source=source(name, f"{name}\n" + "x" * 50)) for name in "abc"]
     made = notes("Notes", "~/notes", entries, 100)
     assert made[0].text == "# Notes (~/notes)\n- a: a\n- b: b\n- c: c\n[left out, no room: c]"
     assert [fragment.text.partition("\n")[0] for fragment in made[1:]] == ["## a", "## b"]
@@ -99,7 +99,7 @@ def test_notes_for_which_there_is_no_room_are_named() -> None:
 
 
 def test_an_index_that_is_too_long_is_cut_as_well() -> None:
-    entries = [Entry(name=f"n{n}", first="word", source=source("x", "word")) for n in range(100)]
+    entries = [IndexedNote(name=f"n{n}", first="word", source=source("x", "word")) for n in range(100)]
     (only,) = notes("Notes", "~/notes", entries, 100)
     assert len(only.text) < 200
     assert only.text.endswith("of which 100 are shown]")

@@ -6,7 +6,7 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.fragments import Fragment, Origin
+from overt.core.fragments import Fragment, Origin, SourceFile
 from overt.lib.data import read_text
 
 CUT = "[cut here: {where} has {size} characters, of which {room} are shown]"
@@ -15,23 +15,12 @@ ORDER = "Rules follow, the most general ones first. Where two of them disagree, 
 WIDEST = 120
 
 
-class Source(Struct, frozen=True, kw_only=True):
-    """A file that joins the context; not `whole` when there is more of it than was read."""
-
-    where: str
-    content: bytes
-    whole: bool = True
-
-    def text(self) -> str:
-        return self.content.decode("utf-8", "replace").removeprefix("\ufeff")
-
-
-class Entry(Struct, frozen=True, kw_only=True):
+class IndexedNote(Struct, frozen=True, kw_only=True):
     """A note: its name and first line go into the index, its text behind it while there is room."""
 
     name: str
     first: str
-    source: Source
+    source: SourceFile
 
 
 def built_in_prompt() -> Fragment:
@@ -48,7 +37,7 @@ def given_prompt(key: str, text: str, *, origin: Origin, cap: int) -> Fragment:
     return replace(fragment, text=f"{fragment.text[:cap]}\n{mark}", cap=cap)
 
 
-def files(key: str, title: str, sources: Sequence[Source], cap: int) -> tuple[Fragment, ...]:
+def files(key: str, title: str, sources: Sequence[SourceFile], cap: int) -> tuple[Fragment, ...]:
     """Files that share a cap, each under a heading that says its place."""
     rooms = shares([len(source.text().strip()) for source in sources], cap)
     return tuple(
@@ -58,7 +47,7 @@ def files(key: str, title: str, sources: Sequence[Source], cap: int) -> tuple[Fr
     )
 
 
-def file(key: str, head: str, source: Source, room: int) -> Fragment:
+def file(key: str, head: str, source: SourceFile, room: int) -> Fragment:
     """`lines` are those that are shown; `hash` is of the whole file, so a part of one too large to read has none."""
     text = source.text()
     body = text.strip()
@@ -92,7 +81,7 @@ def order(rules: Sequence[Fragment]) -> Iterator[Fragment]:
         yield Fragment(key="order", text=text, origin=Origin(kind="harness", where="context/recipe"))
 
 
-def notes(title: str, where: str, entries: Sequence[Entry], cap: int) -> tuple[Fragment, ...]:
+def notes(title: str, where: str, entries: Sequence[IndexedNote], cap: int) -> tuple[Fragment, ...]:
     """An index of all notes, then those that are longer than their line in it, while there is room.
 
     The hash of the index is over the hashes of all of them.
@@ -100,7 +89,7 @@ def notes(title: str, where: str, entries: Sequence[Entry], cap: int) -> tuple[F
     if not entries:
         return ()
     lines = [f"# {title} ({where})"]
-    longer: list[Entry] = []
+    longer: list[IndexedNote] = []
     for entry in entries:
         text = entry.source.text().strip()
         short = text if "\n" not in text and len(text) <= WIDEST else ""
@@ -120,7 +109,7 @@ def notes(title: str, where: str, entries: Sequence[Entry], cap: int) -> tuple[F
     return (_index(index, where, entries, cap=cap if left < 0 else 0), *bodies)
 
 
-def _index(text: str, where: str, entries: Sequence[Entry], *, cap: int) -> Fragment:
+def _index(text: str, where: str, entries: Sequence[IndexedNote], *, cap: int) -> Fragment:
     digest = sha256()
     for entry in entries:
         digest.update(sha256(entry.source.content).digest())

@@ -29,6 +29,18 @@ class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: str = ""
 
 
+class SourceFile(Struct, frozen=True, kw_only=True):
+    """A file whose text joins the context. `where` is how it is shown; not `whole`: it has more than was read."""
+
+    path: str
+    where: str
+    content: bytes
+    whole: bool = True
+
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
 class Fragment(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A named text of the prefix; `cap` is the size in characters above which its source was cut."""
 

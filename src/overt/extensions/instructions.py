@@ -1,4 +1,4 @@
-"""Rules and instruction files: which of them hold here, found and read without following anybody's links."""
+"""Rules and instruction files: find those that hold in a folder, and read them without following links."""
 
 import os
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from overt.core.fragments import SourceFile
 from overt.lib.paths import literal, shown
 from overt.lib.read_file import read_regular
 
@@ -21,17 +22,8 @@ CODE = r"(?ms)^ *(```|~~~).*?(?:^ *\1|\Z)|`[^`\n]*`"
 IMPORT = r"(?<!\S)@([^\s@\0]+)"
 
 
-class Piece(Struct, frozen=True, kw_only=True):
-    """A file that joins the context; not `whole` when it is larger than anybody would read."""
-
-    path: str
-    where: str
-    content: bytes
-    whole: bool = True
-
-
-class Place(Struct, frozen=True, kw_only=True):
-    """Where rules are looked for. All of them are real paths."""
+class RuleFolders(Struct, frozen=True, kw_only=True):
+    """The folders that rules are looked for in, as real paths."""
 
     project: str
     workspace: str
@@ -41,68 +33,68 @@ class Place(Struct, frozen=True, kw_only=True):
         return shown(path, self.project, self.home)
 
 
-def read(path: str, where: str, *, follow: bool = False) -> Piece | None:
-    """A link is not followed and a pipe not waited for, unless the file is the person's own."""
+def read_source(path: str, where: str, *, follow: bool = False) -> SourceFile | None:
+    """Read a file of rules. With `follow`, for files of the user, it may be a link; a pipe is never waited for."""
     try:
         content, _ = read_regular(path, LARGEST, 0 if follow else os.O_NOFOLLOW)
     except (OSError, ValueError):
         return None
-    return Piece(path=path, where=where, content=content[:LARGEST], whole=len(content) <= LARGEST)
+    return SourceFile(path=path, where=where, content=content[:LARGEST], whole=len(content) <= LARGEST)
 
 
-def walked(place: Place, name: str) -> tuple[Piece, ...]:
+def files_named(folders: RuleFolders, name: str) -> tuple[SourceFile, ...]:
     """The file of this name in every folder from the project down to the workspace, the nearest last."""
-    found = (os.path.join(folder, name) for folder in down_to(place.project, place.workspace))
-    return tuple(piece for path in found if (piece := read(path, place.where(path))))
+    paths = (os.path.join(folder, name) for folder in folders_down_to(folders.project, folders.workspace))
+    return tuple(file for path in paths if (file := read_source(path, folders.where(path))))
 
 
-def project_rules(place: Place, *, foreign: bool) -> tuple[Piece, ...]:
+def project_rules(folders: RuleFolders, *, foreign: bool) -> tuple[SourceFile, ...]:
     """The rules of every folder from the project down to the workspace, the nearest last.
 
     With `foreign` a folder without `AGENTS.md` has those of `CLAUDE.md`, behind the files that it imports.
     """
-    pieces: dict[str, Piece] = {}
-    for folder in down_to(place.project, place.workspace):
+    files: dict[str, SourceFile] = {}
+    for folder in folders_down_to(folders.project, folders.workspace):
         path = os.path.join(folder, RULES)
-        if piece := read(path, place.where(path)):
-            pieces[path] = piece
+        if file := read_source(path, folders.where(path)):
+            files[path] = file
         elif foreign:
-            _import(place, os.path.join(folder, FOREIGN_RULES), MOST_HOPS, pieces, set())
-    return tuple(pieces.values())
+            _import(folders, os.path.join(folder, FOREIGN_RULES), MOST_HOPS, files, set())
+    return tuple(files.values())
 
 
-def _import(place: Place, path: str, hops: int, pieces: dict[str, Piece], seen: set[str]) -> None:
+def _import(folders: RuleFolders, path: str, hops: int, files: dict[str, SourceFile], seen: set[str]) -> None:
     """Add a file and, ahead of it, those that its `@path` names. Nothing outside of the project is imported."""
-    inside = lies_in(os.path.realpath(os.path.dirname(path)), place.project)
-    if path in seen or len(pieces) >= MOST_FILES or not inside or not (piece := read(path, place.where(path))):
+    inside = lies_in(os.path.realpath(os.path.dirname(path)), folders.project)
+    if path in seen or len(files) >= MOST_FILES or not inside or not (file := read_source(path, folders.where(path))):
         return
     seen.add(path)
-    text = re.sub(CODE, "", piece.content.decode("utf-8", "replace"))
+    text = re.sub(CODE, "", file.content.decode("utf-8", "replace"))
     for name in re.findall(IMPORT, text)[:MOST_FILES] if hops else ():
         target = os.path.normpath(os.path.join(os.path.dirname(path), name.rstrip(".,;:!?)")))
         if not os.path.basename(target).startswith("."):  # such as .env
-            _import(place, target, hops - 1, pieces, seen)
-    pieces[path] = piece
+            _import(folders, target, hops - 1, files, seen)
+    files[path] = file
 
 
-def down_to(project: str, workspace: str) -> tuple[str, ...]:
+def folders_down_to(project: str, workspace: str) -> tuple[str, ...]:
     folders = [workspace]
     while folders[-1] != project and len(folders[-1]) > len(project):
         folders.append(os.path.dirname(folders[-1]))
     return tuple(reversed(folders)) if folders[-1] == project else (workspace,)
 
 
-def matched(place: Place, pattern: str, *, strict: bool) -> tuple[Piece, ...]:
+def files_matching(folders: RuleFolders, pattern: str, *, strict: bool) -> tuple[SourceFile, ...]:
     """The files that a pattern means, sorted. One that is written below the project does not lead out of it."""
-    whole = os.path.normpath(os.path.join(literal(place.project), _at_home(pattern, place.home)))
-    contained = strict or whole.startswith(literal(place.project).rstrip("/") + "/")
-    found: list[Piece] = []
+    whole = os.path.normpath(os.path.join(literal(folders.project), _at_home(pattern, folders.home)))
+    contained = strict or whole.startswith(literal(folders.project).rstrip("/") + "/")
+    files: list[SourceFile] = []
     for path in sorted(_below("/", [part for part in whole.split("/") if part], [MOST_VISITED])):
-        if contained and not lies_in(os.path.realpath(os.path.dirname(path)), place.project):
+        if contained and not lies_in(os.path.realpath(os.path.dirname(path)), folders.project):
             continue
-        if len(found) < MOST_FILES and (piece := read(path, place.where(path))):
-            found.append(piece)
-    return tuple(found)
+        if len(files) < MOST_FILES and (file := read_source(path, folders.where(path))):
+            files.append(file)
+    return tuple(files)
 
 
 def lies_in(path: str, folder: str) -> bool:

@@ -7,11 +7,11 @@ comes back. A step looks only at what the steps before it have not seen.
 import os
 from collections.abc import Callable, Mapping
 
-from overt.context.recipe import Source, file
+from overt.context.recipe import file
 from overt.core.fragments import Origin
 from overt.core.history import History
 from overt.core.messages import Message, said
-from overt.extensions.instructions import read
+from overt.extensions.instructions import read_source
 
 HEAD = "[overt] Rules for the files below {folder}/, from {where}; there they hold over the rules before:"
 MOST = 8
@@ -90,12 +90,11 @@ class FolderRules:
         folder = os.path.dirname(whole)
         if os.path.realpath(folder) != folder or not self._may_read(path):
             return None
-        piece = read(whole, path)
-        if piece is None or not piece.content.strip():
+        rules = read_source(whole, path)
+        if rules is None or not rules.content.strip():
             return None
         head = HEAD.format(folder=os.path.dirname(path), where=path)
-        source = Source(where=path, content=piece.content, whole=piece.whole)
-        fragment = file("nested", head, source, self._cap)
+        fragment = file("nested", head, rules, self._cap)
         # With a hash the file counts as seen, which only a whole one was.
         hash = "" if fragment.cap else fragment.origin.hash
         origin = Origin(kind="file", where=path, lines=fragment.origin.lines, hash=hash, detail="rules")

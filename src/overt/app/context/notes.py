@@ -4,12 +4,12 @@ import os
 
 from msgspec import Struct
 
-from overt.app.context.prefix import project_rules, shelves_of
+from overt.app.context.prefix import note_folders, project_rules
 from overt.app.redaction.secrets import make_redactor
 from overt.app.setting import Setting
 from overt.core.errors import UsageError
 from overt.extensions import memory
-from overt.extensions.instructions import read
+from overt.extensions.instructions import read_source
 from overt.lib.catalogue import say
 from overt.lib.paths import shown
 
@@ -26,7 +26,7 @@ class Notebook:
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._shelves = shelves_of(setting)
+        self._folders = note_folders(setting)
 
     def rows(self) -> tuple[NoteRow, ...]:
         """Rules of the project, then notes, in the order in which they join."""
@@ -40,13 +40,13 @@ class Notebook:
     def _notes(self) -> tuple[NoteRow, ...]:
         """Those for every project, the file of the project, those for this project."""
         path = os.path.join(self._setting.roots.project, memory.PROJECT_FILE)
-        file = read(path, memory.PROJECT_FILE)
+        file = read_source(path, memory.PROJECT_FILE)
         text = file.content.decode("utf-8", "replace").strip() if file else ""
         own = NoteRow(name=memory.PROJECT_FILE, first=_first(text), size=len(text), path=self._shown(path))
         return (*self._rows("global"), *((own,) if text else ()), *self._rows("project"))
 
     def _rows(self, scope: memory.Scope) -> tuple[NoteRow, ...]:
-        folder = self._shelves.folder(scope)
+        folder = self._folders.folder(scope)
         return tuple(
             NoteRow(
                 name=f"{scope}/{note.name}",
@@ -54,7 +54,7 @@ class Notebook:
                 size=len(note.text),
                 path=self._shown(os.path.join(folder, f"{note.name}.md")),
             )
-            for note in memory.notes(self._shelves, scope)
+            for note in memory.list_notes(self._folders, scope)
         )
 
     def warnings(self) -> tuple[str, ...]:
@@ -73,11 +73,11 @@ class Notebook:
 
     def add(self, text: str, *, everywhere: bool) -> str:
         clean = make_redactor(self._setting).clean
-        note = memory.add(self._shelves, "global" if everywhere else "project", clean(text))
+        note = memory.add_note(self._folders, "global" if everywhere else "project", clean(text))
         return f"{note.scope}/{note.name}"
 
     def remove(self, name: str) -> str:
-        note = memory.remove(self._shelves, name)
+        note = memory.remove_note(self._folders, name)
         return f"{note.scope}/{note.name}"
 
     def _shown(self, path: str) -> str:

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from overt.app.options import Options
 from overt.app.setting import Setting
 from overt.context import recipe
-from overt.context.recipe import Entry, Source
+from overt.context.recipe import IndexedNote
 from overt.core.errors import ConfigError
-from overt.core.fragments import Fragment, Origin
+from overt.core.fragments import Fragment, Origin, SourceFile
 from overt.core.ports import SandboxState
 from overt.core.settings import Mode, is_file_name
 from overt.extensions import facts, instructions, memory
-from overt.extensions.instructions import RULES, Piece, Place
+from overt.extensions.instructions import RULES, RuleFolders
 from overt.lib.catalogue import say
 from overt.lib.paths import shown
 from overt.lib.redaction.redact import Redactor
@@ -47,9 +47,9 @@ class ContextSource(Struct, frozen=True, kw_only=True):
     for_small_models: bool = True
 
 
-def place_of_rules(setting: Setting) -> Place:
+def rule_folders(setting: Setting) -> RuleFolders:
     roots = setting.roots
-    return Place(project=roots.project, workspace=roots.workspace, home=setting.environment.home)
+    return RuleFolders(project=roots.project, workspace=roots.workspace, home=setting.environment.home)
 
 
 def reads_foreign(setting: Setting) -> bool:
@@ -58,13 +58,13 @@ def reads_foreign(setting: Setting) -> bool:
     return recipe.foreign and not recipe.strict and setting.trust.has(setting.roots.project)
 
 
-def project_rules(setting: Setting) -> tuple[Piece, ...]:
-    return instructions.project_rules(place_of_rules(setting), foreign=reads_foreign(setting))
+def project_rules(setting: Setting) -> tuple[SourceFile, ...]:
+    return instructions.project_rules(rule_folders(setting), foreign=reads_foreign(setting))
 
 
-def shelves_of(setting: Setting) -> memory.Shelves:
+def note_folders(setting: Setting) -> memory.NoteFolders:
     environment = setting.environment
-    return memory.shelves(environment.config_dir, environment.data_dir, setting.roots.project)
+    return memory.note_folders(environment.config_dir, environment.data_dir, setting.roots.project)
 
 
 class Fragments:
@@ -80,8 +80,8 @@ class Fragments:
         self._sandbox = sandbox
         self._redactor = redactor
         self._recipe = setting.config.recipe
-        self._place = place_of_rules(setting)
-        self._found: dict[str, tuple[Source, ...]] = {}
+        self._folders = rule_folders(setting)
+        self._found: dict[str, tuple[SourceFile, ...]] = {}
         self._taken: set[str] = set()
         self._left_out: list[str] = []
         self._notes: dict[memory.Scope, tuple[memory.Note, ...]] = {}
@@ -162,61 +162,62 @@ class Fragments:
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────
 
     def global_rules(self, cap: int) -> tuple[Fragment, ...]:
-        def find() -> Iterable[Piece]:
+        def find() -> Iterable[SourceFile]:
             path = os.path.join(self.setting.environment.config_dir, RULES)
-            piece = None if self._recipe.strict else instructions.read(path, self._place.where(path), follow=True)
-            return (piece,) if piece else ()
+            file = instructions.read_source(path, self._folders.where(path), follow=True)
+            return (file,) if file else ()
 
-        return recipe.files("global", "Rules of the user", self._files("global", find), cap)
+        files = () if self._recipe.strict else self._files("global", find)
+        return recipe.files("global", "Rules of the user", files, cap)
 
     def project_rules(self, cap: int) -> tuple[Fragment, ...]:
         return recipe.files("project", PROJECT_TITLE, self._files("project", self._project_rules), cap)
 
     def instruction_files(self, cap: int) -> tuple[Fragment, ...]:
-        def find() -> Iterable[Piece]:
-            return [piece for pattern in self._recipe.instructions for piece in self._instructions(pattern)]
+        def find() -> Iterable[SourceFile]:
+            return [file for pattern in self._recipe.instructions for file in self._instructions(pattern)]
 
         return recipe.files("instructions", "Instructions", self._files("instructions", find), cap)
 
     def named_files(self, name: str) -> tuple[Fragment, ...]:
         """A file or a pattern that the configuration names among the sources."""
         if _walks(name):
-            pieces = self._files(name, lambda: instructions.walked(self._place, name))
-            return recipe.files("project", PROJECT_TITLE, pieces, self.cap("project"))
-        pieces = self._files(name, lambda: instructions.matched(self._place, name, strict=self._recipe.strict))
-        return recipe.files("instructions", "Instructions", pieces, self.cap("instructions"))
+            files = self._files(name, lambda: instructions.files_named(self._folders, name))
+            return recipe.files("project", PROJECT_TITLE, files, self.cap("project"))
+        files = self._files(name, lambda: instructions.files_matching(self._folders, name, strict=self._recipe.strict))
+        return recipe.files("instructions", "Instructions", files, self.cap("instructions"))
 
-    def _files(self, source: str, find: Callable[[], Iterable[Piece]]) -> tuple[Source, ...]:
+    def _files(self, source: str, find: Callable[[], Iterable[SourceFile]]) -> tuple[SourceFile, ...]:
         """Return the files of a source, which are looked for and read once in a session."""
         if source not in self._found:
             self._found[source] = tuple(self._fit(find()))
         return self._found[source]
 
-    def _project_rules(self) -> tuple[Piece, ...]:
-        pieces = project_rules(self.setting)
+    def _project_rules(self) -> tuple[SourceFile, ...]:
+        files = project_rules(self.setting)
         if self._recipe.foreign and not self._recipe.strict and not reads_foreign(self.setting):
-            every = instructions.project_rules(self._place, foreign=True)
-            unread = [piece.where for piece in every if piece not in pieces]
+            every = instructions.project_rules(self._folders, foreign=True)
+            unread = [file.where for file in every if file not in files]
             self._left_out += [say("context.untrusted", where=", ".join(unread))] if unread else []
-        return pieces
+        return files
 
-    def _instructions(self, pattern: str) -> tuple[Piece, ...]:
-        found = instructions.matched(self._place, pattern, strict=self._recipe.strict)
+    def _instructions(self, pattern: str) -> tuple[SourceFile, ...]:
+        found = instructions.files_matching(self._folders, pattern, strict=self._recipe.strict)
         if not found:
-            self._left_out.append(say("context.nothing", pattern=self._place.where(pattern)))
+            self._left_out.append(say("context.nothing", pattern=self._folders.where(pattern)))
         return found
 
-    def _fit(self, pieces: Iterable[Piece]) -> Iterable[Source]:
+    def _fit(self, files: Iterable[SourceFile]) -> Iterable[SourceFile]:
         """Each file once, unless a rule keeps it from being read."""
-        for piece in pieces:
-            real = os.path.realpath(piece.path)
+        for file in files:
+            real = os.path.realpath(file.path)
             if real in self._taken:
                 continue
             self._taken.add(real)
-            if rule := self._denial(piece.path):
-                self._left_out.append(say("context.denied", where=piece.where, rule=rule))
+            if rule := self._denial(file.path):
+                self._left_out.append(say("context.denied", where=file.where, rule=rule))
             else:
-                yield Source(where=piece.where, content=piece.content, whole=piece.whole)
+                yield file
 
     def _denial(self, path: str) -> str:
         rules = [rule for rule in self.setting.config.permissions.rules if rule.pattern]
@@ -227,12 +228,13 @@ class Fragments:
     # ── memory ───────────────────────────────────────────────────────────────────────────────────────────
 
     def notes(self, cap: int) -> tuple[Fragment, ...]:
-        def find() -> Iterable[Piece]:
-            piece = instructions.read(os.path.join(self._place.project, memory.PROJECT_FILE), memory.PROJECT_FILE)
-            return (piece,) if piece else ()
+        def find() -> Iterable[SourceFile]:
+            path = os.path.join(self._folders.project, memory.PROJECT_FILE)
+            file = instructions.read_source(path, memory.PROJECT_FILE)
+            return (file,) if file else ()
 
         if "memory" not in self._found and not self._recipe.strict:
-            self._notes = {scope: memory.notes(shelves_of(self.setting), scope) for scope in _scopes()}
+            self._notes = {scope: memory.list_notes(note_folders(self.setting), scope) for scope in _scopes()}
         return (
             *self._shelf("global", "Notes for every project"),
             *recipe.files("memory", "Notes of this project", self._files("memory", find), cap),
@@ -240,12 +242,12 @@ class Fragments:
         )
 
     def _shelf(self, scope: memory.Scope, title: str) -> tuple[Fragment, ...]:
-        folder = shown(shelves_of(self.setting).folder(scope), home=self.setting.environment.home)
+        folder = shown(note_folders(self.setting).folder(scope), home=self.setting.environment.home)
         entries = [
-            Entry(
+            IndexedNote(
                 name=note.name,
                 first=note.first,
-                source=Source(where=f"{folder}/{note.name}.md", content=note.content),
+                source=SourceFile(path="", where=f"{folder}/{note.name}.md", content=note.content),
             )
             for note in self._notes.get(scope, ())
         ]
