@@ -121,7 +121,7 @@ async def test_a_resumed_session_keeps_its_budget_and_what_it_spent(here: Option
 async def test_a_model_without_a_price_is_told_of(
     here: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("agents", "models.session_models", "context.prefix_event"):
+    for module in ("agents", "models.session_models"):
         monkeypatch.setattr(f"overt.app.{module}.is_local", lambda entry: False)
     async with shop([DIME] * 3, here) as (conversation, _):
         await conversation.set_model("here/unpriced")

@@ -6,15 +6,14 @@ from msgspec.structs import replace
 from overt.agent.agent import Agent, AgentSpec, Runtime
 from overt.agent.decision import PermissionGate
 from overt.app.context.prefix import Fragments
-from overt.app.context.prefix_event import FREE, prefix_event
 from overt.app.context.updates import ContextUpdates
-from overt.app.models.session_models import SessionModels
+from overt.app.models.session_models import FREE, SessionModels, recorded_facts
 from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldContext, ToolProtocol, efforts_of
 from overt.app.services import Fallback
 from overt.app.session import Session
 from overt.app.setting import Setting
 from overt.app.spend_limit import SessionSpendLimit
-from overt.context.assemble import Assembler
+from overt.context.assemble import Assembler, fingerprint
 from overt.core.capabilities import Effect
 from overt.core.errors import ProviderError
 from overt.core.events import PrefixSet
@@ -106,7 +105,7 @@ class Agents(Struct, frozen=True, kw_only=True):
             spend_limit=self.spend_limit,
         )
         agent = Agent(spec, runtime)
-        return agent, prefix_event(agent, found)
+        return agent, _prefix_event(agent, found)
 
     def _tools(self) -> dict[str, Tool]:
         """Return the tools that the settings leave. A bare denial removes a tool if it speaks of no other."""
@@ -147,4 +146,20 @@ def set_up_protocol(
         wire=SpokenWire(wire, protocol.calls),
         limits=limits,
         lead=FormLead(specs) if protocol.calls == "schema" else None,
+    )
+
+
+def _prefix_event(agent: Agent, found: ChosenModel) -> PrefixSet:
+    """Return what is recorded of a model and its prefix before the first request."""
+    wire = agent.runtime.provider.wire
+    return PrefixSet(
+        prefix=agent.spec.prefix,
+        provider=agent.runtime.provider.name,
+        model=agent.spec.params.model,
+        wire=wire.name,
+        encoder=wire.version,
+        fingerprint=fingerprint(wire, agent.spec.prefix, agent.spec.params),
+        about=recorded_facts(found),
+        calls=agent.spec.calls,
+        tool_names=() if agent.spec.calls == "native" else tuple(agent.spec.tools),
     )

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from overt.app.context.prefix_event import known_facts
 from overt.app.models.context_window import WindowSeeker, budget_of
 from overt.app.models.pick_model import as_before, choose_model
 from overt.app.models.tool_protocol import ToolProtocol, protocol_of
@@ -15,10 +14,19 @@ from overt.context.budget import Budget
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import Emit, Event, Noticed, Replied
 from overt.core.ports import Provider
+from overt.core.settings import ModelFacts, Price
 from overt.lib.redaction.redact import Redactor
 from overt.providers.discover import ChosenModel, is_local
 from overt.providers.registry import make
 from overt.sessions.resume import ResumedSession
+
+FREE = Price(input=0.0, output=0.0)
+
+
+def recorded_facts(found: ChosenModel) -> ModelFacts:
+    """Return what is recorded of a model, with its price of today: what works on this machine costs nothing."""
+    about = found.entry.facts(found.model)
+    return replace(about, price=FREE) if about.price is None and is_local(found.entry) else about
 
 
 class SessionModels:
@@ -108,7 +116,7 @@ class SessionModels:
             return
         try:
             # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
-            await ask_title(provider, known_facts(found), self._redactor.clean(prompt), emit)
+            await ask_title(provider, recorded_facts(found), self._redactor.clean(prompt), emit)
         finally:
             provider.close()
 

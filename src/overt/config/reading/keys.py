@@ -43,6 +43,7 @@ from overt.core.settings import (
     Quirks,
     Sandbox,
     Timeouts,
+    UndoSettings,
 )
 
 MODES = ("review", "auto", "plan", "yolo")
@@ -229,13 +230,23 @@ SETTINGS: dict[str, KeyType] = {
             editor=text_type("a command in one line", str.isprintable),
         ),
     ),
-    "undo.enabled": FLAG,
-    "undo.max_size": size(1 * MB, 1024 * TB, "1 MB and 1024 TB"),
-    "undo.max_age": age(),
-    "undo.max_file": size(1 * KB, 1 * GB, "1 KB and 1 GB"),
-    "logs.level": _type_of(Logs.__annotations__["level"]),
-    "logs.max_size": size(10 * KB, 1 * GB, "10 KB and 1 GB"),
-    "logs.keep": whole_number("a whole number of files from 1 to 100", 1, 100),
+    **_below(
+        "undo",
+        _fields(
+            UndoSettings,
+            max_size=size(1 * MB, 1024 * TB, "1 MB and 1024 TB"),
+            max_age=age(),
+            max_file=size(1 * KB, 1 * GB, "1 KB and 1 GB"),
+        ),
+    ),
+    **_below(
+        "logs",
+        _fields(
+            Logs,
+            max_size=size(10 * KB, 1 * GB, "10 KB and 1 GB"),
+            keep=whole_number("a whole number of files from 1 to 100", 1, 100),
+        ),
+    ),
 }
 """Every key outside of `providers`, in the order in which `overt config` shows them."""
 
