@@ -51,92 +51,64 @@ class _Reader:
         self.notes: dict[str, None] = {}
 
     def value(self, depth: int) -> Any:
-        self.space()
-        if self.at >= len(self.text):
-            self.cut = True
+        char = self.peek()
+        if self.cut:
             return None
         if depth > DEPTH:
             raise Broken
-        match self.text[self.at]:
-            case "{":
-                return self.object(depth)
-            case "[":
-                return self.array(depth)
-            case '"' | "'":
-                return self.string()
-            case _:
-                return self.scalar()
-
-    def space(self) -> None:
-        found = SPACE.match(self.text, self.at)
-        if found and found.end() > self.at:
-            if "/" in found[0]:
-                self.notes[COMMENT] = None
-            self.at = found.end()
+        if char in "{[":
+            return self.container(depth, {} if char == "{" else [])
+        return self.string() if char in "\"'" else self.scalar()
 
     def peek(self) -> str:
-        """The next character; none when the text ends here."""
-        self.space()
+        """The next character behind blanks and comments; none when the text ends here."""
+        found = SPACE.match(self.text, self.at)
+        if found and "/" in found[0]:
+            self.notes[COMMENT] = None
+        self.at = found.end() if found else self.at
         self.cut = self.at >= len(self.text)
         return "" if self.cut else self.text[self.at]
 
-    def ended(self) -> bool:
-        return self.cut
-
-    def object(self, depth: int) -> dict[str, Any]:
+    def container(self, depth: int, found: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
+        """An object or a list, into `found`; an object that does not end becomes `Cut`."""
+        close = "}" if isinstance(found, dict) else "]"
         self.at += 1
-        found: dict[str, Any] = {}
         comma = False
-        while (char := self.peek()) != "}":
-            if self.ended():
-                return Cut(found)
-            key = self.key(char)
-            if self.peek() != ":" and not self.ended():
+        while (char := self.peek()) != close and not self.cut:
+            key = self.key(char) if isinstance(found, dict) else ""
+            value = None if self.cut else self.value(depth + 1)
+            if self.cut and value is None:
+                break
+            if isinstance(found, dict):
+                found[key] = value
+            else:
+                found.append(value)
+            if self.cut:
+                break
+            comma = self.peek() == ","
+            if not comma and not self.cut and self.text[self.at] != close:
                 raise Broken
-            self.at += 1
-            value = None if self.ended() else self.value(depth + 1)
-            if self.ended():
-                return Cut(found if value is None else found | {key: value})
-            found[key] = value
-            comma = self.separated("}")
+            self.at += comma
+        if self.cut:
+            return Cut(found) if isinstance(found, dict) else found
         if comma:
             self.notes[COMMA] = None
         self.at += 1
         return found
-
-    def array(self, depth: int) -> list[Any]:
-        self.at += 1
-        found: list[Any] = []
-        comma = False
-        while self.peek() != "]":
-            value = None if self.ended() else self.value(depth + 1)
-            if self.ended():
-                return found if value is None else [*found, value]
-            found.append(value)
-            comma = self.separated("]")
-        if comma:
-            self.notes[COMMA] = None
-        self.at += 1
-        return found
-
-    def separated(self, end: str) -> bool:
-        char = self.peek()
-        if char == ",":
-            self.at += 1
-            return True
-        if char != end and not self.ended():
-            raise Broken
-        return False
 
     def key(self, char: str) -> str:
+        """The key of a pair; what follows its colon is next."""
         if char in "\"'":
-            return self.string()
-        found = KEY.match(self.text, self.at)
-        if not found:
+            name = self.string()
+        elif found := KEY.match(self.text, self.at):
+            self.at, name = found.end(), found[0]
+            self.notes[BARE] = None
+        else:
             raise Broken
-        self.at = found.end()
-        self.notes[BARE] = None
-        return found[0]
+        if self.peek() != ":" and not self.cut:
+            raise Broken
+        self.at += 1
+        return name
 
     def string(self) -> str:
         quote = self.text[self.at]
