@@ -19,7 +19,7 @@ test: .venv/ready .venv/compiled system weights judge
 # snapshots or the embedded model, and property tests that take more than 3 s each. `make check` runs the architecture test.
 SLOW := journeys judges local_tasks cli test_architecture.py sessions/test_kills.py frontends/tui/test_terminal_tmux.py \
 	frontends/tui/test_markdown_stream.py context/test_forms_served.py agent/test_room_properties.py lib/test_tokens_reference.py \
-	providers/test_fetching.py repair/test_patience.py repair/test_scavenge.py workspace/test_files_containment.py \
+	providers/test_fetching.py repair/test_patience.py repair/test_leaked_calls.py workspace/test_files_containment.py \
 	workspace/test_keeping.py sandbox/test_landlock.py workspace/test_restore.py sandbox/test_seccomp.py sandbox/test_selftest.py \
 	sandbox/test_supervisor.py
 SLOW_PATTERNS := providers/test_local* sandbox/test_sandbox_* workspace/test_shadow* workspace/test_snapshots*

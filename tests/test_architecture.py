@@ -201,7 +201,7 @@ READS_OWN_TEXTS = {
     # A text of the catalogue with several columns.
     "lib/catalogue.py": ["say(key).split('|')"],
     # Markup of models.
-    "repair/veil.py": ["text.startswith(CERTAIN)", "text.startswith(OPENINGS)"],
+    "repair/markup_filter.py": ["text.startswith(CERTAIN)", "text.startswith(OPENINGS)"],
     # The format of the data file `programs.txt`.
     "safety/programs/table.py": [
         "fields[0].startswith('like: ')",

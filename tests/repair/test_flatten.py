@@ -9,7 +9,7 @@ from msgspec import Raw
 from overt.core.codec import decode, encode
 from overt.core.messages import Call
 from overt.core.requests import ToolSpec
-from overt.repair.flatten import flat, nested
+from overt.repair.flatten import flatten_schema, unflatten
 from overt.repair.mend import mend
 from overt.tools.registry import BUILT_IN
 
@@ -26,7 +26,7 @@ def thing(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 def test_a_deep_schema_gets_dotted_names() -> None:
     deep = thing({"a": thing({"b": thing({"c": TEXT, "d": TEXT}, "c")}, "b"), "e": TEXT}, "a")
-    assert decode(flat(spec(deep)).schema) == {
+    assert decode(flatten_schema(spec(deep)).schema) == {
         "type": "object",
         "properties": {"a.b.c": TEXT, "a.b.d": TEXT, "e": TEXT},
         "required": ["a.b.c"],
@@ -35,28 +35,30 @@ def test_a_deep_schema_gets_dotted_names() -> None:
 
 def test_a_wide_schema_gets_dotted_names() -> None:
     wide = thing({"a": thing({f"x{n}": TEXT for n in range(6)}), "b": thing({f"y{n}": TEXT for n in range(6)})})
-    assert list(decode(flat(spec(wide)).schema)["properties"]) == [f"{a}{n}" for a in ("a.x", "b.y") for n in range(6)]
+    assert list(decode(flatten_schema(spec(wide)).schema)["properties"]) == [
+        f"{a}{n}" for a in ("a.x", "b.y") for n in range(6)
+    ]
 
 
 def test_small_schemas_and_those_with_dots_stay_as_they_are() -> None:
     small = spec(thing({"a": thing({"b": TEXT})}))
     dotted = spec(thing({"a.b": TEXT, "c": thing({"d": thing({"e": TEXT})})}))
-    assert (flat(small), flat(dotted)) == (small, dotted)
+    assert (flatten_schema(small), flatten_schema(dotted)) == (small, dotted)
     built_in = {tool.name: tool.spec for tool in BUILT_IN}
-    assert {name: decode(flat(one).schema) for name, one in built_in.items()} == {
+    assert {name: decode(flatten_schema(one).schema) for name, one in built_in.items()} == {
         name: decode(one.schema) for name, one in built_in.items()
     }
 
 
 def test_dotted_names_become_objects_again() -> None:
-    assert nested({"a.b.c": 1, "a.b.d": 2, "e": 3}) == {"a": {"b": {"c": 1, "d": 2}}, "e": 3}
-    assert nested({"a": {"b": 1}, "a.c": 2}) == {"a": {"b": 1, "c": 2}}
+    assert unflatten({"a.b.c": 1, "a.b.d": 2, "e": 3}) == {"a": {"b": {"c": 1, "d": 2}}, "e": 3}
+    assert unflatten({"a": {"b": 1}, "a.c": 2}) == {"a": {"b": 1, "c": 2}}
 
 
 def test_a_dotted_name_never_overwrites_a_value() -> None:
-    assert nested({"a": 1, "a.b": 2}) == {"a": 1, "a.b": 2}
-    assert nested({"a": {"b": 1}, "a.b": 2}) == {"a": {"b": 1}, "a.b": 2}
-    assert nested({"..": 1, "a.": 2, ".a": 3}) == {"..": 1, "a.": 2, ".a": 3}
+    assert unflatten({"a": 1, "a.b": 2}) == {"a": 1, "a.b": 2}
+    assert unflatten({"a": {"b": 1}, "a.b": 2}) == {"a": {"b": 1}, "a.b": 2}
+    assert unflatten({"..": 1, "a.": 2, ".a": 3}) == {"..": 1, "a.": 2, ".a": 3}
 
 
 def test_a_flattened_call_is_nested_when_it_is_mended() -> None:
@@ -80,4 +82,4 @@ def dotted(tree: Any, before: str = "") -> dict[str, Any]:
 
 @given(st.dictionaries(KEYS, TREES, max_size=4))
 def test_nesting_undoes_dotting(tree: dict[str, Any]) -> None:
-    assert nested(dotted(tree)) == tree if tree else nested({}) == {}
+    assert unflatten(dotted(tree)) == tree if tree else unflatten({}) == {}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from overt.core.messages import Call, Reasoning, Text
 from overt.core.settings import Calls
+from overt.repair.leaked_calls import extract_leaked_calls
+from overt.repair.markup_filter import MarkupFilter
 from overt.repair.mend import mend
-from overt.repair.scavenge import scavenge
-from overt.repair.veil import Veil
 from overt.tools.registry import BUILT_IN
 
 TOOLS = {tool.name: tool for tool in BUILT_IN}
@@ -54,11 +54,11 @@ AROUND = [
 
 def through(text: str) -> None:
     """Everything that reads what a model wrote."""
-    scavenge((Text(text=text),), TOOLS)
-    scavenge((Text(text=text),), TOOLS, calls="schema")
+    extract_leaked_calls((Text(text=text),), TOOLS)
+    extract_leaked_calls((Text(text=text),), TOOLS, calls="schema")
     ways: list[tuple[Calls, int]] = [("native", 400), ("native", len(text) or 1), ("schema", 400)]
     for calls, size in ways:
-        veil = Veil(calls, TOOLS)
+        veil = MarkupFilter(calls, TOOLS)
         shown = "".join(veil.feed(text[at : at + size]) for at in range(0, len(text), size))
         assert len(shown + veil.rest(True)) <= len(text)
     for name, arguments in (("bash", text), ("read", text), ("bash", f'{{"command":"{text}'), (text[:1000], text)):
@@ -122,13 +122,13 @@ def test_an_ordinary_change_that_was_cut_is_refused_at_once() -> None:
 
 def test_one_budget_is_spent_on_all_parts_of_a_reply() -> None:
     parts = tuple(Text(text="<tool_call>{" * 2000) for _ in range(100))
-    assert spent(lambda: scavenge(parts, TOOLS)) < PATIENCE
+    assert spent(lambda: extract_leaked_calls(parts, TOOLS)) < PATIENCE
     thoughts = tuple(Reasoning(text="<tool_call>{" * 2000) for _ in range(100))
-    assert spent(lambda: scavenge(thoughts, TOOLS)) < PATIENCE
+    assert spent(lambda: extract_leaked_calls(thoughts, TOOLS)) < PATIENCE
 
 
 def test_a_call_at_the_end_of_a_long_ordinary_reply_is_still_found() -> None:
     words = "The list `items[0] < limit` holds a <b>name</b>, see [TODO](x) and <tool> in {braces}.\n" * 40
     said = words + '\nI\'ll read it now.\n\n<tool_call>{"name": "read", "arguments": {"path": "a.py"}}</tool_call>'
-    (_, call) = scavenge((Text(text=said),), TOOLS).parts
+    (_, call) = extract_leaked_calls((Text(text=said),), TOOLS).parts
     assert call == Call(id="leaked_1", name="read", arguments='{"path":"a.py"}')

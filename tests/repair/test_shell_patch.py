@@ -6,7 +6,7 @@ import pytest
 
 from overt.core.codec import compact
 from overt.core.messages import Call
-from overt.repair.mend import Mended, mend
+from overt.repair.mend import MendedCall, mend
 from overt.tools.registry import BUILT_IN
 
 TOOLS = {tool.name: tool for tool in BUILT_IN}
@@ -15,7 +15,7 @@ QUOTED = PATCH.replace("'", "'\\''")
 ESCAPED = PATCH.replace('"', '\\"').replace("`", "\\`").replace("$", "\\$")
 
 
-def mended(command: Any) -> Mended:
+def mended(command: Any) -> MendedCall:
     return mend(Call(id="1", name="bash", arguments=compact({"command": command})), TOOLS)
 
 

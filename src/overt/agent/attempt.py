@@ -8,13 +8,13 @@ from overt.core.ports import BOXED, Hands, Journal, Profile
 from overt.core.tool import Outcome
 from overt.lib.logs.log import LOG
 from overt.lib.result_limit import ResultLimit, limited_to
-from overt.repair.mend import Mended
+from overt.repair.mend import MendedCall
 
 T = TypeVar("T")
 
 
 async def attempt(
-    mended: Mended,
+    mended: MendedCall,
     hands: Hands,
     *,
     preview: bool = False,

@@ -11,7 +11,7 @@ from overt.core.events import Emit, PermissionDecided
 from overt.core.fragments import LABEL
 from overt.core.ports import BOXED, Profile
 from overt.core.tool import Outcome, Tool
-from overt.repair.mend import Mended
+from overt.repair.mend import MendedCall
 from overt.safety.policy import PathFacts, harmless, subject_of
 from overt.safety.rules import Subject
 
@@ -19,7 +19,7 @@ from overt.safety.rules import Subject
 class CallRequest(Struct, frozen=True, kw_only=True):
     """A repaired call that has to be decided about, and what it is about."""
 
-    mended: Mended
+    mended: MendedCall
     subject: Subject
 
     @property
@@ -90,7 +90,7 @@ class PermissionGate(Protocol):
 
     permissions: PermissionState
 
-    def receive(self, mended: Mended) -> CallRequest: ...
+    def receive(self, mended: MendedCall) -> CallRequest: ...
 
     def may_read(self, path: str) -> bool:
         """True if a file may be shown to the model without asking anyone."""
@@ -111,7 +111,7 @@ class PermissionGate(Protocol):
         ...
 
 
-def read_request(mended: Mended, sight: PathFacts) -> CallRequest:
+def read_request(mended: MendedCall, sight: PathFacts) -> CallRequest:
     """Find out what a repaired call is about."""
     assert mended.tool is not None  # a call that names no tool was answered before
     return CallRequest(mended=mended, subject=subject_of(mended.tool, mended.args.subjects(), sight))

@@ -22,7 +22,7 @@ from overt.core.settings import Mode
 from overt.core.tool import Outcome
 from overt.core.views import Output, Plain
 from overt.lib.catalogue import say
-from overt.repair.mend import Mended
+from overt.repair.mend import MendedCall
 from overt.safety.policy import CallFacts, PathFacts, Verdict, World, judge, subject_of_paths
 from overt.safety.reach import Reach, changes_of, judge_reach
 
@@ -45,7 +45,7 @@ class Gate:
         self._person = Person(asker, permissions, hands)
         self._judges = tuple(judges)
 
-    def receive(self, mended: Mended) -> CallRequest:
+    def receive(self, mended: MendedCall) -> CallRequest:
         return read_request(mended, self._sight)
 
     def may_read(self, path: str) -> bool:

@@ -16,7 +16,7 @@ from overt.core.events import Emit, Noticed, TurnEnded, UserSpoke
 from overt.core.history import History
 from overt.core.messages import own_message
 from overt.lib.catalogue import say
-from overt.repair.storm import Storm
+from overt.repair.repeat_guard import RepeatGuard
 
 NUDGE = "The last reply was empty. Go on with the task, or say in words that it is done."
 LIMIT = (
@@ -28,7 +28,7 @@ CUT = {"length": "turn.cut", "filter": "turn.filtered"}
 
 async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, emit: Emit) -> TurnEnded:
     """Run one turn and return how it ended. The caller emits the end, after it has closed the history."""
-    storm = Storm()
+    repeats = RepeatGuard()
     limit = agent.spec.limits.max_steps
     for step in range(1, limit + 1) if limit else count(1):
         if refusal := _check_spending(agent, history(), emit):
@@ -39,10 +39,10 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
         reply = await ask(agent, history, emit)
         calls, text = reply.message.calls(), reply.message.text()
         if calls:
-            await run_calls(agent, calls, storm, emit, truncated=reply.finish == "length")
+            await run_calls(agent, calls, repeats, emit, truncated=reply.finish == "length")
         elif not text.strip():
-            storm.empty()
-            if not storm.over():
+            repeats.empty()
+            if not repeats.over():
                 _tell_model(agent, "nudge", NUDGE, emit)
         elif objection := await _find_objection(agent, history()):
             _tell_model(agent, "objection", objection, emit)
@@ -51,7 +51,7 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
                 emit(Noticed(agent=agent.spec.path, text=say(CUT[reply.finish]), level="warning"))
             return TurnEnded(agent=agent.spec.path, reason="done", text=text, steps=step)
 
-        if over := storm.over():
+        if over := repeats.over():
             return TurnEnded(agent=agent.spec.path, reason="storm", text=over, steps=step)
 
     if agent.runtime.spend_limit and (refusal := agent.runtime.spend_limit.check(history()).refusal):

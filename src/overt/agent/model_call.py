@@ -26,7 +26,7 @@ from overt.core.requests import CallDelta, ReasoningDelta, Reply, Request, Retry
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
-    from overt.repair.veil import Veil
+    from overt.repair.markup_filter import MarkupFilter
 
 
 def request_sent(
@@ -62,18 +62,18 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
     """
     started = monotonic()
     path = agent.spec.path
-    veil: Veil | None = None
+    visible: MarkupFilter | None = None
     replied: Replied | None = None
     origin = Origin(kind="model", where=agent.runtime.provider.name)
     async with aclosing(agent.runtime.provider.stream(request)) as deltas:
         async for delta in deltas:
             match delta:
                 case TextDelta(text=text):
-                    if veil is None:
-                        from overt.repair import veil as hide_markup  # late: 0.9 ms
+                    if visible is None:
+                        from overt.repair import markup_filter as hide_markup  # late: 0.9 ms
 
-                        veil = hide_markup.Veil(agent.spec.calls, agent.spec.tools)
-                    if shown := veil.feed(text):
+                        visible = hide_markup.MarkupFilter(agent.spec.calls, agent.spec.tools)
+                    if shown := visible.feed(text):
                         emit(TextStreamed(agent=path, text=shown))
                 case ReasoningDelta(text=text):
                     emit(ReasoningStreamed(agent=path, text=text))
@@ -85,11 +85,13 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
                     text = say("turn.waiting", seconds=round(seconds))
                     emit(Noticed(agent=path, text=text, level="warning", kind="waiting"))
                 case Reply():
-                    from overt.repair.scavenge import scavenge  # late: 0.2 ms
+                    from overt.repair.leaked_calls import extract_leaked_calls  # late: 0.2 ms
 
-                    salvaged = scavenge(delta.parts, agent.spec.tools, calls=agent.spec.calls, finish=delta.finish)
+                    salvaged = extract_leaked_calls(
+                        delta.parts, agent.spec.tools, calls=agent.spec.calls, finish=delta.finish
+                    )
                     parts = _identified(salvaged.parts, delta.parts)
-                    if veil and (rest := veil.rest(kept=salvaged.parts == delta.parts)):
+                    if visible and (rest := visible.rest(kept=salvaged.parts == delta.parts)):
                         emit(TextStreamed(agent=path, text=rest))
                     ms = round((monotonic() - started) * 1000)
                     replied = _replied(replace(delta, parts=parts), agent=path, origin=origin, final=final, ms=ms)

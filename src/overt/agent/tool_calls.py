@@ -23,12 +23,12 @@ from overt.core.messages import Call, Result, Text
 from overt.core.tool import Outcome
 from overt.core.views import Failure, Output, Plain
 from overt.lib.redaction.redact import HIDDEN
-from overt.repair.mend import Mended, mend
-from overt.repair.storm import Storm
+from overt.repair.mend import MendedCall, mend
+from overt.repair.repeat_guard import RepeatGuard
 
 
 async def run_calls(
-    agent: Agent, calls: tuple[Call, ...], storm: Storm, emit: Emit, *, truncated: bool = False
+    agent: Agent, calls: tuple[Call, ...], repeats: RepeatGuard, emit: Emit, *, truncated: bool = False
 ) -> None:
     """Run all calls of a reply. If the reply was `truncated` at its token limit, a call may be half."""
     together: list[CallRequest] = []
@@ -37,9 +37,9 @@ async def run_calls(
         if mended.notes:
             emit(Repaired(agent=agent.spec.path, call_id=call.id, note="; ".join(mended.notes)))
         problem = mended.error or _hidden(mended)
-        repeated = "" if problem else storm.advice(mended.call.name, _meant(mended))
+        repeated = "" if problem else repeats.advice(mended.call.name, _meant(mended))
         if problem or repeated:
-            storm.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
+            repeats.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
             emit(ToolStarted(agent=agent.spec.path, call=mended.call))
             emit(_refused(agent, call.id, problem or repeated, code="repeated" if repeated else "invalid"))
             continue
@@ -47,13 +47,13 @@ async def run_calls(
         if request.parallel:
             together.append(request)
             continue
-        await _decide_and_run(agent, together, storm, emit)
-        await _decide_and_run(agent, [request], storm, emit)
+        await _decide_and_run(agent, together, repeats, emit)
+        await _decide_and_run(agent, [request], repeats, emit)
         together = []
-    await _decide_and_run(agent, together, storm, emit)
+    await _decide_and_run(agent, together, repeats, emit)
 
 
-async def _decide_and_run(agent: Agent, batch: list[CallRequest], storm: Storm, emit: Emit) -> None:
+async def _decide_and_run(agent: Agent, batch: list[CallRequest], repeats: RepeatGuard, emit: Emit) -> None:
     """Decide about each call of a batch, then run the allowed ones at the same time."""
     allowed: list[tuple[CallRequest, Decision]] = []
     for request in batch:
@@ -63,7 +63,7 @@ async def _decide_and_run(agent: Agent, batch: list[CallRequest], storm: Storm, 
         if decision.allowed:
             allowed.append((request, decision))
         elif decision.failure:
-            storm.ran(call.name, _meant(request.mended), mutating=False, failed=True)
+            repeats.ran(call.name, _meant(request.mended), mutating=False, failed=True)
             emit(_failed(agent, call.id, decision.failure.message, code=decision.failure.code))
         else:
             denied = _refused(agent, call.id, decision.refusal, code="denied", label=decision.label)
@@ -71,11 +71,11 @@ async def _decide_and_run(agent: Agent, batch: list[CallRequest], storm: Storm, 
     places = asyncio.Semaphore(agent.spec.limits.max_parallel)
     async with asyncio.TaskGroup() as tasks:
         for request, decision in allowed:
-            tasks.create_task(_perform(agent, request, decision, storm, emit, places))
+            tasks.create_task(_perform(agent, request, decision, repeats, emit, places))
 
 
 async def _perform(
-    agent: Agent, request: CallRequest, decision: Decision, storm: Storm, emit: Emit, places: asyncio.Semaphore
+    agent: Agent, request: CallRequest, decision: Decision, repeats: RepeatGuard, emit: Emit, places: asyncio.Semaphore
 ) -> None:
     """Run one tool; whatever happens to it becomes an outcome."""
     call = request.mended.call
@@ -89,7 +89,7 @@ async def _perform(
             raise
     finished = events[-1]
     assert isinstance(finished, ToolFinished)
-    storm.ran(call.name, _meant(request.mended), mutating=request.changes, failed=finished.result.error)
+    repeats.ran(call.name, _meant(request.mended), mutating=request.changes, failed=finished.result.error)
     for event in events:
         emit(event)
 
@@ -152,12 +152,12 @@ def _refused(
     return replace(failed, result=result, view=replace(failed.view, label=len(label)))
 
 
-def _meant(mended: Mended) -> str:
+def _meant(mended: MendedCall) -> str:
     """The arguments as they were understood: what was ignored does not make another call of it."""
     return mended.call.arguments if mended.args is None else compact(to_builtins(mended.args, order="sorted"))
 
 
-def _hidden(mended: Mended) -> str:
+def _hidden(mended: MendedCall) -> str:
     """What the model was not shown it cannot write: the mark would take the place of the secret."""
     if mended.tool is None or not mended.tool.effects & {"write", "run"} or HIDDEN not in mended.call.arguments:
         return ""

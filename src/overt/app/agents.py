@@ -131,9 +131,9 @@ def set_up_protocol(
     limits = context.limits
     specs = {name: tool.spec for name, tool in tools.items()}
     if protocol.flatten:
-        from overt.repair.flatten import flat  # late: 0.3 ms
+        from overt.repair.flatten import flatten_schema  # late: 0.3 ms
 
-        specs = {name: flat(spec) for name, spec in specs.items()}
+        specs = {name: flatten_schema(spec) for name, spec in specs.items()}
     if protocol.calls == "native":
         prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
         return ProtocolParts(tools=tools, prefix=prefix, wire=wire, limits=limits)

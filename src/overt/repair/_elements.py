@@ -7,9 +7,18 @@ what stands there is no call. An element that was not closed gives arguments tha
 import re
 from typing import NamedTuple
 
-from overt.repair._asked import Asked, asked, from_broken, from_python, from_value, is_argument, required, value_at
-from overt.repair._hunt import Hunt
-from overt.repair._lenient import Broken, Cut
+from overt.repair._call_shapes import (
+    CallText,
+    from_broken,
+    from_python,
+    from_value,
+    is_argument,
+    make_call,
+    required,
+    value_at,
+)
+from overt.repair._loose_json import BrokenJson, CutObject
+from overt.repair._scan_limit import ScannedTools
 from overt.repair.argument_names import OUR_ARGUMENTS
 from overt.repair.names import tool_name
 
@@ -53,14 +62,14 @@ MOST, STRANGE = 200, 5
 SHORT = {"path", "offset", "limit", "timeout", "replace_all", "run_in_background", "mode", "depth", "ignore_case"}
 
 
-class Marked(NamedTuple):
+class MarkupSpan(NamedTuple):
     end: int
-    calls: list[Asked]
+    calls: list[CallText]
 
 
-def container(text: str, at: int, tools: Hunt, depth: int = 0) -> Marked | None:
+def container(text: str, at: int, tools: ScannedTools, depth: int = 0) -> MarkupSpan | None:
     """What stands in an opened `<tool_call>`, `<function_calls>` or the like, up to its end."""
-    calls: list[Asked] = []
+    calls: list[CallText] = []
     while len(calls) < MOST:
         at = _skip(text, at)
         if at >= len(text):
@@ -73,10 +82,10 @@ def container(text: str, at: int, tools: Hunt, depth: int = 0) -> Marked | None:
             break
         at = inner.end
         calls += inner.calls
-    return Marked(closed(text, at), calls) if calls else None
+    return MarkupSpan(closed(text, at), calls) if calls else None
 
 
-def _item(text: str, at: int, tools: Hunt, depth: int) -> Marked | None:
+def _item(text: str, at: int, tools: ScannedTools, depth: int) -> MarkupSpan | None:
     if found := ELEMENT.match(text, at):
         return element(text, found.end(), found[1] or found[2], tools)
     if (found := CONTAINER.match(text, at)) and depth < 3:
@@ -94,21 +103,21 @@ def _item(text: str, at: int, tools: Hunt, depth: int) -> Marked | None:
     return tag(text, at, tools) or _python(text, at, tools)
 
 
-def values(text: str, at: int, tools: Hunt, ending: re.Pattern[str] = ENDS) -> Marked | None:
+def values(text: str, at: int, tools: ScannedTools, ending: re.Pattern[str] = ENDS) -> MarkupSpan | None:
     """One JSON value that is a call or a list of calls, whatever state it is in."""
     if text[at : at + 1] not in ("{", "["):
         return None
     try:
         value, end = value_at(text, at, tools)
-    except Broken:
+    except BrokenJson:
         end = before_end(text, at, tools, ending)
         found = from_broken(text[at:end], tools)
     else:
         found = from_value(value, tools, "marked")
-    return Marked(end, found) if found else None
+    return MarkupSpan(end, found) if found else None
 
 
-def element(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
+def element(text: str, at: int, name: str, tools: ScannedTools) -> MarkupSpan | None:
     """The body of `<function=name>`, `<invoke name=…>` or the like."""
     if tool_name(name, tools) not in tools:
         return None
@@ -128,7 +137,7 @@ def element(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
             at = found.end()
         elif text.startswith("{", at) and not given:
             inner = arguments(text, at, name, tools, ENDS)
-            return inner and Marked(closed(text, inner.end), inner.calls)
+            return inner and MarkupSpan(closed(text, inner.end), inner.calls)
         elif whole := bool(at < len(text) and (ENDS.match(text, at) or ELEMENT.match(text, at))):
             at = at if ELEMENT.match(text, at) else closed(text, at)
             break
@@ -146,33 +155,33 @@ def element(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
     else:
         return None
     whole = whole and not _early(text, at, tools)
-    call = asked(name, given if whole else Cut(given), tools)
-    return Marked(at, [call]) if call else None
+    call = make_call(name, given if whole else CutObject(given), tools)
+    return MarkupSpan(at, [call]) if call else None
 
 
-def _early(text: str, at: int, tools: Hunt) -> bool:
+def _early(text: str, at: int, tools: ScannedTools) -> bool:
     """An end of an argument with no beginning behind the call: one of its arguments did not end where it seemed to."""
     found = PARAMETER_TAG.search(text, at)
     tools.spend((found.start() if found else len(text)) - at)
     return found is not None and PARAMETER_END.match(found[0]) is not None
 
 
-def arguments(text: str, at: int, name: str, tools: Hunt, ending: re.Pattern[str]) -> Marked | None:
+def arguments(text: str, at: int, name: str, tools: ScannedTools, ending: re.Pattern[str]) -> MarkupSpan | None:
     """The JSON object of arguments that begins here, whatever state it is in."""
     if tool_name(name, tools) not in tools or not text.startswith("{", at):
         return None
     try:
         value, end = value_at(text, at, tools)
-    except Broken:
+    except BrokenJson:
         end = before_end(text, at, tools, ending)
-        return Marked(end, [Asked(tool_name(name, tools), text[at:end].strip())])
+        return MarkupSpan(end, [CallText(tool_name(name, tools), text[at:end].strip())])
     if ending is ENDS and (inner := from_value(value, tools, "block")):
-        return Marked(end, inner)
-    call = asked(name, value, tools) if isinstance(value, dict) else None
-    return Marked(end, [call]) if call else None
+        return MarkupSpan(end, inner)
+    call = make_call(name, value, tools) if isinstance(value, dict) else None
+    return MarkupSpan(end, [call]) if call else None
 
 
-def tag(text: str, at: int, tools: Hunt) -> Marked | None:
+def tag(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     """`<read><path>a.py</path></read>`: a tag named like a tool around tags named like its arguments."""
     found = CHILD.match(text, at)
     tool = tools.get(tool_name(found[1], tools)) if found else None
@@ -199,12 +208,12 @@ def tag(text: str, at: int, tools: Hunt) -> Marked | None:
     lacking = whole and "_" not in found[1] and not known >= set(required(tool))
     if not any(is_argument(key, tool) for key in given) or lacking:
         return None
-    call = asked(found[1], given if whole else Cut(given), tools)
+    call = make_call(found[1], given if whole else CutObject(given), tools)
     stop = end.end() if whole and end else len(text)
-    return Marked(closed(text, stop), [call]) if call else None
+    return MarkupSpan(closed(text, stop), [call]) if call else None
 
 
-def _glm(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
+def _glm(text: str, at: int, name: str, tools: ScannedTools) -> MarkupSpan | None:
     given: dict[str, object] = {}
     whole = True
     while whole and len(given) < MOST and (found := KEY.match(text, at)):
@@ -212,11 +221,11 @@ def _glm(text: str, at: int, name: str, tools: Hunt) -> Marked | None:
         at, given[key], whole = _value(text, found.end(), key, (VALUE_TAG, VALUE_END), always=False)
         tools.spend(at - found.start())
     whole = whole and bool(ENDS.match(text, _skip(text, at)))
-    call = asked(name, given if whole else Cut(given), tools)
-    return Marked(at, [call]) if call else None
+    call = make_call(name, given if whole else CutObject(given), tools)
+    return MarkupSpan(at, [call]) if call else None
 
 
-def _run_on(found: re.Match[str], tools: Hunt) -> tuple[str, int] | None:
+def _run_on(found: re.Match[str], tools: ScannedTools) -> tuple[str, int] | None:
     """`greppattern</arg_key>`: the mark between the tool's name and its first argument's is missing."""
     if found[2]:
         ours = tool_name(found[1], tools)
@@ -274,13 +283,13 @@ def _value(
     return (end.end() if end else len(text)), value, end is not None
 
 
-def _python(text: str, at: int, tools: Hunt) -> Marked | None:
+def _python(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     stop = before_end(text, at, tools, ENDS)
     found = from_python(text[at:stop], tools, "marked")
-    return Marked(stop, found) if found else None
+    return MarkupSpan(stop, found) if found else None
 
 
-def before_end(text: str, at: int, tools: Hunt, ending: re.Pattern[str]) -> int:
+def before_end(text: str, at: int, tools: ScannedTools, ending: re.Pattern[str]) -> int:
     """Where a call that cannot be read ends: before the tag that closes it or the end of the turn."""
     tools.spend(len(text) - at)
     ends = [found.start() for found in (ending.search(text, at + 1), TURN.search(text, at)) if found]

@@ -2,10 +2,10 @@
 
 import re
 
-from overt.repair._asked import Asked, asked, from_python
-from overt.repair._elements import ELEMENT, Marked, arguments, before_end, element, values
-from overt.repair._hunt import Hunt
-from overt.repair._lenient import Cut
+from overt.repair._call_shapes import CallText, from_python, make_call
+from overt.repair._elements import ELEMENT, MarkupSpan, arguments, before_end, element, values
+from overt.repair._loose_json import CutObject
+from overt.repair._scan_limit import ScannedTools
 from overt.repair.names import tool_name
 
 BAR = r"[｜|]"
@@ -42,9 +42,9 @@ MOST = 200
 FENCE = re.compile(r"\s*```[\w-]*\s*")
 
 
-def section(text: str, at: int, tools: Hunt) -> Marked | None:
+def section(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     """DeepSeek, Kimi K2 and Step: a section of calls, each with its name, a separator and its arguments."""
-    calls: list[Asked] = []
+    calls: list[CallText] = []
     while len(calls) < MOST:
         at, came = _blank(text, at), at
         tools.spend(at - came + 1)
@@ -59,10 +59,10 @@ def section(text: str, at: int, tools: Hunt) -> Marked | None:
             at = found.end()
         else:
             break
-    return Marked(at, calls) if calls else None
+    return MarkupSpan(at, calls) if calls else None
 
 
-def _sectioned(text: str, at: int, tools: Hunt) -> Marked | None:
+def _sectioned(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     split = SPLIT.search(text, at, at + 300)
     if not split:
         return None
@@ -79,13 +79,13 @@ def _sectioned(text: str, at: int, tools: Hunt) -> Marked | None:
         at = found.end()
     inner = arguments(text, _blank(text, at), name, tools, CALL_END)
     if inner and (found := FENCE.match(text, inner.end)):
-        return Marked(found.end(), inner.calls)
+        return MarkupSpan(found.end(), inner.calls)
     return inner
 
 
-def payload(text: str, at: int, tools: Hunt) -> Marked | None:
+def payload(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     """A token, then JSON, `name{…}` or Python calls."""
-    calls: list[Asked] = []
+    calls: list[CallText] = []
     while len(calls) < MOST:
         at = _blank(text, at)
         if found := PAYLOAD.match(text, at):
@@ -105,15 +105,15 @@ def payload(text: str, at: int, tools: Hunt) -> Marked | None:
             at = found.end()
         while text[at : at + 1] in (";", ","):
             at += 1
-    return Marked(at, calls) if calls else None
+    return MarkupSpan(at, calls) if calls else None
 
 
-def _mistral(text: str, at: int, tools: Hunt) -> Marked | None:
+def _mistral(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     found = MISTRAL.match(text, at)
     return arguments(text, found.end(), found[1], tools, PAYLOAD_END) if found else None
 
 
-def _python(text: str, at: int, tools: Hunt) -> Marked | None:
+def _python(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     stop = before_end(text, at, tools, PAYLOAD_END)
     line = text.find("\n\n", at, stop)
     for end in (stop, line, text.find("\n", at, stop)):
@@ -121,21 +121,21 @@ def _python(text: str, at: int, tools: Hunt) -> Marked | None:
         bracketed = source.endswith(")]") and not source.startswith("[")
         found = from_python(source[:-1] if bracketed else source, tools, "marked")
         if found:
-            return Marked(end, found)
+            return MarkupSpan(end, found)
     return None
 
 
-def harmony(text: str, found: re.Match[str], tools: Hunt) -> Marked | None:
+def harmony(text: str, found: re.Match[str], tools: ScannedTools) -> MarkupSpan | None:
     inner = arguments(text, found.end(), found[1], tools, HARMONY_END)
     if inner is None:
         return None
     end = HARMONY_END.match(text, inner.end)
-    return Marked(end.end() if end else inner.end, inner.calls)
+    return MarkupSpan(end.end() if end else inner.end, inner.calls)
 
 
-def k3(text: str, found: re.Match[str] | None, tools: Hunt) -> Marked | None:
+def k3(text: str, found: re.Match[str] | None, tools: ScannedTools) -> MarkupSpan | None:
     """Kimi K3: calls and arguments opened and closed by tokens."""
-    calls: list[Asked] = []
+    calls: list[CallText] = []
     end = 0
     while found and len(calls) < MOST:
         given: dict[str, object] = {}
@@ -147,17 +147,17 @@ def k3(text: str, found: re.Match[str] | None, tools: Hunt) -> Marked | None:
             given[argument[1]] = text[argument.end() : stop.start() if stop else len(text)]
             at = stop.end() if stop else len(text)
         done = K3_END.match(text, at)
-        call = asked(found[1], given if whole and done else Cut(given), tools)
+        call = make_call(found[1], given if whole and done else CutObject(given), tools)
         if call is None or not (done or at >= len(text) or not whole):
             break
         calls.append(call)
         end = done.end() if done else at
         found = K3.match(text, _blank(text, end))
     tail = K3_TAIL.match(text, end)
-    return Marked(tail.end() if tail else end, calls) if calls else None
+    return MarkupSpan(tail.end() if tail else end, calls) if calls else None
 
 
-def gemma(text: str, found: re.Match[str], tools: Hunt) -> Marked | None:
+def gemma(text: str, found: re.Match[str], tools: ScannedTools) -> MarkupSpan | None:
     """Gemma: `call:name{key:<|"|>text<|"|>}`, its string marks put back as quotes."""
     name = found[1] if tool_name(found[1], tools) in tools else found[1].rpartition(":")[2]
     if tool_name(name, tools) not in tools:
@@ -172,11 +172,11 @@ def gemma(text: str, found: re.Match[str], tools: Hunt) -> Marked | None:
         joined = joined[:-1]
     if joined.startswith("("):
         if calls := from_python(name + joined, tools, "marked"):
-            return Marked(end.end() if end else len(text), calls)
+            return MarkupSpan(end.end() if end else len(text), calls)
         whole = joined.rstrip().endswith(")")
         joined = "{" + (joined.rstrip()[1:-1] + "}" if whole else joined[1:])
     inner = arguments(joined, 0, name, tools, GEMMA_END)
-    return Marked(end.end() if end else len(text), inner.calls) if inner else None
+    return MarkupSpan(end.end() if end else len(text), inner.calls) if inner else None
 
 
 def _quoted(text: str) -> str:

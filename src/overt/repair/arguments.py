@@ -22,7 +22,7 @@ FIELDS: dict[type[Any], dict[str, FieldInfo]] = {}
 AFTER = "ignored text after the arguments"
 
 
-class Parsed(Struct, frozen=True, kw_only=True):
+class ParsedArguments(Struct, frozen=True, kw_only=True):
     """What the text of the arguments says.
 
     `cut`: it ends before its object does. `unsure`: the value is right enough to look something up with, not to
@@ -36,23 +36,23 @@ class Parsed(Struct, frozen=True, kw_only=True):
     broken: str = ""
 
 
-def parse(text: str, objects: int = OBJECTS) -> Parsed:
+def parse(text: str, objects: int = OBJECTS) -> ParsedArguments:
     """Read exactly where that is possible, as models write JSON where it is not; never by guess."""
     try:
-        return _decoded(json.decode(text)) if text.strip() else Parsed(value={})
+        return _decoded(json.decode(text)) if text.strip() else ParsedArguments(value={})
     except (DecodeError, UnicodeError, RecursionError):
         return _loose(text, objects)
 
 
-def _decoded(value: Any, depth: int = 0) -> Parsed:
+def _decoded(value: Any, depth: int = 0) -> ParsedArguments:
     if isinstance(value, str) and depth < 3:
         inner = parse(value) if depth == 0 else _decoded(_or_none(value), depth + 1)
         return replace(inner, notes=_once("arguments were encoded twice", *inner.notes))
     if value is None:
-        return Parsed(value={}, notes=("took null for no arguments",))
+        return ParsedArguments(value={}, notes=("took null for no arguments",))
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-        return Parsed(value=value[0], notes=("took the arguments out of a list",))
-    return Parsed(value=value if isinstance(value, dict) else None)
+        return ParsedArguments(value=value[0], notes=("took the arguments out of a list",))
+    return ParsedArguments(value=value if isinstance(value, dict) else None)
 
 
 def _or_none(text: str) -> Any:
@@ -62,41 +62,43 @@ def _or_none(text: str) -> Any:
         return 0
 
 
-def _loose(text: str, objects: int) -> Parsed:
-    from overt.repair import _lenient as lenient  # late: 2 ms
+def _loose(text: str, objects: int) -> ParsedArguments:
+    from overt.repair import _loose_json as loose_json  # late: 2 ms
 
     start = text.find("{")
     if start < 0:
-        return Parsed()
+        return ParsedArguments()
     head = text[:start].strip()
     notes = ("ignored text before the arguments",) if head else ()
     if head.startswith("```"):
         notes = ("took the arguments out of a code fence",)
     try:
-        value, end, found = lenient.read(text, start)
-    except (lenient.Broken, RecursionError):
-        return Parsed(notes=(*notes, "repaired broken JSON"), unsure=True, broken=text[start:])
-    if isinstance(value, lenient.Cut):
-        return Parsed(value=dict(value) or None, notes=(*notes, "closed truncated JSON"), cut=True, unsure=True)
+        value, end, found = loose_json.read(text, start)
+    except (loose_json.BrokenJson, RecursionError):
+        return ParsedArguments(notes=(*notes, "repaired broken JSON"), unsure=True, broken=text[start:])
+    if isinstance(value, loose_json.CutObject):
+        return ParsedArguments(
+            value=dict(value) or None, notes=(*notes, "closed truncated JSON"), cut=True, unsure=True
+        )
     tail = text[end:].strip().removesuffix("```").strip(" \n\t}]")
     if not tail:
         extra = (AFTER,) if text[end:].strip(" \n\t`") else ()
-        return Parsed(value=value, notes=(*notes, *found, *extra))
+        return ParsedArguments(value=value, notes=(*notes, *found, *extra))
     if tail.startswith("{") and objects:
         return _second(value, parse(text[end:].strip(), objects - 1))
     # A quote or a brace behind the object may mean that a string inside it ended too early.
-    return Parsed(value=value, notes=(*notes, *found, AFTER), unsure=any(mark in tail for mark in '"{}'))
+    return ParsedArguments(value=value, notes=(*notes, *found, AFTER), unsure=any(mark in tail for mark in '"{}'))
 
 
-def _second(first: dict[str, Any], second: Parsed) -> Parsed:
+def _second(first: dict[str, Any], second: ParsedArguments) -> ParsedArguments:
     """Some servers send an empty object first, or the same one twice."""
     if not first or first == second.value:
         note = "ignored an empty object before the arguments" if not first else "ignored the arguments' second copy"
         return replace(second, notes=_once(note, *second.notes))
-    return Parsed(value=first, notes=("took the first of several objects",), unsure=True)
+    return ParsedArguments(value=first, notes=("took the first of several objects",), unsure=True)
 
 
-def guessed(parsed: Parsed) -> Parsed:
+def guess_broken(parsed: ParsedArguments) -> ParsedArguments:
     """With what broken text most likely says, for whoever only reads; the same when that cannot be told soon."""
     text = parsed.broken
     if not text or len(text) > GUESS_LIMIT or text.count("{") + text.count("[") > GUESS_DEPTH:
@@ -288,13 +290,13 @@ def _or_loose(text: str) -> Any:
     try:
         return json.decode(text)
     except (DecodeError, UnicodeError, RecursionError):
-        from overt.repair import _lenient as lenient  # late: 2 ms
+        from overt.repair import _loose_json as loose_json  # late: 2 ms
 
         try:
-            value, end, _ = lenient.read(text.strip())
-        except (lenient.Broken, RecursionError):
+            value, end, _ = loose_json.read(text.strip())
+        except (loose_json.BrokenJson, RecursionError):
             return text
-        return value if end == len(text.strip()) and not isinstance(value, lenient.Cut) else text
+        return value if end == len(text.strip()) and not isinstance(value, loose_json.CutObject) else text
 
 
 def _command(words: list[str]) -> str:

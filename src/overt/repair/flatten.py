@@ -16,7 +16,7 @@ NAMES, STEPS = 500, 20
 """More names, or steps in a name, than any schema has: not dotted names of ours."""
 
 
-def flat(spec: ToolSpec) -> ToolSpec:
+def flatten_schema(spec: ToolSpec) -> ToolSpec:
     """The same tool, told of with dotted names when its schema is deeper than 2 or wider than 10 leaves."""
     schema: dict[str, Any] = decode(spec.schema)
     if _depth(schema) <= DEPTH and _leaves(schema) <= LEAVES:
@@ -30,7 +30,7 @@ def flat(spec: ToolSpec) -> ToolSpec:
     return replace(spec, schema=Raw(encode(found | {"required": required} if required else found)))
 
 
-def nested(given: dict[str, Any]) -> dict[str, Any]:
+def unflatten(given: dict[str, Any]) -> dict[str, Any]:
     """Dotted names back as objects; a name that would overwrite a value stays as it came."""
     found: dict[str, Any] = {}
     if len(given) > NAMES:

@@ -14,10 +14,10 @@ from overt.core.capabilities import Effect
 from overt.core.codec import compact
 from overt.core.messages import Call
 from overt.core.tool import Tool
-from overt.repair._hunt import Hunt
-from overt.repair.arguments import Parsed, check, guessed, parse, shape
-from overt.repair.flatten import nested
-from overt.repair.names import implied, tool_name
+from overt.repair._scan_limit import ScannedTools
+from overt.repair.arguments import ParsedArguments, check, guess_broken, parse, shape
+from overt.repair.flatten import unflatten
+from overt.repair.names import resolve_implied, tool_name
 from overt.repair.shell_patch import find_shell_patch
 
 READING: frozenset[Effect] = frozenset({"read"})
@@ -28,7 +28,7 @@ NO_APPLY_PATCH = (
 )
 
 
-class Mended(Struct, frozen=True, kw_only=True):
+class MendedCall(Struct, frozen=True, kw_only=True):
     """Either `tool` and `args` are set, or `error` is."""
 
     call: Call
@@ -38,56 +38,56 @@ class Mended(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False, flatten: bool = False) -> Mended:
+def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False, flatten: bool = False) -> MendedCall:
     """With `cut` the reply ended at its token limit; with `flatten` the model was shown dotted names."""
     if "<arg_key>" in call.name:
         call = _spelled(call, tools, cut=cut)
     parsed = parse(call.arguments)
-    known = Hunt(tools)
-    name, given = implied(call.name, parsed.value or {}, known)
+    known = ScannedTools(tools)
+    name, given = resolve_implied(call.name, parsed.value or {}, known)
     name = tool_name(name, known)
     notes = (f"{call.name} → {name}",) if name != call.name else ()
     call = replace(call, name=name)
     tool = tools.get(name)
     if tool is None:
-        return Mended(call=call, error=_no_such_tool(call.name, tools))
+        return MendedCall(call=call, error=_no_such_tool(call.name, tools))
     if tool.effects <= READING and parsed.broken:
-        parsed = guessed(parsed)
-        given = implied(call.name, parsed.value or {}, known)[1]
+        parsed = guess_broken(parsed)
+        given = resolve_implied(call.name, parsed.value or {}, known)[1]
     if error := _unfit(tool, parsed, call.arguments, at_limit=cut):
-        return Mended(call=call, error=error)
+        return MendedCall(call=call, error=error)
     try:
-        args, more = check(tool, nested(given) if flatten else given)
+        args, more = check(tool, unflatten(given) if flatten else given)
     except ValueError as error:
-        return Mended(call=call, error=f"Invalid arguments for {name}: {error}")
-    mended = Mended(call=call, tool=tool, args=args, notes=(*notes, *parsed.notes, *more))
+        return MendedCall(call=call, error=f"Invalid arguments for {name}: {error}")
+    mended = MendedCall(call=call, tool=tool, args=args, notes=(*notes, *parsed.notes, *more))
     return _out_of_shell(mended, tools) if name == "bash" and "patch" in tools else mended
 
 
-def _out_of_shell(mended: Mended, tools: Mapping[str, Tool]) -> Mended:
+def _out_of_shell(mended: MendedCall, tools: Mapping[str, Tool]) -> MendedCall:
     """Turn `apply_patch` inside a command into a call of the patch tool: rules, diffs and undo know only that."""
     text = find_shell_patch(mended.args.command, getattr(mended.args, "workdir", ""))
     if text is None:
         return mended
     if not text:
-        return Mended(call=mended.call, notes=mended.notes, error=NO_APPLY_PATCH)
+        return MendedCall(call=mended.call, notes=mended.notes, error=NO_APPLY_PATCH)
     call = replace(mended.call, name="patch", arguments=compact({"patch": text}))
     args, _ = check(tools["patch"], {"patch": text})
-    return Mended(call=call, tool=tools["patch"], args=args, notes=(*mended.notes, "apply_patch in bash → patch"))
+    return MendedCall(call=call, tool=tools["patch"], args=args, notes=(*mended.notes, "apply_patch in bash → patch"))
 
 
 def _spelled(call: Call, tools: Mapping[str, Tool], *, cut: bool) -> Call:
     """A call whose name the server read too far, over the markup of its arguments."""
-    from overt.repair._leaks import leaks  # late: 30 ms
+    from overt.repair._reply_tail import find_calls  # late: 30 ms
 
-    found, _ = leaks(f"<tool_call>{call.name}{'' if cut else '</tool_call>'}", Hunt(tools))
+    found, _ = find_calls(f"<tool_call>{call.name}{'' if cut else '</tool_call>'}", ScannedTools(tools))
     if call.arguments.strip(" {}\n") or not found or len(found[0].calls) != 1:
         return call
     name, arguments = found[0].calls[0]
     return replace(call, name=name, arguments=arguments)
 
 
-def _unfit(tool: Tool, parsed: Parsed, text: str, *, at_limit: bool) -> str:
+def _unfit(tool: Tool, parsed: ParsedArguments, text: str, *, at_limit: bool) -> str:
     """Why arguments in this state are not used at all, or nothing."""
     readable = parsed.value is not None
     if readable and not parsed.cut and not parsed.unsure:

@@ -3,14 +3,14 @@
 from collections.abc import Collection
 from functools import cache
 
-from overt.repair._hunt import Hunt, letters
+from overt.repair._scan_limit import ScannedTools, letters
 from overt.repair.argument_names import OUR_ARGUMENTS, OUR_VALUES
 
 ENDS = ("end_line", "endLine", "end", "EndLine", "end_line_one_indexed", "to_line", "last_line")
 RANGES = ("view_range", "line_range", "range", "lines")
 
 
-def tool_name(name: str, tools: Hunt) -> str:
+def tool_name(name: str, tools: ScannedTools) -> str:
     """The tool that was meant, or the name as it came when no tool of ours fits."""
     if name in tools:
         return name
@@ -31,7 +31,7 @@ def _arguments_spelled() -> dict[str, str]:
     return {letters(foreign): ours for foreign, ours in reversed(OUR_ARGUMENTS.items())}
 
 
-def implied(name: str, given: dict[str, object], tools: Hunt) -> tuple[str, dict[str, object]]:
+def resolve_implied(name: str, given: dict[str, object], tools: ScannedTools) -> tuple[str, dict[str, object]]:
     """Of a foreign tool, the one of ours that its arguments name, and the arguments its name holds."""
     if name in tools:
         return name, given

@@ -18,7 +18,7 @@ from overt.core.messages import Document, Image, Message, Reasoning, Text
 from overt.core.ports import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey, Wire
 from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.tool import Outcome, Tool
-from overt.repair.mend import Mended
+from overt.repair.mend import MendedCall
 from overt.safety.policy import PathFacts
 
 STOPPED = "replay"
@@ -140,7 +140,7 @@ class RecordedGate:
         self._sight = PathFacts(root="/", exists=lambda path: False)
         self._step = step
 
-    def receive(self, mended: Mended) -> CallRequest:
+    def receive(self, mended: MendedCall) -> CallRequest:
         return read_request(mended, self._sight)
 
     def may_read(self, path: str) -> bool:

@@ -1,10 +1,10 @@
 """The same call again and again."""
 
-from overt.repair.storm import Storm
+from overt.repair.repeat_guard import RepeatGuard
 
 
 def test_the_third_equal_call_is_refused_with_advice() -> None:
-    storm = Storm()
+    storm = RepeatGuard()
     for _ in range(2):
         assert storm.advice("read", "{}") == ""
         storm.ran("read", "{}", mutating=False, failed=False)
@@ -13,7 +13,7 @@ def test_the_third_equal_call_is_refused_with_advice() -> None:
 
 
 def test_a_change_in_between_makes_reading_again_sensible() -> None:
-    storm = Storm()
+    storm = RepeatGuard()
     for _ in range(2):
         storm.ran("read", "{}", mutating=False, failed=False)
     storm.ran("edit", "{}", mutating=True, failed=False)
@@ -21,7 +21,7 @@ def test_a_change_in_between_makes_reading_again_sensible() -> None:
 
 
 def test_the_fifth_equal_failure_ends_the_turn() -> None:
-    storm = Storm()
+    storm = RepeatGuard()
     for _ in range(4):
         storm.ran("bash", "{}", mutating=True, failed=True)
         assert storm.over() == ""
@@ -30,7 +30,7 @@ def test_the_fifth_equal_failure_ends_the_turn() -> None:
 
 
 def test_the_third_empty_answer_ends_the_turn() -> None:
-    storm = Storm()
+    storm = RepeatGuard()
     storm.empty()
     storm.empty()
     assert storm.over() == ""
@@ -39,7 +39,7 @@ def test_the_third_empty_answer_ends_the_turn() -> None:
 
 
 def test_the_same_arguments_written_otherwise_are_the_same_call() -> None:
-    storm = Storm()
+    storm = RepeatGuard()
     storm.ran("grep", '{"pattern":"x","path":"a"}', mutating=False, failed=False)
     storm.ran("grep", '{ "path": "a", "pattern": "x" }', mutating=False, failed=False)
     assert "third time" in storm.advice("grep", '{"path":"a","pattern":"x"}')

@@ -15,10 +15,10 @@ from msgspec import json
 
 from overt.core.codec import compact
 from overt.core.tool import Tool
-from overt.repair._hunt import Hunt
-from overt.repair._lenient import Broken, Cut, read
+from overt.repair._loose_json import BrokenJson, CutObject, read
+from overt.repair._scan_limit import ScannedTools
 from overt.repair.argument_names import OUR_ARGUMENTS
-from overt.repair.names import implied, tool_name
+from overt.repair.names import resolve_implied, tool_name
 
 Trust = Literal["marked", "whole", "block"]
 
@@ -43,27 +43,27 @@ LONGEST, CALLS, PARSING = 50_000, 200, 5
 """Characters of Python that are parsed; calls one value may hold; how much more parsing costs than reading."""
 
 
-class Asked(NamedTuple):
+class CallText(NamedTuple):
     """`name` is a tool that exists; `arguments` is JSON text, unclosed when it was cut."""
 
     name: str
     arguments: str
 
 
-def asked(name: str, given: dict[str, object], tools: Hunt) -> Asked | None:
-    ours, given_as_ours = implied(name, given, tools)
+def make_call(name: str, given: dict[str, object], tools: ScannedTools) -> CallText | None:
+    ours, given_as_ours = resolve_implied(name, given, tools)
     ours = tool_name(ours, tools)
     if ours not in tools:
         return None
-    return Asked(ours, encoded(Cut(given_as_ours) if isinstance(given, Cut) else given_as_ours))
+    return CallText(ours, encode_arguments(CutObject(given_as_ours) if isinstance(given, CutObject) else given_as_ours))
 
 
-def encoded(given: dict[str, object]) -> str:
+def encode_arguments(given: dict[str, object]) -> str:
     text = compact(given)
-    return text[:-1] if isinstance(given, Cut) else text
+    return text[:-1] if isinstance(given, CutObject) else text
 
 
-def from_value(value: object, tools: Hunt, trust: Trust) -> list[Asked] | None:
+def from_value(value: object, tools: ScannedTools, trust: Trust) -> list[CallText] | None:
     """The calls a JSON value stands for, all of them for tools that exist; None when it is something else."""
     if isinstance(value, list):
         if len(value) > CALLS:
@@ -82,37 +82,37 @@ def from_value(value: object, tools: Hunt, trust: Trust) -> list[Asked] | None:
     return _named(value, tools, trust) or _keyed(value, tools, trust)
 
 
-def _named(value: dict[str, object], tools: Hunt, trust: Trust) -> list[Asked] | None:
+def _named(value: dict[str, object], tools: ScannedTools, trust: Trust) -> list[CallText] | None:
     for key in (*NAMES, REACT[0]) if REACT[1] in value else NAMES:
         name = value.get(key)
         if not isinstance(name, str) or tool_name(name, tools) not in tools:
             continue
         rest = {other: item for other, item in value.items() if other != key}
-        rest = Cut(rest) if isinstance(value, Cut) else rest
+        rest = CutObject(rest) if isinstance(value, CutObject) else rest
         found = _inputs(name, rest, tools, trust) or _flat(name, key, rest, tools, trust)
         if found:
             return [found]
     return None
 
 
-def _inputs(name: str, rest: dict[str, object], tools: Hunt, trust: Trust) -> Asked | None:
+def _inputs(name: str, rest: dict[str, object], tools: ScannedTools, trust: Trust) -> CallText | None:
     held = [key for key in INPUTS if key in rest]
     if len(held) != 1 or rest.keys() - {held[0]} - BESIDE:
         return None
     given = rest[held[0]]
     if given is None:
-        return asked(name, {}, tools)
+        return make_call(name, {}, tools)
     if isinstance(given, str):
         ours = tool_name(name, tools)
         text = _decoded(given.strip())
         if text.startswith("{") or not text:
-            return Asked(ours, text or "{}")
+            return CallText(ours, text or "{}")
         first = required(tools[ours])
         word: dict[str, object] = {first[0]: given} if len(first) == 1 else {}
-        return asked(name, Cut(word) if isinstance(rest, Cut) else word, tools) if word else None
+        return make_call(name, CutObject(word) if isinstance(rest, CutObject) else word, tools) if word else None
     if not isinstance(given, dict) or _is_schema(given) or (trust != "marked" and _is_placeholder(given)):
         return None
-    return asked(name, given, tools)
+    return make_call(name, given, tools)
 
 
 def _decoded(text: str) -> str:
@@ -128,7 +128,7 @@ def _decoded(text: str) -> str:
     return text
 
 
-def _flat(name: str, key: str, rest: dict[str, object], tools: Hunt, trust: Trust) -> Asked | None:
+def _flat(name: str, key: str, rest: dict[str, object], tools: ScannedTools, trust: Trust) -> CallText | None:
     """Arguments beside the name: every other key must be an argument of that tool."""
     tool = tools[tool_name(name, tools)]
     given = {other: item for other, item in rest.items() if other not in BESIDE or is_argument(other, tool)}
@@ -139,13 +139,13 @@ def _flat(name: str, key: str, rest: dict[str, object], tools: Hunt, trust: Trus
     ):
         return None
     ours = {OUR_ARGUMENTS.get(other, other) for other in given} | given.keys()
-    cut = isinstance(rest, Cut)
+    cut = isinstance(rest, CutObject)
     if not cut and not ours >= set(required(tool)):
         return None
-    return asked(name, Cut(given) if cut else given, tools)
+    return make_call(name, CutObject(given) if cut else given, tools)
 
 
-def _keyed(value: dict[str, object], tools: Hunt, trust: Trust) -> list[Asked] | None:
+def _keyed(value: dict[str, object], tools: ScannedTools, trust: Trust) -> list[CallText] | None:
     """`{"read": {"path": …}}`: the name of the tool as the only key."""
     if len(value) != 1 or trust == "block":
         return None
@@ -155,23 +155,23 @@ def _keyed(value: dict[str, object], tools: Hunt, trust: Trust) -> list[Asked] |
         return None
     if not all(is_argument(key, tools[ours]) for key in given):
         return None
-    found = asked(name, given, tools)
+    found = make_call(name, given, tools)
     return [found] if found else None
 
 
-def value_at(text: str, at: int, tools: Hunt) -> tuple[object, int]:
-    """The JSON value that begins here and where it ends; raises Broken."""
+def value_at(text: str, at: int, tools: ScannedTools) -> tuple[object, int]:
+    """The JSON value that begins here and where it ends; raises BrokenJson."""
     tools.start()
     try:
         value, end, _ = read(text, at)
-    except (Broken, RecursionError) as broken:
-        tools.spend((broken.at if isinstance(broken, Broken) else len(text)) - at)
-        raise Broken from None
+    except (BrokenJson, RecursionError) as broken:
+        tools.spend((broken.at if isinstance(broken, BrokenJson) else len(text)) - at)
+        raise BrokenJson from None
     tools.spend(end - at)
     return value, end
 
 
-def from_broken(body: str, tools: Hunt) -> list[Asked] | None:
+def from_broken(body: str, tools: ScannedTools) -> list[CallText] | None:
     """A call whose JSON cannot be read for certain: its name, and its arguments as they stand, for mending."""
     tools.spend(len(body))
     found = BROKEN.search(body)
@@ -180,10 +180,10 @@ def from_broken(body: str, tools: Hunt) -> list[Asked] | None:
     rest = body[found.end() :].rstrip().removesuffix("```").rstrip()
     if rest.endswith("}") and rest.count("}") > rest.count("{"):
         rest = rest[:-1].rstrip()
-    return [Asked(tool_name(found[1], tools), rest or "{")]
+    return [CallText(tool_name(found[1], tools), rest or "{")]
 
 
-def from_python(source: str, tools: Hunt, trust: Trust) -> list[Asked] | None:
+def from_python(source: str, tools: ScannedTools, trust: Trust) -> list[CallText] | None:
     """`read(path="a.py")`, several of them, or a list of them: literals only."""
     source = source.strip()
     if not source.endswith((")", "]")) or len(source) > LONGEST or "(" not in source:
@@ -204,7 +204,7 @@ def from_python(source: str, tools: Hunt, trust: Trust) -> list[Asked] | None:
     return [call for call in found if call] if found and all(found) else None
 
 
-def _called(node: ast.expr, tools: Hunt, trust: Trust) -> Asked | None:
+def _called(node: ast.expr, tools: ScannedTools, trust: Trust) -> CallText | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print" and node.args:
         node = node.args[0]
     if not isinstance(node, ast.Call):
@@ -231,7 +231,7 @@ def _called(node: ast.expr, tools: Hunt, trust: Trust) -> Asked | None:
         return None
     if trust != "marked" and not given and _properties(tools[ours]):
         return None
-    return asked(name.removesuffix(".call"), given, tools)
+    return make_call(name.removesuffix(".call"), given, tools)
 
 
 def _dotted(node: ast.expr) -> str:

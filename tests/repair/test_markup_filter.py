@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import json
 
 from overt.core.settings import Calls
-from overt.repair.veil import Veil
+from overt.repair.markup_filter import MarkupFilter
 from overt.tools.registry import BUILT_IN
 
 TOOLS = BUILT_IN.by_name
@@ -32,8 +32,8 @@ SHOWN_BEFORE_IT_IS_KNOWN = (
 )
 
 
-def fed(calls: Calls, pieces: list[str]) -> tuple[str, Veil]:
-    veil = Veil(calls, TOOLS)
+def fed(calls: Calls, pieces: list[str]) -> tuple[str, MarkupFilter]:
+    veil = MarkupFilter(calls, TOOLS)
     return "".join(veil.feed(piece) for piece in pieces), veil
 
 
@@ -58,7 +58,7 @@ def test_prose_passes_and_markup_waits(text: str, shown: str, size: int) -> None
     seen, veil = fed("native", pieces)
     held = veil.rest(True)
     assert seen + held == text
-    assert (seen.rstrip("\n"), Veil("native", TOOLS).rest(False)) == (shown.rstrip("\n"), "")
+    assert (seen.rstrip("\n"), MarkupFilter("native", TOOLS).rest(False)) == (shown.rstrip("\n"), "")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_prose_passes_and_markup_waits(text: str, shown: str, size: int) -> None
     ],
 )
 def test_what_is_only_talked_about_is_shown_as_it_comes(text: str) -> None:
-    veil = Veil("native", TOOLS)
+    veil = MarkupFilter("native", TOOLS)
     seen = ""
     for at, char in enumerate(text):
         seen += veil.feed(char)

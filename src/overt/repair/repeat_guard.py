@@ -11,7 +11,7 @@ from msgspec import DecodeError, json
 WINDOW, REPEATS, FAILURES, EMPTY = 6, 3, 5, 3
 
 
-class Storm:
+class RepeatGuard:
     def __init__(self) -> None:
         self._recent: deque[tuple[str, bool]] = deque(maxlen=WINDOW)
         self._failures: Counter[str] = Counter()

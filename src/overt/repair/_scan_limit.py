@@ -10,11 +10,11 @@ STARTS, CHARACTERS = 200, 1_000_000
 replies need, and what keeps a text made of nothing but beginnings from stopping everything else."""
 
 
-class Spent(Exception):
+class ScanLimitError(Exception):
     """Enough was read: what remains is text."""
 
 
-class Hunt(dict[str, Tool]):
+class ScannedTools(dict[str, Tool]):
     """One for a whole reply."""
 
     def __init__(self, tools: Mapping[str, Tool]) -> None:
@@ -37,13 +37,13 @@ class Hunt(dict[str, Tool]):
         """Another place is looked at."""
         self._starts -= 1
         if self._starts < 0:
-            raise Spent
+            raise ScanLimitError
 
     def spend(self, characters: int) -> None:
         """So many characters were read, or are about to be."""
         self._characters -= characters
         if self._characters < 0:
-            raise Spent
+            raise ScanLimitError
 
 
 def letters(name: str) -> str:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec import json, to_builtins
 
 from overt.core.messages import Call, Part, Reasoning, Text
+from overt.repair.leaked_calls import ExtractedCalls, extract_leaked_calls
 from overt.repair.mend import mend
-from overt.repair.scavenge import Scavenged, scavenge
 from overt.tools.registry import BUILT_IN
 
 DATA = Path(__file__).parent.parent / "data"
@@ -23,10 +23,10 @@ ORDINARY: list[dict[str, str]] = json.decode((DATA / "ordinary_texts.json").read
 CHANGING = {tool.name for tool in BUILT_IN if not tool.effects <= {"read"}}
 
 
-def found(sample: dict[str, Any], text: str | None = None) -> Scavenged:
+def found(sample: dict[str, Any], text: str | None = None) -> ExtractedCalls:
     said = sample["text"] if text is None else text
     part: Part = Reasoning(text=said) if sample["where"] == "reasoning" else Text(text=said)
-    return scavenge((part,), TOOLS, calls=sample["calls"], finish=sample.get("finish", "stop"))
+    return extract_leaked_calls((part,), TOOLS, calls=sample["calls"], finish=sample.get("finish", "stop"))
 
 
 def asked(parts: tuple[Part, ...]) -> list[tuple[str, dict[str, Any]]]:
@@ -65,14 +65,14 @@ def test_a_leaked_call_is_run_as_it_was_meant_and_leaves_the_prose(sample: dict[
 def test_a_text_that_only_mentions_calls_stays_as_it_is(sample: dict[str, str]) -> None:
     thought: tuple[Part, ...] = (Reasoning(text=sample["reasoning"]),) if "reasoning" in sample else ()
     parts = (*thought, Text(text=sample["text"]))
-    assert scavenge(parts, TOOLS) == Scavenged(parts=parts)
-    assert scavenge(parts, TOOLS, calls="text") == Scavenged(parts=parts)
+    assert extract_leaked_calls(parts, TOOLS) == ExtractedCalls(parts=parts)
+    assert extract_leaked_calls(parts, TOOLS, calls="text") == ExtractedCalls(parts=parts)
 
 
 @pytest.mark.parametrize("sample", MISSED, ids=lambda sample: sample["name"])
 def test_a_call_under_words_that_could_introduce_a_quotation_stays_text(sample: dict[str, Any]) -> None:
     parts = (Text(text=sample["text"]),)
-    assert scavenge(parts, TOOLS) == Scavenged(parts=parts)
+    assert extract_leaked_calls(parts, TOOLS) == ExtractedCalls(parts=parts)
 
 
 def test_the_tables_are_as_long_as_promised() -> None:
@@ -92,8 +92,8 @@ def test_no_beginning_of_a_leaked_call_changes_anything_it_did_not_say_in_full(s
 def test_when_real_calls_came_leaked_ones_are_removed_and_not_run_again() -> None:
     markup = '<tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>'
     call = Call(id="1", name="read", arguments='{"path":"a"}')
-    result = scavenge((Text(text=f"Reading.\n{markup}"), call), TOOLS)
-    assert result == Scavenged(
+    result = extract_leaked_calls((Text(text=f"Reading.\n{markup}"), call), TOOLS)
+    assert result == ExtractedCalls(
         parts=(Text(text="Reading."), call), note="removed markup of calls from the text", before=markup
     )
 
@@ -101,22 +101,22 @@ def test_when_real_calls_came_leaked_ones_are_removed_and_not_run_again() -> Non
 def test_a_call_in_reasoning_is_a_thought_when_words_follow() -> None:
     thought = Reasoning(text='<tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>')
     parts: tuple[Part, ...] = (thought, Text(text="It is done."))
-    assert scavenge(parts, TOOLS) == Scavenged(parts=parts)
+    assert extract_leaked_calls(parts, TOOLS) == ExtractedCalls(parts=parts)
 
 
 def test_signed_reasoning_is_never_changed() -> None:
     thought = Reasoning(text='<tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>', signature="s")
-    result = scavenge((thought,), TOOLS)
+    result = extract_leaked_calls((thought,), TOOLS)
     assert result.parts == (thought, Call(id="leaked_1", name="read", arguments='{"path":"a"}'))
     assert result.note == "found a call written as reasoning: read"
 
 
 def test_a_tool_that_does_not_exist_is_not_called() -> None:
     parts: tuple[Part, ...] = (Text(text='<tool_call>{"name": "launch", "arguments": {}}</tool_call>'),)
-    assert scavenge(parts, TOOLS) == Scavenged(parts=parts)
+    assert extract_leaked_calls(parts, TOOLS) == ExtractedCalls(parts=parts)
     only = {"read": TOOLS["read"]}
     wanted: tuple[Part, ...] = (Text(text='<tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>'),)
-    assert scavenge(wanted, only) == Scavenged(parts=wanted)
+    assert extract_leaked_calls(wanted, only) == ExtractedCalls(parts=wanted)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,11 @@ def test_a_tool_that_does_not_exist_is_not_called() -> None:
     ],
 )
 def test_a_leaked_change_that_was_cut_comes_back_as_cut(text: str) -> None:
-    (call,) = (part for part in scavenge((Text(text=text),), TOOLS, finish="length").parts if isinstance(part, Call))
+    (call,) = (
+        part
+        for part in extract_leaked_calls((Text(text=text),), TOOLS, finish="length").parts
+        if isinstance(part, Call)
+    )
     assert "cut" in mend(call, TOOLS, cut=True).error
     assert "nothing was run" in mend(call, TOOLS).error
 
@@ -143,7 +147,7 @@ def test_a_change_that_a_cut_reply_ends_with_is_not_made_however_whole_it_looks(
         "<tool_call><function=write><parameter=path>a</parameter><parameter=content>\nends in\n</parameter></function>"
     )
     for more in ("", "</tool_call>", "</tool_call>\n"):
-        (call,) = (part for part in scavenge((Text(text=text + more),), TOOLS, finish=finish).parts)
+        (call,) = (part for part in extract_leaked_calls((Text(text=text + more),), TOOLS, finish=finish).parts)
         assert isinstance(call, Call)
         assert "nothing was run" in mend(call, TOOLS, cut=finish == "length").error
 
@@ -153,7 +157,7 @@ def test_a_file_that_holds_the_ends_of_a_call_is_not_written_in_part() -> None:
     text = (
         f"<tool_call><function=write><parameter=path>a</parameter><parameter=content>\n{content}</parameter></function>"
     )
-    assert asked(scavenge((Text(text=text),), TOOLS).parts) == []
+    assert asked(extract_leaked_calls((Text(text=text),), TOOLS).parts) == []
 
 
 @pytest.mark.parametrize(
@@ -170,7 +174,7 @@ def test_a_file_that_holds_the_ends_of_a_call_is_not_written_in_part() -> None:
 )
 def test_a_text_made_to_be_slow_is_read_in_time(text: str) -> None:
     started = time.process_time()
-    scavenge((Text(text=text),), TOOLS)
+    extract_leaked_calls((Text(text=text),), TOOLS)
     assert time.process_time() - started < 10
 
 
@@ -187,7 +191,7 @@ def test_no_text_breaks_the_scavenger_or_makes_it_call_what_is_not_there(
     text = "".join(pieces)
     for joined in (text, " ".join(pieces)):
         part: Part = Reasoning(text=joined) if thinking else Text(text=joined)
-        result = scavenge((part,), few, calls=calls)
+        result = extract_leaked_calls((part,), few, calls=calls)
         made = [part for part in result.parts if isinstance(part, Call)]
         assert {call.name for call in made} <= few.keys()
         for call in made:

@@ -1,7 +1,7 @@
 """JSON as models write it, read without guessing: quotes, literals, keys and commas of other languages are understood.
 
 Only readings that leave one meaning are made. A text that ends too early gives the objects it was inside of as
-`Cut`; anything else that does not fit is `Broken`, and left to whoever is allowed to guess.
+`CutObject`; anything else that does not fit is `BrokenJson`, and left to whoever is allowed to guess.
 """
 
 import re
@@ -33,13 +33,13 @@ BARE = "quoted bare keys"
 COMMENT = "ignored comments"
 
 
-class Broken(ValueError):
+class BrokenJson(ValueError):
     """The text is not JSON in any reading that needs no guess; `at` is how far it was read."""
 
     at = 0
 
 
-class Cut(dict[str, Any]):
+class CutObject(dict[str, Any]):
     """An object whose text ended before it did."""
 
 
@@ -55,7 +55,7 @@ class _Reader:
         if self.cut:
             return None
         if depth > DEPTH:
-            raise Broken
+            raise BrokenJson
         if char in "{[":
             return self.container(depth, {} if char == "{" else [])
         return self.string() if char in "\"'" else self.scalar()
@@ -70,13 +70,13 @@ class _Reader:
         return "" if self.cut else self.text[self.at]
 
     def container(self, depth: int, found: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
-        """An object or a list, into `found`; an object that does not end becomes `Cut`."""
+        """An object or a list, into `found`; an object that does not end becomes `CutObject`."""
         close = "}" if isinstance(found, dict) else "]"
         self.at += 1
         comma = False
-        while (char := self.peek()) != close and not self.cut:
+        while (char := self.peek()) not in (close, ""):
             key = self.key(char) if isinstance(found, dict) else ""
-            value = None if self.cut else self.value(depth + 1)
+            value = self.value(depth + 1)
             if self.cut and value is None:
                 break
             if isinstance(found, dict):
@@ -85,12 +85,13 @@ class _Reader:
                 found.append(value)
             if self.cut:
                 break
-            comma = self.peek() == ","
-            if not comma and not self.cut and self.text[self.at] != close:
-                raise Broken
+            separator = self.peek()
+            if separator not in (",", close, ""):
+                raise BrokenJson
+            comma = separator == ","
             self.at += comma
         if self.cut:
-            return Cut(found) if isinstance(found, dict) else found
+            return CutObject(found) if isinstance(found, dict) else found
         if comma:
             self.notes[COMMA] = None
         self.at += 1
@@ -104,9 +105,9 @@ class _Reader:
             self.at, name = found.end(), found[0]
             self.notes[BARE] = None
         else:
-            raise Broken
+            raise BrokenJson
         if self.peek() != ":" and not self.cut:
-            raise Broken
+            raise BrokenJson
         self.at += 1
         return name
 
@@ -146,28 +147,28 @@ class _Reader:
                 if self.at == len(self.text) and any(word.startswith(found[0]) for word in WORDS):
                     self.cut = True
                     return None
-                raise Broken
+                raise BrokenJson
             if found[0] in PYTHON:
                 self.notes[QUOTES] = None
             return WORDS[found[0]]
         found = NUMBER.match(self.text, self.at)
         if not found or len(found[0]) > 300:
-            raise Broken
+            raise BrokenJson
         self.at = found.end()
         return _number(found[0])
 
 
 def read(text: str, at: int = 0) -> tuple[Any, int, tuple[str, ...]]:
-    """The value that begins at `at`, where it ends, and what had to be put right; raises Broken."""
+    """The value that begins at `at`, where it ends, and what had to be put right; raises BrokenJson."""
     reader = _Reader(text)
     reader.at = at
     try:
         value = reader.value(0)
-    except Broken as broken:
+    except BrokenJson as broken:
         broken.at = reader.at
         raise
     if reader.cut and not isinstance(value, dict | list):
-        raise Broken
+        raise BrokenJson
     return value, min(reader.at, len(text)), tuple(reader.notes)
 
 

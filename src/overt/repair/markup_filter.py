@@ -16,7 +16,7 @@ from msgspec import DecodeError
 from overt.core.codec import decode
 from overt.core.settings import Calls
 from overt.core.tool import Tool
-from overt.repair._hunt import Hunt
+from overt.repair._scan_limit import ScannedTools
 
 CERTAIN = (
     "<|channel|>commentary to=", "<|channel|>analysis to=", "<|start|>assistant", "<|open|>", "<]minimax[>[",
@@ -59,12 +59,12 @@ WORDS = re.compile(
 """Whole characters of a JSON string: neither an escape nor a pair of half characters is cut."""
 
 
-class Veil:
+class MarkupFilter:
     """Fed the pieces of one reply's text; `rest` comes last. The `tools` are those that the reply may call."""
 
     def __init__(self, calls: Calls, tools: Mapping[str, Tool]) -> None:
-        self._known = {"function", "tool_use", "tool_call", *Hunt(tools).names}
-        self._final = _Final() if calls == "schema" else None
+        self._known = {"function", "tool_use", "tool_call", *ScannedTools(tools).names}
+        self._final = _FinalWords() if calls == "schema" else None
         self._held = ""
         self._kept: list[str] = []
         self._holding = False
@@ -200,7 +200,7 @@ def _in_time(begins: Callable[[str], bool | None], text: str, size: int) -> bool
     return False if verdict is None and size == WINDOW else verdict
 
 
-class _Final:
+class _FinalWords:
     """The words of `{"tool": "final", "text": …}` as they stream; a text that is no object is `plain`."""
 
     def __init__(self) -> None:
@@ -250,7 +250,7 @@ class _Final:
             self._state = "done"
         if "\\" not in raw[:end]:
             return raw[:end]
-        from overt.repair._lenient import unescape  # late: 2 ms
+        from overt.repair._loose_json import unescape  # late: 2 ms
 
         words: str = unescape(raw[:end])
         return words

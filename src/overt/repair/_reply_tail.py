@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from overt.repair import _elements as elements
 from overt.repair import _tokens as tokens
-from overt.repair._asked import Asked, Trust, from_broken, from_python, from_value, value_at
-from overt.repair._elements import Marked
-from overt.repair._hunt import Hunt, Spent
-from overt.repair._lenient import Broken, Cut
+from overt.repair._call_shapes import CallText, Trust, from_broken, from_python, from_value, value_at
+from overt.repair._elements import MarkupSpan
+from overt.repair._loose_json import BrokenJson, CutObject
 from overt.repair._prose import FENCE, comment_end, fence_end, is_quoted, leads_to_call, ticked_end
+from overt.repair._scan_limit import ScanLimitError, ScannedTools
 from overt.repair.names import tool_name
 
 SCAN = re.compile(
@@ -61,13 +61,13 @@ GLANCE = 50
 """What a look at something that is no markup costs, in characters read."""
 
 
-class Leak(NamedTuple):
+class CallSpan(NamedTuple):
     start: int
     end: int
-    calls: list[Asked]
+    calls: list[CallText]
 
 
-def leaks(text: str, tools: Hunt) -> tuple[list[Leak], int]:
+def find_calls(text: str, tools: ScannedTools) -> tuple[list[CallSpan], int]:
     """The calls that a text ends with, in order, and where the model's own text ends: at a result it invented."""
     try:
         found = _marked(text, tools)
@@ -76,7 +76,7 @@ def leaks(text: str, tools: Hunt) -> tuple[list[Leak], int]:
         found = [leak for leak in found if leak.end <= limit]
         if not found:
             return _bare(text, tools), len(text)
-    except Spent:
+    except ScanLimitError:
         return [], len(text)
     ends = [*(leak.start for leak in found[1:]), limit]
     is_tail = all(NOTHING.fullmatch(text, leak.end, end) for leak, end in zip(found, ends, strict=True))
@@ -86,9 +86,9 @@ def leaks(text: str, tools: Hunt) -> tuple[list[Leak], int]:
     return (found, limit) if is_tail and is_own and leads_to_call(lead, explicit=True) else ([], len(text))
 
 
-def _marked(text: str, tools: Hunt) -> list[Leak]:
+def _marked(text: str, tools: ScannedTools) -> list[CallSpan]:
     """Calls in a model's own markup, outside code and comments."""
-    found: list[Leak] = []
+    found: list[CallSpan] = []
     at, missed = 0, 0
     while missed < MOST and len(found) < CALLS and (match := SCAN.search(text, at)):
         if match["fence"]:
@@ -111,11 +111,11 @@ def _marked(text: str, tools: Hunt) -> list[Leak]:
         head = TOKEN.split(text[max(before, text.rfind("\n", before, start) + 1, start - 1000) : start])[-1].strip()
         at = max(marked.end, match.start() + 1)
         if not is_quoted(text, start) and (not head or head[-1] in ".!:…。！："):
-            found.append(Leak(start, marked.end, marked.calls))
+            found.append(CallSpan(start, marked.end, marked.calls))
     return found
 
 
-def _mark(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
+def _mark(text: str, at: int, tools: ScannedTools) -> tuple[MarkupSpan | None, int]:
     """The markup that begins here, and where it really begins: -1 when it does not even look like any."""
     if text.startswith("to=", at):
         return _harmony(text, at, tools)
@@ -129,7 +129,7 @@ def _mark(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
         return tokens.k3(text, found, tools), at
     if found := elements.ELEMENT.match(text, at):
         inner = elements.element(text, found.end(), found[1] or found[2], tools)
-        return (inner and Marked(elements.closed(text, inner.end), inner.calls)), at
+        return (inner and MarkupSpan(elements.closed(text, inner.end), inner.calls)), at
     if found := elements.CONTAINER.match(text, at):
         return elements.container(text, found.end(), tools), at
     found = TAG.match(text, at)
@@ -139,7 +139,7 @@ def _mark(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
     return None, -1
 
 
-def _harmony(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
+def _harmony(text: str, at: int, tools: ScannedTools) -> tuple[MarkupSpan | None, int]:
     found = tokens.HARMONY.match(text, at)
     if not found:
         return None, -1
@@ -150,9 +150,9 @@ def _harmony(text: str, at: int, tools: Hunt) -> tuple[Marked | None, int]:
     return tokens.harmony(text, found, tools), start
 
 
-def _bare(text: str, tools: Hunt) -> list[Leak]:
+def _bare(text: str, tools: ScannedTools) -> list[CallSpan]:
     """Calls without markup: the whole reply, or its last blocks under words that announce them."""
-    found: list[Leak] = []
+    found: list[CallSpan] = []
     whole = len(text.rstrip())
     end = _unended(text, whole)
     while 0 < end <= LONGEST and len(found) < MOST and (leak := _last(text, end, tools)):
@@ -183,13 +183,13 @@ def _unended(text: str, end: int) -> int:
     return end
 
 
-def _last(text: str, end: int, tools: Hunt) -> Leak | None:
+def _last(text: str, end: int, tools: ScannedTools) -> CallSpan | None:
     """The last block before `end`, when it is a call and nothing else."""
     tools.spend(end)
     return _fenced(text, end, tools) or _open(text, end, tools)
 
 
-def _fenced(text: str, end: int, tools: Hunt) -> Leak | None:
+def _fenced(text: str, end: int, tools: ScannedTools) -> CallSpan | None:
     at = 0
     while opening := FENCE.search(text, at, end):
         inner, close = fence_end(text, opening, end)
@@ -203,18 +203,18 @@ def _fenced(text: str, end: int, tools: Hunt) -> Leak | None:
             return None
         body = text[opening.end() : inner].strip()
         calls = _body(body, tools, trust=trust, python=alone or info in CALL_FENCES)
-        return Leak(opening.start(), end, calls) if calls else None
+        return CallSpan(opening.start(), end, calls) if calls else None
     return None
 
 
-def _body(body: str, tools: Hunt, *, trust: Trust, python: bool) -> list[Asked] | None:
+def _body(body: str, tools: ScannedTools, *, trust: Trust, python: bool) -> list[CallText] | None:
     """What stands alone in a fence."""
-    calls: list[Asked] = []
+    calls: list[CallText] = []
     at = 0
     while at < len(body) and body[at] in "{[":
         try:
             value, at = value_at(body, at, tools)
-        except Broken:
+        except BrokenJson:
             calls = (from_broken(body, tools) or []) if not calls else []
             return calls or (from_python(body, tools, trust) if python else None)
         inner = from_value(value, tools, trust)
@@ -233,7 +233,7 @@ def _body(body: str, tools: Hunt, *, trust: Trust, python: bool) -> list[Asked] 
     return from_python(body, tools, trust) if python else None
 
 
-def _open(text: str, end: int, tools: Hunt) -> Leak | None:
+def _open(text: str, end: int, tools: ScannedTools) -> CallSpan | None:
     """A call that stands open at the end of the text: JSON, `Action:`, `name` and JSON, or Python."""
     for react in deque(REACT.finditer(text, 0, end), MOST):
         if leak := _react(text, react, end, tools):
@@ -244,11 +244,11 @@ def _open(text: str, end: int, tools: Hunt) -> Leak | None:
         if ours in tools:
             inner = elements.element(text[:end], _brace(text, at), spoken[1], tools)
             if inner and inner.calls and not text[inner.end : end].strip():
-                return Leak(spoken.start(), end, inner.calls)
+                return CallSpan(spoken.start(), end, inner.calls)
     return _json(text, end, tools) or _python(text, end, tools)
 
 
-def _react(text: str, head: re.Match[str], end: int, tools: Hunt) -> Leak | None:
+def _react(text: str, head: re.Match[str], end: int, tools: ScannedTools) -> CallSpan | None:
     if tool_name(head[1], tools) not in tools:
         return None
     tools.spend(end - head.end())
@@ -264,26 +264,26 @@ def _react(text: str, head: re.Match[str], end: int, tools: Hunt) -> Leak | None
         # Only a line break tells that a word is whole.
         whole = text[head.end() : stop].endswith("\n") or stop < end
         word: dict[str, str] = {"action": head[1], "action_input": body}
-        calls = from_value(word if whole else Cut(word), tools, "whole") if body and "\n" not in body else None
-    return Leak(head.start(), end, calls) if calls else None
+        calls = from_value(word if whole else CutObject(word), tools, "whole") if body and "\n" not in body else None
+    return CallSpan(head.start(), end, calls) if calls else None
 
 
-def _json(text: str, end: int, tools: Hunt) -> Leak | None:
+def _json(text: str, end: int, tools: ScannedTools) -> CallSpan | None:
     body = text[:end]
     for start in _openings(body):
         try:
             value, stop = value_at(body, start, tools)
-        except Broken:
+        except BrokenJson:
             continue
         if stop < end and text[stop:end].strip(" \n\t;,"):
             continue
         alone = not text[:start].strip()
         calls = from_value(value, tools, "whole" if alone else "block")
-        return Leak(start, end, calls) if calls else None
+        return CallSpan(start, end, calls) if calls else None
     return None
 
 
-def _python(text: str, end: int, tools: Hunt) -> Leak | None:
+def _python(text: str, end: int, tools: ScannedTools) -> CallSpan | None:
     if text[end - 1 : end] not in (")", "]"):
         return None
     start = text.rfind("\n\n", 0, end) + 1
@@ -294,7 +294,7 @@ def _python(text: str, end: int, tools: Hunt) -> Leak | None:
             text[label.end() if label else at : end], tools, "whole" if alone and at == start else "block"
         )
         if calls:
-            return Leak(at, end, calls)
+            return CallSpan(at, end, calls)
     return None
 
 

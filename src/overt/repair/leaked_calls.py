@@ -14,7 +14,7 @@ Only calls that end the reply are run: a call with words behind it stays text.
 - When real calls came, leaked ones are taken out of the prose and not run again.
 
 A call that was cut gives arguments that are not closed, which `mend` sees; so does a call that a reply ends with
-when the reply itself was cut. One `Hunt` bounds the work on a whole reply; what it does not reach stays text.
+when the reply itself was cut. One `ScannedTools` bounds the work on a whole reply; what it does not reach stays text.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from overt.core.messages import Call, Part, Reasoning, Text
 from overt.core.requests import Finish
 from overt.core.settings import Calls
 from overt.core.tool import Tool
-from overt.repair._hunt import Hunt, Spent
+from overt.repair._scan_limit import ScanLimitError, ScannedTools
 
 HINTS = (
     "<tool", "<func", "<invoke", "<call", "<|", "<｜", "tool_call", ":tool", "[TOOL", "to=", ":invoke", "TOOLCALL",
@@ -38,7 +38,7 @@ THINK_ENDS = ("</think>", "</thinking>", "</seed:think>")
 SHOWN = 4000
 
 
-class Scavenged(Struct, frozen=True, kw_only=True):
+class ExtractedCalls(Struct, frozen=True, kw_only=True):
     """The parts with leaked calls made real; `note` says what was done, `before` what stood there."""
 
     parts: tuple[Part, ...]
@@ -46,41 +46,43 @@ class Scavenged(Struct, frozen=True, kw_only=True):
     before: str = ""
 
 
-def scavenge(
+def extract_leaked_calls(
     parts: tuple[Part, ...], tools: Mapping[str, Tool], *, calls: Calls = "native", finish: Finish = "stop"
-) -> Scavenged:
+) -> ExtractedCalls:
     """`calls` is how this model calls tools; `finish` why its reply ended."""
     native = any(isinstance(part, Call) for part in parts)
-    hunt = Hunt(tools)
+    hunt = ScannedTools(tools)
     if calls == "schema" and not native:
-        from overt.repair._form import formed  # late: 8 ms
+        from overt.repair._schema_reply import read_schema_reply  # late: 8 ms
 
         try:
-            if found := formed(parts, hunt):
-                return Scavenged(parts=found[0], before=found[1])
-        except Spent:
+            if found := read_schema_reply(parts, hunt):
+                return ExtractedCalls(parts=found[0], before=found[1])
+        except ScanLimitError:
             pass
-    taken = _Taken(hunt, cut=finish in ("length", "interrupted"))
+    taken = _Extraction(hunt, cut=finish in ("length", "interrupted"))
     where = "text"
     out = [Text(text=taken.text(part.text)) if isinstance(part, Text) else part for part in parts]
     if not native and not any(isinstance(part, Text) and part.text.strip() for part in out) and not taken.calls:
         where = "reasoning"
         out = [taken.reasoning(part) if isinstance(part, Reasoning) else part for part in out]
     if not taken.calls:
-        return Scavenged(parts=parts)
+        return ExtractedCalls(parts=parts)
     kept = tuple(part for part in out if not (isinstance(part, Text) and not part.text.strip()))
     before = "\n".join(taken.before)
     before = before if len(before) <= SHOWN else before[:SHOWN] + "…"
     if native:
-        return Scavenged(parts=kept, note="removed markup of calls from the text", before=before)
+        return ExtractedCalls(parts=kept, note="removed markup of calls from the text", before=before)
     names = ", ".join(call.name for call in taken.calls)
-    return Scavenged(parts=kept + tuple(taken.calls), note=f"found a call written as {where}: {names}", before=before)
+    return ExtractedCalls(
+        parts=kept + tuple(taken.calls), note=f"found a call written as {where}: {names}", before=before
+    )
 
 
-class _Taken:
+class _Extraction:
     """The calls that were taken out of texts, and the markup they stood in."""
 
-    def __init__(self, tools: Hunt, *, cut: bool) -> None:
+    def __init__(self, tools: ScannedTools, *, cut: bool) -> None:
         self._tools = tools
         self._cut = cut
         self.calls: list[Call] = []
@@ -100,9 +102,9 @@ class _Taken:
     def _take(self, text: str) -> str:
         if not _may_hold(text):
             return text
-        from overt.repair._leaks import leaks  # late: 34 ms
+        from overt.repair._reply_tail import find_calls  # late: 34 ms
 
-        found, limit = leaks(text, self._tools)
+        found, limit = find_calls(text, self._tools)
         if not found:
             return text
         self.before.append("\n".join(text[leak.start : leak.end].strip() for leak in found))
