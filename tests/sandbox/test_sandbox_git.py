@@ -14,7 +14,7 @@ from tests.workspace.programs_kit import gone, make_programs
 
 from overt.core.errors import ToolError
 from overt.core.ports import Profile
-from overt.sandbox.mount_check import misplaced
+from overt.sandbox.inside import misplaced
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs
 from overt.workspace.programs import Programs, Supervised

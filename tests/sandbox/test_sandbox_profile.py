@@ -7,7 +7,7 @@ from tests.sandbox.box_kit import staged
 
 from overt.core.ports import Profile
 from overt.sandbox.private_folder import make_private, remove_private
-from overt.sandbox.profile import Place, Walls, cache_folders, walls_for
+from overt.sandbox.profile import Place, RuleSource, Walls, cache_folders
 from overt.sandbox.walls import bubblewrap
 
 TOP = (".overt", "overt.toml", "overt.json", "overt.jsonc", ".envrc")
@@ -26,7 +26,7 @@ def test_the_workspace_is_written_and_secrets_are_hidden(tmp_path: Path) -> None
     place = machine(tmp_path, ".ssh", ".aws", ".config/gh")
     (tmp_path / "home" / ".netrc").write_text("")
 
-    found = walls_for(Profile(), place)
+    found = RuleSource(Profile(), place).now()
 
     home = place.home
     assert (found.write, found.protected) == ((place.workspace,), ())
@@ -35,7 +35,7 @@ def test_the_workspace_is_written_and_secrets_are_hidden(tmp_path: Path) -> None
 
 
 def test_without_writing_there_is_nothing_to_keep(tmp_path: Path) -> None:
-    found = walls_for(Profile(write=False), machine(tmp_path))
+    found = RuleSource(Profile(write=False), machine(tmp_path)).now()
 
     assert (found.write, found.protected, found.absent) == ((), (), ())
 
@@ -43,7 +43,7 @@ def test_without_writing_there_is_nothing_to_keep(tmp_path: Path) -> None:
 def test_a_read_root_shows_what_is_hidden_otherwise(tmp_path: Path) -> None:
     place = machine(tmp_path, ".aws", ".ssh", read=(f"{tmp_path}/home/.aws",))
 
-    found = walls_for(Profile(), place)
+    found = RuleSource(Profile(), place).now()
 
     assert [path for path in found.hidden if path.startswith(place.home)] == [f"{place.home}/.ssh"]
 
@@ -57,7 +57,7 @@ def test_the_home_folder_as_workspace_is_opened_by_its_folders_and_nothing_new_b
         (tmp_path / "home" / "code" / ".git" / name).write_text("")
     (tmp_path / "home" / "code" / ".envrc").write_text("")
 
-    found = walls_for(Profile(), place)
+    found = RuleSource(Profile(), place).now()
 
     assert found.write == (f"{place.home}/code", f"{place.home}/notes.txt")
     assert (found.protected, found.absent) == ((f"{place.home}/code/.envrc",), ())
@@ -79,7 +79,7 @@ def test_overts_own_folders_are_hidden_or_kept(tmp_path: Path) -> None:
     own = {name: f"{tmp_path}/home/.cache/{name}" for name in ("config_dir", "data_dir", "cache_dir")}
     place = machine(tmp_path, ".cache", caches=(f"{tmp_path}/home/.cache",), **own)
 
-    found = walls_for(Profile(network=True), place)
+    found = RuleSource(Profile(network=True), place).now()
 
     assert found.protected == (own["cache_dir"],)
     assert set(found.hidden) >= {own["config_dir"], own["data_dir"]}
@@ -114,7 +114,7 @@ def test_a_repository_above_forbids_one_in_the_workspace(tmp_path: Path) -> None
     (tmp_path / "above" / "sub").mkdir()
     place = machine(tmp_path, workspace=f"{tmp_path}/above/sub")
 
-    assert f"{tmp_path}/above/sub/.git" in walls_for(Profile(), place).absent
+    assert f"{tmp_path}/above/sub/.git" in RuleSource(Profile(), place).now().absent
 
 
 def test_modules_and_worktrees_are_kept_too(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_modules_and_worktrees_are_kept_too(tmp_path: Path) -> None:
     (git / "worktrees" / "w").mkdir(parents=True)
     (git / "worktrees" / "w" / "commondir").write_text("../..")
 
-    found = walls_for(Profile(), place)
+    found = RuleSource(Profile(), place).now()
 
     kept = (
         "hooks config worktrees/w/commondir modules/a/hooks modules/a/config modules/deep/b/hooks modules/deep/b/config"
@@ -142,14 +142,14 @@ def test_a_link_is_followed_to_what_it_names(tmp_path: Path) -> None:
     (tmp_path / "work" / "overt.toml").symlink_to("real.toml")
     (tmp_path / "work" / ".envrc").symlink_to("/etc/passwd")
 
-    assert walls_for(Profile(), place).protected == (f"{place.workspace}/real.toml",)
+    assert RuleSource(Profile(), place).now().protected == (f"{place.workspace}/real.toml",)
 
 
 def test_a_git_that_is_a_pipe_does_not_hang(tmp_path: Path) -> None:
     place = machine(tmp_path)
     os.mkfifo(tmp_path / "work" / ".git")
 
-    assert walls_for(Profile(), place).protected == (f"{place.workspace}/.git",)
+    assert RuleSource(Profile(), place).now().protected == (f"{place.workspace}/.git",)
 
 
 def test_mounts_are_laid_from_the_top_down_and_every_folder_on_the_way_is_one() -> None:

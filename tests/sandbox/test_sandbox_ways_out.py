@@ -16,7 +16,7 @@ from tests.sandbox.box_kit import SOURCE, USERS, Stage, end, staged
 
 from overt.core.ports import Profile
 from overt.sandbox import profile
-from overt.sandbox.profile import Place, ground_for, spare_caches, writable
+from overt.sandbox.profile import Place, RuleSource, spare_caches, writable
 from overt.sandbox.secret_places import HIDDEN, Names, Sockets
 from overt.sandbox.walls.landlock import version
 
@@ -102,7 +102,7 @@ def test_what_is_not_there_yet_is_named_for_walls_that_cannot_be_replaced(tmp_pa
     place = machine(tmp_path, read=(f"{tmp_path}/home/.kube",))
     (tmp_path / "home" / ".ssh").mkdir()
 
-    ground = ground_for(Profile(), place)
+    ground = RuleSource(Profile(), place)
     before = ground.now()
     (tmp_path / "home" / ".aws").mkdir()
     after = ground.now()
@@ -220,14 +220,14 @@ def test_the_interpreter_below_a_writable_place_is_protected(tmp_path: Path, mon
     (env / "bin").mkdir(parents=True)
     monkeypatch.setattr("sys.prefix", str(env))
 
-    assert ground_for(Profile(), place).now().protected == (str(env),)
-    assert ground_for(Profile(write=False), place).now().protected == ()
+    assert RuleSource(Profile(), place).now().protected == (str(env),)
+    assert RuleSource(Profile(write=False), place).now().protected == ()
 
 
 def test_a_workspace_inside_overts_own_code_is_not_written(tmp_path: Path) -> None:
     place = machine(tmp_path, workspace=f"{profile.OVERT}/world", project=profile.OVERT)
 
-    found = ground_for(Profile(), place).now()
+    found = RuleSource(Profile(), place).now()
 
     assert (found.write, found.absent) == ((), ())
 

@@ -125,7 +125,7 @@ def test_the_fall_back_holds_exactly_what_it_claims(one: Person) -> None:
 
 def test_a_box_in_which_nothing_runs_holds_no_wall(tmp_path: Path) -> None:
     async def main() -> Checked:
-        return await check(lambda stage, most: Supervised(walls=lambda _: ("false",)), base=str(tmp_path), env=ENV)
+        return await check(lambda stage, most: Supervised(before=lambda _: ("false",)), base=str(tmp_path), env=ENV)
 
     checked = asyncio.run(main())
     assert [wall.held for wall in checked.walls] == [False] * 12
@@ -139,7 +139,7 @@ def test_a_box_that_lets_nothing_be_written_makes_the_test_void(tmp_path: Path) 
     words = (sys.executable, "-I", "-S", "-c", RESTRICTED, told)
 
     async def main() -> Checked:
-        return await check(lambda stage, most: Supervised(walls=lambda _: words), base=str(tmp_path), env=ENV)
+        return await check(lambda stage, most: Supervised(before=lambda _: words), base=str(tmp_path), env=ENV)
 
     checked = asyncio.run(main())
     assert checked.void.startswith("write in the workspace (EACCES)")

@@ -220,7 +220,7 @@ except OSError as error:
 def test_walls_are_put_around_the_supervisor_of_their_profile(tmp_path: Path) -> None:
     async def main() -> list[str]:
         bench = Bench(str(tmp_path))
-        spawner = Supervised(walls=lambda profile: ("nice", "-n", "3") if profile.network else ())
+        spawner = Supervised(before=lambda profile: ("nice", "-n", "3") if profile.network else ())
         spawner.warm(Profile(network=True))
         found = []
         try:

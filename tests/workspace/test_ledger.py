@@ -18,7 +18,7 @@ TRIES = 12
 def test_a_command_is_not_started_again_when_its_keeper_dies_before_it_could_tell(tmp_path: Path) -> None:
     async def main() -> tuple[int, str]:
         bench = Bench(str(tmp_path))
-        spawner = Supervised(walls=lambda _: THIRD)
+        spawner = Supervised(before=lambda _: THIRD)
         programs = make_programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=Profile())
         try:
             async with asyncio.timeout(100):

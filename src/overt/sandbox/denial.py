@@ -5,6 +5,7 @@ import re
 
 from overt.core.capabilities import Blocked
 from overt.sandbox.profile import PRIVATE, Walls
+from overt.sandbox.protected_paths import is_below
 
 SEARCHED = 16 * 1024
 QUOTED = r"['\"‘“`]([^'\"’”`\n]+)['\"’”`]"
@@ -56,12 +57,12 @@ def _refused(line: str, match: re.Match[str], walls: Walls, cwd: str) -> Blocked
     read_only = what in ("read-only file system", "erofs")
     for spelled in _paths(line, match):
         path = os.path.normpath(os.path.join(cwd, spelled))
-        if any(_within(path, hidden) for hidden in walls.hidden):
+        if any(is_below(path, hidden) for hidden in walls.hidden):
             return Blocked(kind="hidden", path=spelled)
         if OF_GIT.search(path) and not _outside(path, walls):
             return Blocked(kind="git", path=spelled)
-        kept = next((each for each in (*walls.protected, *walls.absent) if _within(path, each)), "")
-        if kept or any(_within(each, path) and each != path for each in (*walls.protected, *walls.absent)):
+        kept = next((each for each in (*walls.protected, *walls.absent) if is_below(path, each)), "")
+        if kept or any(is_below(each, path) and each != path for each in (*walls.protected, *walls.absent)):
             return Blocked(kind="protected", path=spelled)
         if _outside(path, walls) and (read_only or (what in ("permission denied", "eacces") and _exists_for_us(path))):
             return Blocked(kind="write", path=spelled)
@@ -83,12 +84,8 @@ def _paths(line: str, found: re.Match[str]) -> list[str]:
 def _outside(path: str, walls: Walls) -> bool:
     """Whether what lies nearest above a path is closed to writing."""
     opened = (*walls.write, *PRIVATE, "/dev", "/proc", "/run")
-    nearest = max((place for place in (*opened, *walls.read) if _within(path, place)), key=len, default="")
+    nearest = max((place for place in (*opened, *walls.read) if is_below(path, place)), key=len, default="")
     return nearest not in opened
-
-
-def _within(path: str, place: str) -> bool:
-    return path == place or path.startswith(place.rstrip("/") + "/")
 
 
 def _exists_for_us(path: str) -> bool:

@@ -1,9 +1,10 @@
-"""The folders that git keeps inside a `.git`: one for each submodule and for each linked worktree.
+"""The folders that git keeps inside a `.git`, one for each submodule and each linked worktree, and its small files.
 
 This also runs inside the sandbox: it imports only the standard library.
 """
 
 import os
+import stat
 
 MOST_MODULES = 200
 
@@ -45,5 +46,24 @@ def real_folders(path: str) -> list[str]:
             return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     except OSError:
         return []
+    finally:
+        os.close(fd)
+
+
+def read_small_file(path: str, most: int, *, missing: str = "\0") -> str:
+    """Return the content of a regular file that is no link, or a NUL for what cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return missing
+    except OSError:
+        return "\0"
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            return "\0"
+        return os.read(fd, most).decode("utf-8", "surrogateescape")
+    except OSError:
+        return "\0"
     finally:
         os.close(fd)

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 
-from overt.sandbox.git_folders import modules, worktrees
+from overt.sandbox.git_folders import modules, read_small_file, worktrees
 
 SETTINGS = {
     "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol",
@@ -62,9 +62,9 @@ def harmful_module(folder: str, git: str) -> str:
 
 def harmful_worktree(folder: str) -> str:
     """Git writes three small files there; `commondir` could name another repository."""
-    if _content(f"{folder}/commondir", 64) != "../..\n":
+    if read_small_file(f"{folder}/commondir", 64) != "../..\n":
         return "commondir"
-    return "config.worktree" if _content(f"{folder}/config.worktree", 16, missing="") else ""
+    return "config.worktree" if read_small_file(f"{folder}/config.worktree", 16, missing="") else ""
 
 
 def set_aside(git: str, *, name: str = "") -> str:
@@ -80,7 +80,7 @@ def set_aside(git: str, *, name: str = "") -> str:
 
 def _own(git: str) -> bool:
     """Whether a `.git` file leads to what a repository above keeps for submodules and worktrees: that is looked at."""
-    text = _content(git, 4096)
+    text = read_small_file(git, 4096)
     if not text.startswith("gitdir: "):
         return False
     target = os.path.normpath(os.path.join(os.path.dirname(git), text.removeprefix("gitdir: ").rstrip("\n")))
@@ -119,31 +119,12 @@ def _real_folder(path: str, *, missing: bool) -> bool:
         return False
 
 
-def _content(path: str, most: int, *, missing: str = "\0") -> str:
-    """Of a regular file, no link; a NUL for what cannot be read."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return missing
-    except OSError:
-        return "\0"
-    try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-            return "\0"
-        return os.read(fd, most).decode("utf-8", "surrogateescape")
-    except OSError:
-        return "\0"
-    finally:
-        os.close(fd)
-
-
 def find_unusual_setting(path: str, *, git: str, within: str = "") -> str:
     """Return the first setting in a file that is not one of the plain ones, or an empty string.
 
     `git` is the folder that the settings are for; a submodule may be checked out below `within`.
     """
-    text = _content(path, LARGEST, missing="")
+    text = read_small_file(path, LARGEST, missing="")
     if "\0" in text:
         return "config"
     section = ""

@@ -16,7 +16,7 @@ import sys
 import time
 
 from overt.sandbox.private_folder import hold_private, remove_private
-from overt.sandbox.process_tree import Reaped, destroy
+from overt.sandbox.process_tree import Reaped, destroy, wake_on_child
 from overt.sandbox.walls.limits import limit
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -65,7 +65,7 @@ def _remove(temp: str) -> None:
 
 def _run(command: list[str]) -> None:
     link = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)  # for its end only: what comes on it is for the supervisor
-    wake = _wake_on_child()
+    wake = wake_on_child()
     pid = os.posix_spawnp(command[0], command, {"PATH": os.defpath})
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 0)
@@ -89,11 +89,3 @@ def _run(command: list[str]) -> None:
             break
     os.close(link)
     Reaped().collect()
-
-
-def _wake_on_child() -> int:
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    return reader

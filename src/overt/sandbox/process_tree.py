@@ -86,3 +86,20 @@ class Reaped:
                 return
             else:
                 time.sleep(0.001)
+
+
+def effective_capabilities() -> int:
+    """The capabilities of this process, as bits."""
+    with open("/proc/self/status", "rb", buffering=0) as file:
+        lines = file.read(65536).splitlines()
+    return next(int(line.split()[1], 16) for line in lines if line.startswith(b"CapEff:"))
+
+
+def wake_on_child() -> int:
+    """A descriptor that becomes readable when a child has ended."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    return reader

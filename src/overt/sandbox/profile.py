@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.ports import Profile
-from overt.sandbox.protected_paths import TOP, Guards, guards, worktree
+from overt.sandbox.protected_paths import TOP, Guards, guards, is_below, worktree
 from overt.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN, Names, Sockets
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -90,106 +90,77 @@ class Place(Struct, frozen=True, kw_only=True):
     temp: str = "/tmp"
 
 
-class Sight:
-    """What a box hides at this moment; worked out again only when other names or sockets are there than before.
+class RuleSource:
+    """The rules of one profile in one place, for every command anew.
 
-    `own` are Overt's folders of settings and records, `visible` what has to be seen wherever it lies.
+    The disk is looked at once for everything that commands cannot change. What is hidden is worked out again only when
+    other names or sockets are there than before. `roots` get every guard, `loose` those that exist.
     """
 
-    def __init__(self, place: Place, own: Sequence[str], *, write: tuple[str, ...], visible: Sequence[str]) -> None:
+    def __init__(self, profile: Profile, place: Place, *, temp: str = "") -> None:
+        wanted = [place.workspace, *place.write] if profile.write else []
+        shared = (worktree(place.workspace) or _enclosing(place)) if profile.write else ""
+        wanted = list(dict.fromkeys(os.path.realpath(path) for path in wanted))
+        # Whoever opens a folder of Overt's own code could otherwise have it rewritten, and it runs outside.
+        open_ = [path for path in wanted if not is_below(path, OVERT)]
+        whole = [path for path in open_ if not is_below(place.home, path)]
+        loose = [path for root in open_ if root not in whole for path in _spread(root, place.home)]
+        caches = [path for path in place.caches if profile.write and not is_below(place.home, path)]
+        caches = caches if profile.network else list(built(caches))
+        # Logs and saved replies are as private as sessions.
+        private = [os.path.realpath(path) for path in (place.config_dir, place.data_dir, place.state_dir) if path]
+        write = _outermost([*whole, *loose, *caches, *([shared] if shared else [])])
+        own = [*private, os.path.realpath(place.cache_dir)]
+        keep = [_made(path) for path in own if any(is_below(path, root) for root in write)]
+        self.roots = tuple(path for path in whole if os.path.isdir(path))
+        self.loose = tuple(path for path in loose if os.path.isdir(path))
+        self.repositories = (shared,) if shared else ()
         self._place = place
-        self._own = own
-        self._write = write
-        self._visible = visible
+        self._fixed = Walls(write=write, protected=(*keep, *own_code(write)), temp=temp, network=profile.network)
+        self._in_repository = _in_repository(place)
+        self._private = [path for path in private if path != place.workspace]
+        self._visible = [*wanted, place.workspace, place.project, place.home, PACKAGE, *_interpreter()]
+        self._visible += map(os.path.realpath, place.read)
         self._names = Names(place.home, HIDDEN)
         self._sockets = Sockets(place.home)
         self._seen: tuple[object, ...] = ()
-        self._walls = Walls()
+        self._hiding = Walls()
 
-    def now(self, *, network: bool) -> Walls:
+    def now(self) -> Walls:
+        """The rules as they have to be at this moment."""
+        found = Guards()
+        if self._fixed.write:
+            found = guards(self.roots, loose=self.loose, repositories=self.repositories, inside=self._in_repository)
+        hiding = self._hide()
+        own = tuple(path for path in self._fixed.protected if path not in hiding.hidden)
+        return replace(hiding, protected=(*own, *found.protected), absent=found.absent)
+
+    def _hide(self) -> Walls:
+        """The fixed rules with what is hidden now, and what can be read all the same."""
         names = self._names.now()
         services = tuple(path for path in FOLDERS_OF_SOCKETS if os.access(path, os.F_OK))
-        own = tuple(path for path in self._own if os.access(path, os.F_OK))
+        private = tuple(path for path in self._private if os.access(path, os.F_OK))
         sockets = self._sockets.now()
-        if (seen := (names, services, own, sockets, network)) != self._seen:
-            named = [*(f"{self._place.home}/{name}" for name in names), *services]
-            self._walls = self._look(named, own, sockets=sockets, network=network)
+        if (seen := (names, services, private, sockets)) != self._seen:
             self._seen = seen
-        return self._walls
+            named = [*(f"{self._place.home}/{name}" for name in names), *services]
+            self._hiding = self._work_out(named, private, sockets)
+        return self._hiding
 
-    def _look(self, named: Sequence[str], own: Sequence[str], *, sockets: Sequence[str], network: bool) -> Walls:
-        place, write = self._place, self._write
+    def _work_out(self, named: Sequence[str], private: Sequence[str], sockets: Sequence[str]) -> Walls:
+        place, write = self._place, self._fixed.write
         shown = {os.path.realpath(path) for path in (*place.read, *place.write)} | {place.workspace}
         found = [os.path.realpath(path) for path in named]
-        secret = [path for path in found if path != "/" and not _below(place.home, path) and path not in shown]
-        hidden = _outermost([*secret, *own])
+        secret = [path for path in found if path != "/" and not is_below(place.home, path) and path not in shown]
+        hidden = _outermost([*secret, *private])
         covered = [*hidden, *PRIVATE, "/run"]
         read = _outermost(path for path in self._visible if _covered(path, covered, write) and os.path.exists(path))
         leading = [path for path in sockets if not _covered(path, covered, (*write, *read))]
         # With the network, sockets in the workspace may well be those of programs in a box like this one.
-        leading = [path for path in leading if not (network and any(_below(path, root) for root in write))]
+        if self._fixed.network:
+            leading = [path for path in leading if not any(is_below(path, root) for root in write)]
         awaited = [path for name in HIDDEN if (path := f"{place.home}/{name}") not in (*named, *shown)]
-        return Walls(hidden=(*hidden, *leading), awaited=tuple(awaited), read=read)
-
-
-class Ground(Struct, frozen=True, kw_only=True):
-    """What of the walls stays the same between commands: `roots` get every guard, `loose` those that exist."""
-
-    walls: Walls
-    sight: Sight
-    roots: tuple[str, ...]
-    loose: tuple[str, ...]
-    repositories: tuple[str, ...]
-    inside: bool
-
-    def now(self) -> Walls:
-        """The walls as they have to be at this moment."""
-        found = Guards()
-        if self.walls.write:
-            found = guards(self.roots, loose=self.loose, repositories=self.repositories, inside=self.inside)
-        seen = self.sight.now(network=self.walls.network)
-        own = tuple(path for path in self.walls.protected if path not in seen.hidden)
-        return replace(
-            self.walls,
-            protected=(*own, *found.protected),
-            absent=found.absent,
-            hidden=seen.hidden,
-            awaited=seen.awaited,
-            read=seen.read,
-        )
-
-
-def walls_for(profile: Profile, place: Place) -> Walls:
-    return ground_for(profile, place).now()
-
-
-def ground_for(profile: Profile, place: Place, *, temp: str = "") -> Ground:
-    """Looks at the disk once for everything that commands cannot change."""
-    wanted = [place.workspace, *place.write] if profile.write else []
-    shared = (worktree(place.workspace) or _enclosing(place)) if profile.write else ""
-    wanted = list(dict.fromkeys(os.path.realpath(path) for path in wanted))
-    # Whoever opens a folder of Overt's own code could otherwise have it rewritten, and it runs outside.
-    open_ = [path for path in wanted if not _below(path, OVERT)]
-    whole = [path for path in open_ if not _below(place.home, path)]
-    loose = [path for root in open_ if root not in whole for path in _spread(root, place.home)]
-    caches = [path for path in place.caches if profile.write and not _below(place.home, path)]
-    caches = caches if profile.network else list(built(caches))
-    # Logs and saved replies are as private as sessions.
-    private = [os.path.realpath(path) for path in (place.config_dir, place.data_dir, place.state_dir) if path]
-    own = [*private, os.path.realpath(place.cache_dir)]
-    write = _outermost([*whole, *loose, *caches, *([shared] if shared else [])])
-    keep = [_made(path) for path in own if any(_below(path, root) for root in write)]
-    keep += own_code(write)
-    visible = [*wanted, place.workspace, place.project, place.home, PACKAGE, *_interpreter()]
-    visible += map(os.path.realpath, place.read)
-    return Ground(
-        walls=Walls(write=write, protected=tuple(keep), temp=temp, network=profile.network),
-        sight=Sight(place, [path for path in private if path != place.workspace], write=write, visible=visible),
-        roots=tuple(path for path in whole if os.path.isdir(path)),
-        loose=tuple(path for path in loose if os.path.isdir(path)),
-        repositories=(shared,) if shared else (),
-        inside=_in_repository(place),
-    )
+        return replace(self._fixed, hidden=(*hidden, *leading), awaited=tuple(awaited), read=read)
 
 
 def own_code(write: Sequence[str]) -> tuple[str, ...]:
@@ -198,7 +169,7 @@ def own_code(write: Sequence[str]) -> tuple[str, ...]:
     needed = os.path.dirname(msgspec.__file__)
     code = (OVERT, needed, os.path.dirname(needed), os.path.dirname(os.__file__))
     places = {os.path.realpath(path) for path in (*code, *_interpreter())}
-    return _outermost(path for path in places if any(path != root and _below(path, root) for root in write))
+    return _outermost(path for path in places if any(path != root and is_below(path, root) for root in write))
 
 
 def writable(place: Place) -> tuple[str, ...]:
@@ -213,7 +184,7 @@ def cache_folders(home: str, variables: Mapping[str, str]) -> tuple[str, ...]:
         if os.path.isabs(value := variables.get(name, "")):
             named += [f"{value}/{each}" for each in inner.split()] or [value]
     found = [os.path.realpath(path) for path in named if os.path.isdir(path)]
-    return _outermost(path for path in found if path.count("/") > 1 and not _below(home, path))
+    return _outermost(path for path in found if path.count("/") > 1 and not is_below(home, path))
 
 
 def built(caches: Iterable[str]) -> tuple[str, ...]:
@@ -228,7 +199,7 @@ def spare_caches(place: Place, variables: Mapping[str, str], folder: str, write:
         if (
             name in MUST_WRITE
             and not any(
-                _below(os.path.realpath(variables.get(name) or f"{place.home}/{usual}"), root) for root in write
+                is_below(os.path.realpath(variables.get(name) or f"{place.home}/{usual}"), root) for root in write
             )
         )
         or (not variables.get(name) and not os.path.isdir(f"{place.home}/{usual}"))
@@ -244,7 +215,7 @@ def _spread(root: str, home: str) -> list[str]:
     except OSError:
         return []
     for path in seen[:MOST_SPREAD]:
-        if _below(home, path):
+        if is_below(home, path):
             found += _spread(path, home)
         elif path not in OF_THE_SYSTEM and os.path.basename(path) not in (*TOP, "bin"):
             found.append(path)
@@ -254,7 +225,7 @@ def _spread(root: str, home: str) -> list[str]:
 def _enclosing(place: Place) -> str:
     """The git folder of the repository that the workspace is a part of: work is committed there too."""
     git = f"{place.project}/.git"
-    part = place.workspace != place.project and _below(place.workspace, place.project)
+    part = place.workspace != place.project and is_below(place.workspace, place.project)
     return git if part and os.path.isdir(git) and not os.path.islink(git) else ""
 
 
@@ -274,7 +245,7 @@ def _interpreter() -> list[str]:
 
 def _covered(path: str, covered: Sequence[str], shown: Sequence[str]) -> bool:
     """Whether what lies nearest above a path takes it out of sight."""
-    nearest = max((place for place in (*covered, *shown) if _below(path, place)), key=len, default="")
+    nearest = max((place for place in (*covered, *shown) if is_below(path, place)), key=len, default="")
     return nearest != "" and nearest not in shown
 
 
@@ -287,10 +258,6 @@ def _made(path: str) -> str:
 def _outermost(paths: Iterable[str]) -> tuple[str, ...]:
     kept: list[str] = []
     for path in sorted(set(paths), key=lambda each: each.split("/")):
-        if not kept or not _below(path, kept[-1]):
+        if not kept or not is_below(path, kept[-1]):
             kept.append(path)
     return tuple(kept)
-
-
-def _below(path: str, place: str) -> bool:
-    return (path.rstrip("/") + "/").startswith(place.rstrip("/") + "/")

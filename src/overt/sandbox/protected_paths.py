@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from overt.sandbox.git_folders import modules, real_folders, worktrees
+from overt.sandbox.git_folders import modules, read_small_file, real_folders, worktrees
 from overt.sandbox.git_targets import configured_targets
 
 TOP = (".overt", "overt.toml", "overt.json", "overt.jsonc", ".envrc")
@@ -106,6 +106,11 @@ def targets_in_work_tree(git: str, roots: Sequence[str]) -> list[str]:
     return [path for path in targets if _below_any(path, roots) and not _below_any(top + "/", (path,))]
 
 
+def is_below(path: str, place: str) -> bool:
+    """Return True if a path is a place or lies in it."""
+    return (path.rstrip("/") + "/").startswith(place.rstrip("/") + "/")
+
+
 def _below_any(path: str, roots: Iterable[str]) -> bool:
     return any(path.startswith(root + "/") for root in roots)
 
@@ -195,12 +200,5 @@ def worktree(workspace: str) -> str:
 
 
 def _line(path: str) -> str:
-    """The content of a small file that git wrote; a pipe or a device in its place is not opened."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            return os.fsdecode(os.read(fd, 4096)).strip() if stat.S_ISREG(os.fstat(fd).st_mode) else ""
-        finally:
-            os.close(fd)
-    except (OSError, ValueError):
-        return ""
+    """The content of a small file that git wrote; empty for anything else."""
+    return read_small_file(path, 4096).strip("\0").strip()

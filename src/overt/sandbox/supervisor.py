@@ -32,7 +32,7 @@ import socket
 import sys
 import time
 
-from overt.sandbox.process_tree import Reaped, below, destroy, tell
+from overt.sandbox.process_tree import Reaped, below, destroy, tell, wake_on_child
 from overt.sandbox.tracking.name_guard import NameGuard
 from overt.sandbox.tracking.write_calls import start_tracked
 from overt.sandbox.tracking.write_tracker import WriteTracker
@@ -83,14 +83,6 @@ class Order:
 
 def become_subreaper() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def wake_on_child() -> int:
-    reader, writer = os.pipe()
-    os.set_blocking(reader, False)
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    return reader
 
 
 def drain(wake: int) -> None:
@@ -362,7 +354,6 @@ def take_link() -> socket.socket:
     """Make this process fit to supervise, and find the way to Overt."""
     for number in DEFAULTED:
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, lambda number, frame: None)
     os.closerange(3, 65536)  # whatever Overt's own parent had left open is not for commands
     link = socket.socket(fileno=os.dup(0))
     nothing = os.open("/dev/null", os.O_RDWR)

@@ -109,21 +109,15 @@ class Births:
             self._nested[path] = None
 
     def _harm(self, path: str, git: str) -> str:
+        from overt.sandbox import new_repository  # late: 0.2 ms
+
         if path == git:
-            from overt.sandbox.new_repository import harmful  # late: 0.2 ms
-
-            what: str = harmful(git)
-        elif os.path.islink(path):
-            what = "it leads elsewhere"
-        elif os.path.dirname(path) == f"{git}/worktrees":
-            from overt.sandbox.new_repository import harmful_worktree  # late: 0.2 ms
-
-            what = harmful_worktree(path)
-        else:
-            from overt.sandbox.new_repository import harmful_module  # late: 0.2 ms
-
-            what = harmful_module(path, git)
-        return what
+            return new_repository.harmful(git)
+        if os.path.islink(path):
+            return "it leads elsewhere"
+        if os.path.dirname(path) == f"{git}/worktrees":
+            return new_repository.harmful_worktree(path)
+        return new_repository.harmful_module(path, git)
 
     def _move(self, path: str, git: str, what: str) -> str:
         name = os.path.relpath(path, self._workspace)

@@ -1,8 +1,6 @@
 """How the supervisor of each profile is started, and which sandbox that is: the best one that came up."""
 
 import os
-import signal
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -14,10 +12,11 @@ from overt.sandbox.choose import can_make_namespaces, choose, find_bubblewrap
 from overt.sandbox.launch.file_identity import Mark, Pins, kept, lost, marks, narrower, weighty
 from overt.sandbox.launch.new_repositories import Births
 from overt.sandbox.private_folder import hold_private, make_private, remove_private
-from overt.sandbox.profile import Ground, Place, Walls, built, ground_for, spare_caches
-from overt.sandbox.protected_paths import guards_of
+from overt.sandbox.profile import Place, RuleSource, Walls, built, spare_caches
+from overt.sandbox.protected_paths import guards_of, is_below
 from overt.sandbox.walls.bubblewrap import wanted, words
 
+NO_PLACE = Place(workspace="", project="", home="", config_dir="", data_dir="", cache_dir="")
 NOWHERE = SandboxState(kind="none", why="these programs were let out of the sandbox")
 
 OFFLINE = {"npm_config_fetch_retries": "0", "PIP_RETRIES": "1"}
@@ -58,73 +57,19 @@ class Launch(Struct, frozen=True, kw_only=True):
     marks: dict[str, Mark] = {}
 
 
-class Open:
-    """No boxes: every supervisor is started as it is, after what `before` says."""
-
-    def __init__(self, before: Callable[[Profile], Sequence[str]]) -> None:
-        self._before = before
-
-    def launch(self, profile: Profile) -> Launch:
-        return Launch(before=tuple(self._before(profile)))
-
-    def stale(self, launch: Launch, profile: Profile) -> bool:
-        return False
-
-    def unkept(self, launch: Launch, *, patient: bool = False) -> str:
-        return ""
-
-    def state(self, profile: Profile) -> SandboxState:
-        return NOWHERE
-
-    def refusal(self, profile: Profile) -> str:
-        return ""
-
-    def look(self, *, busy: bool, deep: bool = False) -> bool:
-        return False
-
-    def take_away(self, launch: Launch) -> None:
-        pass
-
-    def tell_breach(self, path: str) -> None:
-        pass
-
-    def tell(self, finding: str) -> None:
-        pass
-
-    def findings(self) -> str:
-        return ""
-
-    def came_up(self, launch: Launch, lacking: tuple[str, ...]) -> None:
-        pass
-
-    def failed(self, launch: Launch, said: str) -> bool:
-        return False
-
-    def environment(self, launch: Launch, env: Mapping[str, str]) -> Mapping[str, str]:
-        return env
-
-    def left_to_readers(self, launch: Launch) -> tuple[tuple[str, ...], dict[str, str]]:
-        return DEVICES, {}
-
-    def private_folders(self) -> dict[str, str]:
-        return {}
-
-    def let_go(self) -> None:
-        pass
-
-    def tidy(self) -> None:
-        pass
-
-
 class Boxes:
-    """Boxes for one place. The private folder is made with the first of them and shared by all."""
+    """Boxes for one place. The private folder is made with the first of them and shared by all.
 
-    def __init__(self, place: Place, mode: str) -> None:
-        self._place = place
-        self._mode = mode
+    Without a place there are none: `before` gives the words to put before the supervisor of a profile.
+    """
+
+    def __init__(self, place: Place | None, mode: str, before: Callable[[Profile], Sequence[str]]) -> None:
+        self._place = place or NO_PLACE
+        self._mode = mode if place else "none"
+        self._before = before
         self._failed: dict[str, str] = {}
         self._lacking: dict[str, tuple[str, ...]] = {}
-        self._grounds: dict[Profile, Ground] = {}
+        self._sources: dict[Profile, RuleSource] = {}
         self._program = find_bubblewrap()
         self._temp = ""
         self._hold = -1
@@ -154,12 +99,12 @@ class Boxes:
     def launch(self, profile: Profile) -> Launch:
         kind = self.state(profile).kind
         if kind == "none":
-            return Launch()
+            return Launch(before=tuple(self._before(profile)))
         self._kind = kind
         if self._temp and not all(os.path.isdir(f"{self._temp}/{name}") for name in ("tmp", "var")):
             self.let_go()  # cleaned away by somebody, as is done with old temporary files
             self._temp = ""
-            self._grounds.clear()
+            self._sources.clear()
         if not self._temp:
             self._temp = make_private(self._place.temp)
             self._hold = hold_private(self._temp)
@@ -169,8 +114,8 @@ class Boxes:
             root = can_make_namespaces()
             stood = kept(walls)
             self._pins.hold(stood)
-            ground = self._grounds[profile]
-            roots = (*ground.roots, *ground.loose, *ground.repositories) if walls.write else ()
+            source = self._sources[profile]
+            roots = (*source.roots, *source.loose, *source.repositories) if walls.write else ()
             young = tuple(path for root in roots if not os.path.lexists(path := f"{root}/.git"))
             return Launch(
                 kind=kind,
@@ -264,19 +209,13 @@ class Boxes:
 
     def _trivial_works(self) -> bool:
         """Whether a box around nothing comes up."""
-        root = can_make_namespaces()
-        argv = (*words(Walls(), program=self._program, root=root), "true")
-        nothing = [(os.POSIX_SPAWN_OPEN, number, "/dev/null", os.O_RDWR, 0) for number in (0, 1, 2)]
-        pid = os.posix_spawn(argv[0], argv, {"PATH": os.defpath}, file_actions=nothing)
-        deadline = time.monotonic() + TRIAL
-        while time.monotonic() < deadline:
-            done, status = os.waitpid(pid, os.WNOHANG)
-            if done:
-                return status == 0
-            time.sleep(0.002)
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        return False
+        import subprocess  # late: 8 ms
+
+        argv = (*words(Walls(), program=self._program, root=can_make_namespaces()), "true")
+        try:
+            return subprocess.run(argv, env={"PATH": os.defpath}, capture_output=True, timeout=TRIAL).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
 
     def environment(self, launch: Launch, env: Mapping[str, str]) -> Mapping[str, str]:
         """What programs are told of their private folder."""
@@ -299,7 +238,7 @@ class Boxes:
         roots = (self._place.workspace, *self._place.write)
         online = launch.walls is not None and launch.walls.network
         caches = self._place.caches if online else built(self._place.caches)
-        apart = (path for path in caches if not any(_touch(path, root) for root in roots))
+        apart = (path for path in caches if not any(is_below(path, root) or is_below(root, path) for root in roots))
         places = (*DEVICES, *apart)
         if launch.kind == "landlock":
             return (*places, f"{launch.temp}/tmp"), {}
@@ -329,17 +268,17 @@ class Boxes:
             self._temp = ""
 
     def _walls(self, profile: Profile) -> Walls:
-        if profile not in self._grounds:
-            self._grounds[profile] = ground_for(profile, self._place, temp=self._temp)
-        ground = self._grounds[profile]
-        walls = ground.now()
+        if profile not in self._sources:
+            self._sources[profile] = RuleSource(profile, self._place, temp=self._temp)
+        source = self._sources[profile]
+        walls = source.now()
         if not walls.write or self._kind != "bubblewrap":
             return walls
         if self._births is None:
-            self._births = Births(self._place.workspace, ground.roots, ground.loose, ground.repositories)
+            self._births = Births(self._place.workspace, source.roots, source.loose, source.repositories)
             self.look(busy=False, deep=True)
         if below := self._births.nested():
-            more = guards_of(below, (*ground.roots, *ground.loose))
+            more = guards_of(below, (*source.roots, *source.loose))
             walls = replace(
                 walls,
                 protected=tuple(dict.fromkeys((*walls.protected, *more.protected))),
@@ -353,8 +292,3 @@ class Boxes:
 
     def _shown(self, path: str) -> str:
         return path.removeprefix(self._place.workspace + "/")
-
-
-def _touch(one: str, other: str) -> bool:
-    """Whether one of two places lies in the other."""
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from overt.core.errors import ToolError
 from overt.core.ports import BOXED, Profile, SandboxState, Tracking
 from overt.lib.logs.log import LOG
-from overt.sandbox.launch.plans import Boxes, Open
+from overt.sandbox.launch.plans import Boxes
 from overt.sandbox.launch.started_program import Ledger, Started, payload
 from overt.sandbox.launch.supervisor_process import Station
 from overt.sandbox.profile import Place
-from overt.sandbox.walls import none
 
 MOST_PROCESSES = 4096
 MOST_KINDS = 4
@@ -28,17 +27,17 @@ ENDED = "what was still running in the sandbox was ended: {why}"
 
 class Supervised:
     """A Spawner. With a `place`, programs run in the best box that `mode` (`sandbox.mode`) allows; without one
-    there are no boxes, and `walls` gives the words to put before a profile's supervisor."""
+    there are no boxes, and `before` gives the words to put before a profile's supervisor."""
 
     def __init__(
         self,
         *,
         place: Place | None = None,
         mode: str = "auto",
-        walls: Callable[[Profile], Sequence[str]] = none.walls,
+        before: Callable[[Profile], Sequence[str]] = lambda profile: (),
         most_processes: int = MOST_PROCESSES,
     ) -> None:
-        self._boxes: Boxes | Open = Boxes(place, mode) if place else Open(walls)
+        self._boxes = Boxes(place, mode, before)
         self._most = most_processes
         self._stations: dict[Profile, Station] = {}
         self._leaving: list[Station] = []

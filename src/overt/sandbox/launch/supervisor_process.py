@@ -146,7 +146,5 @@ def command_line(launch: Launch, most: int) -> list[str]:
     if not launch.box:
         return [*launch.before, *python, RUN.format("supervisor"), PACKAGE, str(most)]
     outer = [*python, RUN.format("outside"), PACKAGE, str(most), launch.temp, str(len(launch.names)), *launch.names]
-    inner = [RUN.format("inside"), PACKAGE, str(most)]
-    if launch.wanted:
-        inner = [RUN.format("mount_check"), PACKAGE, str(most), str(len(launch.wanted)), *launch.wanted]
+    inner = [RUN.format("inside"), PACKAGE, str(most), str(len(launch.wanted)), *launch.wanted]
     return [*outer, *launch.before, *python, *inner, *launch.box]

@@ -58,7 +58,7 @@ def words(walls: Walls, *, program: str, root: bool) -> tuple[str, ...]:
 
 
 def wanted(walls: Walls) -> tuple[str, ...]:
-    """The same mounts for `mount_check.py`: `w` can be written, `r` cannot, `h` hides; then what lies there."""
+    """The same mounts for `inside.py`: `w` can be written, `r` cannot, `h` hides; then what lies there."""
     flags = dict.fromkeys(walls.write, "w")
     flags |= dict.fromkeys(between(walls.write, (*walls.protected, *walls.hidden)), "w")
     flags |= dict.fromkeys(walls.hidden, "h")

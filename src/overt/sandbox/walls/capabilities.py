@@ -4,6 +4,8 @@ import ctypes
 import os
 import struct
 
+from overt.sandbox.process_tree import effective_capabilities
+
 PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 24, 47, 4
 CAPSET_NUMBER = {"x86_64": 126, "aarch64": 91}
 VERSION = 0x20080522
@@ -19,16 +21,10 @@ def drop() -> bool:
     for each in range(LARGEST):
         if not KEPT >> each & 1:
             libc.prctl(PR_CAPBSET_DROP, each, 0, 0, 0)
-    held = _effective() & KEPT
+    held = effective_capabilities() & KEPT
     number = CAPSET_NUMBER.get(os.uname().machine)
     if number is not None:
         low, high = held & 0xFFFFFFFF, held >> 32
         head = struct.pack("=Ii", VERSION, 0)
         libc.syscall(number, head, struct.pack("=6I", low, low, 0, high, high, 0))
-    return _effective() & ~KEPT == 0
-
-
-def _effective() -> int:
-    with open("/proc/self/status", "rb", buffering=0) as file:
-        lines = file.read(65536).splitlines()
-    return next(int(line.split()[1], 16) for line in lines if line.startswith(b"CapEff:"))
+    return effective_capabilities() & ~KEPT == 0

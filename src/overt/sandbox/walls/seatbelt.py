@@ -6,6 +6,7 @@ Of several rules that fit, the last one counts, so every section goes from the g
 from collections.abc import Iterable
 
 from overt.sandbox.profile import Walls
+from overt.sandbox.protected_paths import is_below
 
 PROGRAM = "/usr/bin/sandbox-exec"
 LINKED = ("/tmp", "/var", "/etc")
@@ -55,7 +56,7 @@ def argv(walls: Walls) -> tuple[str, ...]:
 def profile_text(walls: Walls) -> str:
     """ValueError for a path that cannot be written down safely."""
     write = [path for path in (*walls.write, walls.temp) if path]
-    inside = [path for path in walls.hidden if _within(path, (*walls.read, *write))]
+    inside = [path for path in walls.hidden if any(is_below(path, root) for root in (*walls.read, *write))]
     sections = [
         HEAD,
         _rule("allow", "mach-lookup", (f'(global-name "{name}")' for name in SERVICES)),
@@ -111,7 +112,7 @@ def _paths(paths: Iterable[str]) -> list[str]:
 
 def _spellings(path: str) -> list[str]:
     plain = path.removeprefix("/private")
-    if any(plain == link or plain.startswith(link + "/") for link in LINKED):
+    if any(is_below(plain, link) for link in LINKED):
         return [plain, "/private" + plain]
     return [path]
 
@@ -123,16 +124,12 @@ def _quoted(path: str) -> str:
     return f'"{escaped}"'
 
 
-def _within(path: str, roots: Iterable[str]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
-
-
 def _between(roots: list[str], places: Iterable[str]) -> list[str]:
     """Every folder on the way from a root down to a protected place, the root included."""
     found: dict[str, None] = {}
     for place in places:
         folder = place.rpartition("/")[0]
-        while folder and _within(folder, roots):
+        while folder and any(is_below(folder, root) for root in roots):
             found[folder] = None
             folder = folder.rpartition("/")[0]
     return list(found)
