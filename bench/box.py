@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from bench.runs import Site
 from bench.table import Row, Series
 from overt.core.ports import Profile
-from overt.sandbox.profile import Place
+from overt.sandbox.profile import SandboxPlace
 from overt.workspace.environment import child_environment
-from overt.workspace.programs import Supervised
+from overt.workspace.programs import SupervisorSpawner
 
 ARGV = ("bash", "-c", "true")
 MORE = 0.002
@@ -34,7 +34,7 @@ def box(site: Site) -> Iterator[Row]:
 async def _measured(site: Site) -> tuple[list[float], list[float], list[float]]:
     workspace, home = str(site.fresh("box")), str(site.home)
     own = f"{home}/own"
-    place = Place(
+    place = SandboxPlace(
         workspace=workspace,
         project=workspace,
         home=home,
@@ -49,7 +49,7 @@ async def _measured(site: Site) -> tuple[list[float], list[float], list[float]]:
     stood: list[float] = []
     for _ in range(site.times(STARTS)):
         begun = time.perf_counter()
-        spawner = Supervised(place=place)
+        spawner = SupervisorSpawner(place=place)
         try:
             await _command(spawner, workspace, env)
             stood.append(time.perf_counter() - begun)
@@ -63,7 +63,7 @@ async def _measured(site: Site) -> tuple[list[float], list[float], list[float]]:
     return boxed, plain, stood
 
 
-async def _command(spawner: Supervised, workspace: str, env: dict[str, str]) -> None:
+async def _command(spawner: SupervisorSpawner, workspace: str, env: dict[str, str]) -> None:
     child = await spawner.spawn(ARGV, cwd=workspace, env=env, profile=Profile())
     try:
         await child.wait()

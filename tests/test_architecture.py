@@ -33,7 +33,7 @@ ANY_WHERE_JSON_ENTERS = {
     "config/json_schema.py": "the JSON schema of the configuration",
     "config/load.py": "settings of files, variables and flags before they become a Config",
     "context/forms.py": "the JSON schema that a reply must fit",
-    "repair/_lenient.py": "reads JSON as models write it",
+    "repair/_loose_json.py": "reads JSON as models write it",
     "repair/arguments.py": "arguments of a call as the model wrote them",
     "repair/flatten.py": "JSON schemas of tools, and arguments with dotted names",
     "sessions/entries.py": "lines of a session file",
@@ -210,7 +210,7 @@ READS_OWN_TEXTS = {
         "name.startswith('bad ')",
     ],
     # The file of the self-test is expected to be as it was written.
-    "sandbox/selftest/stage.py": ["_text(path) == CONTENT"],
+    "sandbox/selftest/surroundings.py": ["_text(path) == CONTENT"],
 }
 
 

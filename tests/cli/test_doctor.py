@@ -14,8 +14,8 @@ from tests.sandbox.walls_kit import PACKAGE, person
 
 from overt import __version__
 from overt.sandbox import choose
+from overt.sandbox.mechanisms import landlock
 from overt.sandbox.selftest.checks import NAMES
-from overt.sandbox.walls import landlock
 
 boxed = pytest.mark.skipif(not choose.find_bubblewrap(), reason="bubblewrap is not here")
 landlocked = pytest.mark.skipif(landlock.version() < 6, reason="needs a kernel with all of Landlock's walls")
@@ -129,7 +129,7 @@ def test_where_bubblewrap_is_hidden_the_fall_back_stands(cached: Place) -> None:
 def test_where_namespaces_are_refused_the_fall_back_stands_and_the_remedy_is_named() -> None:
     script = (
         f"import os, sys; sys.path.insert(0, {PACKAGE!r})\n"
-        "from overt.sandbox.walls.seccomp import install\n"
+        "from overt.sandbox.mechanisms.seccomp import install\n"
         "install(True)\n"
         "os.execv(sys.executable, [sys.executable, '-m', 'overt', 'doctor'])\n"
     )

@@ -199,7 +199,7 @@ def test_exception_in_an_event_loop_callback_is_shown_in_the_terminal_chat(place
 
 def test_a_sandbox_that_fails_to_start_is_a_failed_call_with_a_logged_traceback(place: Place) -> None:
     with ModelServer([BASH, DONE]) as server:
-        fault = faulty(place, "overt.sandbox.launch.spawner:Supervised._station")
+        fault = faulty(place, "overt.sandbox.launch.spawner:SupervisorSpawner._station")
         ran = place.run("run", "--yolo", "x", server=server, env=fault)
         told = results(server)
     assert (ran.code, ran.out) == (0, "all done\n")

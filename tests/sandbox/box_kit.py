@@ -26,18 +26,18 @@ from overt.core.ports import Profile
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs
 from overt.workspace.files import Workspace
-from overt.workspace.programs import Programs, ProgramServices, Supervised
-from overt.sandbox.profile import Place, cache_folders
+from overt.workspace.programs import Programs, ProgramServices, SupervisorSpawner
+from overt.sandbox.profile import SandboxPlace, cache_folders
 
 async def main():
     spec = json.loads(sys.argv[1])
     home, workspace = os.environ["HOME"], spec["workspace"]
-    place = Place(
+    place = SandboxPlace(
         workspace=workspace, project=spec["project"] or workspace, home=home, config_dir=f"{home}/.config/overt",
         data_dir=f"{home}/.local/share/overt", cache_dir=f"{home}/.cache/overt", temp=spec["temp"],
         caches=cache_folders(home, os.environ), write=tuple(spec["write"]), read=tuple(spec["read"]),
     )
-    spawner = Supervised(place=place, mode=spec["mode"], most_processes=spec["most"])
+    spawner = SupervisorSpawner(place=place, mode=spec["mode"], most_processes=spec["most"])
     env = child_environment(os.environ, ()) | {"MARK": spec["mark"], "OUTSIDE": str(os.getpid())}
     state = await spawner.standing(Profile(**spec["profile"]))
     results = [[state.kind, list(state.missing), state.why]]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.sandbox.walls_kit import EVERYBODY, PACKAGE, RESTRICTED, Person, Who, person
 
-from overt.sandbox.walls.landlock import NEVER_HELD, UNIX_SOCKETS, version
+from overt.sandbox.mechanisms.landlock import NEVER_HELD, UNIX_SOCKETS, version
 
 pytestmark = pytest.mark.skipif(version() < 6, reason="needs a kernel with all of Landlock's walls")
 
@@ -152,7 +152,7 @@ def test_what_may_be_read_is_open_inside_a_hidden_place(one: Person) -> None:
     one.written(vault / "secret", "SECRET")
     script = f"""
 sys.path.insert(0, {PACKAGE!r})
-from overt.sandbox.walls import landlock
+from overt.sandbox.mechanisms import landlock
 landlock.restrict([], [{str(vault)!r}], False, read=[{str(vault / "public")!r}])
 print(open({str(vault / "public/key")!r}).read(), said(lambda: open({str(vault / "public/key")!r}, "a")))
 print(said(lambda: open({str(vault / "secret")!r})))
@@ -317,8 +317,8 @@ def test_a_kernel_without_landlock_is_told_before_anything_has_changed(one: Pers
     script = f"""
 import sys
 sys.path.insert(0, {PACKAGE!r})
-from overt.sandbox.walls import landlock
-from overt.sandbox.walls import seccomp
+from overt.sandbox.mechanisms import landlock
+from overt.sandbox.mechanisms import seccomp
 whole = seccomp.program
 steps = [seccomp._step(0x20, 0), *seccomp._when(444, [seccomp._refuse(38)]), seccomp._step(6, 0x7FFF0000)]
 seccomp.program = lambda network: b"".join(steps)
@@ -352,7 +352,7 @@ def test_on_another_kernel_more_walls_are_named(older: int) -> None:
     """The rules of an older version are a part of ours, so this kernel takes them as that one would."""
     script = f"""
 sys.path.insert(0, {PACKAGE!r})
-from overt.sandbox.walls import landlock
+from overt.sandbox.mechanisms import landlock
 landlock.version = lambda: {older}
 print(landlock.restrict([os.getcwd()], ["/root/.ssh"], False)[{len(NEVER_HELD)}:])
 print(said(lambda: open("/etc/overt-test", "w")), said(lambda: open("inside", "w")))
@@ -369,7 +369,7 @@ def test_isolating_closes_abstract_names_and_signals_and_nothing_else(one: Perso
         abstract.listen()
         script = f"""
 sys.path.insert(0, {PACKAGE!r})
-from overt.sandbox.walls import landlock
+from overt.sandbox.mechanisms import landlock
 print(landlock.isolate())
 print(said(lambda: socket.socket(socket.AF_UNIX).connect({name!r})), said(lambda: os.kill({os.getpid()}, 0)))
 print(said(lambda: open("written", "w")), said(lambda: os.kill(os.getpid(), 0)))

@@ -12,10 +12,10 @@ from tests.workspace.programs_kit import gone, make_programs
 from overt.core.errors import ToolError
 from overt.core.ports import Profile
 from overt.sandbox.choose import ADVICE, NO_WALLS, choose, find_bubblewrap
-from overt.sandbox.profile import Place
+from overt.sandbox.profile import SandboxPlace
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs
-from overt.workspace.programs import Supervised
+from overt.workspace.programs import SupervisorSpawner
 
 NO_NAMESPACES = "bwrap --unshare-user --uid 1000 --disable-userns --cap-drop ALL --dev-bind / / --".split()
 TRY = "echo x > inside; echo $?; echo x > ~/.bashrc; echo $?; cat ~/.ssh/id; echo $?"
@@ -82,12 +82,12 @@ def test_a_kind_that_is_demanded_and_does_not_stand_runs_nothing() -> None:
         assert "the sandbox that sandbox.mode demands does not stand" in ran[1]
 
 
-def place(folder: Path) -> Place:
+def place(folder: Path) -> SandboxPlace:
     for name in ("home", "work"):
         (folder / name).mkdir()
     home, work = str(folder / "home"), str(folder / "work")
     own = f"{home}/own"
-    return Place(
+    return SandboxPlace(
         workspace=work, project=work, home=home, temp=str(folder), config_dir=own, data_dir=own, cache_dir=own
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ def place(folder: Path) -> Place:
 @pytest.mark.parametrize("mode", ["bubblewrap", "landlock", "none"])
 def test_what_is_let_outside_sees_and_writes_everything(tmp_path: Path, mode: str) -> None:
     async def main() -> tuple[str, str]:
-        spawner = Supervised(place=place(tmp_path), mode=mode)
+        spawner = SupervisorSpawner(place=place(tmp_path), mode=mode)
         env = child_environment(os.environ, ())
         profile = Profile(outside=True)
         programs = make_programs(spawner, Jobs(), cwd=str(tmp_path / "work"), env=env, profile=profile)
@@ -112,7 +112,7 @@ def test_what_is_let_outside_sees_and_writes_everything(tmp_path: Path, mode: st
 
 def test_the_guess_is_what_stands_then(tmp_path: Path) -> None:
     async def main() -> tuple[str, str, tuple[str, ...]]:
-        spawner = Supervised(place=place(tmp_path))
+        spawner = SupervisorSpawner(place=place(tmp_path))
         guess = spawner.guess().kind
         try:
             async with asyncio.timeout(60):
@@ -127,7 +127,7 @@ def test_the_guess_is_what_stands_then(tmp_path: Path) -> None:
 def test_a_job_is_ended_when_there_is_more_to_keep_from_it_and_this_is_told(tmp_path: Path) -> None:
     async def main() -> tuple[str, str, str]:
         jobs = Jobs()
-        spawner = Supervised(place=place(tmp_path))
+        spawner = SupervisorSpawner(place=place(tmp_path))
         env = child_environment(os.environ, ())
         programs = make_programs(spawner, jobs, cwd=str(tmp_path / "work"), env=env, profile=Profile())
         try:
@@ -153,7 +153,7 @@ def test_a_job_goes_on_while_there_is_nothing_more_to_keep_from_it(tmp_path: Pat
         jobs = Jobs()
         there = place(tmp_path)
         (tmp_path / "home" / ".viminfo").write_text("")
-        spawner = Supervised(place=there)
+        spawner = SupervisorSpawner(place=there)
         env = child_environment(os.environ, ())
         programs = make_programs(spawner, jobs, cwd=str(tmp_path / "work"), env=env, profile=Profile())
         try:
@@ -177,7 +177,7 @@ def test_a_job_goes_on_while_there_is_nothing_more_to_keep_from_it(tmp_path: Pat
 def test_no_private_folder_can_be_made_and_it_is_said(tmp_path: Path) -> None:
     async def main() -> str:
         there = place(tmp_path)
-        spawner = Supervised(place=replace(there, temp=str(tmp_path / "missing")))
+        spawner = SupervisorSpawner(place=replace(there, temp=str(tmp_path / "missing")))
         try:
             async with asyncio.timeout(60):
                 await spawner.spawn(["true"], cwd="/", env={}, profile=Profile())

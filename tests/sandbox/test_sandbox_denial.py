@@ -5,9 +5,9 @@ from tests.sandbox.box_kit import USERS, staged
 
 from overt.core.capabilities import Blocked
 from overt.sandbox.denial import NETWORK, find_refusal
-from overt.sandbox.profile import Walls
+from overt.sandbox.profile import AccessRules
 
-WALLS = Walls(
+WALLS = AccessRules(
     write=("/w",),
     protected=("/w/.git/config", "/w/.git/hooks"),
     absent=("/w/overt.toml",),
@@ -87,7 +87,7 @@ def test_a_refusal_is_described_to_people_and_models(blocked: Blocked, described
 
 
 def test_with_the_network_a_failed_connection_is_not_the_boxes_doing() -> None:
-    assert find_refusal("connect: Network is unreachable", Walls(network=True), cwd="/w") is None
+    assert find_refusal("connect: Network is unreachable", AccessRules(network=True), cwd="/w") is None
 
 
 @USERS
@@ -133,5 +133,5 @@ Caused by:
     ],
 )
 def test_of_a_pipe_that_ended_well_only_an_unresolved_host_counts(text: str, expected: Blocked | None) -> None:
-    assert find_refusal(text, Walls(), cwd="/work", failed=False) == expected
-    assert find_refusal(text, Walls(network=True), cwd="/work", failed=False) is None
+    assert find_refusal(text, AccessRules(), cwd="/work", failed=False) == expected
+    assert find_refusal(text, AccessRules(network=True), cwd="/work", failed=False) is None

@@ -14,10 +14,10 @@ from tests.workspace.programs_kit import gone, make_programs
 
 from overt.core.errors import ToolError
 from overt.core.ports import Profile
-from overt.sandbox.inside import misplaced
+from overt.sandbox.sandbox_process import misplaced
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs
-from overt.workspace.programs import Programs, Supervised
+from overt.workspace.programs import Programs, SupervisorSpawner
 
 EVIL = "printf '[core]\\n\\tfsmonitor = touch {0}/ran; false\\n'"
 
@@ -191,7 +191,7 @@ def test_a_repository_made_below_cannot_run_anything_and_can_go_again(user: str)
 
 
 def test_a_repository_made_far_below_is_looked_at_when_the_turn_ends(tmp_path: Path) -> None:
-    async def steps(programs: Programs, spawner: Supervised) -> tuple[str, list[str]]:
+    async def steps(programs: Programs, spawner: SupervisorSpawner) -> tuple[str, list[str]]:
         await programs.start("git init -q a/b; git init -q a/c; echo up; sleep 60", wait_ms=30_000)
         (tmp_path / "work" / "a" / "b" / ".git" / "hooks" / "pre-push").write_text("got around the refusals")
         spawner.rest()
@@ -205,7 +205,7 @@ def test_a_repository_made_far_below_is_looked_at_when_the_turn_ends(tmp_path: P
 def test_what_a_person_does_beside_and_what_runs_outside_is_left_alone(tmp_path: Path) -> None:
     hooked = "git init -q {0}; echo x > {0}/.git/hooks/pre-commit"
 
-    async def steps(programs: Programs, spawner: Supervised) -> list[str]:
+    async def steps(programs: Programs, spawner: SupervisorSpawner) -> list[str]:
         await programs.run("true", timeout_ms=30_000)
         subprocess.run(["sh", "-c", hooked.format("mine")], cwd=tmp_path / "work", check=True)
         env = child_environment(os.environ, ())
@@ -265,11 +265,11 @@ def test_a_file_replaced_outside_is_kept_from_the_next_command(user: str) -> Non
         assert (stage.workspace / ".git" / "config").read_text().endswith("remote = origin\n")
 
 
-def in_process(folder: Path, steps: Callable[[Programs, Supervised], Awaitable[object]]) -> object:
+def in_process(folder: Path, steps: Callable[[Programs, SupervisorSpawner], Awaitable[object]]) -> object:
     """Run steps with programs of their own in `folder`/work; everything is closed afterwards."""
 
     async def main() -> object:
-        jobs, spawner = Jobs(), Supervised(place=place(folder))
+        jobs, spawner = Jobs(), SupervisorSpawner(place=place(folder))
         env = child_environment(os.environ, ())
         programs = make_programs(spawner, jobs, cwd=str(folder / "work"), env=env, profile=Profile())
         try:
@@ -283,7 +283,7 @@ def in_process(folder: Path, steps: Callable[[Programs, Supervised], Awaitable[o
 
 
 def test_a_job_is_ended_soon_when_a_file_it_is_kept_from_is_replaced_outside(tmp_path: Path) -> None:
-    async def steps(programs: Programs, spawner: Supervised) -> tuple[str, str]:
+    async def steps(programs: Programs, spawner: SupervisorSpawner) -> tuple[str, str]:
         (tmp_path / "work" / "overt.toml").write_text("mine\n")
         await programs.start("echo ready to go; sleep 60", wait_ms=30_000)
         (tmp_path / "new").write_text("edited\n")
@@ -301,7 +301,7 @@ def test_a_job_is_ended_soon_when_a_file_it_is_kept_from_is_replaced_outside(tmp
 def test_what_a_job_planted_is_moved_when_it_ends_when_the_turn_ends_and_at_the_end(tmp_path: Path, end: str) -> None:
     hook = tmp_path / "work" / ".git" / "hooks" / "pre-commit"
 
-    async def steps(programs: Programs, spawner: Supervised) -> None:
+    async def steps(programs: Programs, spawner: SupervisorSpawner) -> None:
         last = "sleep 0.5" if end == "job" else "sleep 60"
         await programs.start(f"git init -q .; touch up; {last}", wait_ms=0)
         while not (tmp_path / "work" / "up").exists():
@@ -320,7 +320,7 @@ def test_what_a_job_planted_is_moved_when_it_ends_when_the_turn_ends_and_at_the_
 
 
 def test_once_bubblewrap_stood_nothing_weaker_takes_its_place(tmp_path: Path) -> None:
-    async def steps(programs: Programs, spawner: Supervised) -> tuple[str, str]:
+    async def steps(programs: Programs, spawner: SupervisorSpawner) -> tuple[str, str]:
         (tmp_path / "home" / ".netrc").write_text("secret")
         await programs.run("true", timeout_ms=30_000)
         next(tmp_path.glob("overt-box-*/empty")).unlink()  # what is mounted on a hidden file
@@ -373,7 +373,7 @@ def test_a_mount_of_something_else_is_seen(tmp_path: Path) -> None:
 
 
 def test_a_private_folder_that_was_cleaned_away_is_made_again(tmp_path: Path) -> None:
-    async def steps(programs: Programs, spawner: Supervised) -> str:
+    async def steps(programs: Programs, spawner: SupervisorSpawner) -> str:
         await programs.run("true", timeout_ms=30_000)
         spawner.rest()
         shutil.rmtree(next(tmp_path.glob("overt-box-*")))
@@ -386,7 +386,7 @@ def test_a_private_folder_that_was_cleaned_away_is_made_again(tmp_path: Path) ->
 def test_a_file_that_is_replaced_twice_outside_is_noticed(tmp_path: Path) -> None:
     """The second one may get the number that the first one had."""
 
-    async def steps(programs: Programs, _: Supervised) -> list[int | None]:
+    async def steps(programs: Programs, _: SupervisorSpawner) -> list[int | None]:
         work = tmp_path / "work"
         await programs.run("git init -q .", timeout_ms=30_000)
         codes = [(await programs.run("echo x >> .git/config", timeout_ms=30_000)).code]

@@ -6,20 +6,20 @@ from pathlib import Path
 from tests.sandbox.box_kit import staged
 
 from overt.core.ports import Profile
+from overt.sandbox.mechanisms import bubblewrap
 from overt.sandbox.private_folder import make_private, remove_private
-from overt.sandbox.profile import Place, RuleSource, Walls, cache_folders
-from overt.sandbox.walls import bubblewrap
+from overt.sandbox.profile import AccessRules, RuleSource, SandboxPlace, cache_folders
 
 TOP = (".overt", "overt.toml", "overt.json", "overt.jsonc", ".envrc")
 
 
-def machine(folder: Path, *below_home: str, **given: object) -> Place:
+def machine(folder: Path, *below_home: str, **given: object) -> SandboxPlace:
     home, work = folder / "home", folder / "work"
     for path in (home, work, *(home / name for name in below_home)):
         path.mkdir(parents=True, exist_ok=True)
     own = {name: f"{folder}/own/{name}" for name in ("config_dir", "data_dir", "cache_dir")}
     usual = {"workspace": str(work), "project": str(work), "home": str(home), "temp": str(folder)}
-    return Place(**{**usual, **own, **given})  # type: ignore[arg-type]
+    return SandboxPlace(**{**usual, **own, **given})  # type: ignore[arg-type]
 
 
 def test_the_workspace_is_written_and_secrets_are_hidden(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_git_that_is_a_pipe_does_not_hang(tmp_path: Path) -> None:
 
 
 def test_mounts_are_laid_from_the_top_down_and_every_folder_on_the_way_is_one() -> None:
-    walls = Walls(
+    walls = AccessRules(
         write=("/w",), protected=("/w/.git/modules/a/config",), absent=("/w/.overt",), hidden=("/h",), read=("/h/p",),
         temp="/t",
     )  # fmt: skip

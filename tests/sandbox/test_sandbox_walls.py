@@ -121,7 +121,7 @@ print(json.dumps(done))
 LATER = """cat .git/hooks/pre-commit overt.toml .overt/hooks.json 2> /dev/null | wc -c"""
 
 
-class Outside:
+class HostObserver:
     """Real targets: listeners that count who came, and a process to hurt."""
 
     def __init__(self, stack: ExitStack, stage: Stage) -> None:
@@ -185,7 +185,7 @@ def test_every_way_out_of_a_box_is_refused(user: str) -> None:
         stage.repository()
         (stage.workspace / "attack.py").write_text(ATTACK)
         shutil.copy("/usr/bin/id", stage.workspace / "suid")
-        outside = Outside(stack, stage)
+        outside = HostObserver(stack, stage)
         stage.give(stage.workspace)
         if os.geteuid() == 0:
             os.chown(stage.workspace / "suid", 0 if user == "nobody" else NOBODY, 0)

@@ -16,9 +16,9 @@ from tests.sandbox.box_kit import SOURCE, USERS, Stage, end, staged
 
 from overt.core.ports import Profile
 from overt.sandbox import profile
-from overt.sandbox.profile import Place, RuleSource, spare_caches, writable
-from overt.sandbox.secret_places import HIDDEN, Names, Sockets
-from overt.sandbox.walls.landlock import version
+from overt.sandbox.mechanisms.landlock import version
+from overt.sandbox.profile import RuleSource, SandboxPlace, spare_caches, writable
+from overt.sandbox.secret_places import HIDDEN, ExistingNames, ListeningSockets
 
 WAIT = "touch ready; for i in $(seq 600); do test -e go && break; sleep 0.05; done"
 CALL = """python3 -c 'import socket, sys
@@ -74,13 +74,13 @@ def test_names_are_looked_at_without_following_and_below_missing_folders_not_at_
     (tmp_path / ".config/gh").mkdir(parents=True)
     (tmp_path / ".netrc").symlink_to("nowhere")
 
-    assert Names(str(tmp_path), HIDDEN).now() == (".config/gh", ".netrc")
+    assert ExistingNames(str(tmp_path), HIDDEN).now() == (".config/gh", ".netrc")
 
 
 @pytest.mark.parametrize("settled", [False, True])
 def test_every_name_that_comes_or_goes_is_noticed(tmp_path: Path, settled: bool) -> None:
     """Whether the folders have rested since or changed a moment ago."""
-    names = Names(str(tmp_path), HIDDEN)
+    names = ExistingNames(str(tmp_path), HIDDEN)
     seen: list[tuple[str, ...]] = []
     for path in (".ssh", ".config", ".config/gh", ".local", ".local/share", ".local/share/fish", "other"):
         (tmp_path / path).mkdir()
@@ -172,7 +172,7 @@ def test_a_socket_that_is_bound_during_a_conversation_is_hidden(user: str) -> No
 
 
 def test_sockets_are_looked_up_once_and_forgotten_with_their_end(tmp_path: Path) -> None:
-    sockets = Sockets(str(tmp_path))
+    sockets = ListeningSockets(str(tmp_path))
     with socket.socket(socket.AF_UNIX) as held:
         held.bind(str(tmp_path / "s"))
         held.listen()
@@ -185,12 +185,12 @@ def test_sockets_are_looked_up_once_and_forgotten_with_their_end(tmp_path: Path)
 # ── Overt's own code ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def machine(folder: Path, **given: object) -> Place:
+def machine(folder: Path, **given: object) -> SandboxPlace:
     for name in ("home", "work"):
         (folder / name).mkdir(exist_ok=True)
     own = {name: f"{folder}/own/{name}" for name in ("config_dir", "data_dir", "cache_dir")}
     usual = {"workspace": f"{folder}/work", "project": f"{folder}/work", "home": f"{folder}/home"}
-    return Place(**{**usual, **own, **given})  # type: ignore[arg-type]
+    return SandboxPlace(**{**usual, **own, **given})  # type: ignore[arg-type]
 
 
 @USERS
@@ -204,13 +204,13 @@ def test_overts_own_code_in_the_workspace_cannot_be_rewritten(user: str) -> None
             shutil.copytree(SOURCE / "overt", package / "overt", ignore=shutil.ignore_patterns("__pycache__"))
         stage._package = package
         stage.give()
-        change = "echo x >> env/lib/overt/sandbox/outside.py"
+        change = "echo x >> env/lib/overt/sandbox/host_process.py"
 
         changed = stage.one(f"{change} && echo changed")
         moved = stage.one("mv env other || mv env/lib/overt away 2> /dev/null || echo stayed")
         beside = stage.one("echo x > env/mine && echo made")
 
-        assert changed[0] != 0 and changed[2].endswith("outside.py was blocked by the sandbox: it is protected")
+        assert changed[0] != 0 and changed[2].endswith("host_process.py was blocked by the sandbox: it is protected")
         assert (moved[1].splitlines()[-1], beside[:2]) == ("stayed", [0, "made\n"])
 
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from overt.sandbox.profile import Walls
-from overt.sandbox.walls.seatbelt import HEAD, SERVICES, argv, profile_text
+from overt.sandbox.mechanisms.seatbelt import HEAD, SERVICES, argv, profile_text
+from overt.sandbox.profile import AccessRules
 
-WALLS = Walls(
+WALLS = AccessRules(
     write=("/Users/me/work", "/Users/me/Library/Caches"),
     protected=("/Users/me/work/.git/hooks", "/Users/me/work/.git/config"),
     absent=("/Users/me/work/.overt",),
@@ -78,7 +78,7 @@ def test_the_command_line_holds_it() -> None:
 
 
 def test_with_network_only_sockets_in_files_are_closed() -> None:
-    text = profile_text(Walls(write=("/w",), network=True))
+    text = profile_text(AccessRules(write=("/w",), network=True))
     assert "(deny network*)" not in text
     assert (
         "(deny network-outbound (remote unix-socket))\n(allow network-outbound\n"
@@ -88,7 +88,7 @@ def test_with_network_only_sockets_in_files_are_closed() -> None:
 
 
 def test_every_section_without_a_path_is_left_out() -> None:
-    text = profile_text(Walls())
+    text = profile_text(AccessRules())
     assert re.findall(r"\((?:allow|deny) [^()\n]*\)", text)[-1] == "(deny file-write*)"
     assert text.count("file-read*") == 0
 
@@ -109,7 +109,7 @@ def test_every_section_without_a_path_is_left_out() -> None:
     ],
 )
 def test_a_path_is_spelled(path: str, spellings: list[str]) -> None:
-    text = profile_text(Walls(protected=(path,)))
+    text = profile_text(AccessRules(protected=(path,)))
     wanted = "".join(f"\n  ({kind} {spelling})" for spelling in spellings for kind in ("literal", "subpath"))
     assert text.endswith(f"(deny file-write*{wanted})\n")
 
@@ -117,7 +117,7 @@ def test_a_path_is_spelled(path: str, spellings: list[str]) -> None:
 @pytest.mark.parametrize("path", ["/a\nb", "/a\rb", "/a\0b", "/a\x7fb", "relative", ""])
 def test_a_path_that_could_end_a_line_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="cannot be named"):
-        profile_text(Walls(hidden=(path,)))
+        profile_text(AccessRules(hidden=(path,)))
 
 
 def test_brackets_are_balanced() -> None:

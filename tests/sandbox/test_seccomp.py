@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import pytest
 from tests.sandbox.walls_kit import PACKAGE
 
-from overt.sandbox.walls.seccomp import JUDGED, MACHINES, TABLE, known, program
+from overt.sandbox.mechanisms.seccomp import JUDGED, MACHINES, TABLE, known, program
 
 ALLOWED, KILLED = "allowed", "killed"
 INSTALLED = f"""
 import ctypes, errno, os, socket, sys, threading
 sys.path.insert(0, {PACKAGE!r})
-from overt.sandbox.walls.seccomp import install
+from overt.sandbox.mechanisms.seccomp import install
 libc = ctypes.CDLL(None, use_errno=True)
 
 def said(make):

@@ -14,11 +14,11 @@ from tests.sandbox.walls_kit import EVERYBODY, RESTRICTED, Person, Who, person
 
 from overt.core.ports import Spawner
 from overt.sandbox import choose
-from overt.sandbox.profile import Place
+from overt.sandbox.mechanisms import landlock
+from overt.sandbox.profile import SandboxPlace
 from overt.sandbox.selftest.attempts import outcome
-from overt.sandbox.selftest.checks import NAMES, Checked, Stage, _judged, check
-from overt.sandbox.walls import landlock
-from overt.workspace.programs import Supervised
+from overt.sandbox.selftest.checks import NAMES, SelfTestFolders, SelfTestResult, _judged, check
+from overt.workspace.programs import SupervisorSpawner
 
 CHECK = """
 import asyncio, sys
@@ -32,12 +32,12 @@ ROOT = str(Path(__file__).parent.parent.parent)
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
-async def boxed(mode: str, base: str) -> tuple[Checked, Any]:
+async def boxed(mode: str, base: str) -> tuple[SelfTestResult, Any]:
     """The self-test in the real box of a mode."""
-    opened: list[Supervised] = []
+    opened: list[SupervisorSpawner] = []
 
-    def open_box(stage: Stage, most: int) -> Spawner:
-        place = Place(
+    def open_box(stage: SelfTestFolders, most: int) -> Spawner:
+        place = SandboxPlace(
             workspace=stage.workspace,
             project=stage.workspace,
             home=stage.home,
@@ -46,7 +46,7 @@ async def boxed(mode: str, base: str) -> tuple[Checked, Any]:
             cache_dir=f"{stage.home}/.cache/overt",
             temp=stage.temp,
         )
-        opened.append(Supervised(place=place, mode=mode, most_processes=most))
+        opened.append(SupervisorSpawner(place=place, mode=mode, most_processes=most))
         return opened[-1]
 
     async with asyncio.timeout(100):
@@ -124,8 +124,10 @@ def test_the_fall_back_holds_exactly_what_it_claims(one: Person) -> None:
 
 
 def test_a_box_in_which_nothing_runs_holds_no_wall(tmp_path: Path) -> None:
-    async def main() -> Checked:
-        return await check(lambda stage, most: Supervised(before=lambda _: ("false",)), base=str(tmp_path), env=ENV)
+    async def main() -> SelfTestResult:
+        return await check(
+            lambda stage, most: SupervisorSpawner(before=lambda _: ("false",)), base=str(tmp_path), env=ENV
+        )
 
     checked = asyncio.run(main())
     assert [wall.held for wall in checked.walls] == [False] * 12
@@ -138,8 +140,8 @@ def test_a_box_that_lets_nothing_be_written_makes_the_test_void(tmp_path: Path) 
     told = json.dumps({"write": ["/nowhere"], "hidden": [], "network": False})
     words = (sys.executable, "-I", "-S", "-c", RESTRICTED, told)
 
-    async def main() -> Checked:
-        return await check(lambda stage, most: Supervised(before=lambda _: words), base=str(tmp_path), env=ENV)
+    async def main() -> SelfTestResult:
+        return await check(lambda stage, most: SupervisorSpawner(before=lambda _: words), base=str(tmp_path), env=ENV)
 
     checked = asyncio.run(main())
     assert checked.void.startswith("write in the workspace (EACCES)")

@@ -11,7 +11,7 @@ import pytest
 from tests.workspace.programs_kit import Bench, command_lines, gone, make_programs, opened, proc
 
 from overt.core.ports import Profile
-from overt.workspace.programs import Supervised
+from overt.workspace.programs import SupervisorSpawner
 
 FORK = "import os, sys, time; os.fork() and sys.exit(); os.setsid(); os.fork() and sys.exit(); time.sleep(60)"
 DETACHED = {
@@ -28,10 +28,10 @@ import asyncio, os, sys
 from overt.core.ports import Profile
 from overt.workspace.jobs import Jobs
 from overt.workspace.files import Workspace
-from overt.workspace.programs import Programs, ProgramServices, Supervised
+from overt.workspace.programs import Programs, ProgramServices, SupervisorSpawner
 
 async def main():
-    spawner = Supervised(most_processes=int(sys.argv[3]))
+    spawner = SupervisorSpawner(most_processes=int(sys.argv[3]))
     services = ProgramServices(
         spawner=spawner, jobs=Jobs(), workspace=Workspace(root=sys.argv[1]), env=dict(os.environ)
     )
@@ -161,7 +161,7 @@ def test_a_fork_bomb_stays_within_the_limit_and_dies(tmp_path: Path) -> None:
     async def main() -> tuple[int, list[str], str]:
         async with asyncio.timeout(60):
             bench = Bench(str(tmp_path))
-            spawner = Supervised(most_processes=150)
+            spawner = SupervisorSpawner(most_processes=150)
             programs = make_programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=Profile())
             try:
                 command = "bomb() { bomb | bomb & }; bomb; sleep 60"
@@ -220,7 +220,7 @@ except OSError as error:
 def test_walls_are_put_around_the_supervisor_of_their_profile(tmp_path: Path) -> None:
     async def main() -> list[str]:
         bench = Bench(str(tmp_path))
-        spawner = Supervised(before=lambda profile: ("nice", "-n", "3") if profile.network else ())
+        spawner = SupervisorSpawner(before=lambda profile: ("nice", "-n", "3") if profile.network else ())
         spawner.warm(Profile(network=True))
         found = []
         try:

@@ -27,7 +27,7 @@ EVERYBODY: tuple[Who, ...] = ("root", "ordinary")
 RESTRICTED = f"""
 import json, os, sys
 sys.path.insert(0, {PACKAGE!r})
-from overt.sandbox.walls.landlock import restrict
+from overt.sandbox.mechanisms.landlock import restrict
 told = json.loads(sys.argv[1])
 lacking = restrict(told["write"], told["hidden"], told["network"])
 os.environ["LACKING"] = json.dumps(lacking)

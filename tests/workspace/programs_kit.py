@@ -12,7 +12,7 @@ from overt.workspace.command_output import OutputFiles
 from overt.workspace.contained_path import Workspace
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs
-from overt.workspace.programs import Keeping, Programs, ProgramServices, Supervised
+from overt.workspace.programs import Keeping, Programs, ProgramServices, SupervisorSpawner
 
 PROFILE = Profile()
 
@@ -32,7 +32,7 @@ class Bench:
         self.number = randrange(100_000, 4_000_000)  # a limit nobody reaches, which marks the supervisor
         self.mark = f"overt-test-{os.getpid()}-{self.number}"
         self.env = child_environment(os.environ, ()) | {"MARK": self.mark}
-        self.spawner = Supervised(most_processes=self.number)
+        self.spawner = SupervisorSpawner(most_processes=self.number)
         self.jobs = Jobs()
         self.services = ProgramServices(
             spawner=self.spawner,

@@ -9,7 +9,7 @@ from tests.workspace.files_kit import RG, done, put, refused
 from overt.core.capabilities import Change, Query
 from overt.core.errors import ToolError
 from overt.core.ports import Journal
-from overt.sandbox.profile import Place
+from overt.sandbox.profile import SandboxPlace
 from overt.workspace.contained_path import Forbid, open_path
 from overt.workspace.files import Files, FileServices, Workspace
 from overt.workspace.readable import Readable
@@ -44,7 +44,7 @@ class World:
 
     def files(self, *, forbid: Forbid | None = None) -> Files:
         home = str(self.home)
-        place = Place(
+        place = SandboxPlace(
             workspace=str(self.work),
             project=str(self.work),
             home=home,

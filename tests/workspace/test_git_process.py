@@ -14,7 +14,7 @@ import pytest
 from tests.workspace.keeping_kit import GIT, shadow
 
 from overt.core.errors import OvertError
-from overt.sandbox.walls import landlock
+from overt.sandbox.mechanisms import landlock
 from overt.workspace.git import process as git_process
 from overt.workspace.git.process import GitPlaces, start_git
 from overt.workspace.undo import shadow_git as _shadow_git

@@ -7,7 +7,7 @@ from tests.workspace.programs_kit import Bench, make_programs
 
 from overt.core.errors import ToolError
 from overt.core.ports import Profile
-from overt.workspace.programs import Supervised
+from overt.workspace.programs import SupervisorSpawner
 
 KILLED = "bash was killed with its supervisor while it started"
 THIRD = ("strace", "-f", "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:signal=KILL:when=3")
@@ -18,7 +18,7 @@ TRIES = 12
 def test_a_command_is_not_started_again_when_its_keeper_dies_before_it_could_tell(tmp_path: Path) -> None:
     async def main() -> tuple[int, str]:
         bench = Bench(str(tmp_path))
-        spawner = Supervised(before=lambda _: THIRD)
+        spawner = SupervisorSpawner(before=lambda _: THIRD)
         programs = make_programs(spawner, bench.jobs, cwd=str(tmp_path), env=bench.env, profile=Profile())
         try:
             async with asyncio.timeout(100):

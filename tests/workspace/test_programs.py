@@ -160,14 +160,14 @@ from overt.workspace.jobs import Jobs
 from overt.lib.redaction.redact import Redactor
 from overt.workspace.command_output import OutputFiles
 from overt.workspace.files import Workspace
-from overt.workspace.programs import Programs, ProgramServices, Supervised
+from overt.workspace.programs import Programs, ProgramServices, SupervisorSpawner
 
 def peak():
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
 
 async def main():
-    spawner = Supervised()
+    spawner = SupervisorSpawner()
     env = {"PATH": os.environ["PATH"]}
     outputs = OutputFiles(sys.argv[2], "s", stored=True, redactor=Redactor(["a secret that is not there"]))
     services = ProgramServices(

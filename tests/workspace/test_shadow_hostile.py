@@ -10,7 +10,7 @@ import pytest
 from tests.workspace.keeping_kit import GIT, shadow
 
 from overt.core.errors import OvertError
-from overt.sandbox.profile import Place
+from overt.sandbox.profile import SandboxPlace
 from overt.workspace.undo import shadow_git as _shadow_git
 from overt.workspace.undo.keeper import make_keeper
 from overt.workspace.undo.restore import name_in_git
@@ -156,8 +156,8 @@ def test_secrets_of_the_home_folder_in_the_workspace_are_not_kept(tmp_path: Path
     assert keeper.shadow._git.run("ls-files") == b"app/settings\n"
 
 
-def place(home: Path, workspace: Path) -> Place:
-    return Place(
+def place(home: Path, workspace: Path) -> SandboxPlace:
+    return SandboxPlace(
         workspace=str(workspace),
         project=str(workspace),
         home=str(home),

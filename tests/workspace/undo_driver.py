@@ -19,12 +19,12 @@ from overt.core.errors import OvertError
 from overt.core.events import Event, ToolStarted, TreeTaken
 from overt.core.messages import Call
 from overt.core.ports import Profile
-from overt.sandbox.profile import Place, cache_folders
+from overt.sandbox.profile import SandboxPlace, cache_folders
 from overt.sessions.log import SessionLog
 from overt.workspace.environment import child_environment
 from overt.workspace.files import Workspace
 from overt.workspace.jobs import Jobs
-from overt.workspace.programs import Programs, ProgramServices, Supervised
+from overt.workspace.programs import Programs, ProgramServices, SupervisorSpawner
 from overt.workspace.undo import first_snapshot
 from overt.workspace.undo import keeper as keeping
 from overt.workspace.undo.keeper import make_keeper
@@ -95,7 +95,7 @@ class Session:
 
     def __init__(self, spec: dict[str, Any]) -> None:
         home, self.root = os.environ["HOME"], spec["workspace"]
-        place = Place(
+        place = SandboxPlace(
             workspace=self.root,
             project=self.root,
             home=home,
@@ -107,7 +107,7 @@ class Session:
         )
         self.profile = Profile(outside=spec["mode"] == "outside")
         mode = "auto" if spec["mode"] == "outside" else spec["mode"]
-        self.spawner = Supervised(place=place, mode=mode)
+        self.spawner = SupervisorSpawner(place=place, mode=mode)
         self.log = SessionLog.create(place.data_dir, workspace=self.root, project=self.root, overt="0")
         self.path = self.log.path
         self.temp = spec["temp"]

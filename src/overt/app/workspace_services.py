@@ -21,8 +21,8 @@ from overt.core.ports import Profile, SandboxState
 from overt.lib.paths import lies_in
 
 if TYPE_CHECKING:
-    from overt.sandbox.profile import Place
-    from overt.workspace.programs import Supervised
+    from overt.sandbox.profile import SandboxPlace
+    from overt.workspace.programs import SupervisorSpawner
     from overt.workspace.undo.keeper import SnapshotKeeper
     from overt.workspace.undo.maintenance import LimitEnforcer
 
@@ -42,7 +42,7 @@ class WorkspaceServices:
         self._active: WeakSet[object] = WeakSet()
         self._idle_timer: asyncio.TimerHandle | None = None
         self._closed = False
-        self._spawner: Supervised | None = None
+        self._spawner: SupervisorSpawner | None = None
         self._keeper: SnapshotKeeper | None = None
 
     def serves(self, setting: Setting) -> bool:
@@ -50,7 +50,7 @@ class WorkspaceServices:
         return not self._closed and _identity(self._setting) == _identity(setting)
 
     @cached_property
-    def place(self) -> "Place":
+    def place(self) -> "SandboxPlace":
         """The folders around the workspace. From now on no module is imported from where tools may write."""
         from overt.app.context.folders import place_of  # late: 2 ms
         from overt.sandbox.profile import own_code, writable  # late: 1.5 ms
@@ -98,11 +98,11 @@ class WorkspaceServices:
         return find_git(self.environment.get("PATH", ""), writable=self.writable)
 
     @property
-    def spawner(self) -> "Supervised":
+    def spawner(self) -> "SupervisorSpawner":
         if self._spawner is None:
-            from overt.workspace.programs import Supervised  # late: 10 ms
+            from overt.workspace.programs import SupervisorSpawner  # late: 10 ms
 
-            self._spawner = Supervised(place=self.place, mode=self._setting.config.sandbox.mode)
+            self._spawner = SupervisorSpawner(place=self.place, mode=self._setting.config.sandbox.mode)
         return self._spawner
 
     @property

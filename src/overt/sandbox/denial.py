@@ -4,7 +4,7 @@ import os
 import re
 
 from overt.core.capabilities import Blocked
-from overt.sandbox.profile import PRIVATE, Walls
+from overt.sandbox.profile import PRIVATE, AccessRules
 from overt.sandbox.protected_paths import is_below
 
 SEARCHED = 16 * 1024
@@ -35,36 +35,36 @@ NETWORK = Blocked(kind="network")
 OF_GIT = re.compile(r"/\.git/(?:.*/)?(?:config(?:\.worktree|\.lock)?|commondir|hooks(?:/.*)?)$")
 
 
-def find_refusal(text: str, walls: Walls, *, cwd: str, failed: bool = True) -> Blocked | None:
+def find_refusal(text: str, rules: AccessRules, *, cwd: str, failed: bool = True) -> Blocked | None:
     """Return what the output shows that the sandbox refused, or None if nothing points to the sandbox.
 
     Of a command that has not `failed`, only a host that could not be resolved counts: it ends with the code of the
     last program of a pipe, and `cargo build | tail` fails with 0.
     """
     if not failed:
-        return NETWORK if not walls.network and UNRESOLVED.search(text[-SEARCHED:]) else None
+        return NETWORK if not rules.network and UNRESOLVED.search(text[-SEARCHED:]) else None
     for line in reversed(text[-SEARCHED:].splitlines()):
         if match := REFUSED.search(line):
-            if refusal := _refused(line, match, walls, cwd):
+            if refusal := _refused(line, match, rules, cwd):
                 return refusal
-        elif not walls.network and OFFLINE.search(line):
+        elif not rules.network and OFFLINE.search(line):
             return NETWORK
     return None
 
 
-def _refused(line: str, match: re.Match[str], walls: Walls, cwd: str) -> Blocked | None:
+def _refused(line: str, match: re.Match[str], rules: AccessRules, cwd: str) -> Blocked | None:
     what = match.group().lower()
     read_only = what in ("read-only file system", "erofs")
     for spelled in _paths(line, match):
         path = os.path.normpath(os.path.join(cwd, spelled))
-        if any(is_below(path, hidden) for hidden in walls.hidden):
+        if any(is_below(path, hidden) for hidden in rules.hidden):
             return Blocked(kind="hidden", path=spelled)
-        if OF_GIT.search(path) and not _outside(path, walls):
+        if OF_GIT.search(path) and not _outside(path, rules):
             return Blocked(kind="git", path=spelled)
-        kept = next((each for each in (*walls.protected, *walls.absent) if is_below(path, each)), "")
-        if kept or any(is_below(each, path) and each != path for each in (*walls.protected, *walls.absent)):
+        kept = next((each for each in (*rules.protected, *rules.absent) if is_below(path, each)), "")
+        if kept or any(is_below(each, path) and each != path for each in (*rules.protected, *rules.absent)):
             return Blocked(kind="protected", path=spelled)
-        if _outside(path, walls) and (read_only or (what in ("permission denied", "eacces") and _exists_for_us(path))):
+        if _outside(path, rules) and (read_only or (what in ("permission denied", "eacces") and _exists_for_us(path))):
             return Blocked(kind="write", path=spelled)
     return Blocked(kind="write") if read_only else None
 
@@ -81,10 +81,10 @@ def _paths(line: str, found: re.Match[str]) -> list[str]:
     return [each for each in paths if not re.search(r"\s", each)]
 
 
-def _outside(path: str, walls: Walls) -> bool:
+def _outside(path: str, rules: AccessRules) -> bool:
     """Whether what lies nearest above a path is closed to writing."""
-    opened = (*walls.write, *PRIVATE, "/dev", "/proc", "/run")
-    nearest = max((place for place in (*opened, *walls.read) if is_below(path, place)), key=len, default="")
+    opened = (*rules.write, *PRIVATE, "/dev", "/proc", "/run")
+    nearest = max((place for place in (*opened, *rules.read) if is_below(path, place)), key=len, default="")
     return nearest not in opened
 
 

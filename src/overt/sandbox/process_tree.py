@@ -60,13 +60,13 @@ def destroy(spare: frozenset[int] = frozenset(), *, within: float = 3.0) -> bool
             return True
         tell(signal.SIGKILL, frozen)
         if not spare:
-            Reaped().collect(until=min(deadline, time.monotonic() + 0.2))
+            EndedChildren().collect(until=min(deadline, time.monotonic() + 0.2))
         else:
             time.sleep(0.005)
     return False
 
 
-class Reaped:
+class EndedChildren:
     """Children that have ended, with their statuses, and whether none is left."""
 
     def __init__(self) -> None:

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.ports import Profile
-from overt.sandbox.protected_paths import TOP, Guards, guards, is_below, worktree
-from overt.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN, Names, Sockets
+from overt.sandbox.protected_paths import TOP, ProtectedNames, find_protected_names, is_below, worktree
+from overt.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN, ExistingNames, ListeningSockets
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OVERT = os.path.realpath(f"{PACKAGE}/overt")
@@ -54,7 +54,7 @@ OF_THE_SYSTEM = frozenset(
 MOST_SPREAD = 500
 
 
-class Walls(Struct, frozen=True, kw_only=True):
+class AccessRules(Struct, frozen=True, kw_only=True):
     """Absolute real paths. Everything may be read but `hidden`, nothing written but `write`.
 
     `protected` lie below `write` and stay as they are; `absent` are protected places where nothing is yet.
@@ -73,7 +73,7 @@ class Walls(Struct, frozen=True, kw_only=True):
     network: bool = False
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class SandboxPlace(Struct, frozen=True, kw_only=True):
     """Where a conversation is: real paths of the person's folders. `write` and `read` are what the configuration
     adds, `caches` what `cache_folders` found, `temp` the folder in which a private one is made."""
 
@@ -97,7 +97,7 @@ class RuleSource:
     other names or sockets are there than before. `roots` get every guard, `loose` those that exist.
     """
 
-    def __init__(self, profile: Profile, place: Place, *, temp: str = "") -> None:
+    def __init__(self, profile: Profile, place: SandboxPlace, *, temp: str = "") -> None:
         wanted = [place.workspace, *place.write] if profile.write else []
         shared = (worktree(place.workspace) or _enclosing(place)) if profile.write else ""
         wanted = list(dict.fromkeys(os.path.realpath(path) for path in wanted))
@@ -116,26 +116,28 @@ class RuleSource:
         self.loose = tuple(path for path in loose if os.path.isdir(path))
         self.repositories = (shared,) if shared else ()
         self._place = place
-        self._fixed = Walls(write=write, protected=(*keep, *own_code(write)), temp=temp, network=profile.network)
+        self._fixed = AccessRules(write=write, protected=(*keep, *own_code(write)), temp=temp, network=profile.network)
         self._in_repository = _in_repository(place)
         self._private = [path for path in private if path != place.workspace]
         self._visible = [*wanted, place.workspace, place.project, place.home, PACKAGE, *_interpreter()]
         self._visible += map(os.path.realpath, place.read)
-        self._names = Names(place.home, HIDDEN)
-        self._sockets = Sockets(place.home)
+        self._names = ExistingNames(place.home, HIDDEN)
+        self._sockets = ListeningSockets(place.home)
         self._seen: tuple[object, ...] = ()
-        self._hiding = Walls()
+        self._hiding = AccessRules()
 
-    def now(self) -> Walls:
+    def now(self) -> AccessRules:
         """The rules as they have to be at this moment."""
-        found = Guards()
+        found = ProtectedNames()
         if self._fixed.write:
-            found = guards(self.roots, loose=self.loose, repositories=self.repositories, inside=self._in_repository)
+            found = find_protected_names(
+                self.roots, loose=self.loose, repositories=self.repositories, inside=self._in_repository
+            )
         hiding = self._hide()
         own = tuple(path for path in self._fixed.protected if path not in hiding.hidden)
         return replace(hiding, protected=(*own, *found.protected), absent=found.absent)
 
-    def _hide(self) -> Walls:
+    def _hide(self) -> AccessRules:
         """The fixed rules with what is hidden now, and what can be read all the same."""
         names = self._names.now()
         services = tuple(path for path in FOLDERS_OF_SOCKETS if os.access(path, os.F_OK))
@@ -147,7 +149,7 @@ class RuleSource:
             self._hiding = self._work_out(named, private, sockets)
         return self._hiding
 
-    def _work_out(self, named: Sequence[str], private: Sequence[str], sockets: Sequence[str]) -> Walls:
+    def _work_out(self, named: Sequence[str], private: Sequence[str], sockets: Sequence[str]) -> AccessRules:
         place, write = self._place, self._fixed.write
         shown = {os.path.realpath(path) for path in (*place.read, *place.write)} | {place.workspace}
         found = [os.path.realpath(path) for path in named]
@@ -172,7 +174,7 @@ def own_code(write: Sequence[str]) -> tuple[str, ...]:
     return _outermost(path for path in places if any(path != root and is_below(path, root) for root in write))
 
 
-def writable(place: Place) -> tuple[str, ...]:
+def writable(place: SandboxPlace) -> tuple[str, ...]:
     """Wherever a program in one of the boxes may write: nothing from there is ever run outside."""
     return tuple(os.path.realpath(path) for path in (place.workspace, *place.write, *place.caches))
 
@@ -191,7 +193,9 @@ def built(caches: Iterable[str]) -> tuple[str, ...]:
     return tuple(path for path in caches if os.path.basename(path) in BUILT)
 
 
-def spare_caches(place: Place, variables: Mapping[str, str], folder: str, write: Sequence[str]) -> dict[str, str]:
+def spare_caches(
+    place: SandboxPlace, variables: Mapping[str, str], folder: str, write: Sequence[str]
+) -> dict[str, str]:
     """Variables that send tools to the private folder where their usual one is not there to be written."""
     return {
         name: f"{folder}/{usual.replace('/', '-')}"
@@ -222,14 +226,14 @@ def _spread(root: str, home: str) -> list[str]:
     return found
 
 
-def _enclosing(place: Place) -> str:
+def _enclosing(place: SandboxPlace) -> str:
     """The git folder of the repository that the workspace is a part of: work is committed there too."""
     git = f"{place.project}/.git"
     part = place.workspace != place.project and is_below(place.workspace, place.project)
     return git if part and os.path.isdir(git) and not os.path.islink(git) else ""
 
 
-def _in_repository(place: Place) -> bool:
+def _in_repository(place: SandboxPlace) -> bool:
     folder = os.path.dirname(place.workspace)
     while folder not in ("/", place.home):
         if os.path.lexists(f"{folder}/.git"):

@@ -24,16 +24,16 @@ DEEPEST, MOST_FOLDERS = 3, 2000
 NOT_ENTERED = frozenset({".git", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".mypy_cache"})
 
 
-class Guards(Struct, frozen=True, kw_only=True):
+class ProtectedNames(Struct, frozen=True, kw_only=True):
     """`protected` exist; `absent` do not, or are links, on which nothing can be mounted."""
 
     protected: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
 
 
-def guards(
+def find_protected_names(
     roots: Iterable[str], *, loose: Iterable[str] = (), repositories: Iterable[str] = (), inside: bool = False
-) -> Guards:
+) -> ProtectedNames:
     """`roots` may be written. In those of `loose` only what exists is kept; `repositories` are git folders
     elsewhere that may be written too; `inside` says that the first root lies in a repository."""
     roots, loose = tuple(roots), tuple(loose)
@@ -43,15 +43,15 @@ def guards(
     there = dict.fromkeys(found.protected)
     for root in loose:
         there |= {path: None for name in TOP if _look(path := f"{root}/{name}") == path}
-    return Guards(protected=tuple(there), absent=found.absent)
+    return ProtectedNames(protected=tuple(there), absent=found.absent)
 
 
-def guards_of(gits: Iterable[str], roots: Sequence[str]) -> Guards:
+def find_names_of(gits: Iterable[str], roots: Sequence[str]) -> ProtectedNames:
     """For the `.git` of repositories that lie somewhere below the roots."""
     return _sorted_out([name for git in gits for name in _of_git(git, roots)], roots)
 
 
-def _sorted_out(names: Iterable[str], roots: Sequence[str]) -> Guards:
+def _sorted_out(names: Iterable[str], roots: Sequence[str]) -> ProtectedNames:
     there: dict[str, None] = {}
     absent: dict[str, None] = {}
     for path in names:
@@ -61,7 +61,7 @@ def _sorted_out(names: Iterable[str], roots: Sequence[str]) -> Guards:
             if real is None or path.endswith("/.git") or not _below_any(real, roots):
                 continue  # what is in a `.git` is named one by one
         there[real] = None
-    return Guards(protected=tuple(there), absent=tuple(absent))
+    return ProtectedNames(protected=tuple(there), absent=tuple(absent))
 
 
 def _names(root: str, roots: Sequence[str], *, inside: bool) -> Iterator[str]:

@@ -31,7 +31,7 @@ SEARCH = 0.2
 """Seconds for one look through a home folder, or through the descriptors of all processes."""
 
 
-class Names:
+class ExistingNames:
     """Which of `names` below a folder exist, links counted as they are; asked before every command.
 
     A folder tells by its time when something came into it or left it; one that has only just changed could do so
@@ -71,7 +71,7 @@ class Names:
             return []  # one of them went
 
 
-class Sockets:
+class ListeningSockets:
     """Paths at which a program outside listens: a box that shows the path would lead to it.
 
     The kernel keeps the name as it was given. One that is relative is looked for where its owner stands or was

@@ -2,22 +2,22 @@
 
 A program of its own that loads nothing but the standard library and its neighbours here, so that a sandbox can
 hold it: `launch/supervisor_process.py` starts it with the folder of the package as its only word besides the
-limit, or lets `inside.py` do so behind walls.
+limit, or lets `sandbox_process.py` do so behind walls.
 
-    Overt ── link (fd 0) ──> keepers, forked by the supervisor ── spawn ──> the command, in its own session
+    Overt ── link (fd 0) ─> monitors, forked by the supervisor ── spawn ──> the command, in its own session
       └── control, one per command ──┘
 
-A spare keeper always waits on the link, so that no command waits for a fork, and one whose command is gone with
+A spare monitor always waits on the link, so that no command waits for a fork, and one whose command is gone with
 everything it started waits again: forking an interpreter costs more than most commands. An order carries three
 descriptors: the control of this command, the pipe for its output, and the ledger, where the place of the order is
-marked before anything is started: what was taken is not given to somebody else. A keeper is a subreaper: whatever the
-command starts, however it detaches itself (`setsid`, `nohup &`, a double fork), ends up below its own keeper,
+marked before anything is started: what was taken is not given to somebody else. A monitor is a subreaper: whatever the
+command starts, however it detaches itself (`setsid`, `nohup &`, a double fork), ends up below its own monitor,
 so a command is killed whole, its neighbours are left alone, and "nothing is left" is one system call (no
 child to wait for). Lifetimes are descriptors: when Overt goes, in whatever way, every control and the link
-read end-of-file, and the keepers kill what they keep. Strays of a killed keeper come to the supervisor, which
+read end-of-file, and the monitors kill what they keep. Strays of a killed monitor come to the supervisor, which
 is a subreaper too.
 
-On a control the keeper says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`, and `breach PATH` (in hexadecimal)
+On a control the monitor says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`, and `breach PATH` (in hexadecimal)
 before it ends a command that got around `name_guard.py`; it is told `kill GRACE`. An order may
 bring a fourth descriptor, a file in memory for the record of what the command changes (see `write_tracker.py`): it is
 written before the exit is said, and when `report` is asked for, which is answered with `report`.
@@ -32,13 +32,13 @@ import socket
 import sys
 import time
 
-from overt.sandbox.process_tree import Reaped, below, destroy, tell, wake_on_child
+from overt.sandbox.mechanisms import landlock
+from overt.sandbox.mechanisms.limits import limit
+from overt.sandbox.mechanisms.read_only import start_reading
+from overt.sandbox.process_tree import EndedChildren, below, destroy, tell, wake_on_child
 from overt.sandbox.tracking.name_guard import NameGuard
 from overt.sandbox.tracking.write_calls import start_tracked
 from overt.sandbox.tracking.write_tracker import WriteTracker
-from overt.sandbox.walls import landlock
-from overt.sandbox.walls.limits import limit
-from overt.sandbox.walls.read_only import start_reading
 
 LEFT_OVER = 0.1
 """Seconds a command's background processes get to finish by themselves (`> >(tee log)`) once it has ended."""
@@ -108,7 +108,7 @@ def start(order: Order) -> int:
     )
 
 
-class Keeper:
+class CommandMonitor:
     """Keeps one command; `wake` becomes readable when a child of ours has ended."""
 
     def __init__(self, order: Order, wake: int) -> None:
@@ -185,7 +185,7 @@ class Keeper:
 
     def ended(self, root: int) -> bool:
         """Reap; True when the command and everything it started are gone."""
-        reaped = Reaped()
+        reaped = EndedChildren()
         reaped.collect()
         if root in reaped.status:
             self.status = reaped.status[root]
@@ -244,15 +244,15 @@ def receive(link: socket.socket) -> Order | None:
 
 
 class Supervisor:
-    """`keepers` are all of them, each with its place in `turn`: a file in memory that they share, with a byte for each,
-    set while it waits for an order. Only who holds the lock on `turn` reads from the link. Who then sees nobody else
-    waiting asks for a spare; with one there, an order wakes nobody but the keeper that takes it."""
+    """`monitors` are all of them, each with its place in `turn`: a file in memory that they share, with a byte for
+    each, set while it waits for an order. Only who holds the lock on `turn` reads from the link. Who then sees nobody
+    else waiting asks for a spare; with one there, an order wakes nobody but the monitor that takes it."""
 
     def __init__(self, link: socket.socket, guard: NameGuard | None) -> None:
         self.link = link
         self.guard = guard
         self.pid = os.getpid()
-        self.keepers: dict[int, int] = {}
+        self.monitors: dict[int, int] = {}
         self.heard, self.tell = os.pipe()
         self.turn = os.memfd_create("turn")
 
@@ -261,7 +261,7 @@ class Supervisor:
         poller = select.poll()
         poller.register(wake, select.POLLIN)
         poller.register(self.heard, select.POLLIN)
-        poller.register(self.link, 0)  # its end only: what comes on it is for the keepers
+        poller.register(self.link, 0)  # its end only: what comes on it is for the monitors
         ready: set[int] = set()
         while self.link.fileno() not in ready:
             ready = {file for file, _ in poller.poll(None if self.waiting() or self.fork() else 50)}
@@ -271,7 +271,7 @@ class Supervisor:
                 drain(wake)
                 self.reap()
         if not FIRST:
-            Reaped().collect(until=time.monotonic() + FAREWELL)
+            EndedChildren().collect(until=time.monotonic() + FAREWELL)
             destroy()
 
     def waiting(self) -> bool:
@@ -282,8 +282,8 @@ class Supervisor:
         os.pwrite(self.turn, b"\1" if waits else b"\0", place)
 
     def fork(self) -> bool:
-        """Make a spare keeper; False where no process can be made now."""
-        taken = set(self.keepers.values())
+        """Make a spare monitor; False where no process can be made now."""
+        taken = set(self.monitors.values())
         place = next(number for number in range(len(taken) + 1) if number not in taken)
         self.waits(place, True)  # before it can have taken an order
         try:
@@ -292,7 +292,7 @@ class Supervisor:
             self.waits(place, False)
             return False
         if pid:
-            self.keepers[pid] = place
+            self.monitors[pid] = place
             return True
         gone = False
         try:
@@ -302,7 +302,7 @@ class Supervisor:
             os._exit(0 if gone else 1)
 
     def keep(self, place: int) -> bool:
-        """Take orders until there are no more; a keeper outlives its supervisor by its command only."""
+        """Take orders until there are no more; a monitor outlives its supervisor by its command only."""
         signal.signal(signal.SIGUSR1, lambda number, frame: self.link.close())
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGUSR1, 0, 0, 0)
         if os.getppid() != self.pid:
@@ -310,10 +310,10 @@ class Supervisor:
         become_subreaper()
         wake = wake_on_child()
         while order := self.next_order(place):
-            keeper = Keeper(order, wake)
-            gone = keeper.run(order, self.guard)
-            keeper.control.close()
-            keeper.close_tracker()
+            monitor = CommandMonitor(order, wake)
+            gone = monitor.run(order, self.guard)
+            monitor.control.close()
+            monitor.close_tracker()
             os.close(order.output)  # not before it was told: the end of the output would only wake Overt once more
             if not gone or os.getppid() != self.pid:
                 return gone
@@ -339,13 +339,13 @@ class Supervisor:
             pass  # the supervisor was killed; the order can be carried out without it
 
     def reap(self) -> None:
-        reaped = Reaped()
+        reaped = EndedChildren()
         reaped.collect()
-        ended = self.keepers.keys() & reaped.status.keys()
-        for keeper in ended:
-            self.waits(self.keepers.pop(keeper), False)
-        if any(reaped.status[keeper] for keeper in ended):
-            gone = destroy(frozenset(self.keepers), within=WITHIN)
+        ended = self.monitors.keys() & reaped.status.keys()
+        for monitor in ended:
+            self.waits(self.monitors.pop(monitor), False)
+        if any(reaped.status[monitor] for monitor in ended):
+            gone = destroy(frozenset(self.monitors), within=WITHIN)
             if FIRST and not gone:
                 os._exit(1)
 

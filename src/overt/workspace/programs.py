@@ -12,8 +12,8 @@ from overt.core.capabilities import Blocked, FinishedCommand, JobOutput, JobStat
 from overt.core.errors import ToolError
 from overt.core.interrupted import Interrupted
 from overt.core.ports import Child, Profile, Spawner
-from overt.sandbox.launch.spawner import Supervised
-from overt.sandbox.launch.started_program import PIPE, Started
+from overt.sandbox.launch.spawner import SupervisorSpawner
+from overt.sandbox.launch.started_program import PIPE, StartedProgram
 from overt.sandbox.profile import PRIVATE
 from overt.workspace.command_output import HINT, NOT_KEPT, FileSpool, OutputFiles
 from overt.workspace.contained_path import Workspace, lies_below, open_path
@@ -21,7 +21,7 @@ from overt.workspace.jobs import Jobs
 from overt.workspace.output_text import STEP, Spool, plain_text, read_pipe, render_if_whole, render_output
 from overt.workspace.undo.keeper import CommandWatch
 
-__all__ = ["NoPrograms", "ProgramServices", "Programs", "Supervised"]
+__all__ = ["NoPrograms", "ProgramServices", "Programs", "SupervisorSpawner"]
 
 KEPT = 256 * 1024
 PLACE_OF_HINT = "\ue000" * 40
@@ -171,18 +171,18 @@ class Programs:
 
     def _found(self, child: Child) -> str:
         """What the command left that its sandbox had to put away."""
-        if isinstance(self._spawner, Supervised) and isinstance(child, Started):
+        if isinstance(self._spawner, SupervisorSpawner) and isinstance(child, StartedProgram):
             return self._spawner.findings(child)
         return ""
 
     def _blocked(self, child: Child, command: str, code: int | None, text: str, *, cwd: str) -> Blocked | None:
         """What its box refused a command that failed, or a part of a pipe that cannot tell by its exit code."""
-        walls = child.walls if isinstance(child, Started) else None
-        if walls is None or (code == 0 and ("|" not in command or self._profile.reading)):
+        rules = child.rules if isinstance(child, StartedProgram) else None
+        if rules is None or (code == 0 and ("|" not in command or self._profile.reading)):
             return None
         from overt.sandbox.denial import find_refusal  # late: 1.3 ms
 
-        return find_refusal(text, walls, cwd=cwd, failed=code != 0)
+        return find_refusal(text, rules, cwd=cwd, failed=code != 0)
 
     async def start(self, command: str, *, wait_ms: int, workdir: str = "") -> JobOutput:
         self._jobs.check_room()

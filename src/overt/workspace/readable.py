@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from overt.sandbox.profile import PACKAGE, Place
+from overt.sandbox.profile import PACKAGE, SandboxPlace
 from overt.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN
 from overt.workspace.contained_path import lies_below
 
@@ -27,7 +27,9 @@ class Readable:
     """`private` gives the temporary folders of the sandbox: path as commands see it → folder on the host, or "" while
     there is none. `also` are folders that file tools may read wherever they lie."""
 
-    def __init__(self, place: Place, *, private: Callable[[], Mapping[str, str]], also: Iterable[str] = ()) -> None:
+    def __init__(
+        self, place: SandboxPlace, *, private: Callable[[], Mapping[str, str]], also: Iterable[str] = ()
+    ) -> None:
         self.private = private
         self._home = place.home
         self._hidden = frozenset(HIDDEN)

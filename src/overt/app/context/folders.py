@@ -3,13 +3,13 @@
 import os
 
 from overt.app.setting import Setting
-from overt.sandbox.profile import Place, cache_folders
+from overt.sandbox.profile import SandboxPlace, cache_folders
 
 
-def place_of(setting: Setting) -> Place:
+def place_of(setting: Setting) -> SandboxPlace:
     """Where a conversation is, as its boxes need to know it."""
     environment, config = setting.environment, setting.config
-    return Place(
+    return SandboxPlace(
         workspace=setting.roots.workspace,
         project=setting.roots.project,
         home=os.path.realpath(environment.home),

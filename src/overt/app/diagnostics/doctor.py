@@ -20,11 +20,11 @@ from overt.core.ports import SandboxState, Spawner
 from overt.lib.catalogue import say
 from overt.lib.paths import shown
 from overt.sandbox.choose import find_bubblewrap
-from overt.sandbox.profile import Place
-from overt.sandbox.selftest.checks import NAMES, Checked, Stage, Wall, check
+from overt.sandbox.profile import SandboxPlace
+from overt.sandbox.selftest.checks import NAMES, SelfTestFolders, SelfTestResult, Wall, check
 from overt.workspace.environment import child_environment
 from overt.workspace.git.process import read_git_version
-from overt.workspace.programs import Supervised
+from overt.workspace.programs import SupervisorSpawner
 from overt.workspace.trusted_programs import find_rg
 
 ASKED_WITHIN = 3.0
@@ -55,7 +55,7 @@ class SandboxCheck(Struct, frozen=True, kw_only=True):
     """`state` is the sandbox that started and why no better one; `checked` is which of its walls held."""
 
     state: SandboxState
-    checked: Checked
+    checked: SelfTestResult
     network: str = ""
 
     @property
@@ -175,7 +175,7 @@ async def _sandbox(setting: Setting) -> SandboxCheck:
     network = config.origin("sandbox.network") if config.sandbox.network else ""
     base = _base(environment.cache_dir)
     with tempfile.TemporaryDirectory(prefix="overt-doctor-", dir=base) as folder:
-        spawner = Supervised(place=_place(folder, folder), mode=config.sandbox.mode)
+        spawner = SupervisorSpawner(place=_place(folder, folder), mode=config.sandbox.mode)
         try:
             state = await spawner.standing()
         finally:
@@ -183,18 +183,18 @@ async def _sandbox(setting: Setting) -> SandboxCheck:
     if not state.boxed or sys.platform != "linux":
         return SandboxCheck(state=state, checked=_untried(state), network=network)
 
-    def open_box(stage: Stage, most: int) -> Spawner:
+    def open_box(stage: SelfTestFolders, most: int) -> Spawner:
         place = replace(
             _place(stage.workspace, stage.temp), home=stage.home, config_dir=stage.config, data_dir=stage.data
         )
-        return Supervised(place=place, mode=config.sandbox.mode, most_processes=most)
+        return SupervisorSpawner(place=place, mode=config.sandbox.mode, most_processes=most)
 
     env = child_environment(environment.variables, config.env_pass)
     return SandboxCheck(state=state, checked=await check(open_box, base=base, env=env), network=network)
 
 
-def _place(workspace: str, temp: str) -> Place:
-    return Place(
+def _place(workspace: str, temp: str) -> SandboxPlace:
+    return SandboxPlace(
         workspace=os.path.realpath(workspace),
         project=os.path.realpath(workspace),
         home=f"{workspace}/home",
@@ -205,12 +205,12 @@ def _place(workspace: str, temp: str) -> Place:
     )
 
 
-def _untried(state: SandboxState) -> Checked:
+def _untried(state: SandboxState) -> SelfTestResult:
     """Return all walls as not held: without a sandbox there is nothing to try, and trying would do harm."""
     walls = tuple(
         Wall(number=number, name=name, held=False, detail="", attempts=()) for number, name in enumerate(NAMES, 1)
     )
-    return Checked(walls=walls, void=f"it cannot be tried on {sys.platform}" if state.boxed else "")
+    return SelfTestResult(walls=walls, void=f"it cannot be tried on {sys.platform}" if state.boxed else "")
 
 
 def _base(cache: str) -> str:

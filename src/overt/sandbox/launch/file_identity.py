@@ -4,10 +4,10 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 
-from overt.sandbox.profile import Walls
-from overt.sandbox.walls.bubblewrap import between
+from overt.sandbox.mechanisms.bubblewrap import between
+from overt.sandbox.profile import AccessRules
 
-Mark = tuple[int, int]
+FileIdentity = tuple[int, int]
 OFTEN = frozenset(
     ".bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .sqlite_history "
     "fish_history .lesshst .viminfo".split()
@@ -15,18 +15,18 @@ OFTEN = frozenset(
 """Replaced by everyday programs whenever they end: the next command gets a new box, nothing is ended for them."""
 
 
-def kept(walls: Walls) -> list[str]:
+def mounted_paths(rules: AccessRules) -> list[str]:
     """Every path that is a mount of its own because of what must not happen there."""
-    places = (*walls.protected, *walls.hidden)
-    return [*between(walls.write, places), *places]
+    places = (*rules.protected, *rules.hidden)
+    return [*between(rules.write, places), *places]
 
 
-def marks(paths: Iterable[str]) -> dict[str, Mark]:
+def identify(paths: Iterable[str]) -> dict[str, FileIdentity]:
     """What lies there now: a device and a number; paths where nothing is are left out."""
     return {path: mark for path in paths if (mark := _mark(path)) is not None}
 
 
-def _mark(path: str) -> Mark | None:
+def _mark(path: str) -> FileIdentity | None:
     try:
         found = os.lstat(path)
     except OSError:
@@ -34,7 +34,7 @@ def _mark(path: str) -> Mark | None:
     return found.st_dev, found.st_ino
 
 
-class Pins:
+class HeldFiles:
     """Keeps what is marked from being freed: the number of a freed file is given to the next one that is made."""
 
     def __init__(self) -> None:
@@ -57,17 +57,17 @@ class Pins:
         self._held.clear()
 
 
-def lost(before: Mapping[str, Mark]) -> list[str]:
+def replaced_paths(before: Mapping[str, FileIdentity]) -> list[str]:
     return [path for path, mark in before.items() if _mark(path) != mark]
 
 
-def narrower(before: Walls, now: Walls) -> list[str]:
+def newly_protected(before: AccessRules, now: AccessRules) -> list[str]:
     """What has to be kept now and was not."""
     held = {*before.protected, *before.absent, *before.hidden}
     return [path for path in (*now.protected, *now.absent, *now.hidden) if path not in held]
 
 
-def weighty(path: str) -> bool:
+def is_worth_ending(path: str) -> bool:
     """Whether programs are ended for it: not for sockets and histories, which come and go all day."""
     try:
         socket = stat.S_ISSOCK(os.lstat(path).st_mode)

@@ -23,7 +23,7 @@ STAYED = (
 PUT_BACK = "the link {name} was replaced; what stood in its place was moved to {aside}, and the link put back"
 
 
-class Births:
+class RepositoryWatch:
     """For the roots that commands may write; in `loose` ones only repositories are looked for. `repositories` are git
     folders that lie elsewhere."""
 

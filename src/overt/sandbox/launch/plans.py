@@ -9,14 +9,22 @@ from msgspec.structs import replace
 from overt.core.errors import ToolError
 from overt.core.ports import BOXED, Profile, SandboxState
 from overt.sandbox.choose import can_make_namespaces, choose, find_bubblewrap
-from overt.sandbox.launch.file_identity import Mark, Pins, kept, lost, marks, narrower, weighty
-from overt.sandbox.launch.new_repositories import Births
+from overt.sandbox.launch.file_identity import (
+    FileIdentity,
+    HeldFiles,
+    identify,
+    is_worth_ending,
+    mounted_paths,
+    newly_protected,
+    replaced_paths,
+)
+from overt.sandbox.launch.new_repositories import RepositoryWatch
+from overt.sandbox.mechanisms.bubblewrap import wanted, words
 from overt.sandbox.private_folder import hold_private, make_private, remove_private
-from overt.sandbox.profile import Place, RuleSource, Walls, built, spare_caches
-from overt.sandbox.protected_paths import guards_of, is_below
-from overt.sandbox.walls.bubblewrap import wanted, words
+from overt.sandbox.profile import AccessRules, RuleSource, SandboxPlace, built, spare_caches
+from overt.sandbox.protected_paths import find_names_of, is_below
 
-NO_PLACE = Place(workspace="", project="", home="", config_dir="", data_dir="", cache_dir="")
+NO_PLACE = SandboxPlace(workspace="", project="", home="", config_dir="", data_dir="", cache_dir="")
 NOWHERE = SandboxState(kind="none", why="these programs were let out of the sandbox")
 
 OFFLINE = {"npm_config_fetch_retries": "0", "PIP_RETRIES": "1"}
@@ -43,27 +51,27 @@ DEVICES = ("/dev", "/proc")
 PART = "/tmp/.overt-reading"
 
 
-class Launch(Struct, frozen=True, kw_only=True):
+class LaunchPlan(Struct, frozen=True, kw_only=True):
     """`before` go before the supervisor's command line, `box` after it; `names` must not exist when it ends."""
 
     kind: str = "none"
     profile: Profile | None = None
-    walls: Walls | None = None
+    rules: AccessRules | None = None
     before: tuple[str, ...] = ()
     box: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     temp: str = ""
     wanted: tuple[str, ...] = ()
-    marks: dict[str, Mark] = {}
+    marks: dict[str, FileIdentity] = {}
 
 
-class Boxes:
-    """Boxes for one place. The private folder is made with the first of them and shared by all.
+class LaunchPlanner:
+    """LaunchPlanner for one place. The private folder is made with the first of them and shared by all.
 
     Without a place there are none: `before` gives the words to put before the supervisor of a profile.
     """
 
-    def __init__(self, place: Place | None, mode: str, before: Callable[[Profile], Sequence[str]]) -> None:
+    def __init__(self, place: SandboxPlace | None, mode: str, before: Callable[[Profile], Sequence[str]]) -> None:
         self._place = place or NO_PLACE
         self._mode = mode if place else "none"
         self._before = before
@@ -74,9 +82,9 @@ class Boxes:
         self._temp = ""
         self._hold = -1
         self._found: list[str] = []
-        self._pins = Pins()
+        self._pins = HeldFiles()
         self._spare: dict[tuple[tuple[str, ...], str], dict[str, str]] = {}
-        self._births: Births | None = None
+        self._births: RepositoryWatch | None = None
         self._said: set[str] = set()
         self._kind = ""
         self._stood = False
@@ -96,10 +104,10 @@ class Boxes:
             return ""
         return f"the sandbox that sandbox.mode demands does not stand: {state.why}"
 
-    def launch(self, profile: Profile) -> Launch:
+    def launch(self, profile: Profile) -> LaunchPlan:
         kind = self.state(profile).kind
         if kind == "none":
-            return Launch(before=tuple(self._before(profile)))
+            return LaunchPlan(before=tuple(self._before(profile)))
         self._kind = kind
         if self._temp and not all(os.path.isdir(f"{self._temp}/{name}") for name in ("tmp", "var")):
             self.let_go()  # cleaned away by somebody, as is done with old temporary files
@@ -108,51 +116,53 @@ class Boxes:
         if not self._temp:
             self._temp = make_private(self._place.temp)
             self._hold = hold_private(self._temp)
-        walls = self._walls(profile)
-        network = "1" if walls.network else ""
+        rules = self._current_rules(profile)
+        network = "1" if rules.network else ""
         if kind == "bubblewrap":
             root = can_make_namespaces()
-            stood = kept(walls)
+            stood = mounted_paths(rules)
             self._pins.hold(stood)
             source = self._sources[profile]
-            roots = (*source.roots, *source.loose, *source.repositories) if walls.write else ()
+            roots = (*source.roots, *source.loose, *source.repositories) if rules.write else ()
             young = tuple(path for root in roots if not os.path.lexists(path := f"{root}/.git"))
-            return Launch(
+            return LaunchPlan(
                 kind=kind,
                 profile=profile,
-                walls=walls,
-                before=words(walls, program=self._program, root=root),
-                box=("bubblewrap", network, "" if root else "1", str(len(roots)), *roots, *walls.absent),
-                names=(*(path for path in walls.absent if not os.path.lexists(path)), *young),
+                rules=rules,
+                before=words(rules, program=self._program, root=root),
+                box=("bubblewrap", network, "" if root else "1", str(len(roots)), *roots, *rules.absent),
+                names=(*(path for path in rules.absent if not os.path.lexists(path)), *young),
                 temp=self._temp,
-                wanted=wanted(walls),
-                marks=marks(stood),
+                wanted=wanted(rules),
+                marks=identify(stood),
             )
         if kind == "seatbelt":
-            from overt.sandbox.walls import seatbelt  # late: 0.2 ms
+            from overt.sandbox.mechanisms import seatbelt  # late: 0.2 ms
 
-            return Launch(kind=kind, walls=walls, before=seatbelt.argv(walls), temp=self._temp)
-        write = (*walls.write, self._temp)
-        return Launch(
+            return LaunchPlan(kind=kind, rules=rules, before=seatbelt.argv(rules), temp=self._temp)
+        write = (*rules.write, self._temp)
+        return LaunchPlan(
             kind=kind,
-            walls=walls,
-            box=("landlock", network, str(len(write)), *write, *walls.hidden, *walls.awaited),
+            rules=rules,
+            box=("landlock", network, str(len(write)), *write, *rules.hidden, *rules.awaited),
             temp=self._temp,
         )
 
-    def stale(self, launch: Launch, profile: Profile) -> bool:
+    def stale(self, launch: LaunchPlan, profile: Profile) -> bool:
         """Whether what has to be kept is no longer what the box keeps."""
-        return launch.kind == "bubblewrap" and (bool(lost(launch.marks)) or launch.walls != self._walls(profile))
+        return launch.kind == "bubblewrap" and (
+            bool(replaced_paths(launch.marks)) or launch.rules != self._current_rules(profile)
+        )
 
-    def unkept(self, launch: Launch, *, patient: bool = False) -> str:
+    def unkept(self, launch: LaunchPlan, *, patient: bool = False) -> str:
         """Why what runs in a box has to be ended; `patient` lets it go on beside what every look looks at again."""
-        if launch.walls is None or launch.profile is None:
+        if launch.rules is None or launch.profile is None:
             return ""
-        for path in lost(launch.marks):
-            if weighty(path):
+        for path in replaced_paths(launch.marks):
+            if is_worth_ending(path):
                 return REPLACED.format(name=self._shown(path))
-        for path in narrower(launch.walls, self._walls(launch.profile)):
-            if weighty(path) and not (patient and self._births and self._births.watches(path)):
+        for path in newly_protected(launch.rules, self._current_rules(launch.profile)):
+            if is_worth_ending(path) and not (patient and self._births and self._births.watches(path)):
                 return NEW.format(name=self._shown(path))
         return ""
 
@@ -162,8 +172,8 @@ class Boxes:
         self._found += found
         return bool(found)
 
-    def take_away(self, launch: Launch) -> None:
-        """The keeper of a command was killed, so nobody watched the names that must not exist: move them away."""
+    def take_away(self, launch: LaunchPlan) -> None:
+        """The monitor of a command was killed, so nobody watched the names that must not exist: move them away."""
         for path in launch.names:
             if os.path.lexists(path) and os.path.basename(path) != ".git":
                 try:
@@ -186,16 +196,16 @@ class Boxes:
         found, self._found = self._found, []
         return "; ".join(found)
 
-    def came_up(self, launch: Launch, lacking: tuple[str, ...]) -> None:
+    def came_up(self, launch: LaunchPlan, lacking: tuple[str, ...]) -> None:
         """It stands."""
         self._lacking[launch.kind] = lacking
-        if launch.kind != "bubblewrap" or launch.walls is None:
+        if launch.kind != "bubblewrap" or launch.rules is None:
             return
         self._stood, self._twice = True, False
         if self._births:
-            self._births.settle((*launch.walls.protected, *launch.walls.absent))
+            self._births.settle((*launch.rules.protected, *launch.rules.absent))
 
-    def failed(self, launch: Launch, said: str) -> bool:
+    def failed(self, launch: LaunchPlan, said: str) -> bool:
         """True when there is something to try: the same once more, or the next best kind if this one cannot work
         here at all. What runs in a box must not be able to bring about a weaker one."""
         if launch.kind == "bubblewrap" and (self._stood or self._trivial_works()):
@@ -211,32 +221,32 @@ class Boxes:
         """Whether a box around nothing comes up."""
         import subprocess  # late: 8 ms
 
-        argv = (*words(Walls(), program=self._program, root=can_make_namespaces()), "true")
+        argv = (*words(AccessRules(), program=self._program, root=can_make_namespaces()), "true")
         try:
             return subprocess.run(argv, env={"PATH": os.defpath}, capture_output=True, timeout=TRIAL).returncode == 0
         except subprocess.TimeoutExpired:
             return False
 
-    def environment(self, launch: Launch, env: Mapping[str, str]) -> Mapping[str, str]:
+    def environment(self, launch: LaunchPlan, env: Mapping[str, str]) -> Mapping[str, str]:
         """What programs are told of their private folder."""
-        if launch.walls is None:
+        if launch.rules is None:
             return env
         folder = "/tmp" if launch.kind == "bubblewrap" else f"{launch.temp}/tmp"
         kept = {name: value for name, value in env.items() if name not in ("TMP", "TEMP", "TEMPDIR")}
-        offline = {} if launch.walls.network else OFFLINE
-        key = (launch.walls.write, folder)
+        offline = {} if launch.rules.network else OFFLINE
+        key = (launch.rules.write, folder)
         if key not in self._spare:
-            self._spare[key] = spare_caches(self._place, env, folder, launch.walls.write)
+            self._spare[key] = spare_caches(self._place, env, folder, launch.rules.write)
         return offline | kept | {"TMPDIR": folder} | self._spare[key]
 
-    def left_to_readers(self, launch: Launch) -> tuple[tuple[str, ...], dict[str, str]]:
+    def left_to_readers(self, launch: LaunchPlan) -> tuple[tuple[str, ...], dict[str, str]]:
         """Where a command that only reads may write all the same, and what it has to be told for that.
 
         Landlock knows no exceptions inside a place that is open, so a temporary folder that holds the workspace
         is left to it only in part. With the network, package managers keep what they fetch while they only look.
         """
         roots = (self._place.workspace, *self._place.write)
-        online = launch.walls is not None and launch.walls.network
+        online = launch.rules is not None and launch.rules.network
         caches = self._place.caches if online else built(self._place.caches)
         apart = (path for path in caches if not any(is_below(path, root) or is_below(root, path) for root in roots))
         places = (*DEVICES, *apart)
@@ -267,28 +277,28 @@ class Boxes:
             remove_private(self._temp)
             self._temp = ""
 
-    def _walls(self, profile: Profile) -> Walls:
+    def _current_rules(self, profile: Profile) -> AccessRules:
         if profile not in self._sources:
             self._sources[profile] = RuleSource(profile, self._place, temp=self._temp)
         source = self._sources[profile]
-        walls = source.now()
-        if not walls.write or self._kind != "bubblewrap":
-            return walls
+        rules = source.now()
+        if not rules.write or self._kind != "bubblewrap":
+            return rules
         if self._births is None:
-            self._births = Births(self._place.workspace, source.roots, source.loose, source.repositories)
+            self._births = RepositoryWatch(self._place.workspace, source.roots, source.loose, source.repositories)
             self.look(busy=False, deep=True)
         if below := self._births.nested():
-            more = guards_of(below, (*source.roots, *source.loose))
-            walls = replace(
-                walls,
-                protected=tuple(dict.fromkeys((*walls.protected, *more.protected))),
-                absent=tuple(dict.fromkeys((*walls.absent, *more.absent))),
+            more = find_names_of(below, (*source.roots, *source.loose))
+            rules = replace(
+                rules,
+                protected=tuple(dict.fromkeys((*rules.protected, *more.protected))),
+                absent=tuple(dict.fromkeys((*rules.absent, *more.absent))),
             )
-        for path in walls.protected:
+        for path in rules.protected:
             if path.endswith("/.git/modules") and path not in self._said:
                 self._said.add(path)
                 self.tell(MANY.format(name=self._shown(path)))
-        return walls
+        return rules
 
     def _shown(self, path: str) -> str:
         return path.removeprefix(self._place.workspace + "/")

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from overt.core.errors import ToolError
 from overt.core.ports import BOXED, Profile, SandboxState, Tracking
 from overt.lib.logs.log import LOG
-from overt.sandbox.launch.plans import Boxes
-from overt.sandbox.launch.started_program import Ledger, Started, payload
-from overt.sandbox.launch.supervisor_process import Station
-from overt.sandbox.profile import Place
+from overt.sandbox.launch.plans import LaunchPlanner
+from overt.sandbox.launch.started_program import OrderLedger, StartedProgram, payload
+from overt.sandbox.launch.supervisor_process import SupervisorProcess
+from overt.sandbox.profile import SandboxPlace
 
 MOST_PROCESSES = 4096
 MOST_KINDS = 4
@@ -25,25 +25,25 @@ WATCH = 0.5
 ENDED = "what was still running in the sandbox was ended: {why}"
 
 
-class Supervised:
+class SupervisorSpawner:
     """A Spawner. With a `place`, programs run in the best box that `mode` (`sandbox.mode`) allows; without one
     there are no boxes, and `before` gives the words to put before a profile's supervisor."""
 
     def __init__(
         self,
         *,
-        place: Place | None = None,
+        place: SandboxPlace | None = None,
         mode: str = "auto",
         before: Callable[[Profile], Sequence[str]] = lambda profile: (),
         most_processes: int = MOST_PROCESSES,
     ) -> None:
-        self._boxes = Boxes(place, mode, before)
+        self._boxes = LaunchPlanner(place, mode, before)
         self._most = most_processes
-        self._stations: dict[Profile, Station] = {}
-        self._leaving: list[Station] = []
-        self._children: dict[Started, Station] = {}
-        self._looked: set[Started] = set()
-        self._ledger = Ledger()
+        self._stations: dict[Profile, SupervisorProcess] = {}
+        self._leaving: list[SupervisorProcess] = []
+        self._children: dict[StartedProgram, SupervisorProcess] = {}
+        self._looked: set[StartedProgram] = set()
+        self._ledger = OrderLedger()
         self._watch: asyncio.TimerHandle | None = None
 
     def warm(self, profile: Profile) -> None:
@@ -76,7 +76,7 @@ class Supervised:
         profile: Profile,
         linger: bool = False,
         track: Tracking | None = None,
-    ) -> Started:
+    ) -> StartedProgram:
         reading, profile = profile.reading, replace(profile, reading=False)
         flags = ",".join(name for name, given in (("linger", linger), ("reading", reading)) if given)
         if track and not reading:
@@ -90,20 +90,20 @@ class Supervised:
                 places = track.roots if track and not reading else places
                 before = [flags, cwd, str(len(places)), *places, str(len(argv)), *argv]
                 order = payload([*before, *(f"{name}={value}" for name, value in {**told, **more}.items())])
-                child = Started(self._ledger, self._forget, tracked=track is not None)
+                child = StartedProgram(self._ledger, self._forget, tracked=track is not None)
                 await self._try(child, station, order, program=argv[0], cwd=cwd)
-                if reading and child.walls:
-                    child.walls = replace(child.walls, write=places, read=(*child.walls.read, *child.walls.write))
+                if reading and child.rules:
+                    child.rules = replace(child.rules, write=places, read=(*child.rules.read, *child.rules.write))
                 return child
             except ConnectionError:
                 self._drop(profile)  # it was killed before it took the order; one fresh start
         raise ToolError(f"could not start {argv[0]}: the supervisor of programs was killed twice", code="failed")
 
     def private_folders(self) -> Mapping[str, str]:
-        """Temporary folders as programs see them, and where they lie; see `Boxes.private_folders`."""
+        """Temporary folders as programs see them, and where they lie; see `LaunchPlanner.private_folders`."""
         return self._boxes.private_folders()
 
-    def findings(self, child: Started) -> str:
+    def findings(self, child: StartedProgram) -> str:
         """What has to be said about a program that has ended, beside its output."""
         self._look_after(child)
         return self._boxes.findings()
@@ -139,8 +139,10 @@ class Supervised:
         self._boxes.look(busy=busy, deep=True)
         self._boxes.tidy()
 
-    async def _try(self, child: Started, station: Station, order: bytes, *, program: str, cwd: str) -> None:
-        child.walls = station.launch.walls
+    async def _try(
+        self, child: StartedProgram, station: SupervisorProcess, order: bytes, *, program: str, cwd: str
+    ) -> None:
+        child.rules = station.launch.rules
         self._children[child] = station
         station.children += 1
         if not self._watch and station.launch.wanted:
@@ -161,7 +163,7 @@ class Supervised:
             if not up:
                 child.close()
 
-    async def _ready(self, profile: Profile) -> Station:
+    async def _ready(self, profile: Profile) -> SupervisorProcess:
         """A supervisor that takes orders; where a kind of box does not come up, the next best one."""
         for _ in range(MOST_KINDS):
             if refusal := self._boxes.refusal(profile):
@@ -188,7 +190,7 @@ class Supervised:
                 return station
         raise ConnectionResetError
 
-    def _sweep(self, profile: Profile) -> list[Station]:
+    def _sweep(self, profile: Profile) -> list[SupervisorProcess]:
         """Before an order: no box that keeps too little takes it, or runs on; those that had to be ended."""
         self._boxes.look(busy=self._busy())
         ended = self._end_unkept()
@@ -199,10 +201,10 @@ class Supervised:
 
     def _busy(self) -> bool:
         """Whether something runs in a box."""
-        return any(station.launch.walls for station in self._children.values())
+        return any(station.launch.rules for station in self._children.values())
 
-    def _end_unkept(self, *, patient: bool = False) -> list[Station]:
-        """Boxes that keep too little go with everything in them."""
+    def _end_unkept(self, *, patient: bool = False) -> list[SupervisorProcess]:
+        """LaunchPlanner that keep too little go with everything in them."""
         ended = []
         for station in (*self._stations.values(), *self._leaving):
             if station.children and not station.ended and (why := self._boxes.unkept(station.launch, patient=patient)):
@@ -211,11 +213,11 @@ class Supervised:
                 ended.append(station)
         return ended
 
-    def _station(self, profile: Profile) -> Station:
+    def _station(self, profile: Profile) -> SupervisorProcess:
         station = self._stations.get(profile)
         if not station:
             try:
-                station = self._stations[profile] = Station(self._boxes.launch(profile), self._most)
+                station = self._stations[profile] = SupervisorProcess(self._boxes.launch(profile), self._most)
             except OSError as error:
                 raise ToolError(f"could not start the supervisor of programs: {error.strerror}") from error
         return station
@@ -228,19 +230,19 @@ class Supervised:
         if any(station.launch.wanted for station in self._children.values()):
             self._watch = asyncio.get_running_loop().call_later(WATCH, self._look_round)
 
-    def _look_after(self, child: Started) -> None:
+    def _look_after(self, child: StartedProgram) -> None:
         """Once, when a program has ended: what did it leave?"""
         station = self._children.get(child)
         if station and child not in self._looked:
             self._looked.add(child)
             for path in child.breaches:
                 self._boxes.tell_breach(path)
-            if child.is_keeper_lost:
+            if child.is_monitor_lost:
                 self._boxes.take_away(station.launch)
             if station.launch.wanted:
                 self._boxes.look(busy=True)
 
-    def _retire(self, station: Station) -> None:
+    def _retire(self, station: SupervisorProcess) -> None:
         """No more orders for it; it ends with its last program."""
         self._collect()
         self._leaving.append(station)
@@ -250,14 +252,14 @@ class Supervised:
     def _collect(self) -> None:
         self._leaving = [each for each in self._leaving if not each.reaped()]
 
-    def _drop(self, profile: Profile, station: Station | None = None) -> None:
+    def _drop(self, profile: Profile, station: SupervisorProcess | None = None) -> None:
         current = self._stations.get(profile)
         if current and station in (None, current):
             del self._stations[profile]
             self._retire(current)
             current.hang_up()
 
-    def _forget(self, child: Started) -> None:
+    def _forget(self, child: StartedProgram) -> None:
         self._look_after(child)
         self._looked.discard(child)
         station = self._children.pop(child, None)
@@ -267,7 +269,7 @@ class Supervised:
                 station.hang_up()
 
 
-async def _reaped(stations: Sequence[Station]) -> None:
+async def _reaped(stations: Sequence[SupervisorProcess]) -> None:
     """Wait for their end, but not for ever."""
     deadline = time.monotonic() + CLOSE
     for station in stations:

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from overt.core.errors import ToolError
-from overt.sandbox.launch.supervisor_process import START, Station
-from overt.sandbox.profile import Walls
+from overt.sandbox.launch.supervisor_process import START, SupervisorProcess
+from overt.sandbox.profile import AccessRules
 
 LONGEST = 128 * 1024
 """The kernel takes no longer word on a command line."""
@@ -19,8 +19,8 @@ CONFIRM = 0.6
 REPORT_TIMEOUT_S = 2.0
 
 
-class Ledger:
-    """Which orders were taken, in memory that outlives whoever took one. It is looked at only when a keeper is gone
+class OrderLedger:
+    """Which orders were taken, in memory that outlives whoever took one. It is looked at only when a monitor is gone
     before it said anything: told on the control, it would wake us once more for every command."""
 
     def __init__(self) -> None:
@@ -44,17 +44,19 @@ class Ledger:
             self._fd = -1
 
 
-class Started:
+class StartedProgram:
     """A Child. `walls` are those it runs behind, None outside."""
 
-    def __init__(self, ledger: Ledger, forget: Callable[["Started"], None], *, tracked: bool = False) -> None:
+    def __init__(
+        self, ledger: OrderLedger, forget: Callable[["StartedProgram"], None], *, tracked: bool = False
+    ) -> None:
         self.pid = 0
         self.output = -1
         self.left = 0
-        self.walls: Walls | None = None
+        self.rules: AccessRules | None = None
         self.breaches: list[str] = []
-        """Protected names that got around the refusals of the keeper."""
-        self.is_keeper_lost = False
+        """Protected names that got around the refusals of the monitor."""
+        self.is_monitor_lost = False
         self._forget = forget
         self._ledger = ledger
         self._place = 0
@@ -65,12 +67,12 @@ class Started:
         self._said = b""
         self._sent = False
         self._control: socket.socket | None = None
-        self._station: Station | None = None
+        self._station: SupervisorProcess | None = None
         self._record = os.memfd_create("writes") if tracked and sys.platform == "linux" else -1
         self._last_record: bytes | None = None
         self._reported: asyncio.Future[None] | None = None
 
-    async def send(self, station: Station, payload: bytes) -> None:
+    async def send(self, station: SupervisorProcess, payload: bytes) -> None:
         self._release()
         self._station = station
         self._control, theirs = socket.socketpair()
@@ -120,7 +122,7 @@ class Started:
         try:
             self._control.send(b"kill %f\n" % grace)
         except OSError:
-            pass  # its keeper is gone, and with it the command
+            pass  # its monitor is gone, and with it the command
         if not await self._gone(grace + CONFIRM) and self._station and self._station.launch.box:
             self._station.hang_up()  # what cannot be killed alone, or not soon, goes with its whole box
             await self._gone(CONFIRM)
@@ -183,7 +185,7 @@ class Started:
         for line in lines:
             self._take(line.split())
         if not data:
-            self.is_keeper_lost = bool(self.pid) and self._code is None
+            self.is_monitor_lost = bool(self.pid) and self._code is None
             self._take([b"failed", b"-1"] if not self.pid else [b"exit", b"-9", b"0"])
         if self._code is not None:
             self._loop.remove_reader(self._control.fileno())  # nothing is said after that

@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from overt.sandbox.launch.plans import Launch
+from overt.sandbox.launch.plans import LaunchPlan
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 RUN = "import sys; sys.path[:0] = sys.argv[1:2]; from overt.sandbox.{} import main; main()"
@@ -18,11 +18,11 @@ START = 30.0
 LONGEST_COMPLAINT = 2000
 
 
-class Station:
+class SupervisorProcess:
     """`children` counts the programs that have not been let go; `launch` says how it was started, `greeted` that
     it has come up and was looked at."""
 
-    def __init__(self, launch: Launch, most: int) -> None:
+    def __init__(self, launch: LaunchPlan, most: int) -> None:
         self.launch = launch
         self.children = 0
         self.greeted = False
@@ -114,7 +114,7 @@ class Station:
         return not self._pid
 
     def end(self) -> None:
-        """Only when asking has not helped: the keepers see their controls close and do the rest."""
+        """Only when asking has not helped: the monitors see their controls close and do the rest."""
         self.hang_up()
         if not self.reaped():
             os.kill(self._pid, signal.SIGKILL)
@@ -141,10 +141,18 @@ class Station:
             self._answer.set_result(answer)
 
 
-def command_line(launch: Launch, most: int) -> list[str]:
+def command_line(launch: LaunchPlan, most: int) -> list[str]:
     python = [PYTHON, "-I", "-S", "-c"]
     if not launch.box:
         return [*launch.before, *python, RUN.format("supervisor"), PACKAGE, str(most)]
-    outer = [*python, RUN.format("outside"), PACKAGE, str(most), launch.temp, str(len(launch.names)), *launch.names]
-    inner = [RUN.format("inside"), PACKAGE, str(most), str(len(launch.wanted)), *launch.wanted]
+    outer = [
+        *python,
+        RUN.format("host_process"),
+        PACKAGE,
+        str(most),
+        launch.temp,
+        str(len(launch.names)),
+        *launch.names,
+    ]
+    inner = [RUN.format("sandbox_process"), PACKAGE, str(most), str(len(launch.wanted)), *launch.wanted]
     return [*outer, *launch.before, *python, *inner, *launch.box]

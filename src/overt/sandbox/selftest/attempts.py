@@ -34,7 +34,7 @@ UNROUTED = "192.0.2.1"
 Try = Callable[[], object]
 
 
-class Told(TypedDict):
+class AttemptFacts(TypedDict):
     """What the one inside has to know: folders, a secret, ports and a socket that listen outside, and processes."""
 
     workspace: str
@@ -199,12 +199,12 @@ def run_program() -> None:
         raise PermissionError(errno.EPERM, "it failed")
 
 
-def all_attempts(told: Told) -> Iterator[tuple[str, str, Try]]:
+def all_attempts(told: AttemptFacts) -> Iterator[tuple[str, str, Try]]:
     yield from attempts_on_files(told)
     yield from attempts_beyond_files(told)
 
 
-def attempts_on_files(told: Told) -> Iterator[tuple[str, str, Try]]:
+def attempts_on_files(told: AttemptFacts) -> Iterator[tuple[str, str, Try]]:
     work, out, home, secret = told["workspace"], told["outside"], told["home"], told["secret"]
     git, config, data = f"{work}/.git", told["config"], told["data"]
     yield "allowed", "write in the workspace", lambda: append(f"{work}/allowed")
@@ -240,7 +240,7 @@ def attempts_on_files(told: Told) -> Iterator[tuple[str, str, Try]]:
     yield "secrets", "list .ssh", lambda: list_secrets(f"{home}/.ssh", "id_ed25519")
 
 
-def attempts_beyond_files(told: Told) -> Iterator[tuple[str, str, Try]]:
+def attempts_beyond_files(told: AttemptFacts) -> Iterator[tuple[str, str, Try]]:
     work, out, secret = told["workspace"], told["outside"], told["secret"]
     yield "tcp", "connect", lambda: connect_tcp(told["tcp"])
     yield "tcp", "find a route", lambda: find_route(socket.SOCK_STREAM)

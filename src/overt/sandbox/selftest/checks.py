@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from overt.core.errors import ToolError
 from overt.core.ports import BOXED, Child, Profile, Spawner
-from overt.sandbox.selftest.stage import Outside, Stage, marked, staged, threads
+from overt.sandbox.selftest.surroundings import HostObserver, SelfTestFolders, marked, staged, threads
 
-__all__ = ["Attempt", "Checked", "Stage", "Wall", "check"]
+__all__ = ["EscapeAttempt", "SelfTestFolders", "SelfTestResult", "Wall", "check"]
 
 NAMES = "outside hooks gitconfig agent secrets tcp udp unix processes privileges limit lifetime".split()
 """The walls in their order; the first is number 1."""
@@ -29,7 +29,7 @@ PATIENCE = 30.0
 GONE = 2.0
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class EscapeAttempt(Struct, frozen=True, kw_only=True):
     """`note` is what the kernel answered, or why it could not be tried."""
 
     wall: str
@@ -45,10 +45,10 @@ class Wall(Struct, frozen=True, kw_only=True):
     name: str
     held: bool
     detail: str
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[EscapeAttempt, ...]
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class SelfTestResult(Struct, frozen=True, kw_only=True):
     """`void` says why nothing can be concluded; `loopback` whether a server inside can be reached from inside."""
 
     walls: tuple[Wall, ...]
@@ -60,11 +60,11 @@ class Checked(Struct, frozen=True, kw_only=True):
         return sum(wall.held for wall in self.walls)
 
 
-OpenBox = Callable[[Stage, int], Spawner]
+OpenBox = Callable[[SelfTestFolders, int], Spawner]
 """Gives a spawner whose programs live in the box for a stage, with at most so many processes."""
 
 
-async def check(open_box: OpenBox, *, base: str, env: Mapping[str, str], profile: Profile = BOXED) -> Checked:
+async def check(open_box: OpenBox, *, base: str, env: Mapping[str, str], profile: Profile = BOXED) -> SelfTestResult:
     """Try all walls on a stage made below `base`. `env` is what a program in the box gets; nothing is left behind."""
     with staged(base) as (stage, outside):
         env = {**env, "HOME": stage.home}
@@ -76,7 +76,7 @@ async def check(open_box: OpenBox, *, base: str, env: Mapping[str, str], profile
     failed = [f"{each.name} ({each.note})" for each in found if each.wall == "allowed" and not each.through]
     if not worked and not failed:
         failed = ["write in the workspace (nothing arrived)"]
-    return Checked(
+    return SelfTestResult(
         walls=tuple(_wall(number, name, found) for number, name in enumerate(NAMES, 1)),
         void=", ".join(failed),
         loopback=any(each.wall == "loopback" and each.through for each in found),
@@ -84,7 +84,7 @@ async def check(open_box: OpenBox, *, base: str, env: Mapping[str, str], profile
 
 
 async def _try_all(
-    open_box: OpenBox, outside: Outside, *, env: Mapping[str, str], profile: Profile
+    open_box: OpenBox, outside: HostObserver, *, env: Mapping[str, str], profile: Profile
 ) -> list[Sequence[str]]:
     marks = {orphan: f"{outside.secret}-{orphan}" for orphan in (False, True)}
     spawner = open_box(outside.stage, 4096)
@@ -116,7 +116,7 @@ async def _outlived(mark: str, *, orphan: bool) -> Sequence[str]:
 
 
 async def _try_limit(
-    open_box: OpenBox, stage: Stage, *, env: Mapping[str, str], profile: Profile
+    open_box: OpenBox, stage: SelfTestFolders, *, env: Mapping[str, str], profile: Profile
 ) -> list[Sequence[str]]:
     spawner = open_box(stage, FEW)
     inside = _Inside(spawner, cwd=stage.workspace, env=env, profile=profile)
@@ -186,17 +186,17 @@ def _row(line: bytes) -> Sequence[str] | None:
     return row if isinstance(row, list) and len(row) == 4 and all(isinstance(word, str) for word in row) else None
 
 
-def _judged(report: Sequence[str], noticed: Mapping[tuple[str, str], bool]) -> Attempt:
+def _judged(report: Sequence[str], noticed: Mapping[tuple[str, str], bool]) -> EscapeAttempt:
     wall, name, outcome, note = report
     through = noticed.get((wall, name), outcome == "done")
     if wall in ("allowed", "loopback"):
         through = outcome == "done"
     elif outcome == "unmade":
         through, note = True, f"could not be tried: {note}"
-    return Attempt(wall=wall, name=name, through=through, note=note)
+    return EscapeAttempt(wall=wall, name=name, through=through, note=note)
 
 
-def _wall(number: int, name: str, found: Sequence[Attempt]) -> Wall:
+def _wall(number: int, name: str, found: Sequence[EscapeAttempt]) -> Wall:
     """A wall of which nothing was tried does not stand."""
     mine = tuple(each for each in found if each.wall == name)
     through = [f"{each.name} ({each.note})" if each.note else each.name for each in mine if each.through]

@@ -1,7 +1,7 @@
 """Refuse changes to names that git, direnv or Overt obey outside the sandbox and that no mount can protect.
 
 A mount needs something to be mounted on. A name that does not exist yet has nothing, and a placeholder would be
-visible in the workspace. So the keeper of a command, which sees every call that changes a name (`write_tracker.py`),
+visible in the workspace. So the monitor of a command, which sees every call that changes a name (`write_tracker.py`),
 refuses the calls that would create one of these names. Three kinds are refused:
 
 - the given names: protected names that did not exist when the sandbox was started, and protected links
@@ -9,7 +9,7 @@ refuses the calls that would create one of these names. Three kinds are refused:
   settings that are not harmless. `git init`, `git clone` and `git submodule` work
 - a `.git` that is a link, or was prepared under another name and is renamed
 
-The caller's memory and the links on a path can change between this check and the call itself. So the keeper also
+The caller's memory and the links on a path can change between this check and the call itself. So the monitor also
 watches the folders of these names, and moves away what appears there all the same (`is_breach`).
 
 This runs inside the sandbox: it imports only the standard library and `overt.sandbox`.

@@ -12,7 +12,7 @@ import struct
 import sys
 from collections.abc import Iterable, Mapping
 
-from overt.sandbox.walls import seccomp
+from overt.sandbox.mechanisms import seccomp
 
 SECCOMP = {"x86_64": 317, "aarch64": 277}
 SET_MODE_FILTER, NEW_LISTENER, WAIT_KILLABLE = 1, 1 << 3, 1 << 5

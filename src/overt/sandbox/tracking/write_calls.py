@@ -8,11 +8,11 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 
+from overt.sandbox.mechanisms import seccomp
 from overt.sandbox.tracking.file_checks import ABSENT, FOLDER
 from overt.sandbox.tracking.name_guard import NameGuard
 from overt.sandbox.tracking.notifications import install_listener
 from overt.sandbox.tracking.write_tracker import CURRENT_FOLDER, UNKNOWN, Handler, WriteTracker
-from overt.sandbox.walls import seccomp
 
 AT_SYMLINK_NOFOLLOW = 0x100
 

@@ -1,14 +1,14 @@
 """Record which files a command changes, so that undo can tell them from files a person changed meanwhile.
 
-The keeper of a command (see `supervisor.py`) starts it from a thread with a seccomp filter. The kernel stops every
+The monitor of a command (see `supervisor.py`) starts it from a thread with a seccomp filter. The kernel stops every
 system call below that thread that opens a file for writing, or creates, renames, links, truncates or removes a
-name, and asks the keeper before it goes on:
+name, and asks the monitor before it goes on:
 
-    command ── openat("src/a.py", O_WRONLY) ──> kernel ── notification ──> keeper: note the path, watch its folder
+    command ── openat("src/a.py", O_WRONLY) ──> kernel ── notification ──> monitor: note the path, watch its folder
        ^                                                                     │
        └──────────────────────────────── go on <────────────────────────────┘
 
-The filter says what the command did, not that nobody else wrote the same file. So the keeper notes the signature of a
+The filter says what the command did, not that nobody else wrote the same file. So the monitor notes the signature of a
 file (inode, size, time) whenever the command does not have it open, and looks again before the next call on it and at
 the end: another signature means that somebody else changed it. While the command has it open, inotify counts how often
 it is closed after writing: once more than the command opened it means another writer. A lease on the file tells
@@ -147,12 +147,8 @@ class WriteTracker:
         words += [name for pair in self._moves for name in pair]
         for path, known in self._paths.items():
             self._settle(path, known, is_final=is_final)
-            words += (
-                path,
-                b"shared" if known.is_shared else b"own",
-                known.start,
-                read_signature(path, with_ctime=True),
-            )
+            status = b"shared" if known.is_shared else b"own"
+            words += (path, status, known.start, read_signature(path, with_ctime=True))
         return b"\0".join(words)
 
     def close(self) -> None:

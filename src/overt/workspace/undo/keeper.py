@@ -25,7 +25,7 @@ from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
 from overt.lib.paths import slug
 from overt.lib.protected import AT_HOME
-from overt.sandbox.profile import PRIVATE, Place, writable
+from overt.sandbox.profile import PRIVATE, SandboxPlace, writable
 from overt.sandbox.secret_places import HIDDEN
 from overt.workspace.contained_path import lies_below
 from overt.workspace.git.state import GitReader, GitReading, differ, keep_differing_refs
@@ -324,7 +324,7 @@ class SnapshotKeeper:
 
 
 def make_keeper(
-    place: Place,
+    place: SandboxPlace,
     *,
     own: Sequence[str],
     path: str,
@@ -350,7 +350,7 @@ def make_keeper(
     return SnapshotKeeper(store, shadow, roots=roots, maintenance=maintenance, git=reader)
 
 
-def _make_shadow(place: Place, *, own: Sequence[str], path: str, settings: UndoSettings) -> Shadow | str:
+def _make_shadow(place: SandboxPlace, *, own: Sequence[str], path: str, settings: UndoSettings) -> Shadow | str:
     """Return the store of snapshots of a workspace, or why there is none."""
     workspace, home = place.workspace, place.home
     git = find_git(path, writable=writable(place))

@@ -15,9 +15,9 @@ import signal
 import sys
 import time
 
+from overt.sandbox.mechanisms.limits import limit
 from overt.sandbox.private_folder import hold_private, remove_private
-from overt.sandbox.process_tree import Reaped, destroy, wake_on_child
-from overt.sandbox.walls.limits import limit
+from overt.sandbox.process_tree import EndedChildren, destroy, wake_on_child
 
 PR_SET_CHILD_SUBREAPER = 36
 IGNORED = tuple(signal.Signals["SIG" + name] for name in "INT HUP TERM QUIT PIPE TSTP TTIN TTOU".split())
@@ -80,7 +80,7 @@ def _run(command: list[str]) -> None:
             deadline = time.monotonic() + GRACE
         if wake in ready:
             os.read(wake, 4096)
-            reaped = Reaped()
+            reaped = EndedChildren()
             reaped.collect()
             if pid in reaped.status:
                 break
@@ -88,4 +88,4 @@ def _run(command: list[str]) -> None:
         if destroy():
             break
     os.close(link)
-    Reaped().collect()
+    EndedChildren().collect()

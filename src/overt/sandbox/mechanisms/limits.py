@@ -10,7 +10,7 @@ GROUP = "overt-"
 SHARE_OF_MEMORY = 0.8
 
 
-class Group:
+class ControlGroup:
     """One control group of ours, and the one we came from."""
 
     def __init__(self, home: str, origin: str) -> None:
@@ -38,7 +38,7 @@ class Group:
         sweep(self.folder)
 
 
-def limit(most: int) -> list[Group]:
+def limit(most: int) -> list[ControlGroup]:
     """At most `most` processes and most of the memory: by control groups, which are returned, else by the limit
     on a user's processes, which does not bind root."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -49,12 +49,12 @@ def limit(most: int) -> list[Group]:
         "memory": {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
         "": {"pids.max": most, "memory.max": memory, "memory.swap.max": 0},
     }
-    groups: list[Group] = []
+    groups: list[ControlGroup] = []
     for controller, point, path in _memberships():
         origin = (point + path).rstrip("/")
         homes = [origin] if controller or path == "/" else [origin, os.path.dirname(origin)]
         for home in homes * 2:  # once more, should another one have swept ours before we were in it
-            group = Group(home, origin)
+            group = ControlGroup(home, origin)
             if group.enter(wanted[controller]):
                 groups.append(group)
                 break

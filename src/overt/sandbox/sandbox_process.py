@@ -14,11 +14,11 @@ import os
 import signal
 import sys
 
+from overt.sandbox.mechanisms import landlock, seccomp
+from overt.sandbox.mechanisms.limits import limit_here
 from overt.sandbox.supervisor import PR_SET_PDEATHSIG, supervise, take_link
 from overt.sandbox.tracking.name_guard import parse_guard
 from overt.sandbox.tracking.write_calls import can_guard
-from overt.sandbox.walls import landlock, seccomp
-from overt.sandbox.walls.limits import limit_here
 
 PR_SET_DUMPABLE = 4
 OWN = frozenset({"/tmp", "/var/tmp", "/run", "/var/run"})

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 
-from overt.sandbox.walls import landlock
+from overt.sandbox.mechanisms import landlock
 
 READING = landlock.READING | landlock.IOCTL_DEV
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from overt.sandbox.selftest.attempts import Told
+    from overt.sandbox.selftest.attempts import AttemptFacts
 
 CONTENT = "as it was\n"
 ENVIRONMENT = "OVERT_SELF_TEST"
@@ -21,7 +21,7 @@ LONGEST_FOLDER = 90
 """A socket's name has at most 107 bytes."""
 
 
-class Stage(Struct, frozen=True, kw_only=True):
+class SelfTestFolders(Struct, frozen=True, kw_only=True):
     """Where everything is; all below one folder that is removed afterwards. `config` and `data` are Overt's."""
 
     folder: str
@@ -33,10 +33,10 @@ class Stage(Struct, frozen=True, kw_only=True):
     temp: str
 
 
-class Outside:
+class HostObserver:
     """What listens and lives outside of the box, and what it noticed."""
 
-    def __init__(self, stage: Stage, held: ExitStack) -> None:
+    def __init__(self, stage: SelfTestFolders, held: ExitStack) -> None:
         self.stage = stage
         self.secret = f"self-test-{os.urandom(12).hex()}"
         self.etc = f"/etc/overt-{self.secret}"
@@ -55,7 +55,7 @@ class Outside:
         self.pid = os.posix_spawnp("sleep", ["sleep", "120"], {"PATH": os.defpath, ENVIRONMENT: self.secret})
         held.callback(self._end)
 
-    def told(self) -> "Told":
+    def told(self) -> "AttemptFacts":
         return {
             "workspace": self.stage.workspace,
             "outside": self.stage.outside,
@@ -141,11 +141,11 @@ class Outside:
 
 
 @contextmanager
-def staged(base: str) -> Iterator[tuple[Stage, Outside]]:
+def staged(base: str) -> Iterator[tuple[SelfTestFolders, HostObserver]]:
     """A stage in a folder of its own below `base`; nothing of it is left afterwards."""
     folder = os.path.realpath(tempfile.mkdtemp(prefix="overt-self-test-", dir=base))
     try:
-        stage = Stage(
+        stage = SelfTestFolders(
             folder=folder,
             workspace=f"{folder}/workspace",
             home=f"{folder}/home",
@@ -157,7 +157,7 @@ def staged(base: str) -> Iterator[tuple[Stage, Outside]]:
         for path in (stage.workspace, stage.home, stage.outside, stage.temp):
             os.mkdir(path, 0o700)
         with ExitStack() as held:
-            yield stage, Outside(stage, held)
+            yield stage, HostObserver(stage, held)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Walls for machines without namespaces: Landlock for files, sockets and signals, and a filter of system calls.
+"""Access rules for machines without namespaces: Landlock for files, sockets and signals, and a filter of system calls.
 
 The supervisor calls `restrict` on itself before it starts anything: what binds a thread binds all it starts, for
 good. Only the standard library is at hand there.
@@ -15,8 +15,8 @@ import struct
 import sys
 from collections.abc import Iterable, Sequence
 
-from overt.sandbox.walls import capabilities as _capabilities
-from overt.sandbox.walls import seccomp
+from overt.sandbox.mechanisms import capabilities as _capabilities
+from overt.sandbox.mechanisms import seccomp
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """The same numbers on every architecture."""

@@ -1,4 +1,4 @@
-"""Walls as the words for bubblewrap, which builds namespaces of mounts, processes and network around a program.
+"""Access rules as the words for bubblewrap, which builds namespaces of mounts, processes and network around a program.
 
 Mounts are laid from the top down, so the deepest says what a path is: a workspace inside a hidden folder is open,
 a hidden folder inside a workspace is not. A folder that merely contains a mount point can be renamed, mounts and
@@ -9,7 +9,7 @@ protected name is mounted on itself.
 import os
 from collections.abc import Iterable, Sequence
 
-from overt.sandbox.profile import Walls
+from overt.sandbox.profile import AccessRules
 
 NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 AS_ROOT = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID")
@@ -23,33 +23,33 @@ EMPTY = "empty"
 """In the private folder: stands for a hidden file. Tools get along without their settings, not with an error."""
 
 
-def words(walls: Walls, *, program: str, root: bool) -> tuple[str, ...]:
+def words(rules: AccessRules, *, program: str, root: bool) -> tuple[str, ...]:
     """The words before a command line; `root` says that we are, with the right to make namespaces."""
     laid: dict[str, tuple[str, ...]] = {}
-    empty = f"{walls.temp}/{EMPTY}"
-    for path in walls.read:
+    empty = f"{rules.temp}/{EMPTY}"
+    for path in rules.read:
         laid[path] = ("--ro-bind-try", path, path)
-    for path in walls.write:
+    for path in rules.write:
         laid[path] = ("--bind-try", path, path)
-    for path in between(walls.write, (*walls.protected, *walls.hidden)):
+    for path in between(rules.write, (*rules.protected, *rules.hidden)):
         laid[path] = ("--bind-try", path, path)
-    folders = [path for path in walls.hidden if os.path.isdir(path)]
-    for path in walls.hidden:
+    folders = [path for path in rules.hidden if os.path.isdir(path)]
+    for path in rules.hidden:
         laid[path] = ("--ro-bind-try", empty, path)
     for path in folders:
         # What is open inside must be reachable.
-        way = any(other.startswith(path + "/") for other in (*walls.read, *walls.write))
+        way = any(other.startswith(path + "/") for other in (*rules.read, *rules.write))
         laid[path] = ("--perms", "0711" if way else "0000", "--tmpfs", path)
-    for path in walls.protected:
+    for path in rules.protected:
         laid[path] = ("--ro-bind-try", path, path)
     ordered = sorted(laid, key=lambda path: path.split("/"))
     return (
         *(program, *NAMESPACES, "--die-with-parent", "--as-pid-1", "--chdir", "/"),
-        *(() if walls.network else ("--unshare-net",)),
+        *(() if rules.network else ("--unshare-net",)),
         *(() if root else ("--unshare-user",)),
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *(_proc() if root else ()),
-        *_private(walls),
+        *_private(rules),
         *(word for path in ordered for word in laid[path]),
         *(word for path in folders for word in ("--remount-ro", path)),
         *("--cap-drop", "ALL", *(word for name in AS_ROOT if root for word in ("--cap-add", name))),
@@ -57,12 +57,12 @@ def words(walls: Walls, *, program: str, root: bool) -> tuple[str, ...]:
     )
 
 
-def wanted(walls: Walls) -> tuple[str, ...]:
-    """The same mounts for `inside.py`: `w` can be written, `r` cannot, `h` hides; then what lies there."""
-    flags = dict.fromkeys(walls.write, "w")
-    flags |= dict.fromkeys(between(walls.write, (*walls.protected, *walls.hidden)), "w")
-    flags |= dict.fromkeys(walls.hidden, "h")
-    flags |= dict.fromkeys(walls.protected, "r")
+def wanted(rules: AccessRules) -> tuple[str, ...]:
+    """The same mounts for `sandbox_process.py`: `w` can be written, `r` cannot, `h` hides; then what lies there."""
+    flags = dict.fromkeys(rules.write, "w")
+    flags |= dict.fromkeys(between(rules.write, (*rules.protected, *rules.hidden)), "w")
+    flags |= dict.fromkeys(rules.hidden, "h")
+    flags |= dict.fromkeys(rules.protected, "r")
     found = []
     for path, flag in flags.items():
         try:
@@ -78,19 +78,19 @@ def _proc() -> Iterable[str]:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
 
 
-def _private(walls: Walls) -> Iterable[str]:
+def _private(rules: AccessRules) -> Iterable[str]:
     """Own folders for temporary files and sockets; without a private folder on disk they live in memory."""
     yield from ("--tmpfs", "/run")
     if os.path.isdir("/var/run") and not os.path.islink("/var/run"):
         yield from ("--tmpfs", "/var/run")
     for path in SHOWN_OF_RUN:
         yield from ("--ro-bind-try", path, path)
-    if walls.network:
+    if rules.network:
         for path in {os.path.realpath(each) for each in RESOLVER}:
             if path.startswith("/run/"):
                 yield from ("--ro-bind-try", path, path)
     for path, name in (("/tmp", "tmp"), ("/var/tmp", "var")):
-        yield from ("--bind", f"{walls.temp}/{name}", path) if walls.temp else ("--perms", "1777", "--tmpfs", path)
+        yield from ("--bind", f"{rules.temp}/{name}", path) if rules.temp else ("--perms", "1777", "--tmpfs", path)
 
 
 def between(roots: Sequence[str], places: Iterable[str]) -> list[str]:

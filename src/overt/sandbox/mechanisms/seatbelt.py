@@ -5,7 +5,7 @@ Of several rules that fit, the last one counts, so every section goes from the g
 
 from collections.abc import Iterable
 
-from overt.sandbox.profile import Walls
+from overt.sandbox.profile import AccessRules
 from overt.sandbox.protected_paths import is_below
 
 PROGRAM = "/usr/bin/sandbox-exec"
@@ -48,27 +48,27 @@ HEAD = """(version 1)
 (deny mach-lookup)"""
 
 
-def argv(walls: Walls) -> tuple[str, ...]:
+def argv(rules: AccessRules) -> tuple[str, ...]:
     """The words to put before a command line."""
-    return (PROGRAM, "-p", profile_text(walls))
+    return (PROGRAM, "-p", profile_text(rules))
 
 
-def profile_text(walls: Walls) -> str:
+def profile_text(rules: AccessRules) -> str:
     """ValueError for a path that cannot be written down safely."""
-    write = [path for path in (*walls.write, walls.temp) if path]
-    inside = [path for path in walls.hidden if any(is_below(path, root) for root in (*walls.read, *write))]
+    write = [path for path in (*rules.write, rules.temp) if path]
+    inside = [path for path in rules.hidden if any(is_below(path, root) for root in (*rules.read, *write))]
     sections = [
         HEAD,
         _rule("allow", "mach-lookup", (f'(global-name "{name}")' for name in SERVICES)),
-        *_network(walls.network, write),
+        *_network(rules.network, write),
         "(deny file-write*)",
-        _rule("deny", "file-read* file-write*", _below(walls.hidden)),
-        _rule("allow", "file-read*", _below(walls.read)),
+        _rule("deny", "file-read* file-write*", _below(rules.hidden)),
+        _rule("allow", "file-read*", _below(rules.read)),
         _rule("allow", "file-read* file-write*", _below(write)),
         _rule("allow", "file-write*", _below(f"/dev/{name}" for name in DEVICES)),
-        _rule("deny", "file-write*", _below((*walls.protected, *walls.absent))),
+        _rule("deny", "file-write*", _below((*rules.protected, *rules.absent))),
         # A folder that could be renamed would take what is protected in it away, and leave its name free.
-        _rule("deny", "file-write-unlink", _literal(_between(write, (*walls.protected, *walls.absent)))),
+        _rule("deny", "file-write-unlink", _literal(_between(write, (*rules.protected, *rules.absent)))),
         _rule("deny", "file-read* file-write*", _below(inside)),
     ]
     return "\n".join(section for section in sections if section) + "\n"
