@@ -50,24 +50,16 @@ UNIX_SOCKETS = "UNIX sockets that lead out"
 
 
 class Ruleset:
-    """What will be allowed, collected until `bind`."""
+    """What will be allowed, collected until `bind`. It handles `rights` on files and what else is given, and leaves
+    everything else as it is; nothing is allowed below `hidden`."""
 
-    def __init__(self, version: int, *, hidden: Iterable[str], network: bool) -> None:
-        self.rights = RIGHTS[min(version, max(RIGHTS))]
+    def __init__(self, version: int, rights: int, *, hidden: Iterable[str] = (), tcp: int = 0, scopes: int = 0) -> None:
+        self.rights = rights
         # A socket cannot be read; whether it can be called is not for rules on files to say.
         self.hidden = {real for path in hidden if not _is_socket(real := os.path.realpath(path))}
         self.rules = 0
-        tcp = 0 if network or version < NET_SINCE else TCP
-        scopes = ABSTRACT_SOCKETS | SIGNALS if version >= SCOPES_SINCE else 0
-        self.fd = _made(version, (self.rights, tcp, scopes))
-
-    @classmethod
-    def of_files(cls, version: int, rights: int) -> "Ruleset":
-        """One that handles only these rights on files: everything else stays as it is."""
-        found = cls.__new__(cls)
-        found.rights, found.hidden, found.rules = rights, set(), 0
-        found.fd = _made(version, (rights, 0, 0))
-        return found
+        size = 8 if version < NET_SINCE else 16 if version < SCOPES_SINCE else 24  # older kernels know a shorter head
+        self.fd = _call(CREATE_RULESET, struct.pack("=3Q", rights, tcp, scopes), size, 0)
 
     def open_up(self, path: str, rights: int) -> None:
         """Allow `rights` below a path, but for what is hidden there; what is not there needs no rule."""
@@ -125,7 +117,10 @@ def restrict(
     found = version()
     if found < 1:
         raise OSError("this kernel has no Landlock")
-    rules = Ruleset(found, hidden=(*hidden, *ALWAYS_HIDDEN), network=network)
+    tcp = 0 if network or found < NET_SINCE else TCP
+    scopes = ABSTRACT_SOCKETS | SIGNALS if found >= SCOPES_SINCE else 0
+    everything = RIGHTS[min(found, max(RIGHTS))]
+    rules = Ruleset(found, everything, hidden=(*hidden, *ALWAYS_HIDDEN), tcp=tcp, scopes=scopes)
     try:
         rules.open_up("/", READING)
         for path in (sys.prefix, sys.base_prefix, *read):
@@ -149,12 +144,12 @@ def isolate() -> bool:
     """
     if version() < SCOPES_SINCE:
         return False
-    fd = _made(SCOPES_SINCE, (0, 0, ABSTRACT_SOCKETS | SIGNALS))
+    rules = Ruleset(SCOPES_SINCE, 0, scopes=ABSTRACT_SOCKETS | SIGNALS)
     try:
         no_new_privileges()
-        _call(RESTRICT_SELF, fd, 0)
+        rules.bind()
     finally:
-        os.close(fd)
+        rules.close()
     return True
 
 
@@ -188,24 +183,18 @@ def _is_socket(path: str) -> bool:
         return False
 
 
-def _made(found: int, handled: tuple[int, int, int]) -> int:
-    """A ruleset; older kernels know a shorter head."""
-    size = 8 if found < NET_SINCE else 16 if found < SCOPES_SINCE else 24
-    return _call(CREATE_RULESET, struct.pack("=3Q", *handled), size, 0)
-
-
 def no_new_privileges() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(seccomp.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+    _require(libc.prctl(seccomp.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
 def _call(*words: int | bytes | None) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
-    given = [ctypes.c_long(word) if isinstance(word, int) else word for word in words]
-    result: int = libc.syscall(*given)
+    return _require(libc.syscall(*(ctypes.c_long(word) if isinstance(word, int) else word for word in words)))
+
+
+def _require(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -85,7 +85,7 @@ def _bind(writable: Sequence[str]) -> None:
     if found < 1:
         return
     rights = landlock.RIGHTS[min(found, max(landlock.RIGHTS))] & ~READING
-    rules = landlock.Ruleset.of_files(found, rights)
+    rules = landlock.Ruleset(found, rights)
     try:
         for path in writable:
             if _own(path):

@@ -5,6 +5,7 @@ Of several rules that fit, the last one counts, so every section goes from the g
 
 from collections.abc import Iterable
 
+from overt.sandbox.mechanisms.bubblewrap import between
 from overt.sandbox.profile import AccessRules
 from overt.sandbox.protected_paths import is_below
 
@@ -57,6 +58,8 @@ def profile_text(rules: AccessRules) -> str:
     """ValueError for a path that cannot be written down safely."""
     write = [path for path in (*rules.write, rules.temp) if path]
     inside = [path for path in rules.hidden if any(is_below(path, root) for root in (*rules.read, *write))]
+    kept = (*rules.protected, *rules.absent)
+    holding = [root for root in write if any(is_below(path, root) for path in kept)]
     sections = [
         HEAD,
         _rule("allow", "mach-lookup", (f'(global-name "{name}")' for name in SERVICES)),
@@ -66,9 +69,9 @@ def profile_text(rules: AccessRules) -> str:
         _rule("allow", "file-read*", _below(rules.read)),
         _rule("allow", "file-read* file-write*", _below(write)),
         _rule("allow", "file-write*", _below(f"/dev/{name}" for name in DEVICES)),
-        _rule("deny", "file-write*", _below((*rules.protected, *rules.absent))),
+        _rule("deny", "file-write*", _below(kept)),
         # A folder that could be renamed would take what is protected in it away, and leave its name free.
-        _rule("deny", "file-write-unlink", _literal(_between(write, (*rules.protected, *rules.absent)))),
+        _rule("deny", "file-write-unlink", _literal([*between(write, kept), *holding])),
         _rule("deny", "file-read* file-write*", _below(inside)),
     ]
     return "\n".join(section for section in sections if section) + "\n"
@@ -122,14 +125,3 @@ def _quoted(path: str) -> str:
         raise ValueError(f"{path!r} cannot be named in a sandbox profile")
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def _between(roots: list[str], places: Iterable[str]) -> list[str]:
-    """Every folder on the way from a root down to a protected place, the root included."""
-    found: dict[str, None] = {}
-    for place in places:
-        folder = place.rpartition("/")[0]
-        while folder and any(is_below(folder, root) for root in roots):
-            found[folder] = None
-            folder = folder.rpartition("/")[0]
-    return list(found)

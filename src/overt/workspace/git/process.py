@@ -192,7 +192,7 @@ def limit_thread(program: str, places: GitPlaces) -> None:
         rights &= ~(landlock.READ_FILE | landlock.READ_DIR)
     with _rules_lock:
         key = (program, *map(identify_folder, places.write), "", *map(identify_folder, places.read))
-        rules = _rules.pop(key, None) or make_rules(landlock.Ruleset.of_files(version, rights), program, places)
+        rules = _rules.pop(key, None) or make_rules(landlock.Ruleset(version, rights), program, places)
         _rules[key] = rules
         while len(_rules) > MOST_RULESETS:
             _rules.pop(next(iter(_rules))).close()
