@@ -25,10 +25,12 @@ ACTS = re.compile(
 )
 """The sentence announces an act."""
 STOPS = re.compile(
-    r"\b(?:example|counterexample|e\.g|such as|like (?:this|so|the following)|(?<!it )looks? like|about to|if you"
-    r"|you (?:can|could|should|wanted)|would|could|might|only run|(?:not|never|against|refuse[sd]? to|without|avoid)"
-    r" (?:run|runn?ing|execut\w*|call|send|follow|use|do)\w*|risky|dangerous|review|confirm|permission"
-    r"|explain|illustrat\w*|show|give|quote|document|mention|summari[sz]e|read out|escape|add (?:this|these)|it as)\b"
+    r"\b(?:(?:for|an?|another|following|simple) example|examples? of|examples?[:：]|counterexample|e\.g|such as"
+    r"|like (?:this|so|the following)|(?<!it )looks? like|about to|if you|you (?:can|could|should|wanted)|would|could"
+    r"|might|only run|(?:not|never|against|refuse[sd]? to|without|avoid) (?:run|execut|call|send|follow|us[ei]|do)\w*"
+    r"|risky|dangerous|please (?:review|confirm)|your permission)\b"
+    r"|(?:\bme|['’]ll|\bwill|\bus|\bto|\bshould|\bi)(?: (?:just|also|now|first|briefly))* (?:explain|illustrat|show"
+    r"|give(?! it)|quote|document|mention|summari[sz]e|read out|escape|add (?:this|these))"
     r"|\b(?:in|as|of|from|like|is|are|was|read|found|prints?|body works)[\s:：]*$"
     r"|例|请勿|不要(?!担心)|解释|写成|你可以|如果",
     re.IGNORECASE,
