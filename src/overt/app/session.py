@@ -12,10 +12,10 @@ slow one delays nobody. A callback that raises is dropped, and the others are to
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from time import monotonic
 from typing import NamedTuple
 
 from overt.app.diagnostics.recent import RECENT
-from overt.app.partial import Partial
 from overt.app.record import SessionRecord
 from overt.app.redaction.scrub import Scrub, redact_event
 from overt.app.setting import Setting
@@ -48,6 +48,7 @@ from overt.sessions.resume import ResumedSession
 
 Receive = Callable[[Event], None]
 MAIN = "main"
+SAVE_EVERY_S = 1.0
 HIDDEN_AGENTS = frozenset({"title"})
 """Agents whose work is recorded and counted, but not shown."""
 
@@ -64,6 +65,33 @@ class Subscription:
     def close(self) -> None:
         if self in self._subscribers:
             self._subscribers.remove(self)
+
+
+class Partial:
+    """What has streamed of a reply that is not whole yet. `save` gets what came since the last time, every second."""
+
+    def __init__(self, save: Callable[[str], None]) -> None:
+        self._save = save
+        self._pieces: list[str] = []
+        self._saved = 0
+        self._saved_at = 0.0
+
+    def begin(self) -> None:
+        self._pieces, self._saved, self._saved_at = [], 0, monotonic()
+
+    def add(self, text: str) -> None:
+        self._pieces.append(text)
+        if monotonic() - self._saved_at >= SAVE_EVERY_S:
+            self.save()
+
+    def save(self) -> None:
+        fresh = "".join(self._pieces[self._saved :])
+        self._saved, self._saved_at = len(self._pieces), monotonic()
+        if fresh:
+            self._save(fresh)
+
+    def text(self) -> str:
+        return "".join(self._pieces)
 
 
 class Denial(NamedTuple):

@@ -74,11 +74,12 @@ class Arguments(Struct, frozen=True, kw_only=True):
         """Return a whole number above 0, or None if the flag was not given."""
         if key not in self.values:
             return None
-        text = self.text(key)
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        from overt.lib.text import whole_number  # late: 1.0 ms
+
+        number = whole_number(self.text(key)) or 0
         if not 0 < number <= most:
             allowed = "above 0" if most == LARGEST_NUMBER else f"from 1 to {most}"
-            raise UsageError(f"--{key} must be a whole number {allowed}, got {text!r}")
+            raise UsageError(f"--{key} must be a whole number {allowed}, got {self.text(key)!r}")
         return number
 
     def word(self) -> str:

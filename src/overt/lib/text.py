@@ -115,5 +115,13 @@ def _picture(char: str) -> bool:
 
 def first_line(text: str, longest: int = 60) -> str:
     """Return the first line that is not blank, cut to `longest` characters."""
-    line = next((line.strip() for line in text[:4000].splitlines() if line.strip()), "")
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return shorten(next((line for line in text[:4000].splitlines() if line.strip()), "").strip(), longest)
+
+
+def shorten(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def whole_number(text: str) -> int | None:
+    """Read a number of at most nine plain digits, as people type them."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from overt.app.setting import Setting
 from overt.core.settings import Interface
+from overt.lib.text import whole_number
 
 NOTIFYING = frozenset({"iterm.app", "wezterm", "ghostty", "warpterminal", "kitty"})
 LINKING = NOTIFYING | {"vscode", "hyper", "tabby", "rio", "contour"}
@@ -83,15 +84,11 @@ def _follows_links(variables: Mapping[str, str]) -> bool:
     program, term, multiplexed = _terminal(variables)
     if multiplexed:
         return program == "tmux" and _version(variables.get("TERM_PROGRAM_VERSION", "")) >= TMUX_LINKS
-    since = any(_number(variables.get(name, "")) >= least for name, least in LINKING_SINCE.items())
+    since = any((whole_number(variables.get(name, "")) or 0) >= least for name, least in LINKING_SINCE.items())
     known = program in LINKING or term.startswith(LINKING_TERMS)
     return known or since or bool(variables.get("WT_SESSION"))
 
 
 def _version(text: str) -> tuple[int, ...]:
     """Read the first two numbers of a version: `3.4a` is 3.4."""
-    return tuple(_number("".join(char for char in part if char.isdecimal())) for part in text.split(".")[:2])
-
-
-def _number(text: str) -> int:
-    return int(text[:9]) if text.isascii() and text.isdecimal() else 0
+    return tuple(whole_number("".join(filter(str.isdecimal, part))) or 0 for part in text.split(".")[:2])

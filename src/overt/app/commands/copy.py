@@ -4,15 +4,16 @@ from overt.app.command import Action, Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
+from overt.lib.text import whole_number
 
 
 async def copy(conversation: Conversation, argument: str) -> CommandOutcome:
     """The last answer, or the one before it with 2, and so on; replies that only call tools do not count."""
-    if argument and not (argument.isascii() and argument.isdecimal() and 0 < len(argument) < 6 and int(argument)):
+    back = whole_number(argument or "1")
+    if not back:
         raise COMMAND.usage_error()
-    back = int(argument or 1)
-    said = [message.text() for message in conversation.history.messages if message.role == "assistant"]
-    answers = [text for text in said if text.strip()]
+    replies = [message.text() for message in conversation.history.messages if message.role == "assistant"]
+    answers = [text for text in replies if text.strip()]
     if len(answers) < back:
         raise OvertError(say("copy.none") if not answers else say("copy.fewer", count=len(answers)))
     text = answers[-back]

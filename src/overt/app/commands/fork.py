@@ -8,6 +8,7 @@ from overt.app.completion.facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
+from overt.lib.text import whole_number
 
 
 async def fork(conversation: Conversation, argument: str) -> CommandOutcome:
@@ -15,9 +16,10 @@ async def fork(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.sessions.names import id_of  # late: 3 ms
 
     path = conversation.require_file("/fork")
-    if argument and not (argument.isascii() and argument.isdecimal() and len(argument) < 10):
+    turn = whole_number(argument)
+    if argument and turn is None:
         raise OvertError(say("session.not_a_turn", text=argument))
-    copy = fork_file(path, turn=int(argument) if argument else None, overt=__version__)
+    copy = fork_file(path, turn=turn, overt=__version__)
     lines = (say("session.forked", parent=conversation.id),)
     return CommandOutcome(action=Action.NEW, resume=id_of(copy), lines=lines)
 

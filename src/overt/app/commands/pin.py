@@ -8,7 +8,7 @@ from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.events import Pinned
 from overt.lib.catalogue import say
-from overt.lib.text import first_line
+from overt.lib.text import first_line, shorten, whole_number
 
 OFF = "--off"
 
@@ -20,10 +20,11 @@ async def pin(conversation: Conversation, argument: str) -> CommandOutcome:
         listed = tuple(f"  {number}  {_short(text)}" for number, text in enumerate(pins, 1))
         return CommandOutcome(lines=(say("pin.list"), *listed) if pins else (say("pin.none"),))
     if argument.split()[0] == OFF:
-        number = argument.removeprefix(OFF).strip()
-        if not (number.isascii() and number.isdecimal() and 1 <= int(number) <= len(pins)):
-            raise OvertError(say("pin.no_number", number=number or "?"))
-        text = pins[int(number) - 1]
+        typed = argument.removeprefix(OFF).strip()
+        number = whole_number(typed) or 0
+        if not 1 <= number <= len(pins):
+            raise OvertError(say("pin.no_number", number=typed or "?"))
+        text = pins[number - 1]
         conversation.record(Pinned(text=text, off=True))
         return CommandOutcome(lines=(say("pin.removed", text=_short(text)),))
     text = _last(conversation) if argument == "last" else _said(conversation, argument)
@@ -54,8 +55,7 @@ def _said(conversation: Conversation, words: str) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else f"{line[:99]}…"
+    return shorten(" ".join(text.split()), 100)
 
 
 async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:

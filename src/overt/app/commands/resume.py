@@ -11,6 +11,7 @@ from overt.app.conversation import Conversation
 from overt.app.inspect.values import Preview, SessionPage
 from overt.core.errors import OvertError
 from overt.lib.catalogue import say
+from overt.lib.text import shorten
 
 if TYPE_CHECKING:
     from overt.sessions.index import Summary
@@ -44,8 +45,7 @@ def _recent(conversation: Conversation) -> tuple[str, ...]:
 
 
 def _line(session: "Summary") -> str:
-    title = " ".join(session.title.split())
-    short = title if len(title) <= WIDEST else f"{title[: WIDEST - 1]}…"
+    short = shorten(" ".join(session.title.split()), WIDEST)
     return f"  {session.id}  {strftime('%Y-%m-%d %H:%M', localtime(session.changed))}  {short}".rstrip()
 
 

@@ -20,11 +20,9 @@ from overt.config.paths import Environment, read_environment
 from overt.config.schema import SettingValue
 from overt.core.errors import InternalError, OvertError
 from overt.core.events import Event
-from overt.core.ids import new_id
-from overt.lib.atomic import NEW, write_all
 from overt.lib.catalogue import say
+from overt.lib.logs.dated_files import write_dated
 from overt.lib.logs.log import DEFAULT_KEEP, DEFAULT_LEVEL, DEFAULT_SIZE, LOG
-from overt.lib.logs.old_files import remove_oldest
 from overt.lib.logs.tracebacks import describe_error, summarize
 from overt.lib.redaction.secret_values import secret_values
 from overt.lib.text import visible
@@ -114,22 +112,14 @@ def _write(summary: str, error: BaseException, where: str, environment: Environm
     if _written >= MAX_FILES_PER_RUN:
         return "", say("crash.too_many")
     _written += 1
-    folder = os.path.join(LOG.folder, FOLDER)
-    path = os.path.join(folder, f"crash-{strftime('%Y%m%dT%H%M%SZ', gmtime())}-{new_id()}.txt")
     text = "\n".join(_lines(summary, error, where)) + "\n"
     if environment and environment.home not in ("", "/"):
         text = text.replace(environment.home + "/", "~/")
+    data = visible(LOG.clean(text)).encode("utf-8", "replace")
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        fd = os.open(path, NEW, 0o600)
-        try:
-            write_all(fd, visible(LOG.clean(text)).encode("utf-8", "replace"))
-        finally:
-            os.close(fd)
-        remove_oldest(folder, MAX_FILES)
+        return write_dated(os.path.join(LOG.folder, FOLDER), "crash.txt", data, keep=MAX_FILES), ""
     except OSError as problem:
         return "", problem.strerror or type(problem).__name__
-    return path, ""
 
 
 def _lines(summary: str, error: BaseException, where: str) -> Iterator[str]:

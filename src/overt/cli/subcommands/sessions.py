@@ -1,4 +1,4 @@
-"""`overt sessions`: list, show, rename, fork, export, delete; search and check are beside."""
+"""`overt sessions`: list, show, rename, fork, export, delete; search and check are in `_sessions_look`."""
 
 import sys
 from collections.abc import Sequence
@@ -89,12 +89,19 @@ def run(argv: list[str], registries: Registries) -> int:
 
 
 def _act(action: str, words: list[str], args: Arguments) -> int:
+    setting, mistake = setting_or_defaults_of(args)  # a broken configuration hides no session
+    if action == "list":
+        _list(setting, everywhere=args.switch("all"), as_json=args.switch("json"))
+        return 0
+    if action == "show":
+        return _show(words[0], setting, as_json=args.switch("json"))
+    if action in ("search", "check"):
+        from overt.cli.subcommands import _sessions_look as sessions_look  # late: 11 ms
+
+        return (sessions_look.search if action == "search" else sessions_look.check)(setting, words, args)
     from overt.app.records import archive  # late: 8 ms
 
-    setting, mistake = setting_or_defaults_of(args)  # a broken configuration hides no session
     match action:
-        case "show":
-            return _show(words[0], setting, as_json=args.switch("json"))
         case "delete":
             path, note = delete_session(words[0], setting)
             print_lines([f"deleted {path}"])
@@ -107,15 +114,9 @@ def _act(action: str, words: list[str], args: Arguments) -> int:
             print_lines([f"{id} is called {name} now"])
         case "fork":
             print(archive.fork_session(setting, words[0], args.number("turn")))
-        case "export":
+        case _:
             text = archive.export_session(setting, words[0], format=args.text("format"), target=args.text("output"))
             sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
-        case "search" | "check":
-            from overt.cli.subcommands import _sessions_look as sessions_look  # late: 11 ms
-
-            return (sessions_look.search if action == "search" else sessions_look.check)(setting, words, args)
-        case _:
-            _list(setting, everywhere=args.switch("all"), as_json=args.switch("json"))
     return 0
 
 

@@ -6,16 +6,13 @@ holds a secret, every letter and digit of that field is replaced by `x`. The str
 """
 
 import os
-from time import gmtime, strftime
 
 from msgspec import Struct
 
 from overt.core.codec import compact, decode
 from overt.core.errors import OvertError
-from overt.core.ids import new_id
-from overt.lib.atomic import NEW, write_all
+from overt.lib.logs.dated_files import now_in_name, write_dated
 from overt.lib.logs.log import LOG
-from overt.lib.logs.old_files import remove_oldest
 from overt.lib.redaction.redact import Redactor
 
 FOLDER = "replies"
@@ -42,23 +39,14 @@ def save_reply(reply: RawReply) -> str:
     """Write the reply and return the path; an empty string if the log is off or the file cannot be written."""
     if not LOG.enabled("error"):
         return ""
-    folder = os.path.join(LOG.folder, FOLDER)
-    now = strftime("%Y%m%dT%H%M%SZ", gmtime())
     header = {name: getattr(reply, name) for name in reply.__struct_fields__ if name != "data"}
-    header |= {"time": now, "error": LOG.clean(reply.error)}
-    path = os.path.join(folder, f"reply-{now}-{new_id()}.raw")
+    header |= {"time": now_in_name(), "error": LOG.clean(reply.error)}
+    data = LOG.clean(compact(header)).encode() + b"\n" + redact_stream(reply.data, LOG.redactor())
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        fd = os.open(path, NEW, 0o600)
-        try:
-            write_all(fd, LOG.clean(compact(header)).encode() + b"\n" + redact_stream(reply.data, LOG.redactor()))
-        finally:
-            os.close(fd)
-        remove_oldest(folder, MAX_FILES)
+        return write_dated(os.path.join(LOG.folder, FOLDER), "reply.raw", data, keep=MAX_FILES)
     except OSError as error:
         LOG.warning("provider", f"the reply could not be saved: {error.strerror}")
         return ""
-    return path
 
 
 def load_reply(path: str) -> RawReply:
