@@ -228,7 +228,7 @@ def lists(respond: Callable[[str], dict[str, Any]]) -> Iterator[int]:
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
-    monkeypatch.setattr(_tls, "_contexts", {})
+    _tls.context_for.cache_clear()
     return Authority(tmp_path)
 
 

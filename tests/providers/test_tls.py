@@ -25,7 +25,7 @@ BIG = "0123456789abcdef" * 60_000
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
-    monkeypatch.setattr(_tls, "_contexts", {})
+    _tls.context_for.cache_clear()
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
     return Authority(tmp_path)

@@ -1,6 +1,7 @@
 """The vendors that ship with Overt, read only when someone refers to one."""
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import convert
@@ -14,16 +15,12 @@ ENDPOINT = ("kind", "base_url", "api_key_env", "context_window", "max_tokens", "
 CHOICE = frozenset({"model", "models", "default"})
 """Whoever states one of these has chosen; the vendor's own choice no longer stands."""
 
-_loaded: list[tuple[ProviderEntry, ...]] = []
 
-
+@cache
 def vendors() -> tuple[ProviderEntry, ...]:
-    if not _loaded:
-        import tomllib  # late: 2 ms
+    import tomllib  # late: 2 ms
 
-        table = tomllib.loads(read_text("overt.providers", "models.toml"))
-        _loaded.append(read_vendors(table["providers"]))
-    return _loaded[0]
+    return read_vendors(tomllib.loads(read_text("overt.providers", "models.toml"))["providers"])
 
 
 def read_vendors(tables: Sequence[dict[str, Any]]) -> tuple[ProviderEntry, ...]:

@@ -23,7 +23,7 @@ from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_variables
 from overt.providers.http_provider import make
-from overt.providers.suggest import nearest, nearest_pair
+from overt.providers.suggest import nearest, nearest_spelling
 from overt.providers.transport.address import parse_address
 from overt.providers.wires import WireKind
 
@@ -148,7 +148,8 @@ async def _by_reference(reference: str, around: Surroundings) -> ChosenModel:
         return await _complete(*_with_its_key(reference, found, vendors, around), around)
     if here is not None:
         return await _complete(here, reference, around)
-    if not around.entries and (entry := _with_key(around)) and not _resembles(reference, vendors):
+    slip = nearest_spelling(reference, [entry.name for entry in vendors])
+    if not around.entries and not slip and (entry := _with_key(around)):
         return await _complete(entry, reference, around)
     tried: list[str] = []
     local = None if around.entries else await _on_this_machine(around, wanted=reference, tried=tried)
@@ -196,17 +197,11 @@ async def _takes_any_model(around: Surroundings) -> ProviderEntry | None:
     return None
 
 
-def _resembles(reference: str, vendors: Sequence[ProviderEntry]) -> bool:
-    """Whether it is a slip of the pen for a vendor's name rather than a model we have not heard of."""
-    import difflib  # late: 0.5 ms
-
-    return bool(difflib.get_close_matches(reference, [entry.name for entry in vendors], n=1, cutoff=0.75))
-
-
 def _unknown(reference: str, entries: Sequence[ProviderEntry], tried: Sequence[str]) -> ConfigError:
     pairs = [f"{entry.name}/{model}" for entry in entries for model in (*entry.models, entry.model) if model]
     known = [name for entry in entries for name in (entry.name, *entry.models, entry.model) if name]
-    close = nearest_pair(reference, pairs) or nearest(reference, list(dict.fromkeys(known)))
+    spelled = nearest_spelling(reference, pairs) if "/" in reference else ()
+    close = spelled or nearest(reference, list(dict.fromkeys(known)))
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     looked = "".join(f"\n  - {line}" for line in tried)
     return ConfigError(

@@ -15,13 +15,11 @@ def nearest(name: str, known: Sequence[str], *, count: int = 3) -> tuple[str, ..
     return tuple(dict.fromkeys(short[match] for match in close))
 
 
-def nearest_pair(name: str, pairs: Sequence[str], *, count: int = 3) -> tuple[str, ...]:
-    """The pairs `provider/model` most like this one, when it is a pair."""
-    if "/" not in name:
-        return ()
+def nearest_spelling(name: str, known: Sequence[str], *, count: int = 3) -> tuple[str, ...]:
+    """The names that this one may be a slip of the pen for: only very similar ones, upper and lower case apart."""
     import difflib  # late: 5 ms
 
-    return tuple(difflib.get_close_matches(name, pairs, n=count, cutoff=0.75))
+    return tuple(difflib.get_close_matches(name, known, n=count, cutoff=0.75))
 
 
 def exists_instead(name: str, known: Sequence[str]) -> str:

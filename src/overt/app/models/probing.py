@@ -52,20 +52,20 @@ async def try_model(setting: Setting, reference: str, *, save: bool, tell: Calla
         rows = await probe(provider, chosen.model, entry=entry, tell=tell, wires=wires)
     finally:
         provider.close()
-    found = decide(rows)
+    calls_found = decide(rows)
     report = ModelTest(
         provider=entry.name,
         model=chosen.model,
         base_url=entry.base_url,
         wire=wire,
         rows=rows,
-        found=found,
+        found=calls_found,
         calls=None,
         breaks=tuple(f"{row.name}: {row.broke}" for row in rows if row.broke),
     )
-    if found is None:
+    if calls_found is None:
         return report
-    profile = profile_of(chosen, found, rows)
+    profile = profile_of(chosen, calls_found, rows)
     calls = with_profile(chosen.about, profile).calls
     saved = shown(save_profile(setting.environment.data_dir, profile), home=setting.environment.home) if save else ""
     return replace(report, calls=calls, saved=saved)

@@ -14,21 +14,8 @@ from overt.providers.probing.ask import ProbeQuestion, ProbeReply
 from overt.providers.transport.errors import clean
 
 NAMES = (
-    "reachable",
-    "models",
-    "streaming",
-    "auto",
-    "required",
-    "parallel",
-    "streamed",
-    "form",
-    "reasoning",
-    "usage",
-    "cache",
-    "window",
-    "system",
-    "developer",
-    "images",
+    *("reachable", "models", "streaming", "auto", "required", "parallel", "streamed", "form"),
+    *("reasoning", "usage", "cache", "window", "system", "developer", "images"),
 )
 UNSURE = frozenset({"rate", "stalled", "down", "cut", "balance"})
 BUSY = frozenset({429, 502, 503, 504, 529})

@@ -3,50 +3,34 @@
 from msgspec import Struct
 
 from overt.core.codec import decode
+from overt.lib.data import read_bytes
 from overt.providers.wires._decoding import word
 
-KEY_WORDS = (
-    "invalid_api_key", "invalidapikey", "incorrect api key", "invalid api key", "api key not valid",
-    "authentication_error", "invalid_authentication", "authentication fails", "no auth credentials",
-    "invalid x-api-key", "invalid authentication",
-)  # fmt: skip
-BALANCE_WORDS = (
-    "insufficient_quota", "insufficient_balance", "insufficient balance", "insufficient credit", "credit balance",
-    "arrearage", "billing", "exceeded your current quota", "exceeded_current_quota", "freetieronly", "余额不足", "欠费",
-)  # fmt: skip
-OVERFLOW_WORDS = (
-    "context length", "context_length", "context size", "context window", "maximum context", "exceed_context",
-    "exceed context", "context limit", "context overflow", "the overflows", "prompt is too long", "input is too long",
-    "too many tokens", "range of input length", "model token limit", "exceeds the maximum number of tokens",
-    "request_too_large", "request too large", "prompt 超长", "输入过长",
-)  # fmt: skip
-MODEL_CODES = ("model_not_found", "modelnotfound", "invalid_model", "model_decommissioned", "model_not_exist")
-NO_SUCH_MODEL = (
-    "no such model", "unknown model", "invalid model", "not a valid model", "not found the model", "模型不存在",
-    "does not have access to model",
-)  # fmt: skip
-AFTER_MODEL = ("not found", "not exist", "does not exist", "not supported", "unknown", "decommissioned")
-"""`model x not found`; but in `not supported by this model` it is something else that is missing."""
-RATE_WORDS = ("rate_limit", "rate limit", "throttling", "too many requests", "overloaded")
-UNABLE = (
-    "not support", "unsupported", "not implemented", "not allowed", "not permitted", "not enabled", "not available",
-    "disabled", "unrecognized", "unknown", "unexpected", "requires --", "no endpoints found", "extra inputs",
-    "extra fields", "cannot handle", "is not a multimodal", "at most 0", "missing data required", "不支持",
-)  # fmt: skip
-TOOLS = ("tools", "tool_choice", "tool choice", "tool use", "tool call", "function call", "functions")
-ABOUT_A_CALL = (
-    "tool_call_id", "tool_use_id", "tool_result", "schema", ".parameters", "role", "tool name", "function name",
-)  # fmt: skip
-"""Words of a complaint about one call or one tool, which says nothing about taking them at all."""
-FORM = ("response_format", "json_schema", "json_object", "grammar", "structured output", "guided", "output_config")
-IMAGE = ("image", "vision", "multimodal", "mmproj")
-GLM_CODES = {
-    **dict.fromkeys(("1000", "1001", "1002", "1003", "1004"), "key"),
-    **dict.fromkeys(("1110", "1111", "1112", "1113", "1308", "1309", "1310"), "balance"),
-    **dict.fromkeys(("1211", "1221", "1222"), "model"),
-    "1261": "overflow",
-    **dict.fromkeys(("1302", "1303", "1304", "1305"), "rate"),
-}
+
+class RefusalWords(Struct, frozen=True, kw_only=True):
+    """Words that give a kind of refusal away, in small letters; `glm_codes` maps the codes of GLM to kinds.
+
+    `after_model` follow the word: `model x not found`; but in `not supported by this model` it is something else that
+    is missing. `about_a_call` are words of a complaint about one call or one tool, which says nothing about taking
+    them at all.
+    """
+
+    key: tuple[str, ...]
+    balance: tuple[str, ...]
+    overflow: tuple[str, ...]
+    model_codes: tuple[str, ...]
+    no_such_model: tuple[str, ...]
+    after_model: tuple[str, ...]
+    rate: tuple[str, ...]
+    unable: tuple[str, ...]
+    tools: tuple[str, ...]
+    about_a_call: tuple[str, ...]
+    form: tuple[str, ...]
+    image: tuple[str, ...]
+    glm_codes: dict[str, str]
+
+
+WORDS = decode(read_bytes("overt.providers.transport", "refusal_words.json"), type=RefusalWords)
 DEEPEST = 4
 
 
@@ -65,19 +49,19 @@ class ServerMessage(Struct, frozen=True, kw_only=True):
 def kind_of(status: int, said: ServerMessage) -> str:
     """The kind of refusal; empty when neither the words nor the status give one away."""
     words = said.words()
-    if code := GLM_CODES.get(said.code, ""):
+    if code := WORDS.glm_codes.get(said.code, ""):
         return code
-    if status == 402 or (_any(BALANCE_WORDS, words) and asked_wait(words) is None):
+    if status == 402 or (_any(WORDS.balance, words) and asked_wait(words) is None):
         return "balance"
-    if said.code.lower() in MODEL_CODES or said.type.lower() in MODEL_CODES:
+    if said.code.lower() in WORDS.model_codes or said.type.lower() in WORDS.model_codes:
         return "model"
-    if status in (401, 403) or (status in (0, 400, 422) and _any(KEY_WORDS, words)):
+    if status in (401, 403) or (status in (0, 400, 422) and _any(WORDS.key, words)):
         return "key"
-    if status == 429 or (status == 0 and _any(RATE_WORDS, words)):
+    if status == 429 or (status == 0 and _any(WORDS.rate, words)):
         return "rate"
     if ability := _unable(status, said, words):
         return ability
-    if status == 413 or _any(OVERFLOW_WORDS, words):
+    if status == 413 or _any(WORDS.overflow, words):
         return "overflow"
     if status in (0, 400, 404, 422) and _about_model(said, words):
         return "model"
@@ -127,23 +111,23 @@ def said_in(body: object, depth: int = 0) -> ServerMessage:
 
 def _unable(status: int, said: ServerMessage, words: str) -> str:
     """A thing the server cannot take at all, rather than one that was sent wrongly."""
-    if _any(FORM, f"{words} {said.param}") and status != 429:
+    if _any(WORDS.form, f"{words} {said.param}") and status != 429:
         return "form"
-    if not (_any(UNABLE, words) or status == 501):
+    if not (_any(WORDS.unable, words) or status == 501):
         return ""
-    if _any(IMAGE, words):
+    if _any(WORDS.image, words):
         return "image"
     named = said.param in ("tools", "tool_choice", "functions")
-    return "tools" if (named or _any(TOOLS, words)) and not _any(ABOUT_A_CALL, words) else ""
+    return "tools" if (named or _any(WORDS.tools, words)) and not _any(WORDS.about_a_call, words) else ""
 
 
 def _about_model(said: ServerMessage, words: str) -> bool:
     if said.param not in ("", "model"):
         return False
-    if _any(NO_SUCH_MODEL, words) or (said.type == "not_found_error" and said.message.startswith("model:")):
+    if _any(WORDS.no_such_model, words) or (said.type == "not_found_error" and said.message.startswith("model:")):
         return True
     _, found, after = words.partition("model")
-    return bool(found) and _any(AFTER_MODEL, after)
+    return bool(found) and _any(WORDS.after_model, after)
 
 
 def _fastapi(problems: list[object]) -> ServerMessage:

@@ -1,5 +1,6 @@
 """Whom a TLS connection trusts and who we are on it: one context for each set of answers."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,18 +21,10 @@ class Tls(Struct, frozen=True, kw_only=True):
 
 SYSTEM = Tls()
 
-_contexts: "dict[Tls, ssl.SSLContext]" = {}
 
-
+@cache
 def context_for(tls: Tls) -> "ssl.SSLContext":
     """Made at first use: reading the authorities takes longer than a request."""
-    context = _contexts.get(tls)
-    if context is None:
-        context = _contexts[tls] = _make(tls)
-    return context
-
-
-def _make(tls: Tls) -> "ssl.SSLContext":
     import ssl  # late: 7 ms
 
     context = ssl.create_default_context()
