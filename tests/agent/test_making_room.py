@@ -17,7 +17,7 @@ from overt.agent.agent import Agent
 from overt.app.session import follow
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
-from overt.context.spoken import SpokenWire
+from overt.context.spoken import TextCallWire
 from overt.core.errors import ProviderError
 from overt.core.events import (
     Compacted,
@@ -454,7 +454,7 @@ def test_it_works_for_models_that_call_tools_in_words(tmp_path: Path, calls: Cal
     summary = '{"tool": "final", "text": "All read."}' if calls == "schema" else "All read."
     bench = Small(tmp_path, window=8_000, reserve=400, summary=says(summary))
     agent = bench.conversation.agent
-    wire = SpokenWire(bench.player.wire, calls)
+    wire = TextCallWire(bench.player.wire, calls)
     prefix = replace(agent.spec.prefix, tools=())
     bench.conversation.agent = Agent(
         replace(agent.spec, prefix=prefix, calls=calls), replace(agent.runtime, assembler=Assembler(wire))

@@ -13,7 +13,7 @@ from tests.workspace.files_kit import files
 from overt.app.models.tool_protocol import ScaffoldContext, ToolProtocol
 from overt.app.small_model.answer_check import asks_for_change, asks_to_run
 from overt.app.small_model.mentions import find_identifiers, named_paths
-from overt.app.small_model.scaffold import CompactLead, compact_prefix, compact_tools, set_up_protocol
+from overt.app.small_model.scaffold import SmallModelLead, set_up_protocol, small_model_prefix, small_model_tools
 from overt.context.assemble import encode_opening
 from overt.core.codec import compact
 from overt.core.events import Event, Replied, ToolFinished, UserSpoke
@@ -52,9 +52,9 @@ class Plainly:
         return (prompt,)
 
 
-def lead(root: Path, forbid: Forbid | None = None, **rest: Any) -> CompactLead:
+def lead(root: Path, forbid: Forbid | None = None, **rest: Any) -> SmallModelLead:
     hands: Hands = Lender(root, forbid)  # type: ignore[assignment]
-    return CompactLead(hands, compact_tools(), **rest)
+    return SmallModelLead(hands, small_model_tools(), **rest)
 
 
 def soon(work: Coroutine[Any, Any, T]) -> T:
@@ -194,7 +194,7 @@ def doubts(text: str) -> Event:
     return UserSpoke(message=own_message(text, "objection"))
 
 
-def choices(helper: CompactLead, history: History, *, forced: bool = False) -> list[str]:
+def choices(helper: SmallModelLead, history: History, *, forced: bool = False) -> list[str]:
     form = soon(helper.form(history, forced=forced))
     assert form is not None
     whole = json.decode(form)
@@ -374,7 +374,7 @@ def test_a_wish_to_run_is_told_from_a_question() -> None:
 def test_the_conduct_of_a_small_model_is_short_and_within_its_limits(tmp_path: Path) -> None:
     fragments: Any = Plainly()
     hands: Any = Lender(tmp_path)
-    tools = {name: tool for name, tool in compact_tools().items() if name != "bash"}
+    tools = {name: tool for name, tool in small_model_tools().items() if name != "bash"}
     context = ScaffoldContext(hands=hands, limits=Limits(), may_read=lambda path: True)
     made = set_up_protocol(
         ToolProtocol(calls="schema", compact=True), tools, fragments, wire=OpenAIChat(), context=context
@@ -389,7 +389,7 @@ def test_the_conduct_of_a_small_model_is_short_and_within_its_limits(tmp_path: P
 
 def test_the_prefix_is_small_enough_to_be_read_in_seconds() -> None:
     fragments: Any = Plainly()
-    prefix = compact_prefix(compact_tools(), "schema", fragments)
+    prefix = small_model_prefix(small_model_tools(), "schema", fragments)
     assert sum(1 for message in prefix.shots if message.role == "user") >= 6
     body = json.decode(encode_opening(OpenAIChat(), prefix, Params(model="m")) + b"]}")
     words = prefix.system_text() + "".join(str(message["content"]) for message in body["messages"][1:])
@@ -398,7 +398,7 @@ def test_the_prefix_is_small_enough_to_be_read_in_seconds() -> None:
 
 def test_with_native_calls_the_examples_are_calls() -> None:
     fragments: Any = Plainly()
-    prefix = compact_prefix(compact_tools(), "native", fragments)
+    prefix = small_model_prefix(small_model_tools(), "native", fragments)
     assert [spec.name for spec in prefix.tools] == ["read", "grep", "write", "edit", "bash"]
     assert "JSON" not in prefix.system_text()
     assert sum(len(message.calls()) for message in prefix.shots) == 6

@@ -11,7 +11,7 @@ from tests.fakes.commands import slash
 from tests.fakes.model_server import Turn
 
 from overt.app.context.git_branch import Branch
-from overt.app.inspect.status import gauges
+from overt.app.inspect.status import read_gauges
 from overt.app.options import Options
 from overt.core.events import TitleSet
 
@@ -26,17 +26,17 @@ def test_they_follow_the_conversation(opened: Opener, tmp_path: Path) -> None:
 
     async def main() -> None:
         async with opened([reply]) as (conversation, _):
-            first = gauges(conversation)
+            first = read_gauges(conversation)
             assert (first.model, first.mode, first.turn, first.title) == ("fake-model", "review", 0, "")
             assert (first.session_cost, first.cache, first.branch, first.jobs) == (0.0, None, "", 0)
             assert first.used > 100
             await turn(conversation, "Fix the cart\nnow")
             conversation.set_mode("plan")
-            second = gauges(conversation)
+            second = read_gauges(conversation)
             assert (second.mode, second.turn, second.title) == ("plan", 1, "Fix the cart")
             assert second.used > first.used
             await slash(conversation, "/rename The 购物车")
-            assert gauges(conversation).title == "The 购物车"
+            assert read_gauges(conversation).title == "The 购物车"
 
     asyncio.run(main())
 
@@ -48,13 +48,13 @@ def test_title_of_a_person_wins_over_one_of_a_model_live_and_after_a_resume(open
         async with opened([Turn(text="yes")]) as (conversation, _):
             await turn(conversation, "one")
             conversation.record(by_model)
-            assert gauges(conversation).title == "By a model"
+            assert read_gauges(conversation).title == "By a model"
             await slash(conversation, "/rename The cart")
             conversation.record(by_model)
-            assert gauges(conversation).title == "The cart"
+            assert read_gauges(conversation).title == "The cart"
             id = conversation.id
         async with opened([], Options(directory=str(tmp_path), resume=id)) as (conversation, _):
-            assert gauges(conversation).title == "The cart"
+            assert read_gauges(conversation).title == "The cart"
 
     asyncio.run(main())
 
@@ -62,7 +62,7 @@ def test_title_of_a_person_wins_over_one_of_a_model_live_and_after_a_resume(open
 def test_name_given_at_the_start_is_shown_before_anything_is_recorded(opened: Opener, tmp_path: Path) -> None:
     async def main() -> None:
         async with opened([], Options(directory=str(tmp_path), name="The cart")) as (conversation, _):
-            assert (gauges(conversation).title, os.path.exists(conversation.path)) == ("The cart", False)
+            assert (read_gauges(conversation).title, os.path.exists(conversation.path)) == ("The cart", False)
 
     asyncio.run(main())
 

@@ -12,7 +12,7 @@ from tests.fakes.commands import slash
 from tests.fakes.model_server import Fault, Turn
 
 from overt.app.conversation import Conversation
-from overt.app.inspect.status import gauges
+from overt.app.inspect.status import read_gauges
 from overt.app.options import Options
 from overt.app.session import follow
 from overt.config.paths import read_environment
@@ -79,7 +79,7 @@ async def test_commands_and_status_line_show_the_same_sums(tmp_path: Path) -> No
         )
         status = (await slash(conversation, "/status")).lines
         assert "Spent: 200000 tokens sent (0 cached), 0 received, $0.2000" in status
-        shown = gauges(conversation)
+        shown = read_gauges(conversation)
         assert (shown.cost, shown.session_cost, shown.unpriced, shown.cache) == (0.1, 0.2, False, 0.0)
 
 
@@ -95,7 +95,7 @@ async def test_ledger_of_100_mb_is_neither_read_nor_believed(tmp_path: Path) -> 
     before = bytes_read()
     resumed = Options(directory=str(tmp_path), resume=id, mode="yolo")
     async with shop([DIME] * 2, resumed, "[limits]\nbudget_usd = 5") as (conversation, server):
-        assert gauges(conversation).session_cost == 0.1
+        assert read_gauges(conversation).session_cost == 0.1
         await turn(conversation, "two")
         for command in ("/cost", "/status", "/budget"):
             assert "$0.2000" in " ".join((await slash(conversation, command)).lines)

@@ -14,7 +14,7 @@ from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 
 from overt.app.conversation import Conversation
-from overt.app.inspect.status import gauges
+from overt.app.inspect.status import read_gauges
 from overt.app.options import Options
 from overt.app.start import open_conversation
 from overt.config.always import add_always
@@ -71,7 +71,7 @@ async def test_a_budget_warns_once_and_then_refuses_the_next_request(here: Optio
         sent = len(server.posts)
         assert await prompted(conversation, "four") == ("limit", "budget", [over])
         assert len(server.posts) == sent
-        assert gauges(conversation).spend_limit == 0.24
+        assert read_gauges(conversation).spend_limit == 0.24
         assert (await slash(conversation, "/budget $1")).lines == ("Budget: $1.00, spent $0.3000 (30 %)",)
         assert await prompted(conversation, "five") == ("done", "", [])
 
@@ -179,9 +179,9 @@ async def test_a_rule_that_is_taken_back_no_longer_holds_in_this_session(here: O
 async def test_gauges_count_running_jobs_and_make_no_job_table_for_it(here: Options) -> None:
     turns = [calls(call("bash", command="sleep 60", run_in_background=True)), Turn(text="started")]
     async with shop(turns, here) as (conversation, _):
-        assert gauges(conversation).jobs == 0
+        assert read_gauges(conversation).jobs == 0
         assert conversation.session_workspace._jobs is None
         await turn(conversation, "go")
-        assert gauges(conversation).jobs == 1
+        assert read_gauges(conversation).jobs == 1
         await slash(conversation, "/jobs stop job1")
-        assert gauges(conversation).jobs == 0
+        assert read_gauges(conversation).jobs == 0

@@ -16,7 +16,7 @@ from overt.app.command import Action, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.core.errors import OvertError
-from overt.sessions.index import find, summary
+from overt.sessions.index import find_path, summary
 from overt.sessions.load import load
 from overt.sessions.resume import resume
 
@@ -56,7 +56,7 @@ async def test_fork_goes_on_in_a_copy_up_to_a_turn(opened: Opener) -> None:
         for wrong in ("x", "-1", "1.5", "9" * 30):
             assert "is no turn" in await refused(conversation, f"/fork {wrong}")
     data = str(Path(conversation.path).parents[2])
-    histories = [resume(load(find(data, done.resume)).entries).history for done in (whole, part)]
+    histories = [resume(load(find_path(data, done.resume)).entries).history for done in (whole, part)]
     assert [[m.text() for m in history.messages if m.role == "user"] for history in histories] == [
         ["one", "two", "three"],
         ["one", "two"],

@@ -14,7 +14,7 @@ from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls, messages
 from tests.workspace.keeping_kit import whole
 
-from overt.app.inspect.queries import standing_entries
+from overt.app.inspect.queries import entries_after_rewinds
 from overt.app.options import Options
 from overt.app.session import follow
 from overt.core.errors import OvertError
@@ -203,7 +203,7 @@ def test_the_parts_of_a_rewind_are_apart(opened: Opener, work: Path) -> None:
             assert said[1].startswith("[overt] The user put files back. These are gone again: b.")
             lines = [json.loads(line) for line in Path(conversation.path).read_text().splitlines()]
             assert [line["data"]["turn"] for line in lines if line["type"] == "reset"] == [2]
-            shown = standing_entries(conversation.path)
+            shown = entries_after_rewinds(conversation.path)
             assert {entry.turn for entry in shown if isinstance(entry.data, ToolStarted)} == {1}
 
     run(main)

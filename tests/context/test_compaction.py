@@ -12,19 +12,19 @@ from overt.context.compaction import (
     MOST,
     HistoryTail,
     MessageRange,
-    Old,
-    Rates,
-    fault,
+    PrunableResult,
+    TokenRates,
+    build_replacement,
+    choose_pruning,
+    describe_turns,
+    expected_steps,
+    find_middle,
+    find_prunable,
+    find_results,
     find_tail,
-    instruction,
-    middle,
-    prunable,
-    rates,
-    replacement,
-    results,
-    steps_to_come,
-    turns_of,
-    worth_pruning,
+    summary_fault,
+    summary_instruction,
+    token_rates,
 )
 from overt.context.facts import FILES, RAN, REMOVED, SAID, WRITTEN
 from overt.core.codec import compact
@@ -145,16 +145,16 @@ def test_results_that_are_removed_do_not_stretch_the_end_over_the_whole_history(
     messages = [prompt("go"), *reads(60, words=4000), answer("ok")]
     tail = find_tail(messages, 5_000, size, find_tool=FIND)
     assert tail.start > 100
-    assert middle(messages, tail.start) == MessageRange(start=1, end=tail.start)
+    assert find_middle(messages, tail.start) == MessageRange(start=1, end=tail.start)
 
 
 def test_there_is_no_middle_in_a_short_history_nor_in_one_that_is_a_summary_already() -> None:
     summary = said("[overt] Summary", origin=Origin(kind="summary", where="turns 1-3"))
-    assert middle([], 0) is None
-    assert middle([prompt("go"), *reads(4)], 1) is None
-    assert middle([prompt("go"), summary, *reads(4)], 2) is None
-    assert middle([prompt("go"), summary, *reads(5)], 4) == MessageRange(start=1, end=4)
-    assert middle([said("x", origin=FILE), prompt("go"), *reads(5)], 4) == MessageRange(start=0, end=4)
+    assert find_middle([], 0) is None
+    assert find_middle([prompt("go"), *reads(4)], 1) is None
+    assert find_middle([prompt("go"), summary, *reads(4)], 2) is None
+    assert find_middle([prompt("go"), summary, *reads(5)], 4) == MessageRange(start=1, end=4)
+    assert find_middle([said("x", origin=FILE), prompt("go"), *reads(5)], 4) == MessageRange(start=0, end=4)
 
 
 @settings(max_examples=200, deadline=None)
@@ -173,11 +173,11 @@ def test_no_result_is_ever_parted_from_its_call(kinds: list[str], tokens: int) -
             case _:
                 origin = {"prompt": USER, "steer": STEERED, "nudge": HARNESS, "along": FILE}[kind]
                 messages.append(said(kind, origin=origin))
-    span = middle(messages, tail_from(messages, tokens))
+    span = find_middle(messages, tail_from(messages, tokens))
     if span is None:
         return
     history = History(messages=tuple(messages))
-    found = replacement(history, span, written="short", turns="turn 1", window=0, find_tool=FIND)
+    found = build_replacement(history, span, written="short", turns="turn 1", window=0, find_tool=FIND)
     after = fold(history, Compacted(cause="asked", start=span.start, end=span.end, summary=found)).messages
     waiting: list[str] = []
     for message in after:
@@ -209,33 +209,33 @@ def test_todo_lists_failures_without_an_answer_and_the_end_are_not_pruned() -> N
         *step(7, "read", long, path="d.py"),
     ]
     end = len(messages) - 2
-    assert [old.call_id for old in prunable(messages, end, size, find_tool=FIND)] == ["c1", "c4", "c5"]
+    assert [old.call_id for old in find_prunable(messages, end, size, find_tool=FIND)] == ["c1", "c4", "c5"]
 
 
 def test_results_of_calls_that_share_an_id_stay_because_the_newest_would_go_with_the_oldest() -> None:
     """Some servers count the calls of each reply from the start."""
     long = "word " * 400
     messages = [prompt("go"), *step(0, "read", long, path="a.py"), *step(1, "read", long), *step(0, "read", long)]
-    assert [old.call_id for old in prunable(messages, 5, size, find_tool=FIND)] == ["c1"]
-    assert [old.call_id for old in results(messages, size)] == ["c1"]
+    assert [old.call_id for old in find_prunable(messages, 5, size, find_tool=FIND)] == ["c1"]
+    assert [old.call_id for old in find_results(messages, size)] == ["c1"]
 
 
 def test_when_nothing_else_helps_every_result_counts_the_largest_first() -> None:
     messages = [*reads(1, 300), *step(8, "todowrite", "word " * 900, todos=[]), *step(9, "bash", "word " * 600)]
-    assert [old.call_id for old in results(messages, size)] == ["c8", "c9", "c0"]
+    assert [old.call_id for old in find_results(messages, size)] == ["c8", "c9", "c0"]
 
 
 def test_a_result_that_was_taken_out_says_how_long_it_was_and_how_to_get_it_back() -> None:
     history = History(messages=tuple(step(1, "read", "x" * 5000, path="a.py")))
     after = fold(history, Compacted(cause="limit", pruned=("c1",), text="[overt] {characters} characters"))
     assert text_of(after.messages[1].parts[0]) == "[overt] 5000 characters"
-    assert prunable(after.messages, 2, size, find_tool=FIND) == []
+    assert find_prunable(after.messages, 2, size, find_tool=FIND) == []
     assert after.eras == (history.messages,)
 
 
 # ── whether it pays ──────────────────────────────────────────────────────────────────────────────────────
 
-USUAL = Rates(full=1.0, cached=0.1)
+USUAL = TokenRates(full=1.0, cached=0.1)
 
 
 @pytest.mark.parametrize(
@@ -246,24 +246,24 @@ USUAL = Rates(full=1.0, cached=0.1)
         (10_000, 40_000, 40, USUAL, True),  # the same, over more steps
         (10_000, 8_000, 4, USUAL, False),  # 4 000 against 7 200: too few steps are left
         (1_000, 200, 4, USUAL, True),
-        (10_000, 40_000, 20, Rates(full=1.0, cached=1.0), True),  # a vendor without a cheaper cache: always
-        (10_000, 8_000, 20, Rates(full=1.25, cached=0.1), True),
-        (10_000, 8_000, 20, Rates(full=1.0, cached=0.02), False),  # in time, the cache is nearly free
+        (10_000, 40_000, 20, TokenRates(full=1.0, cached=1.0), True),  # a vendor without a cheaper cache: always
+        (10_000, 8_000, 20, TokenRates(full=1.25, cached=0.1), True),
+        (10_000, 8_000, 20, TokenRates(full=1.0, cached=0.02), False),  # in time, the cache is nearly free
     ],
 )
 def test_pruning_is_decided_by_what_it_saves_and_what_is_read_anew(
-    saved: int, behind: int, steps: int, rate: Rates, pays: bool
+    saved: int, behind: int, steps: int, rate: TokenRates, pays: bool
 ) -> None:
-    old = [Old(call_id="a", at=1, tokens=saved)]
-    assert bool(worth_pruning(old, [100, saved, behind], steps=steps, rates=rate)) is pays
+    old = [PrunableResult(call_id="a", at=1, tokens=saved)]
+    assert bool(choose_pruning(old, [100, saved, behind], steps=steps, rates=rate)) is pays
 
 
 def test_the_place_from_which_pruning_pays_most_is_found() -> None:
-    old = [Old(call_id="early", at=0, tokens=300), Old(call_id="late", at=2, tokens=5_000)]
+    old = [PrunableResult(call_id="early", at=0, tokens=300), PrunableResult(call_id="late", at=2, tokens=5_000)]
     sizes = [400, 30_000, 5_100, 1_000]  # before the late one stands much that would be read anew
-    assert worth_pruning(old, sizes, steps=20, rates=USUAL) == (old[1],)
-    assert worth_pruning(old, [400, 10, 5_100, 1_000], steps=20, rates=USUAL) == tuple(old)
-    assert worth_pruning([], sizes, steps=20, rates=USUAL) == ()
+    assert choose_pruning(old, sizes, steps=20, rates=USUAL) == (old[1],)
+    assert choose_pruning(old, [400, 10, 5_100, 1_000], steps=20, rates=USUAL) == tuple(old)
+    assert choose_pruning([], sizes, steps=20, rates=USUAL) == ()
 
 
 @pytest.mark.parametrize(
@@ -271,18 +271,18 @@ def test_the_place_from_which_pruning_pays_most_is_found() -> None:
     [
         (None, USUAL),
         (Price(output=3.0), USUAL),
-        (Price(input=0.0), Rates(full=1.0, cached=0.02)),
-        (Price(input=2.0), Rates(full=2.0, cached=0.2)),
-        (Price(input=3.0, cached=0.3, cache_write=3.75), Rates(full=3.75, cached=0.3)),
-        (Price(input=2.0, cached=2.0), Rates(full=2.0, cached=2.0)),
+        (Price(input=0.0), TokenRates(full=1.0, cached=0.02)),
+        (Price(input=2.0), TokenRates(full=2.0, cached=0.2)),
+        (Price(input=3.0, cached=0.3, cache_write=3.75), TokenRates(full=3.75, cached=0.3)),
+        (Price(input=2.0, cached=2.0), TokenRates(full=2.0, cached=2.0)),
     ],
 )
-def test_the_rates_are_the_vendors_where_they_are_known(price: Price | None, expected: Rates) -> None:
-    assert rates(price) == expected
+def test_the_rates_are_the_vendors_where_they_are_known(price: Price | None, expected: TokenRates) -> None:
+    assert token_rates(price) == expected
 
 
 def test_as_many_steps_are_expected_as_there_were_within_bounds() -> None:
-    assert [steps_to_come(reads(count)) for count in (0, 10, 100)] == [FEWEST, 10, MOST]
+    assert [expected_steps(reads(count)) for count in (0, 10, 100)] == [FEWEST, 10, MOST]
 
 
 # ── what stands in their place ───────────────────────────────────────────────────────────────────────────
@@ -310,9 +310,9 @@ def test_the_summary_keeps_what_the_history_itself_tells() -> None:
         *reads(4),
     )
     history = History(messages=messages, pins=("Only ASCII in code.",), todos=todos)
-    span = middle(messages, len(messages) - 8)
+    span = find_middle(messages, len(messages) - 8)
     assert span == MessageRange(start=1, end=len(messages) - 8)
-    found = replacement(
+    found = build_replacement(
         history,
         replace(span, tokens=900),
         written="## Objective\nA parser.",
@@ -346,9 +346,9 @@ def section_of(messages: Sequence[Message], heading: str) -> str:
 
 def summary_of(*messages: Message) -> tuple[Message, ...]:
     history = History(messages=(prompt("go"), *messages, answer("so far"), answer("ok")))
-    span = middle(history.messages, len(history.messages) - 1)
+    span = find_middle(history.messages, len(history.messages) - 1)
     assert span
-    return replacement(history, span, written="s", turns="turn 1", window=0, find_tool=FIND)
+    return build_replacement(history, span, written="s", turns="turn 1", window=0, find_tool=FIND)
 
 
 def test_the_reason_of_a_denial_is_among_what_the_user_said() -> None:
@@ -366,7 +366,7 @@ def test_the_output_of_a_tool_cannot_pass_for_the_words_of_the_user() -> None:
 def test_a_long_reason_of_a_denial_is_not_pruned() -> None:
     denied = refused(1, "edit", "denied", reason="because of that " * 200, path="a.py")
     messages = [*denied, *step(2, "edit", "ok", path="a.py"), *step(3, "read", "word " * 400, path="b.py")]
-    assert [old.call_id for old in prunable(messages, 6, size, find_tool=FIND)] == ["c3"]
+    assert [old.call_id for old in find_prunable(messages, 6, size, find_tool=FIND)] == ["c3"]
 
 
 def test_commands_that_were_not_run_are_told_apart_from_those_that_failed() -> None:
@@ -398,16 +398,16 @@ def test_a_second_summary_still_holds_what_the_first_one_kept() -> None:
         *reads(4),
     )
     history = History(messages=first)
-    span = middle(first, len(first) - 8)
+    span = find_middle(first, len(first) - 8)
     assert span
-    made = replacement(history, span, written="The first summary.", turns="turn 1", window=0, find_tool=FIND)
+    made = build_replacement(history, span, written="The first summary.", turns="turn 1", window=0, find_tool=FIND)
     history = fold(history, Compacted(cause="asked", start=span.start, end=span.end, summary=made))
     history = History(
         messages=(*history.messages, *[each for n in range(10, 16) for each in step(n, "read", "x", path="z.py")])
     )
-    again = middle(history.messages, len(history.messages) - 8)
+    again = find_middle(history.messages, len(history.messages) - 8)
     assert again
-    (second,) = replacement(history, again, written="", turns="turn 1", window=0, find_tool=FIND)
+    (second,) = build_replacement(history, again, written="", turns="turn 1", window=0, find_tool=FIND)
     gone = (second,)
     assert section_of(gone, SAID) == "> never touch b: c.py\n>\n> really"
     assert section_of(gone, FILES).splitlines() == [
@@ -426,9 +426,9 @@ def test_words_of_the_user_do_not_pass_for_ours() -> None:
         messages=(prompt("go"), *(said(text, origin=STEERED) for text in forged), answer("ok"), *reads(4))
     )
     for _ in range(3):
-        span = middle(history.messages, len(history.messages) - 8)
+        span = find_middle(history.messages, len(history.messages) - 8)
         assert span
-        (summary,) = replacement(history, span, written="s", turns="turn 1", window=0, find_tool=FIND)
+        (summary,) = build_replacement(history, span, written="s", turns="turn 1", window=0, find_tool=FIND)
         assert summary.facts == SummaryFacts(quotes=forged, written="s")
         history = History(messages=(prompt("go"), summary, answer("a"), answer("b"), *history.messages[-8:]))
 
@@ -438,9 +438,9 @@ def test_a_long_prompt_is_cut_with_a_mark_and_its_rules_are_kept_whole() -> None
     long = "\n".join(["Here is a log.", *["line of a log that goes on and on"] * 500, rule, "end of log"])
     messages = (prompt("one"), answer("ok"), prompt(long), answer("ok"), prompt("three"), *reads(4))
     history = History(messages=messages)
-    span = middle(messages, len(messages) - 8)
+    span = find_middle(messages, len(messages) - 8)
     assert span
-    found = replacement(history, span, written="s", turns="turns 1-3", window=32_000, find_tool=FIND)
+    found = build_replacement(history, span, written="s", turns="turns 1-3", window=32_000, find_tool=FIND)
     text = text_in(found)
     assert f"\n> {rule}\n" in text
     assert "characters cut here; rules among them follow]" in text
@@ -453,9 +453,9 @@ def test_when_quotes_take_too_much_what_states_no_rule_is_left_out_and_counted()
     told = [each for text in (rule, *chatter) for each in (prompt(text), answer("ok"))]
     history = History(messages=(prompt("first"), answer("ok"), *told, *reads(4)))
     for _ in range(2):
-        span = middle(history.messages, len(history.messages) - 8)
+        span = find_middle(history.messages, len(history.messages) - 8)
         assert span
-        found = replacement(history, span, written="s", turns="turns 1-9", window=2_000, find_tool=FIND)
+        found = build_replacement(history, span, written="s", turns="turns 1-9", window=2_000, find_tool=FIND)
         quoted = section_of(found, SAID).split("\n\n")
         assert len("".join(quoted).encode()) < 1_400
         assert quoted[1] == f"> {rule}"
@@ -468,15 +468,15 @@ def test_the_person_finds_the_turns_that_left() -> None:
     messages = (prompt("a"), answer("b"), prompt("c"), answer("d"), prompt("e"), *reads(4))
     history, span = History(messages=messages), MessageRange(start=1, end=5)
     marks = [Mark(turn=turn, era=0, at=at) for turn, at in ((1, 0), (3, 2), (4, 4))]
-    assert turns_of(history, span, marks) == "turns 1-4"
-    assert turns_of(history, MessageRange(start=1, end=2), marks) == "turn 1"
-    assert turns_of(history, span, ()) == "turns 1-3"
+    assert describe_turns(history, span, marks) == "turns 1-4"
+    assert describe_turns(history, MessageRange(start=1, end=2), marks) == "turn 1"
+    assert describe_turns(history, span, ()) == "turns 1-3"
     later = History(messages=messages, eras=((), ()))
-    assert turns_of(later, span, [*marks, Mark(turn=9, era=2, at=7)]) == "turns 1-8"
+    assert describe_turns(later, span, [*marks, Mark(turn=9, era=2, at=7)]) == "turns 1-8"
 
 
 def test_what_asks_for_the_summary_names_its_sections_and_the_focus() -> None:
-    asked = instruction("the database schema")
+    asked = summary_instruction("the database schema")
     assert asked.origin.kind == "harness"
     text = asked.text()
     assert text.startswith("[overt] ")
@@ -499,4 +499,4 @@ def test_what_asks_for_the_summary_names_its_sections_and_the_focus() -> None:
     ],
 )
 def test_a_reply_that_is_no_summary_is_told_by_its_fault(text: str, finish: str, expected: str) -> None:
-    assert fault(text, finish) == expected  # type: ignore[arg-type]
+    assert summary_fault(text, finish) == expected  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Raw, json
 from tests.providers.local_kit import Talk, needs_small, small
 
-from overt.app.small_model.scaffold import compact_tools
+from overt.app.small_model.scaffold import small_model_tools
 from overt.context.forms import form_of
 from overt.core.messages import Text
 from overt.core.requests import Reply
@@ -29,7 +29,7 @@ async def reply(provider: LocalProvider, talk: Talk, text: str, form: Raw) -> di
 
 @needs_small
 def test_the_server_takes_our_forms_and_the_model_keeps_to_them(tmp_path: Path) -> None:
-    narrow = {name: tool.spec for name, tool in compact_tools().items()}
+    narrow = {name: tool.spec for name, tool in small_model_tools().items()}
     wide = {tool.name: tool.spec for tool in BUILT_IN}
 
     async def main() -> list[dict[str, object]]:

@@ -13,7 +13,7 @@ from tests.context.test_assemble import grown
 
 from overt.context.assemble import Assembler
 from overt.context.provenance import RequestSpan, key_of, mark_cached, scale_tokens, trace_spans
-from overt.context.spoken import SpokenWire, call_label, result_text
+from overt.context.spoken import TextCallWire, call_label, result_text
 from overt.core.codec import encode
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import INTERRUPTED, History
@@ -56,10 +56,10 @@ WIRES: dict[str, Callable[[], Wire]] = {
     "responses without instructions": lambda: OpenAIResponses(quirky(system="developer")),
     "messages with marks": lambda: Anthropic(quirky(cache_marks=True)),
     "messages without marks": lambda: Anthropic(quirky(cache_marks=False)),
-    "chat, calls by schema": lambda: SpokenWire(OpenAIChat(), "schema"),
-    "chat, calls in text": lambda: SpokenWire(OpenAIChat(), "text"),
-    "messages, calls in text": lambda: SpokenWire(Anthropic(quirky(cache_marks=True)), "text"),
-    "responses, calls in text": lambda: SpokenWire(OpenAIResponses(), "text"),
+    "chat, calls by schema": lambda: TextCallWire(OpenAIChat(), "schema"),
+    "chat, calls in text": lambda: TextCallWire(OpenAIChat(), "text"),
+    "messages, calls in text": lambda: TextCallWire(Anthropic(quirky(cache_marks=True)), "text"),
+    "responses, calls in text": lambda: TextCallWire(OpenAIResponses(), "text"),
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Raw, json
 
 from overt.context.assemble import Assembler
-from overt.context.spoken import SpokenWire, call_label, tool_guide
+from overt.context.spoken import TextCallWire, call_label, tool_guide
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.messages import Call, Image, Message, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
@@ -33,7 +33,7 @@ def answered(*results: Result) -> Message:
 
 
 def sent(calls: Calls, *messages: Message) -> list[dict[str, Any]]:
-    wire = SpokenWire(OpenAIChat(), calls)
+    wire = TextCallWire(OpenAIChat(), calls)
     body = Assembler(wire).assemble(PREFIX, messages, Params(model="m")).request.body()
     whole = json.decode(body)
     assert "tools" not in whole
@@ -104,7 +104,7 @@ def test_a_label_is_one_short_line() -> None:
 
 def test_the_examples_are_spoken_too() -> None:
     shots = (said("Look.", origin=HARNESS), replied(CALL), answered(Result(call_id="c1", parts=(Text(text="x"),))))
-    wire = SpokenWire(OpenAIChat(), "schema")
+    wire = TextCallWire(OpenAIChat(), "schema")
     prefix = Prefix(system=PREFIX.system, tools=(), shots=shots)
     body = Assembler(wire).assemble(prefix, (said("Now.", origin=USER),), Params(model="m")).request.body()
     assert [message["content"] for message in json.decode(body)["messages"]] == [

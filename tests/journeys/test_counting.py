@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import Fault, ModelServer, Recorded, Turn
 from tests.journeys.journey_kit import Place, call, calls, entries, until
 
-from overt.app.inspect.status import gauges
+from overt.app.inspect.status import read_gauges
 from overt.app.options import Options
 from overt.app.start import open_conversation
 
@@ -167,7 +167,7 @@ def test_everything_that_counts_agrees_with_the_server_to_the_token(
 async def status_line(place: Place, session: str) -> Any:
     conversation = await open_conversation(Options(directory=str(place.work), resume=session))
     try:
-        return gauges(conversation)
+        return read_gauges(conversation)
     finally:
         await conversation.close()
 

@@ -14,7 +14,7 @@ from overt.core.fragments import Origin
 from overt.core.messages import Text, said
 from overt.lib.paths import slug
 from overt.sessions.entries import encode_line
-from overt.sessions.index import Summary, delete, find, latest, list_sessions, summary
+from overt.sessions.index import Summary, delete, find_path, latest_path, list_sessions, summary
 from overt.sessions.load import load
 from overt.sessions.log import SessionLog
 from overt.sessions.names import folder_of, id_of
@@ -83,12 +83,12 @@ def test_the_session_written_last_comes_first_and_projects_are_apart(tmp_path: P
     other = write(tmp_path, thirty()[:4], project="/other")
     os.utime(first, (9, 9))
     assert [found.path for found in list_sessions(str(tmp_path), "/tmp/project")] == [first, third, second]
-    assert latest(str(tmp_path), "/tmp/project") == first
-    assert latest(str(tmp_path), "/other") == other
-    assert latest(str(tmp_path), "/nowhere") is None
+    assert latest_path(str(tmp_path), "/tmp/project") == first
+    assert latest_path(str(tmp_path), "/other") == other
+    assert latest_path(str(tmp_path), "/nowhere") is None
     assert len(list_sessions(str(tmp_path))) == 4
     os.utime(first, (2, 2))
-    assert latest(str(tmp_path), "/tmp/project") == third, "equal times: the later name"
+    assert latest_path(str(tmp_path), "/tmp/project") == third, "equal times: the later name"
 
 
 def test_no_damage_hides_a_session_from_the_list(tmp_path: Path) -> None:
@@ -138,18 +138,18 @@ def test_a_session_is_found_by_its_name_when_no_id_fits(tmp_path: Path) -> None:
         log.append(TitleSet(title=title, model=""), turn=1, step=0)
         log.close()
     data = str(tmp_path)
-    assert find(data, "fix the parser") == find(data, "Fix  THE") == first
-    assert find(data, "修复") == find(data, unicodedata.normalize("NFD", "修复 parser · CAFÉ")) == second
-    assert find(data, "abc") == first, "an id comes first"
+    assert find_path(data, "fix the parser") == find_path(data, "Fix  THE") == first
+    assert find_path(data, "修复") == find_path(data, unicodedata.normalize("NFD", "修复 parser · CAFÉ")) == second
+    assert find_path(data, "abc") == first, "an id comes first"
     for reference, code in (("task", "missing"), ("fi", "missing"), ("parser", "missing")):
         with pytest.raises(SessionError) as caught:
-            find(data, reference if reference != "task" else "task zz")
+            find_path(data, reference if reference != "task" else "task zz")
         assert caught.value.code == code
     with pytest.raises(SessionError, match="could be any of 2") as caught:
         log, _ = SessionLog.open(second)
         log.append(TitleSet(title="fix the parser", model=""), turn=1, step=0)
         log.close()
-        find(data, "Fix the parser")
+        find_path(data, "Fix the parser")
     assert caught.value.code == "ambiguous"
 
 
@@ -157,11 +157,11 @@ def test_a_session_is_found_by_the_start_of_its_id(tmp_path: Path) -> None:
     first, second, exact, longer = named(tmp_path, "abc11111", "abd22222", "beef", "beef0000")
     elsewhere = write(tmp_path, thirty()[:1], project="/other")
     data = str(tmp_path)
-    assert find(data, "abc", "/tmp/project") == first
-    assert find(data, "ABD22222") == second
-    assert find(data, "beef") == exact
-    assert find(data, "beef0") == longer
-    assert find(data, id_of(elsewhere), "/tmp/project") == elsewhere
+    assert find_path(data, "abc", "/tmp/project") == first
+    assert find_path(data, "ABD22222") == second
+    assert find_path(data, "beef") == exact
+    assert find_path(data, "beef0") == longer
+    assert find_path(data, id_of(elsewhere), "/tmp/project") == elsewhere
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_session_is_found_by_the_start_of_its_id(tmp_path: Path) -> None:
 def test_a_reference_that_names_none_or_several_is_explained(tmp_path: Path, reference: str, code: str) -> None:
     named(tmp_path, "abc11111", "abd22222")
     with pytest.raises(SessionError) as caught:
-        find(str(tmp_path), reference, "/tmp/project")
+        find_path(str(tmp_path), reference, "/tmp/project")
     assert caught.value.code == code
     if code == "ambiguous":
         assert "abc11111" in caught.value.message and "abd22222" in caught.value.message
@@ -202,7 +202,7 @@ def test_a_clock_that_jumps_neither_reorders_nor_hides_anything(tmp_path: Path) 
         assert len({round(entry.ts / 3e6) for entry in loaded.entries}) >= 4, "the clock did jump"
         assert resume(loaded.entries).turn == 1
     assert sorted(found.path for found in list_sessions(str(data))) == sorted(paths)
-    assert latest(str(data), "/tmp/p") == paths[-1]
+    assert latest_path(str(data), "/tmp/p") == paths[-1]
 
 
 def test_odd_paths_of_workspace_and_project_survive(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, Replied, TitleSet
 from overt.core.messages import Call, Text
 from overt.sessions.load import load
-from overt.sessions.search import Hit, _texts, fold, search
+from overt.sessions.search import Hit, _texts, fold_case, search
 
 
 def lines(path: str, *words: str) -> list[tuple[str, str]]:
@@ -85,7 +85,11 @@ def test_it_finds_exactly_the_texts_that_hold_the_word(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], word: str
 ) -> None:
     path = write(tmp_path_factory.mktemp("s"), [prompt(text) for text in texts])
-    wanted = {number for number, text in enumerate(texts, 2) if any(fold(word) in fold(x) for x in text.splitlines())}
+    wanted = {
+        number
+        for number, text in enumerate(texts, 2)
+        if any(fold_case(word) in fold_case(x) for x in text.splitlines())
+    }
     assert {hit.seq for hit in search(path, [word])} == wanted
 
 

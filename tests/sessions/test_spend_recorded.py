@@ -9,7 +9,7 @@ from tests.sessions.samples import ROOT
 
 from overt.core.spending.spend import Spend, Totals
 from overt.sessions.fork import fork
-from overt.sessions.index import find, paths
+from overt.sessions.index import find_path, paths
 from overt.sessions.ledger import read_ledger
 from overt.sessions.load import load
 from overt.sessions.resume import resume, session_spend
@@ -49,7 +49,7 @@ def without_estimate(totals: Totals) -> Totals:
 
 
 def test_fork_has_spent_nothing_until_it_sends_a_request(tmp_path: Path) -> None:
-    path = find(unpack(tmp_path), "chat")
+    path = find_path(unpack(tmp_path), "chat")
     spent = session_spend(load(path).entries)
     copy = session_spend(load(fork(path)).entries)
     assert (copy.session, copy.agents) == (Totals(), spent.agents)

@@ -16,18 +16,18 @@ from overt.context.budget import Budget
 from overt.context.compaction import (
     HistoryTail,
     MessageRange,
-    Old,
-    fault,
+    PrunableResult,
+    build_replacement,
+    choose_pruning,
+    describe_turns,
+    expected_steps,
+    find_middle,
+    find_prunable,
+    find_results,
     find_tail,
-    instruction,
-    middle,
-    prunable,
-    rates,
-    replacement,
-    results,
-    steps_to_come,
-    turns_of,
-    worth_pruning,
+    summary_fault,
+    summary_instruction,
+    token_rates,
 )
 from overt.context.facts import REMOVED
 from overt.core.errors import ProviderError
@@ -106,11 +106,11 @@ class _Job:
             self.emit(pruned)
             if pruned.after <= self.target:
                 return
-        ask = instruction(self.focus)
+        ask = summary_instruction(self.focus)
         if self._crowded(ask) and (pruned := self._pruned(self._old())):
             self.emit(pruned)
         tail = self._tail()
-        span = middle(self.history().messages, tail.start)
+        span = find_middle(self.history().messages, tail.start)
         if span is None or self._tokens(span) < self._least():
             if self.cause == "asked":
                 self.emit(self._pruned(list(tail.large)) or self._nothing())
@@ -128,7 +128,7 @@ class _Job:
         if self.cause == "overflow":
             return self._pruned(old)
         sizes = [self.budget.message(message) for message in messages]
-        chosen = worth_pruning(old, sizes, steps=steps_to_come(messages), rates=rates(self.agent.spec.price))
+        chosen = choose_pruning(old, sizes, steps=expected_steps(messages), rates=token_rates(self.agent.spec.price))
         pruned = self._pruned(list(chosen))
         return pruned if pruned and pruned.after <= self.target else None
 
@@ -162,28 +162,28 @@ class _Job:
         """Whether even the request for a summary would not fit."""
         return self.budget.window > 0 and self.count((*self.history().messages, ask)) > self.budget.cap
 
-    def _old(self) -> list[Old]:
+    def _old(self) -> list[PrunableResult]:
         """Results that may go: all before the end that stays, and the large ones in it."""
         tail = self._tail()
         messages, find_tool = self.history().messages, self.agent.runtime.find_tool
-        return [*prunable(messages, tail.start, self.budget.message, find_tool=find_tool), *tail.large]
+        return [*find_prunable(messages, tail.start, self.budget.message, find_tool=find_tool), *tail.large]
 
-    def _pruned(self, old: list[Old]) -> Compacted | None:
+    def _pruned(self, old: list[PrunableResult]) -> Compacted | None:
         if not old or not self.budget.prune:
             return None
         return self._measured(Compacted(cause=self.cause, pruned=tuple(each.call_id for each in old), text=REMOVED))
 
-    def _folded(self, span: MessageRange, *, large: tuple[Old, ...], written: str = "") -> Compacted | None:
+    def _folded(self, span: MessageRange, *, large: tuple[PrunableResult, ...], written: str = "") -> Compacted | None:
         """The span in the words of `written`, or of the record alone, and without the large results behind it.
 
         None when that would not be shorter.
         """
         history = self.history()
-        found = replacement(
+        found = build_replacement(
             history,
             replace(span, tokens=self._tokens(span)),
             written=written,
-            turns=turns_of(history, span, self.agent.runtime.marks()),
+            turns=describe_turns(history, span, self.agent.runtime.marks()),
             find_tool=self.agent.runtime.find_tool,
             window=self.budget.window,
         )
@@ -224,7 +224,7 @@ class _Job:
             return
         self.budget.observe(self.agent.spec.prefix, messages, reply.usage)
         written = reply.message.text()
-        why = fault(written, reply.finish)
+        why = summary_fault(written, reply.finish)
         compacted = None if why else self._folded(span, large=tail.large, written=written)
         if compacted is None:
             self.emit(replace(reply, message=replace(reply.message, parts=())))  # no answer, but it was paid for
@@ -273,16 +273,16 @@ class _Job:
     def _shorter(self, share: float = 1.0) -> Compacted | None:
         """All but this share of the usual end, in the words of the record."""
         tail = self._tail(share)
-        span = middle(self.history().messages, tail.start)
+        span = find_middle(self.history().messages, tail.start)
         return self._folded(span, large=tail.large) if span else None
 
     def last_resort(self) -> Compacted | None:
         """The server found it too long and nothing old is left: the largest results of the end."""
         return self._pruned(self._largest(round(self.count() * SHORTER)))
 
-    def _largest(self, tokens: int) -> list[Old]:
-        chosen: list[Old] = []
-        for old in results(self.history().messages, self.budget.message):
+    def _largest(self, tokens: int) -> list[PrunableResult]:
+        chosen: list[PrunableResult] = []
+        for old in find_results(self.history().messages, self.budget.message):
             if tokens <= 0:
                 break
             chosen.append(old)

@@ -137,13 +137,13 @@ def set_up_protocol(
     if protocol.calls == "native":
         prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
         return ProtocolParts(tools=tools, prefix=prefix, wire=wire, limits=limits)
-    from overt.context.spoken import SpokenWire, tool_guide  # late: 0.4 ms
+    from overt.context.spoken import TextCallWire, tool_guide  # late: 0.4 ms
 
     guide = tool_guide(specs.values(), protocol.calls)
     return ProtocolParts(
         tools=tools,
         prefix=Prefix(system=(*fragments.usual(), guide), tools=()),
-        wire=SpokenWire(wire, protocol.calls),
+        wire=TextCallWire(wire, protocol.calls),
         limits=limits,
         lead=FormLead(specs) if protocol.calls == "schema" else None,
     )

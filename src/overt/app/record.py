@@ -89,11 +89,11 @@ def _path_to_continue(options: Options, setting: Setting) -> str | None:
     data, project = setting.environment.data_dir, setting.roots.project
     if not options.resume and not options.continue_last:
         return None
-    from overt.sessions.index import find, latest  # late: 0.2 ms
+    from overt.sessions.index import find_path, latest_path  # late: 0.2 ms
 
     if options.resume:
-        return find(data, options.resume, project)
-    path = latest(data, project)
+        return find_path(data, options.resume, project)
+    path = latest_path(data, project)
     if path is None:
         raise SessionError(say("session.none", project=project), code="missing")
     return path

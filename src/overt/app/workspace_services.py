@@ -52,10 +52,10 @@ class WorkspaceServices:
     @cached_property
     def place(self) -> "SandboxPlace":
         """The folders around the workspace. From now on no module is imported from where tools may write."""
-        from overt.app.context.folders import place_of  # late: 2 ms
+        from overt.app.context.folders import sandbox_place  # late: 2 ms
         from overt.sandbox.profile import own_code, writable  # late: 1.5 ms
 
-        place = place_of(self._setting)
+        place = sandbox_place(self._setting)
         _leave_out_of_imports(writable(place), own_code(writable(place)))
         return place
 

@@ -21,11 +21,11 @@ class Example(Struct, frozen=True, kw_only=True):
     steps: tuple[tuple[dict[str, str], str], ...] = ()
 
 
-def compact_prompt() -> Fragment:
+def small_model_prompt() -> Fragment:
     return _prompt("system", "compact.md")
 
 
-def compact_calls() -> Fragment:
+def small_model_calls() -> Fragment:
     """The tools, each as the object that calls it."""
     return _prompt("tools", "compact_calls.md")
 
@@ -35,7 +35,7 @@ def _prompt(key: str, name: str) -> Fragment:
     return Fragment(key=key, text=text, origin=Origin(kind="harness", where=f"context/prompts/{name}"))
 
 
-def shots(tools: Collection[str]) -> tuple[Message, ...]:
+def example_messages(tools: Collection[str]) -> tuple[Message, ...]:
     """The examples, without those that use a tool which is not there."""
     examples = decode(read_text("overt.context", "prompts/examples.json"), type=list[Example])
     fit = [each for each in examples if all(call["tool"] in tools for call, _ in each.steps)]

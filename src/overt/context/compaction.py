@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from overt.context.facts import (
     REMOVED,
-    answered,
     arguments_of,
+    calls_with_results,
     collect_facts,
     paths_of,
-    scale,
+    section_limits,
     sections,
 )
 from overt.core.fragments import USER, Origin
@@ -40,7 +40,7 @@ SHINGLE, LEAST_TEXT = 24, 400
 Size = Callable[[Message], int]
 
 
-class Old(Struct, frozen=True, kw_only=True):
+class PrunableResult(Struct, frozen=True, kw_only=True):
     """A result that may go: where its message stands and the tokens that would be saved."""
 
     call_id: str
@@ -48,7 +48,7 @@ class Old(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-class Rates(Struct, frozen=True, kw_only=True):
+class TokenRates(Struct, frozen=True, kw_only=True):
     """What a prompt token costs, read anew and from the cache."""
 
     full: float
@@ -67,7 +67,7 @@ class HistoryTail(Struct, frozen=True, kw_only=True):
     """The end that stays: messages from `start` on, without the results in `large`."""
 
     start: int
-    large: tuple[Old, ...] = ()
+    large: tuple[PrunableResult, ...] = ()
 
 
 # ── what may go ──────────────────────────────────────────────────────────────────────────────────────────
@@ -84,7 +84,7 @@ def find_tail(
     """
     left, least = tokens, max(SMALLEST, round(LARGE * tokens))
     spared = (_spared(messages, find_tool) | _shared(messages)) if prune else set[str]()
-    start, removed, pending = len(messages), list[Old](), list[Old]()
+    start, removed, pending = len(messages), list[PrunableResult](), list[PrunableResult]()
     for at in range(len(messages) - 1, -1, -1):
         needed = size(messages[at])
         for old in _of_message(messages[at], at, size) if prune and at < len(messages) - 1 and needed > left else ():
@@ -107,7 +107,7 @@ def _opens(messages: Sequence[Message], at: int) -> bool:
     return here.role != "tool" and not together
 
 
-def middle(messages: Sequence[Message], end: int) -> MessageRange | None:
+def find_middle(messages: Sequence[Message], end: int) -> MessageRange | None:
     """What a summary would replace: all between the first prompt and the end that stays. None: there is too little.
 
     Facts that were told ahead of the first prompt stay with it.
@@ -118,28 +118,28 @@ def middle(messages: Sequence[Message], end: int) -> MessageRange | None:
     return MessageRange(start=start, end=end) if len(fresh) > 1 else None
 
 
-def prunable(messages: Sequence[Message], end: int, size: Size, *, find_tool: ToolLookup) -> list[Old]:
+def find_prunable(messages: Sequence[Message], end: int, size: Size, *, find_tool: ToolLookup) -> list[PrunableResult]:
     """Results before `end` that may go: no todo list, and no failure that nothing has answered yet."""
     spared = _spared(messages, find_tool) | _shared(messages)
     old = [old for at, message in enumerate(messages[:end]) for old in _of_message(message, at, size)]
     return sorted((each for each in old if each.call_id not in spared), key=lambda each: each.at)
 
 
-def results(messages: Sequence[Message], size: Size) -> list[Old]:
+def find_results(messages: Sequence[Message], size: Size) -> list[PrunableResult]:
     """Every result that would free room, the largest first: for when there is no other way."""
     shared = _shared(messages)
     old = [old for at, message in enumerate(messages) for old in _of_message(message, at, size)]
     return sorted((each for each in old if each.call_id not in shared), key=lambda each: -each.tokens)
 
 
-def _of_message(message: Message, at: int, size: Size) -> list[Old]:
+def _of_message(message: Message, at: int, size: Size) -> list[PrunableResult]:
     """The results of one message that would free room, the largest first."""
-    old = list[Old]()
+    old = list[PrunableResult]()
     for part in message.parts if message.role == "tool" else ():
         if isinstance(part, Result):
             whole = size(Message(role="tool", parts=(part,), origin=message.origin))
             saved = whole - size(Message(role="tool", parts=(_emptied(part),), origin=message.origin))
-            old += [Old(call_id=part.call_id, at=at, tokens=saved)] if saved >= SMALLEST else []
+            old += [PrunableResult(call_id=part.call_id, at=at, tokens=saved)] if saved >= SMALLEST else []
     return sorted(old, key=lambda each: -each.tokens)
 
 
@@ -156,7 +156,7 @@ def _shared(messages: Sequence[Message]) -> set[str]:
 def _spared(messages: Sequence[Message], find_tool: ToolLookup) -> set[str]:
     spared: set[str] = set()
     failed: dict[tuple[str, str], list[str]] = {}
-    for call, result in answered(messages):
+    for call, result in calls_with_results(messages):
         tool = find_tool(call.name)
         about = (
             tool.name if tool else call.name,
@@ -174,28 +174,30 @@ def _spared(messages: Sequence[Message], find_tool: ToolLookup) -> set[str]:
 # ── whether it pays ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def rates(price: Price | None) -> Rates:
+def token_rates(price: Price | None) -> TokenRates:
     """By the vendor's prices where they are known; what costs nothing costs time."""
     if price is None or price.input is None:
-        return Rates(full=USUAL[0], cached=USUAL[1])
+        return TokenRates(full=USUAL[0], cached=USUAL[1])
     if not price.input:
-        return Rates(full=IN_TIME[0], cached=IN_TIME[1])
+        return TokenRates(full=IN_TIME[0], cached=IN_TIME[1])
     cached = price.input * USUAL[1] if price.cached is None else price.cached
-    return Rates(full=max(price.input, price.cache_write or 0.0), cached=cached)
+    return TokenRates(full=max(price.input, price.cache_write or 0.0), cached=cached)
 
 
-def steps_to_come(messages: Sequence[Message]) -> int:
+def expected_steps(messages: Sequence[Message]) -> int:
     """As many as there were already, within bounds: a session that has gone on long goes on."""
     return min(MOST, max(FEWEST, sum(message.role == "assistant" for message in messages)))
 
 
-def worth_pruning(old: Sequence[Old], sizes: Sequence[int], *, steps: int, rates: Rates) -> tuple[Old, ...]:
+def choose_pruning(
+    old: Sequence[PrunableResult], sizes: Sequence[int], *, steps: int, rates: TokenRates
+) -> tuple[PrunableResult, ...]:
     """The results to take out so that the most is saved, from some place on to the last; none when nothing pays.
 
     What goes would be read from the cache at each of the coming steps. What stands behind the first that goes is
     read once more at the full rate.
     """
-    best, chosen = 0.0, tuple[Old, ...]()
+    best, chosen = 0.0, tuple[PrunableResult, ...]()
     saved, behind, at = 0, 0, len(sizes)
     for number in range(len(old) - 1, -1, -1):
         behind += sum(sizes[old[number].at : at])
@@ -210,7 +212,7 @@ def worth_pruning(old: Sequence[Old], sizes: Sequence[int], *, steps: int, rates
 # ── what stands in their place ───────────────────────────────────────────────────────────────────────────
 
 
-def instruction(focus: str = "") -> Message:
+def summary_instruction(focus: str = "") -> Message:
     """What asks the model for the summary; it is no part of the history."""
     text = read_text("overt.context", "prompts/summary.md").strip()
     if focus:
@@ -218,7 +220,7 @@ def instruction(focus: str = "") -> Message:
     return said(text, origin=Origin(kind="harness", where="context/prompts/summary.md"))
 
 
-def replacement(
+def build_replacement(
     history: History, span: MessageRange, *, written: str, turns: str, window: int, find_tool: ToolLookup
 ) -> tuple[Message, ...]:
     """The messages that stand where the span was: the first prompt, the summary, and the prompt being worked on.
@@ -232,7 +234,7 @@ def replacement(
     current = tuple(messages[at] for at in prompts[1:][-1:] if at in left)
     stays = (*messages[: span.start], *opening, *current, *messages[span.end :])
     facts = collect_facts(gone, stays=stays, written=written.strip(), find_tool=find_tool)
-    texts, facts = sections(facts, pins=history.pins, todos=history.todos, scale=scale(window))
+    texts, facts = sections(facts, pins=history.pins, todos=history.todos, scale=section_limits(window))
     parts = (_label(turns, len(gone), span.tokens, modelled=bool(written.strip())), *texts)
     summary = Message(role="user", parts=parts, origin=Origin(kind="summary", where=turns), facts=facts)
     return (*opening, summary, *current)
@@ -247,7 +249,7 @@ def _label(turns: str, messages: int, tokens: int, *, modelled: bool) -> Text:
     )
 
 
-def turns_of(history: History, span: MessageRange, marks: Sequence[Mark]) -> str:
+def describe_turns(history: History, span: MessageRange, marks: Sequence[Mark]) -> str:
     """`turn 3` or `turns 1-7`: which turns the span holds at least a part of."""
     era = len(history.eras)
     here = [mark for mark in marks if mark.era == era]
@@ -259,7 +261,7 @@ def turns_of(history: History, span: MessageRange, marks: Sequence[Mark]) -> str
     return f"turn {first}" if last <= first else f"turns {first}-{last}"
 
 
-def fault(text: str, finish: Finish) -> str:
+def summary_fault(text: str, finish: Finish) -> str:
     """Why a reply is no summary: `empty`, `cut` or `loops`; nothing when it may be one."""
     if not text.strip():
         return "empty"

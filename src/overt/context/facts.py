@@ -43,7 +43,7 @@ TYPED = "!"
 """Where a command came from that the person typed; what it printed is the next message."""
 
 
-class Scale(Struct, frozen=True, kw_only=True):
+class SectionLimits(Struct, frozen=True, kw_only=True):
     """How much room the sections may take: bytes of all quotes, characters of one, lines of files and of commands."""
 
     quotes: int
@@ -52,10 +52,10 @@ class Scale(Struct, frozen=True, kw_only=True):
     commands: int
 
 
-def scale(window: int) -> Scale:
+def section_limits(window: int) -> SectionLimits:
     """About a fifth of the window in all. Bytes, because a character of the east takes as much as a word."""
     window = window or 128_000
-    return Scale(
+    return SectionLimits(
         quotes=max(1_000, window * 3 // 5),
         quote=min(4_000, max(240, window // 25)),
         files=min(200, max(12, window // 400)),
@@ -93,7 +93,7 @@ def _earlier_facts(gone: Sequence[Message]) -> SummaryFacts:
 
 
 def sections(
-    facts: SummaryFacts, *, pins: Sequence[str], todos: Sequence[Todo], scale: Scale
+    facts: SummaryFacts, *, pins: Sequence[str], todos: Sequence[Todo], scale: SectionLimits
 ) -> tuple[tuple[Text, ...], SummaryFacts]:
     """Return the sections of a summary, and the facts that they have room for."""
     quotes = _fitting(_shortened(facts.quotes, scale), scale.quotes)
@@ -136,7 +136,7 @@ def _quotes(facts: SummaryFacts) -> str:
     return "\n\n".join([*missing, *blocks])
 
 
-def _shortened(texts: Sequence[str], scale: Scale) -> Sequence[str]:
+def _shortened(texts: Sequence[str], scale: SectionLimits) -> Sequence[str]:
     """Word for word where that fits, else the long ones cut."""
     if _size(texts) <= scale.quotes and all(len(text) <= scale.quote for text in texts):
         return texts
@@ -192,7 +192,7 @@ def _files(
     for message in gone:
         if message.origin.kind == "file" and message.role == "user" and message.origin.where:
             _note(files, message.origin.where, "shown with a prompt")
-    for call, result in answered(gone):
+    for call, result in calls_with_results(gone):
         tool = find_tool(call.name)
         if tool and tool.past and not result.error:
             for path in paths_of(call):
@@ -215,7 +215,7 @@ def _commands(earlier: dict[str, str], gone: Sequence[Message], find_tool: ToolL
         else:
             ran = [
                 (_one_line(str(arguments_of(call).get("command", ""))), _state(result))
-                for call, result in answered(gone[max(0, at - 1) : at + 1])
+                for call, result in calls_with_results(gone[max(0, at - 1) : at + 1])
                 if (tool := find_tool(call.name)) and "run" in tool.effects
             ]
         for command, state in ran:
@@ -246,7 +246,7 @@ def _listed(items: dict[str, str], most: int) -> str:
     return "\n".join(([f"- … and {more} before these"] if more > 0 else []) + lines[-most:])
 
 
-def answered(messages: Iterable[Message]) -> list[tuple[Call, Result]]:
+def calls_with_results(messages: Iterable[Message]) -> list[tuple[Call, Result]]:
     """Every call with its result, in order."""
     waiting: dict[str, Call] = {}
     pairs: list[tuple[Call, Result]] = []

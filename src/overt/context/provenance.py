@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from overt.context._places import JsonPlace, json_field, json_items
 from overt.context.assemble import without_foreign_reasoning
-from overt.context.spoken import SpokenWire, call_label, result_text
+from overt.context.spoken import TextCallWire, call_label, result_text
 from overt.core.codec import encode
 from overt.core.fragments import HARNESS, Fragment, Origin
 from overt.core.messages import Call, Document, Image, Message, Result, Text
@@ -80,7 +80,7 @@ def trace_spans(wire: Wire, request: Request, *, vendor: str = "") -> tuple[Requ
             continue
         start, at = at, at + len(encoded) + (body[at : at + 1] == b",")
         _check(body[at - len(encoded) : at] == encoded, at)
-        parts = _message(message, encoded, calls, spoken=isinstance(wire, SpokenWire))
+        parts = _message(message, encoded, calls, spoken=isinstance(wire, TextCallWire))
         claims += _placed(parts, start, at, at - len(encoded), example=number < 0)
     _check(body[at:] == wire.tail(request.params), at)
     return tuple(_tiled(body, claims))

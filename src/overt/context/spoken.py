@@ -31,7 +31,7 @@ You may write several of them; then stop, and the results come in the next messa
 your answer and ends the turn."""
 
 
-class SpokenWire:
+class TextCallWire:
     """Another wire that is never told of tools. Messages come in order: a result is labelled after its call."""
 
     def __init__(self, inner: Wire, calls: Calls) -> None:

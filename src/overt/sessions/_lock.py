@@ -35,7 +35,7 @@ class Lock:
         os.close(descriptor)
 
 
-def holder(session: str) -> int | None:
+def lock_holder(session: str) -> int | None:
     """Return the id of the process that writes a session now, 0 if it is unknown, None if none does."""
     try:
         descriptor = os.open(f"{session}.lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)

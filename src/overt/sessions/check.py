@@ -11,7 +11,7 @@ from overt.core.codec import decode
 from overt.core.errors import SessionError
 from overt.core.events import Event
 from overt.lib.data import read_text
-from overt.sessions._lock import holder
+from overt.sessions._lock import lock_holder
 from overt.sessions.entries import Entry
 from overt.sessions.load import Fault, Loaded, load
 from overt.sessions.names import SUFFIX, id_of
@@ -59,7 +59,7 @@ class CheckResult(Struct, frozen=True, kw_only=True):
 
 def check(path: str) -> CheckResult:
     """Read every line of a session; nothing is changed."""
-    beside, writer = _beside(path), holder(path)
+    beside, writer = _beside(path), lock_holder(path)
     try:
         loaded = load(path)
     except SessionError as error:
@@ -143,6 +143,6 @@ def _beside(path: str) -> tuple[str, ...]:
     files = []
     if os.path.lexists(f"{path}.torn"):
         files.append(f"{path}.torn: {os.path.getsize(f'{path}.torn')} bytes that were moved aside as no entries")
-    if os.path.lexists(f"{path}.lock") and holder(path) is None:
+    if os.path.lexists(f"{path}.lock") and lock_holder(path) is None:
         files.append(f"{path}.lock: left by a writer that was killed; it locks nothing and goes with the next one")
     return tuple(files)

@@ -64,12 +64,12 @@ def paths(data_dir: str, project: str | None = None) -> tuple[str, ...]:
     return tuple(path for _, _, path in sorted(dated, reverse=True))
 
 
-def latest(data_dir: str, project: str) -> str | None:
+def latest_path(data_dir: str, project: str) -> str | None:
     """The session of the project that was written last."""
     return next(iter(paths(data_dir, project)), None)
 
 
-def find(data_dir: str, reference: str, project: str | None = None, *, by_name: bool = True) -> str:
+def find_path(data_dir: str, reference: str, project: str | None = None, *, by_name: bool = True) -> str:
     """The one session whose id begins with `reference`, else whose name is or begins with it.
 
     In the project, or, when it has none, anywhere.

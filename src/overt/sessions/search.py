@@ -44,7 +44,7 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 def search(path: str, words: Sequence[str]) -> Iterator[Hit]:
     """The lines of one session that hold the first of the words found in them, where one text holds them all."""
-    folded = tuple(fold(word) for word in words if word.strip())
+    folded = tuple(fold_case(word) for word in words if word.strip())
     if not folded:
         raise SessionError("There is nothing to search for: give at least one word.", code="missing")
     runs = _runs(folded)
@@ -57,7 +57,7 @@ def search(path: str, words: Sequence[str]) -> Iterator[Hit]:
         raise SessionError(f"The session {path} cannot be read: {error.strerror}. Check its mode.") from error
 
 
-def fold(text: str) -> str:
+def fold_case(text: str) -> str:
     """How texts are compared; a sigma is one letter, wherever in a word it stands."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower().replace("ς", "σ")
 
@@ -99,11 +99,11 @@ def _in_block(block: bytes, folded: Sequence[str], runs: Sequence[bytes]) -> Ite
 
 def _in_entry(entry: Entry[Event], folded: Sequence[str]) -> Iterator[Hit]:
     for who, text in _texts(entry.data):
-        whole = fold(text)
+        whole = fold_case(text)
         if not all(word in whole for word in folded):
             continue
         for number, line in enumerate(text.splitlines(), 1):
-            small = fold(line)
+            small = fold_case(line)
             first = next((word for word in folded if word in small), None)
             if first is not None:
                 yield Hit(
@@ -123,7 +123,7 @@ def _place(line: str, small: str, word: str) -> int:
     at = small.index(word)
     if len(small) == len(line):
         return at
-    return next((start for start in range(len(line)) if fold(line[start:]).startswith(word)), min(at, len(line)))
+    return next((start for start in range(len(line)) if fold_case(line[start:]).startswith(word)), min(at, len(line)))
 
 
 def _texts(event: Event) -> Iterator[tuple[str, str]]:

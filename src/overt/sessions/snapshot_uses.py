@@ -13,7 +13,7 @@ from msgspec.json import Decoder
 
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import SessionOpened
-from overt.sessions._lock import holder
+from overt.sessions._lock import lock_holder
 from overt.sessions.entries import sound_entries
 from overt.sessions.index import paths
 from overt.sessions.load import open_regular
@@ -104,7 +104,7 @@ def _uses_of(path: str) -> Iterator[TurnUse]:
         workspace = _workspace_of(file.readline(LONGEST_LINE))
         file.seek(0)
         turns, running = _read_turns(file)
-    is_live = bool(running) and holder(path) is not None
+    is_live = bool(running) and lock_holder(path) is not None
     for number, turn in turns.items():
         yield TurnUse(
             session=path,

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 async def config(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.inspect.queries import configuration  # late: 14 ms
+    from overt.app.inspect.queries import list_settings  # late: 14 ms
     from overt.app.inspect.settings import explain_setting, setting_lines  # late: 17 ms
 
     if argument in ("", "all"):
-        rows, warnings = configuration(conversation.setting)
+        rows, warnings = list_settings(conversation.setting)
         shown = [row for row in rows if argument or row.origin != "default"]
         head = () if shown else (say("config.defaults"),)
         more = () if argument else (say("config.all"),)
@@ -32,9 +32,9 @@ def _line(row: "SettingValue") -> str:
 
 
 async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
-    from overt.app.inspect.queries import configuration  # late: 14 ms
+    from overt.app.inspect.queries import list_settings  # late: 14 ms
 
-    rows, _ = configuration(facts.conversation.setting)
+    rows, _ = list_settings(facts.conversation.setting)
     return [Offer("all"), *(Offer(row.key, f"{row.value}") for row in rows)]
 
 

@@ -20,15 +20,15 @@ async def context(conversation: Conversation, argument: str) -> CommandOutcome:
 
 
 async def show_contents(conversation: Conversation, _text: str, number: int) -> Contents:
-    from overt.app.context.request_contents import context as contents_of  # late: 45 ms
+    from overt.app.context.request_contents import request_contents as contents_of  # late: 45 ms
 
     return await contents_of(conversation, number)
 
 
 async def show_body(conversation: Conversation, _text: str, number: int) -> RequestBody:
-    from overt.app.context.request_contents import request  # late: 45 ms
+    from overt.app.context.request_contents import request_body  # late: 45 ms
 
-    return await request(conversation, number)
+    return await request_body(conversation, number)
 
 
 COMMAND = Command(

@@ -55,21 +55,21 @@ async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
 
 
 async def list_sessions(conversation: Conversation, _text: str, start: int) -> SessionPage:
-    from overt.app.inspect.sessions import sessions  # late: 20 ms
+    from overt.app.inspect.sessions import session_page  # late: 20 ms
 
-    return await asyncio.to_thread(sessions, conversation, start)
+    return await asyncio.to_thread(session_page, conversation, start)
 
 
 async def preview_session(_conversation: Conversation, path: str, _number: int) -> Preview:
-    from overt.app.inspect.sessions import preview  # late: 20 ms
+    from overt.app.inspect.sessions import session_preview  # late: 20 ms
 
-    return await asyncio.to_thread(preview, path)
+    return await asyncio.to_thread(session_preview, path)
 
 
 async def search_sessions(conversation: Conversation, words: str, start: int) -> SessionPage:
-    from overt.app.inspect.sessions import search  # late: 20 ms
+    from overt.app.inspect.sessions import search_page  # late: 20 ms
 
-    return await asyncio.to_thread(search, conversation, words, start)
+    return await asyncio.to_thread(search_page, conversation, words, start)
 
 
 COMMAND = Command(

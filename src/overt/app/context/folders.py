@@ -6,7 +6,7 @@ from overt.app.setting import Setting
 from overt.sandbox.profile import SandboxPlace, cache_folders
 
 
-def place_of(setting: Setting) -> SandboxPlace:
+def sandbox_place(setting: Setting) -> SandboxPlace:
     """Where a conversation is, as its boxes need to know it."""
     environment, config = setting.environment, setting.config
     return SandboxPlace(

@@ -12,7 +12,7 @@ from overt.app.records.context_view import OpenedSession, RequestView, describe_
 from overt.app.records.rebuild import RebuiltRequest
 from overt.context.assemble import Assembler
 from overt.context.provenance import RequestSpan, scale_tokens, trace_spans
-from overt.context.spoken import SpokenWire
+from overt.context.spoken import TextCallWire
 from overt.core.errors import SessionError
 from overt.core.messages import Message
 from overt.core.ports import Wire
@@ -22,14 +22,14 @@ from overt.lib.catalogue import say
 from overt.sessions.load import load
 
 
-async def context(conversation: Conversation, number: int) -> Contents:
+async def request_contents(conversation: Conversation, number: int) -> Contents:
     """Return a request by its number; any number that is not above 0 means the next request."""
     if number <= 0:
         return _contents(await next_request(conversation), await asyncio.to_thread(_count, conversation))
     return await asyncio.to_thread(_earlier, conversation, number)
 
 
-async def request(conversation: Conversation, number: int) -> RequestBody:
+async def request_body(conversation: Conversation, number: int) -> RequestBody:
     """Return the body of a request that was sent, by its number, or of the next one."""
     if number <= 0:
         body = _assemble(conversation.agent, conversation.history.messages).body()
@@ -80,7 +80,7 @@ def _assemble(agent: Agent, messages: tuple[Message, ...]) -> Request:
 def _wire(agent: Agent) -> Wire:
     """One that has not encoded anything yet."""
     wire = agent.runtime.provider.wire
-    return wire if agent.spec.calls == "native" else SpokenWire(wire, agent.spec.calls)
+    return wire if agent.spec.calls == "native" else TextCallWire(wire, agent.spec.calls)
 
 
 def _contents(request: RequestView, sent: int) -> Contents:

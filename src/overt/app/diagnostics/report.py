@@ -26,7 +26,7 @@ from overt.lib.atomic import replace
 from overt.lib.logs.log import LOG, NAME
 from overt.lib.logs.raw_replies import FOLDER as REPLIES
 from overt.lib.logs.raw_replies import redact_stream
-from overt.sessions.index import find
+from overt.sessions.index import find_path
 
 FOLDER = "reports"
 MAX_LOGS, MAX_CRASHES, MAX_REPLIES = 2, 5, 5
@@ -56,7 +56,7 @@ def make_report(examined: Examination, setting: Setting, *, session: str = "", r
     if replies:
         members |= _files(os.path.join(environment.state_dir, REPLIES), "reply-*", "replies", MAX_REPLIES)
     if session:
-        path = find(environment.data_dir, session, None)
+        path = find_path(environment.data_dir, session, None)
         if path is None:
             raise OvertError(f"there is no session {session!r}; `overt sessions` lists them")
         members[f"session/{os.path.basename(path)}"] = _content(path)

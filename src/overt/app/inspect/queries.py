@@ -14,7 +14,7 @@ from overt.core.events import Event, PrefixReset
 from overt.core.tool import Tool
 from overt.lib.catalogue import say
 from overt.sessions.entries import Entry
-from overt.sessions.index import Summary, delete, find, list_sessions
+from overt.sessions.index import Summary, delete, find_path, list_sessions
 from overt.sessions.load import load
 from overt.tools.registry import ToolRegistry
 
@@ -26,7 +26,7 @@ class ToolRow(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-def configuration(setting: Setting) -> tuple[tuple[SettingValue, ...], tuple[str, ...]]:
+def list_settings(setting: Setting) -> tuple[tuple[SettingValue, ...], tuple[str, ...]]:
     """Return every setting with its origin, and the warnings about the files."""
     usual = SettingValue(key="context.sources", value=tuple(each.key for each in sources_of(setting)), origin="default")
     rows = (usual if (row.key, row.origin) == (usual.key, "default") else row for row in explain(setting.config))
@@ -64,7 +64,7 @@ def is_stored(path: str) -> bool:
         return False
 
 
-def standing_entries(path: str) -> tuple[Entry[Event], ...]:
+def entries_after_rewinds(path: str) -> tuple[Entry[Event], ...]:
     """The entries of a session without those of turns that were gone back over."""
     standing: list[Entry[Event]] = []
     for entry in load(path).entries:
@@ -90,7 +90,7 @@ def delete_session(reference: str, setting: Setting) -> tuple[str, str]:
 
 def find_session(reference: str, setting: Setting, *, by_name: bool = True) -> str:
     """Return the path of a session by its id or name: of this project first, then of any other."""
-    return find(setting.environment.data_dir, reference, setting.roots.project, by_name=by_name)
+    return find_path(setting.environment.data_dir, reference, setting.roots.project, by_name=by_name)
 
 
 def colour_wanted() -> bool:

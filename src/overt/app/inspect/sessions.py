@@ -20,14 +20,14 @@ TAILS = (64 * 1024, 1024 * 1024, 8 * 1024 * 1024)
 LONGEST = 4000
 
 
-def sessions(conversation: Conversation, start: int) -> SessionPage:
+def session_page(conversation: Conversation, start: int) -> SessionPage:
     """The one written last first."""
     known = _known(conversation)
     part = known[start : start + PAGE]
     return SessionPage(tuple(_row(path, conversation) for path in part), _following(start + PAGE, known), len(known))
 
 
-def search(conversation: Conversation, words: str, start: int) -> SessionPage:
+def search_page(conversation: Conversation, words: str, start: int) -> SessionPage:
     """Those that hold all of the words in one text, with the first lines in which they do."""
     known = _known(conversation)
     rows: list[SessionRow] = []
@@ -41,7 +41,7 @@ def search(conversation: Conversation, words: str, start: int) -> SessionPage:
     return SessionPage(tuple(rows), _following(start + SEARCHED, known), len(known))
 
 
-def preview(path: str) -> Preview:
+def session_preview(path: str) -> Preview:
     """From the end of the file, as far back as it takes."""
     prompt, answer = "", ""
     try:

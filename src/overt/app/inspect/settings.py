@@ -2,7 +2,7 @@
 
 from msgspec import Struct, json
 
-from overt.app.inspect.queries import configuration
+from overt.app.inspect.queries import list_settings
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.config.json_schema import build_schema
@@ -26,7 +26,7 @@ class SettingRow(Struct, frozen=True, kw_only=True):
 
 def explain_all(setting: Setting) -> tuple[tuple[SettingRow, ...], tuple[str, ...]]:
     """Return every setting in use, and warnings about the files."""
-    rows, warnings = configuration(setting)
+    rows, warnings = list_settings(setting)
     return tuple(_setting_row(row) for row in rows), warnings
 
 
@@ -35,7 +35,7 @@ def explain_setting(setting: Setting, name: str) -> tuple[tuple[SettingRow, ...]
 
     Raise UsageError with the nearest name if there is no such setting.
     """
-    rows, warnings = configuration(setting)
+    rows, warnings = list_settings(setting)
     set_rows = [row for row in rows if row.key == name or row.key.startswith(f"{name}.")]
     keys_set = {row.key for row in set_rows}
     unset = [

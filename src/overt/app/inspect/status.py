@@ -11,7 +11,7 @@ PROMPT_TITLE_CHARACTERS = 80
 """Characters of a prompt that stands in for a title."""
 
 
-def gauges(conversation: Conversation) -> Gauges:
+def read_gauges(conversation: Conversation) -> Gauges:
     agent, history, spend = conversation.agent, conversation.history, conversation.spend
     budget, sandbox = agent.runtime.budget, agent.runtime.hands.guess()
     return Gauges(

@@ -19,7 +19,7 @@ from overt.core.spending.usage import Usage
 from overt.lib.catalogue import say
 from overt.providers.wires import WireKind
 from overt.sessions.entries import Entry, decode_line
-from overt.sessions.index import find, latest
+from overt.sessions.index import find_path, latest_path
 from overt.sessions.load import load, open_regular
 
 RequestFilter = Callable[[RebuiltRequest], bool]
@@ -94,8 +94,8 @@ def open_session(reference: str, setting: Setting) -> OpenedSession:
 def _path(reference: str, setting: Setting) -> str:
     data, project = setting.environment.data_dir, setting.roots.project
     if reference:
-        return find(data, reference, project)
-    path = latest(data, project)
+        return find_path(data, reference, project)
+    path = latest_path(data, project)
     if path is None:
         raise SessionError(say("session.none", project=project), code="missing")
     return path

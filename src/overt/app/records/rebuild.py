@@ -47,9 +47,9 @@ def wire_of(opening: PrefixSet, wires: Sequence[WireKind] = ()) -> Wire:
     wire = make_wire(opening.wire, opening.about, extra=wires)
     if opening.calls == "native":
         return wire
-    from overt.context.spoken import SpokenWire  # late: 0.2 ms
+    from overt.context.spoken import TextCallWire  # late: 0.2 ms
 
-    return SpokenWire(wire, opening.calls)
+    return TextCallWire(wire, opening.calls)
 
 
 def rebuild(

@@ -26,7 +26,7 @@ from overt.core.spending.spend import Spend, fold_spend
 from overt.core.spending.usage import Usage
 from overt.providers.wires import WireKind, make_wire
 from overt.sessions.entries import Entry
-from overt.sessions.index import find
+from overt.sessions.index import find_path
 from overt.sessions.load import load
 
 
@@ -87,7 +87,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 async def replay(reference: str, registries: Registries, *, tools: bool = False) -> Report:
-    path = find(read_environment().data_dir, reference, None)
+    path = find_path(read_environment().data_dir, reference, None)
     loaded = load(path)
     requests, differences = await replay_entries(loaded.entries, registries.wires)
     costs = request_costs(loaded.entries)

@@ -21,7 +21,7 @@ from overt.sessions.diff import (
     read_turns,
 )
 from overt.sessions.entries import Entry
-from overt.sessions.index import find
+from overt.sessions.index import find_path
 from overt.sessions.ledger import read_ledger
 from overt.sessions.load import load
 from overt.sessions.stats import By, Stats, UsageGroup, sum_usage
@@ -60,7 +60,7 @@ def usage_stats(setting: Setting, *, everywhere: bool, by: By = "day", days: int
 
 def compare_sessions(left: str, right: str) -> SessionComparison:
     data_dir = read_environment().data_dir
-    one, other = load(find(data_dir, left, None)), load(find(data_dir, right, None))
+    one, other = load(find_path(data_dir, left, None)), load(find_path(data_dir, right, None))
     first, second = _first_prefix(one.entries), _first_prefix(other.entries)
     return SessionComparison(
         left=one.id,

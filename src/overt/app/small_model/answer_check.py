@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from overt.context.facts import answered, arguments_of
+from overt.context.facts import arguments_of, calls_with_results
 from overt.core.messages import Message
 from overt.core.tool import Tool
 from overt.safety.command import read_command
@@ -60,7 +60,7 @@ def speaks_of_tests(task: str) -> bool:
 def read_turn(turn: Sequence[Message], tools: Mapping[str, Tool]) -> TurnFacts:
     changed: dict[str, None] = {}
     maybe = ran = checked = denied = failed = False
-    for call, result in answered(turn):
+    for call, result in calls_with_results(turn):
         if result.error:
             denied = denied or result.cause == "denied"
             failed = failed or result.cause != "denied"
@@ -92,7 +92,7 @@ def failed_in_a_row(turn: Sequence[Message]) -> list[FailedCall]:
     """Return the calls that failed since the last one that worked, newest first; none if the user spoke since."""
     if not turn or turn[-1].role != "tool":
         return []
-    failed = takewhile(lambda pair: pair[1].error and pair[1].cause != "denied", reversed(answered(turn)))
+    failed = takewhile(lambda pair: pair[1].error and pair[1].cause != "denied", reversed(calls_with_results(turn)))
     return [
         FailedCall(name=call.name, arguments=arguments_of(call), hopeless=result.cause == "repeated")
         for call, result in failed
@@ -105,5 +105,5 @@ def admits_failure(answer: str) -> bool:
 
 def last_run_failed(turn: Sequence[Message]) -> str:
     """Return how the last command failed, or an empty string if it did not or something was done after it."""
-    calls = answered(turn)
+    calls = calls_with_results(turn)
     return calls[-1][1].ended if calls else ""

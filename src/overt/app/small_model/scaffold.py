@@ -18,9 +18,9 @@ from overt.app.small_model.answer_check import (
     speaks_of_tests,
 )
 from overt.app.small_model.mentions import find_identifiers, looks_private, named_paths
-from overt.context.compact import compact_calls, compact_prompt, shots
+from overt.context.compact import example_messages, small_model_calls, small_model_prompt
 from overt.context.forms import MOST_PATHS, form_of
-from overt.context.spoken import SpokenWire, tool_guide
+from overt.context.spoken import TextCallWire, tool_guide
 from overt.core.capabilities import Query, ReadFiles
 from overt.core.codec import decode, encode
 from overt.core.errors import ToolError
@@ -52,12 +52,12 @@ def set_up_protocol(
     protocol: ToolProtocol, tools: Mapping[str, Tool], fragments: Fragments, *, wire: Wire, context: ScaffoldContext
 ) -> ProtocolParts:
     """The compact agent: of its tools those that the usual one may use, too."""
-    own = {name: tool for name, tool in compact_tools().items() if name in tools}
-    lead = CompactLead(context.hands, own, calls=protocol.calls, may_read=context.may_read)
+    own = {name: tool for name, tool in small_model_tools().items() if name in tools}
+    lead = SmallModelLead(context.hands, own, calls=protocol.calls, may_read=context.may_read)
     return ProtocolParts(
         tools=own,
-        prefix=compact_prefix(own, protocol.calls, fragments),
-        wire=wire if protocol.calls == "native" else SpokenWire(wire, protocol.calls),
+        prefix=small_model_prefix(own, protocol.calls, fragments),
+        wire=wire if protocol.calls == "native" else TextCallWire(wire, protocol.calls),
         limits=small_limits(context.limits),
         lead=lead,
         checks=(lead,),
@@ -75,16 +75,16 @@ def small_limits(limits: Limits) -> Limits:
     )
 
 
-def compact_prefix(tools: Mapping[str, Tool], calls: Calls, fragments: Fragments) -> Prefix:
+def small_model_prefix(tools: Mapping[str, Tool], calls: Calls, fragments: Fragments) -> Prefix:
     """The examples stay with native calls too: a small model does as it is shown."""
-    system, specs = fragments.beside(compact_prompt()), tuple(tool.spec for tool in tools.values())
+    system, specs = fragments.beside(small_model_prompt()), tuple(tool.spec for tool in tools.values())
     if calls == "native":
-        return Prefix(system=system, tools=specs, shots=shots(tools))
-    guide = compact_calls() if calls == "schema" else tool_guide(specs, calls)
-    return Prefix(system=(*system, guide), tools=(), shots=shots(tools))
+        return Prefix(system=system, tools=specs, shots=example_messages(tools))
+    guide = small_model_calls() if calls == "schema" else tool_guide(specs, calls)
+    return Prefix(system=(*system, guide), tools=(), shots=example_messages(tools))
 
 
-def compact_tools() -> dict[str, Tool]:
+def small_model_tools() -> dict[str, Tool]:
     """Five tools, each with the arguments that a small model can be trusted with."""
     # Saying why first makes a small model look before it edits; nobody minds if another leaves it out.
     edit_ = _with(edit, "path", "why", "old", "new", also=("all",))
@@ -107,7 +107,7 @@ def _placed(spec: ToolSpec) -> ToolSpec:
     return replace(spec, schema=Raw(encode(schema)))
 
 
-class CompactLead:
+class SmallModelLead:
     """`may_read` says whether a file may be shown to the model without asking."""
 
     def __init__(

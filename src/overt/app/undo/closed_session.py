@@ -17,7 +17,7 @@ from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, UserSpoke
 from overt.core.messages import own_message
 from overt.lib.catalogue import say
-from overt.sessions.index import find, latest, summary
+from overt.sessions.index import find_path, latest_path, summary
 from overt.sessions.log import SessionLog
 from overt.sessions.resume import resume
 
@@ -74,7 +74,7 @@ def _find_session(where: ClosedSession) -> tuple[str, Setting]:
     """Return the path of the session and the setting of the folder that it worked in."""
     setting = where.setting
     data, project = setting.environment.data_dir, setting.roots.project
-    path = find(data, where.reference, None) if where.reference else latest(data, project)
+    path = find_path(data, where.reference, None) if where.reference else latest_path(data, project)
     if path is None:
         raise SessionError(say("session.none", project=project), code="missing")
     workspace = summary(path).workspace

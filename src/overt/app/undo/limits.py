@@ -19,7 +19,7 @@ from overt.core.errors import OvertError
 from overt.core.settings import UndoSettings
 from overt.lib import atomic
 from overt.lib.paths import slug
-from overt.sessions._lock import holder
+from overt.sessions._lock import lock_holder
 from overt.sessions.names import folder_of
 from overt.sessions.snapshot_uses import TurnUse, read_uses, session_files
 from overt.workspace.undo.content_store import list_contents, make_private, remove_contents
@@ -239,7 +239,7 @@ class UndoLimits:
 
     def _is_live(self) -> bool:
         """True if a process writes a session of this project now."""
-        return any(holder(path) is not None for path in session_files(self.place.data_dir, self.place.project, ()))
+        return any(lock_holder(path) is not None for path in session_files(self.place.data_dir, self.place.project, ()))
 
     def _pack(self, workspaces: Iterable[str]) -> None:
         for workspace in workspaces:

@@ -5,7 +5,7 @@ import time
 
 from msgspec.structs import replace
 
-from overt.app.context.folders import place_of
+from overt.app.context.folders import sandbox_place
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.app.undo.limits import PruneResult, UndoLimits, UndoPlace
@@ -58,7 +58,7 @@ def retry(setting: Setting) -> tuple[str, ...]:
 
 def undo_place(setting: Setting) -> UndoPlace:
     """Where the snapshots of a project are, for their limits."""
-    place = place_of(setting)
+    place = sandbox_place(setting)
     return UndoPlace(
         data_dir=place.data_dir,
         project=os.path.abspath(place.project),

@@ -390,6 +390,6 @@ class Chat:
 
 
 def _read_gauges(conversation: "Conversation") -> Gauges:
-    from overt.app.inspect.status import gauges  # late: 75 ms
+    from overt.app.inspect.status import read_gauges  # late: 75 ms
 
-    return gauges(conversation)
+    return read_gauges(conversation)

@@ -182,9 +182,9 @@ class Startup:
                 self._told.add(notice)
                 chat.tell((notice,), "dim")
         if conversation.turn and conversation.path:
-            from overt.app.inspect.queries import standing_entries  # late: 37 ms
+            from overt.app.inspect.queries import entries_after_rewinds  # late: 37 ms
 
-            chat.background.aside(lambda: standing_entries(conversation.path), self._replay, self._unread)
+            chat.background.aside(lambda: entries_after_rewinds(conversation.path), self._replay, self._unread)
         else:
             self._stands()
 
