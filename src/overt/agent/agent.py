@@ -19,21 +19,21 @@ from overt.lib.result_limit import ResultLimit, result_limit
 
 
 class Lead(Protocol):
-    """What a small model, or one whose server takes no tools, needs around it."""
+    """Prepares requests for a small model, or for one whose server takes no tools."""
 
     async def accompany(self, text: str) -> tuple[Message, ...]:
-        """What goes before a prompt so that the model has it at hand, each message with its own origin.
+        """Return the messages that go before a prompt so that the model has them at hand, each with its own origin.
 
         Origins of kind `file` or `environment`: the prompt itself stays the person's words and nothing else.
         """
         ...
 
     async def form(self, history: History, *, forced: bool) -> Raw | None:
-        """The JSON schema of the next reply; with `forced` it may only be an answer."""
+        """Return the JSON schema of the next reply; if `forced`, it may only be an answer."""
         ...
 
     def forget(self) -> None:
-        """What went along with earlier prompts has left the history."""
+        """Forget what went along with earlier prompts: it has left the history."""
         ...
 
 
@@ -70,7 +70,7 @@ class Room:
         return bool(budget.due_above) and counted > max(budget.due_above, self._not_below)
 
     def short(self, budget: Budget, counted: int) -> bool:
-        """Whether a request of this size must not go out as it is."""
+        """True if a request of this size must not be sent as it is."""
         return budget.window > 0 and (self.due(budget, counted) or counted > budget.cap)
 
     def tried(self, budget: Budget, counted: int) -> None:

@@ -1,4 +1,4 @@
-"""Running a tool, for real or as a preview: whatever goes wrong becomes an error the model can read."""
+"""Run a tool, for real or as a preview. Whatever goes wrong becomes an error that the model can read."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -22,7 +22,7 @@ async def attempt(
     box: Profile = BOXED,
     limit: ResultLimit | None = None,
 ) -> tuple[Outcome, Journal]:
-    """The outcome and what was done through the capabilities, or a ToolError. The tool says at most `limit`."""
+    """Run a tool, which says at most `limit`. Return its outcome and what it did, or raise a ToolError."""
     tool = mended.tool
     assert tool is not None
 

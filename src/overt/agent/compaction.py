@@ -48,7 +48,7 @@ SHORTEST = 500
 SHORTER_TAILS = (0.5, 0.25, 0.0)
 """How much of the usual end stays when nothing else brings a request below the cap."""
 SHORTER = 0.3
-"""How much is cut when nobody knows how long is too long."""
+"""How much is cut if the limit of the server is not known."""
 
 
 async def compact(agent: Agent, history: Callable[[], History], emit: Emit, *, cause: Cause, focus: str = "") -> None:
@@ -159,7 +159,7 @@ class _Job:
         return Noticed(agent=self.agent.spec.path, text=say("compaction.nothing"))
 
     def _crowded(self, ask: Message) -> bool:
-        """Whether even the request for a summary would not fit."""
+        """True if even the request for a summary would not fit."""
         return self.budget.window > 0 and self.count((*self.history().messages, ask)) > self.budget.cap
 
     def _old(self) -> list[PrunableResult]:
@@ -271,7 +271,7 @@ class _Job:
             raise ProviderError(self._too_large(), kind="overflow")
 
     def _shorter(self, share: float = 1.0) -> Compacted | None:
-        """All but this share of the usual end, in the words of the record."""
+        """Replace all but this share of the usual end by what the record itself tells."""
         tail = self._tail(share)
         span = find_middle(self.history().messages, tail.start)
         return self._folded(span, large=tail.large) if span else None

@@ -223,7 +223,7 @@ def _describe_wider(box: Profile, wider: Profile) -> str:
 
 def _ask_to_widen(blocked: Blocked, where: str, *, outside: bool, exists: Callable[[str], bool]) -> Verdict:
     """Return the verdict that asks about another run. What was refused is read from the output, so the program may have
-    made it up: only a path that exists in that spelling is named, lest a sentence passes for our own words."""
+    made it up: only a path that exists in that spelling is named, so that no sentence passes for our own words."""
     is_known = not blocked.path or exists(blocked.path)
     claim = blocked.describe() if is_known else "an access was blocked by the sandbox"
     why = f"it ran, and according to its output {claim}. Run it again {where}?"

@@ -26,7 +26,7 @@ class Inbox:
         self._queued.append(text)
 
     def steering(self) -> list[str]:
-        """Everything to be said to the model now."""
+        """Return and remove everything that is to be sent to the model now."""
         taken = list(self._steering)
         self._steering.clear()
         return taken
@@ -47,6 +47,6 @@ class Inbox:
         return bool(self._steering)
 
     def next_prompt(self) -> str | None:
-        """The next queued prompt; steering that came too late for its turn goes first."""
+        """Return the next queued prompt, or None. Steering that came too late for its turn goes first."""
         waiting = self._steering or self._queued
         return waiting.popleft() if waiting else None

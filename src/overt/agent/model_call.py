@@ -37,7 +37,7 @@ def request_sent(
     purpose: Literal["step", "summary"] = "step",
     also: tuple[Message, ...] = (),
 ) -> RequestSent:
-    """The fact that a request goes out; its body follows from the entries before it."""
+    """Return the event of a request that is sent; its body follows from the entries before it."""
     request = made.request
     return RequestSent(
         agent=agent.spec.path,
@@ -120,7 +120,7 @@ def _replied(reply: Reply, *, agent: str, origin: Origin, final: bool, ms: int) 
 
 
 def _identified(parts: tuple[Part, ...], sent: tuple[Part, ...]) -> tuple[Part, ...]:
-    """A call that was found in the text gets an id that no other reply has given to one of its own."""
+    """Give calls that were found in the text ids that no other reply has given to one of its own."""
     found = (
         replace(part, id=f"call_{new_id()}") if isinstance(part, Call) and part not in sent else part for part in parts
     )

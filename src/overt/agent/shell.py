@@ -1,4 +1,4 @@
-"""A command that the person types: run at once and outside of the box, after the guard for dangerous ones."""
+"""Run a command that the user typed: at once and outside of the sandbox. Dangerous ones are asked about."""
 
 from overt.agent.agent import Agent
 from overt.agent.attempt import attempt

@@ -119,7 +119,7 @@ async def _run_tool(agent: Agent, request: CallRequest, decision: Decision, emit
 
 
 def _noted(outcome: Outcome, *notes: str) -> Outcome:
-    """With what the model has to know beside what the tool said."""
+    """Add what the model has to know beside what the tool returned."""
     fresh = [note for note in notes if note and note not in outcome.text]
     return replace(outcome, text="\n".join([outcome.text, *fresh])) if fresh else outcome
 
@@ -153,12 +153,12 @@ def _refused(
 
 
 def _meant(mended: MendedCall) -> str:
-    """The arguments as they were understood: what was ignored does not make another call of it."""
+    """Return the arguments as they were understood, so that calls which differ in ignored ones count as the same."""
     return mended.call.arguments if mended.args is None else compact(to_builtins(mended.args, order="sorted"))
 
 
 def _hidden(mended: MendedCall) -> str:
-    """What the model was not shown it cannot write: the mark would take the place of the secret."""
+    """Return why a call with a removed secret in it is not run: the mark would be written in place of the secret."""
     if mended.tool is None or not mended.tool.effects & {"write", "run"} or HIDDEN not in mended.call.arguments:
         return ""
     return (
@@ -173,7 +173,7 @@ def _bounded(agent: Agent, text: str) -> str:
 
 
 def _headline(request: CallRequest) -> str:
-    """What the call is about, in a few words: a pattern where there is one, and the paths or the command."""
+    """Return what the call is about, in a few words: the pattern, if there is one, and the paths or the command."""
     pattern = getattr(request.mended.args, "pattern", "")
     places = [value for value in request.subject.values if not (pattern and value == ".")]
     return " ".join((*((pattern,) if pattern else ()), ", ".join(places))).strip()

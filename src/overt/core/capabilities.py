@@ -1,7 +1,8 @@
 """Capabilities: a tool declares what it may do by what its signature asks for.
 
-`workspace` implements these with the walls built in. Paths given to them are relative to the workspace root
-or absolute; paths they return are relative to the root, with `/`, odd bytes as `\\xNN` (accepted back as such).
+`workspace` implements these and refuses what lies outside the workspace. Paths given to them are relative to the
+workspace root or absolute. Paths they return are relative to the root, with `/` and odd bytes as `\\xNN`, which is
+accepted back.
 """
 
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ decode = json.decode
 
 
 def printable(value: object) -> str:
-    """JSON for people and programs that read our output; half characters, which JSON cannot hold, are replaced.
+    """Return JSON for people and programs that read our output; half characters, which JSON cannot hold, are replaced.
 
     What could drive a terminal is escaped, all of it, so that the same JSON is harmless on a screen.
     """
@@ -35,5 +35,5 @@ def _whole(value: object) -> object:
 
 
 def compact(value: object) -> str:
-    """Compact JSON text with keys in the order they were written."""
+    """Return compact JSON text with keys in the order they were written."""
     return encode(value).decode()

@@ -42,7 +42,7 @@ class Gauges(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Of the window; None when that is not known."""
+        """Return the used share of the window, or None if the window is not known."""
         return self.used / self.limit if self.limit else None
 
 

@@ -72,7 +72,7 @@ def add_mark(marks: list[Mark], history: History, turn: int, event: UserSpoke, *
 
 
 def open_calls(history: History) -> tuple[Call, ...]:
-    """Calls of the last reply that have no result yet, in order."""
+    """Return the calls of the last reply that have no result yet, in order."""
     if not history.messages or history.messages[-1].role != "assistant":
         return ()
     answered = {result.call_id for result in history.pending}
@@ -137,7 +137,7 @@ def fold_all(
 
 
 def heal(history: History, printed: Mapping[str, str] | None = None) -> tuple[ToolFinished, ...]:
-    """The outcomes that must be folded (and recorded) so that no call stands without its result.
+    """Return the outcomes that must be folded (and recorded) so that no call is left without its result.
 
     `printed` is what interrupted calls had printed, by their ids.
     """
@@ -155,7 +155,7 @@ def _interrupted(call: Call, printed: str) -> ToolFinished:
 
 
 def last_exchange(history: History) -> tuple[int, Message] | None:
-    """Where the last prompt and what went along with it begin, and what it was, for `/retry`."""
+    """Return the index at which the last prompt and what went along with it begin, and the prompt, for `/retry`."""
     for index in range(len(history.messages) - 1, -1, -1):
         message = history.messages[index]
         if message.role == "user" and message.origin == USER:

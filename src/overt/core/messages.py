@@ -9,7 +9,7 @@ from overt.core.redaction import Exact, JsonText, Seal, ToolName
 
 Role = Literal["user", "assistant", "tool"]
 ResultCause = Literal["", "denied", "repeated", "interrupted", "removed"]
-"""Why a result is none of a tool: not allowed, refused as a repetition, cut off, or taken out to make room."""
+"""Why a result is not from a tool: the call was denied, refused as a repetition or interrupted, or it was removed."""
 
 
 class Text(Struct, frozen=True, kw_only=True, tag="text"):
@@ -91,7 +91,7 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     facts: SummaryFacts | None = None
 
     def text(self) -> str:
-        """The plain text of the message, without reasoning, calls or results."""
+        """Return the plain text of the message, without reasoning, calls or results."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     def shown(self) -> str:

@@ -1,4 +1,4 @@
-"""Interfaces with several real implementations, which higher rooms hold without knowing which one."""
+"""Protocols with several implementations, and the values that they exchange with higher packages."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
@@ -20,11 +20,11 @@ class Decoder(Protocol):
         ...
 
     def take(self) -> list[Delta]:
-        """What has come since the last take."""
+        """Return the deltas that have come since the last call."""
         ...
 
     def end(self) -> Reply:
-        """The whole reply, or a ProviderError when the wire's own end-of-stream rule was not met."""
+        """Return the whole reply. Raise a ProviderError if the stream did not end as this wire says it must."""
         ...
 
 
@@ -58,15 +58,15 @@ class Provider(Protocol):
     async def models(self) -> tuple[str, ...]: ...
 
     async def balance(self) -> str:
-        """What is left on the account, as its vendor words it; empty where nobody tells."""
+        """Return what is left on the account in the words of the vendor, or an empty string if it does not say."""
         ...
 
     def warm(self, head: bytes = b"") -> None:
-        """Get ready while the person still types, for requests that begin with `head`; nobody waits for it."""
+        """Open a connection in the background for requests that begin with `head`, while the user still types."""
         ...
 
     def close(self) -> None:
-        """Let go of what waits for the next request."""
+        """Close the connections that are kept for the next request."""
         ...
 
 
@@ -92,7 +92,7 @@ class Asker(Protocol):
 
 
 class Journal:
-    """What a call of `agent` did through its capabilities, collected for the record."""
+    """Collects what a call of `agent` does through its capabilities, for the session record."""
 
     def __init__(self, agent: str = "main") -> None:
         self.agent = agent
@@ -198,7 +198,7 @@ class Hands(Protocol):
     def look(self, paths: Sequence[str]) -> tuple[ResolvedPath, ...]: ...
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
-        """What a command would `delete`, `move` or `change` at each path, for a person who is asked about it."""
+        """Describe what a command would `delete`, `move` or `change` at each path, for a permission question."""
         ...
 
     async def survey(self, changes: Sequence[CommandChange]) -> tuple[Survey, ...]:
@@ -210,15 +210,15 @@ class Hands(Protocol):
         ...
 
     def ended_jobs(self) -> tuple[EndedJob, ...]:
-        """Background commands that have ended without the model knowing; each is given once."""
+        """Return background commands that have ended and were not announced to the model yet; each is returned once."""
         ...
 
     def guess(self) -> SandboxState:
-        """Which sandbox will hold programs, as far as it can be told without starting one."""
+        """Return which sandbox will hold programs, as far as is known without starting one."""
         ...
 
     async def standing(self) -> SandboxState:
-        """Which sandbox really does: it has been started."""
+        """Start the sandbox if necessary, and return which one holds programs."""
         ...
 
 
@@ -233,17 +233,17 @@ class Child(Protocol):
     left: int
 
     async def wait(self) -> int:
-        """The exit code, negative for a signal, once the program and all its descendants are gone."""
+        """Wait for the program and all its descendants. Return the exit code, negative for a signal."""
         ...
 
     async def kill(self, *, grace: float = 0.0) -> None: ...
 
     async def write_record(self) -> bytes | None:
-        """What it has changed so far, if that is tracked; None where it cannot be had."""
+        """Return what it has changed so far, or None if that is not tracked or cannot be read."""
         ...
 
     def close(self) -> None:
-        """Let go of it and of `output`; what still runs is killed."""
+        """Kill what still runs and close `output`."""
         ...
 
 

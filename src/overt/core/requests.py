@@ -67,7 +67,7 @@ class Request(Struct, frozen=True, kw_only=True):
     length: int
 
     def pieces(self) -> tuple[bytes, ...]:
-        """The body as it is sent: joining it would cost every step the size of the whole."""
+        """Return the body as it is sent, in pieces: joining them would copy the whole conversation at every step."""
         return (*self.stable, self.closing)
 
     def body(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Settings that several rooms share, already checked: where they came from is `config`'s business."""
+"""Settings that several packages use, already checked; `config` knows where each came from."""
 
 from typing import Any, Literal
 
@@ -152,7 +152,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`max_steps` is the most requests of a turn; 0: no limit.
 
     `result_bytes` and `result_tokens` bound what one call may say to the model; 0: the context window decides.
-    `budget_usd` is what a session may cost in US dollars; 0: nobody has set a bound.
+    `budget_usd` is what a session may cost in US dollars; 0: no limit.
     """
 
     max_steps: int = 0
@@ -256,5 +256,5 @@ class Recipe(Struct, frozen=True, kw_only=True):
 
 
 def is_file_name(source: str) -> bool:
-    """Whether a name in a recipe means a file: it has an ending, a slash or a pattern."""
+    """True if a name in a recipe means a file: it has an ending, a slash or a pattern."""
     return any(mark in source for mark in "./~*?[")

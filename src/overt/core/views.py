@@ -1,4 +1,4 @@
-"""What people see of an outcome or a question: a closed union that every face draws its own way."""
+"""What people see of an outcome or a question: a closed union that every frontend draws its own way."""
 
 from typing import Literal
 

@@ -28,7 +28,7 @@ class Hunk(Struct, frozen=True, kw_only=True):
         return [line[1:] for line in self.body if line[0] in " -"]
 
     def unended(self, signs: str) -> bool:
-        """Whether the last line with one of these signs is marked as having no newline."""
+        """True if the last line with one of these signs is marked as having no newline."""
         marked = False
         for line, following in zip(self.body, (*self.body[1:], ""), strict=True):
             if line[0] in signs:
@@ -100,7 +100,7 @@ class SourceLines:
 
 
 def apply_hunks(path: str, text: str, hunks: Sequence[Hunk]) -> str:
-    """The text after every hunk, or a refusal that names the hunk and the nearest place."""
+    """Return the text after every hunk. Raise a ToolError that names a hunk that does not fit and the nearest place."""
     try:
         return _applied(path, SourceLines(text), hunks)
     except ToolError:

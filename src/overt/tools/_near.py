@@ -11,12 +11,12 @@ MAX_CLOSE = 5000
 
 
 def normalized(line: str) -> str:
-    """A line without the differences that models stumble over: spacing, curly quotes, dashes."""
+    """Return a line without the differences that models stumble over: spacing, curly quotes, dashes."""
     return " ".join(line.translate(QUOTES).split())
 
 
 def nearest_place(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """The index in `lines` where most of `wanted` would stand, spacing aside; None when nothing is alike."""
+    """Return the index in `lines` where most of `wanted` matches, spacing aside, or None if nothing is alike."""
     places: dict[str, list[int]] = {}
     for index, line in enumerate(lines):
         places.setdefault(normalized(line), []).append(index)
@@ -40,7 +40,7 @@ def nearest_place(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def describe_difference(lines: Sequence[str], wanted: Sequence[str], start: int) -> str:
-    """The first line that differs at a place, how it differs, and the lines that stand there."""
+    """Describe the first line that differs at a place, and quote the lines that are there."""
     said = ""
     for offset, want in enumerate(wanted):
         have = lines[start + offset] if start + offset < len(lines) else None

@@ -9,7 +9,7 @@ OUTPUT_BYTES = 2000
 
 
 def render_cells(text: str) -> str | None:
-    """The cells as text, or None when this is not the JSON of a notebook."""
+    """Return the cells as text, or None if this is not the JSON of a notebook."""
     try:
         book: object = decode(text.encode())
     except (DecodeError, UnicodeEncodeError):

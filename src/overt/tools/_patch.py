@@ -1,7 +1,7 @@
 """Patches as models write them: unified diffs, git's extras, and the `*** Begin Patch` form.
 
 Line counts in hunk headers are trusted when they fit and ignored when they do not, since models miscount.
-Names that would leave the tree are refused here already; links are the business of the walls in `workspace`.
+Names that would leave the tree are refused here already; `workspace` checks links.
 """
 
 import re
@@ -38,7 +38,7 @@ class FileNames(Struct, kw_only=True):
 
 
 def parse_patch(patch: str) -> tuple[FilePatch, ...]:
-    """Every file the patch touches, in order."""
+    """Return every file that the patch touches, in order."""
     lines = patch.replace("\r\n", "\n").split("\n")
     start = find_envelope(lines)
     leftovers = {"", "```", "EOF"}
@@ -126,7 +126,7 @@ class _Unified:
         return Hunk(header=header, start=start, body=tuple(body))
 
     def _counted(self, old: int, new: int) -> int | None:
-        """Where the hunk ends by its counts; None when they do not lead to a place where it can end."""
+        """Return where the hunk ends by its counts, or None if it cannot end there."""
         at = self.at
         while old > 0 or new > 0:
             if at >= len(self.lines):

@@ -9,7 +9,7 @@ MAX_RANGES = 6
 
 
 def report_changes(diffs: tuple[FileDiff, ...], note: str = "") -> Outcome:
-    """One line for each file: what happened to it, how many lines came and went, and where they are now."""
+    """Return an outcome with one line per file: what happened, how many lines were added and removed, and where."""
     text = "\n".join(f"{_happened(diff)}{note}" for diff in diffs)
     return Outcome(text=text, view=Diffs(files=diffs), unchanged=all(diff.change == "unchanged" for diff in diffs))
 

@@ -69,7 +69,7 @@ def _numbered(window: Lines) -> Outcome:
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """The first lines that one result holds, at least one."""
+    """Return as many of the first lines as one result holds, at least one."""
     limit = current_limit().body()
     while True:
         text = "\n".join(lines)
@@ -94,7 +94,7 @@ def _shown(blob: Blob) -> Outcome:
 
 
 async def _notebook(path: str, files: ReadFiles) -> Outcome | None:
-    """The cells, or None when it is no notebook after all and is read like any file."""
+    """Return the cells, or None if it is no notebook after all and is read like any file."""
     try:
         file = await files.text(path)
     except ToolError as error:

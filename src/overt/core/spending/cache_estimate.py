@@ -12,7 +12,7 @@ class CacheEstimate(Struct, frozen=True, kw_only=True):
 
     `answered` holds the tokens (as the server counted them) and the bytes of that request, `waiting` is the request
     that has no reply yet. `bound` is what a request that was never answered had in common with the last answered one:
-    nobody knows whether the server has read more than that.
+    whether the server has read more than that is not known.
     """
 
     answered: tuple[int, int] | None = None

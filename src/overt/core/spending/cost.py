@@ -27,7 +27,7 @@ def cost(usage: Usage, price: Price | None) -> float | None:
 
 
 def savings(usage: Usage, price: Price | None) -> float | None:
-    """What the request would have cost more without a cache, less what writing to it cost; None when nobody knows."""
+    """What the request would have cost more without a cache, less what writing to it cost; None if unknown."""
     if price is None:
         return None
     _, cached, written = _apart(usage)
@@ -39,7 +39,7 @@ def savings(usage: Usage, price: Price | None) -> float | None:
 
 
 def dollars(amount: float | None) -> str:
-    """An amount as people read it: `$0.0123`, `$12.30`, `<$0.0001`; `?` for one that nobody knows."""
+    """An amount as people read it: `$0.0123`, `$12.30`, `<$0.0001`; `?` if it is not known."""
     if amount is None:
         return "?"
     sign, size = ("-" if amount < 0 else ""), abs(amount)

@@ -54,6 +54,6 @@ async def edit(args: Args, files: WriteFiles) -> Outcome:
 
 
 def _lines(diffs: tuple[FileDiff, ...]) -> str:
-    """The lines that went and came, so that a model sees what it did."""
+    """Return the removed and added lines, so that the model sees what it did."""
     lines = [line for diff in diffs for line in diff.diff.splitlines() if line[:1] in ("+", "-")]
     return "\n".join([*lines[:SHOWN], *(["…"] if len(lines) > SHOWN else [])])

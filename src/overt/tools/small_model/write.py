@@ -14,7 +14,7 @@ FEW = 3
 
 
 def careful_write() -> Tool:
-    """A tool that remembers what it refused: the same again, later, is meant."""
+    """Make a tool that remembers what it refused: if the same content comes again, it is written."""
     refused: set[tuple[str, str]] = set()
 
     @full_write.variant
@@ -40,7 +40,7 @@ def careful_write() -> Tool:
 
 
 def _unlikely(args: Args, before: str) -> str:
-    """Why this is hardly all that shall be in the file."""
+    """Return why this is probably not meant to be the whole file, or an empty string."""
     lines, kept = _lines(before), _lines(args.content)
     gone = (lines - kept).total()
     if gone <= FEW or gone * 2 <= lines.total():
