@@ -104,8 +104,8 @@ def _inputs(name: str, rest: dict[str, object], tools: ScannedTools, trust: Trus
         return make_call(name, {}, tools)
     if isinstance(given, str):
         ours = tool_name(name, tools)
-        text = _decoded(given.strip())
-        if text.startswith("{") or not text:
+        text = given.strip()
+        if text[:1] in ("", "{") or text[:2] in ('"{', '"\\"'):  # encoded once more: `mend` reads that
             return CallText(ours, text or "{}")
         first = required(tools[ours])
         word: dict[str, object] = {first[0]: given} if len(first) == 1 else {}
@@ -113,19 +113,6 @@ def _inputs(name: str, rest: dict[str, object], tools: ScannedTools, trust: Trus
     if not isinstance(given, dict) or _is_schema(given) or (trust != "marked" and _is_placeholder(given)):
         return None
     return make_call(name, given, tools)
-
-
-def _decoded(text: str) -> str:
-    """Arguments that were encoded more than once, encoded once."""
-    for _ in range(3):
-        if not text.startswith('"'):
-            break
-        try:
-            inner = json.decode(text, type=str)
-        except (ValueError, UnicodeError):
-            break
-        text = inner.strip() if inner.strip()[:1] in ("{", '"') else text
-    return text
 
 
 def _flat(name: str, key: str, rest: dict[str, object], tools: ScannedTools, trust: Trust) -> CallText | None:

@@ -55,6 +55,7 @@ VALUE_END = re.compile(r"</arg_value>")
 VALUE_TAG = re.compile(r"</?arg_value>")
 FENCE = re.compile(r"```[\w-]*\s*")
 LEFT = re.compile(r"(?:[\s,;}]|\](?!<\]))*+(?:```\s*+)?")
+BLANK = re.compile(r"\s*+")
 BETWEEN = re.compile(r"[\s,;]*")
 VERBATIM = {"content", "old_string", "new_string", "patch", "command", "pattern"}
 MOST, STRANGE = 200, 5
@@ -299,6 +300,10 @@ def before_end(text: str, at: int, tools: ScannedTools, ending: re.Pattern[str])
 def _skip(text: str, at: int) -> int:
     at = _ended(BETWEEN, text, at)
     return _ended(BETWEEN, text, found.end()) if (found := FENCE.match(text, at)) else at
+
+
+def skip_blank(text: str, at: int) -> int:
+    return _ended(BLANK, text, at)
 
 
 def _ended(pattern: re.Pattern[str], text: str, at: int) -> int:

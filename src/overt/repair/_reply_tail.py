@@ -1,7 +1,7 @@
 """Every call a text holds, with the place of its markup.
 
 Scanned from left to right: code and markup shadow each other, whichever opens first. What counts as a call and
-what merely mentions one is written down in `scavenge`.
+what merely mentions one is written down in `leaked_calls`.
 """
 
 import re
@@ -28,17 +28,7 @@ INVENTED = re.compile(
     r"|<\|observation\|>|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|^Observation:",
     re.MULTILINE,
 )
-CALL_FENCES = {
-    "tool_call",
-    "tool_calls",
-    "tool_code",
-    "tool",
-    "function_call",
-    "tool_use",
-    "tools",
-    "function",
-    "action",
-}
+CALL_FENCES = set("tool_call tool_calls tool_code tool function_call tool_use tools function action".split())
 JSON_FENCES = {"", "json", "jsonc", "json5", "javascript", "js", "xml", "text", "plaintext", "python", "py"}
 REACT = re.compile(
     r"^[ \t]*\**(?:Action|Tool|Function)(?: [Nn]ame)?\**:\**[ \t]*`?([\w.:-]+)`?[ \t]*\n+"
@@ -53,7 +43,6 @@ LONGEST, MOST, CALLS, TAIL = 200_000, 50, 200, 100
 TAG = re.compile(r"<([a-z]+|[A-Za-z]+(?:_[a-z]+)+|[a-zA-Z]+[A-Z][A-Za-z]*)>")
 LAST_TURN = re.compile(rf"(?:{elements.TURN.pattern})\s*+\Z")
 LINE = re.compile(r"^[^\S\n]*+(?=[\[{])", re.MULTILINE)
-BLANK = re.compile(r"\s*+")
 NOTHING = re.compile(rf"(?:[\s,;]|</?(?:think|thinking|seed:think)>|{elements.TURN.pattern}|{elements.ENDS.pattern})*+")
 TOKEN = re.compile(r"<\|/?\w+\|?>|<\w+\|>")
 """Behind a token of a model's own, a line begins as well."""
@@ -228,7 +217,7 @@ def _body(body: str, tools: ScannedTools, *, trust: Trust, python: bool) -> list
         marked, _ = _mark(body, 0, tools)
         return marked.calls if marked and not body[marked.end :].strip() else None
     if python and (found := SPOKEN.match(body)):
-        marked = elements.element(body, _brace(body, found.end()), found[1], tools)
+        marked = elements.element(body, elements.skip_blank(body, found.end()), found[1], tools)
         return marked.calls if marked and not body[marked.end :].strip() else None
     return from_python(body, tools, trust) if python else None
 
@@ -242,7 +231,7 @@ def _open(text: str, end: int, tools: ScannedTools) -> CallSpan | None:
         at = spoken.end()
         ours = tool_name(spoken[1], tools)
         if ours in tools:
-            inner = elements.element(text[:end], _brace(text, at), spoken[1], tools)
+            inner = elements.element(text[:end], elements.skip_blank(text, at), spoken[1], tools)
             if inner and inner.calls and not text[inner.end : end].strip():
                 return CallSpan(spoken.start(), end, inner.calls)
     return _json(text, end, tools) or _python(text, end, tools)
@@ -301,8 +290,3 @@ def _python(text: str, end: int, tools: ScannedTools) -> CallSpan | None:
 def _openings(text: str) -> deque[int]:
     """The brackets that the last lines begin with, first ones first."""
     return deque((found.end() for found in LINE.finditer(text)), MOST)
-
-
-def _brace(text: str, at: int) -> int:
-    found = BLANK.match(text, at)
-    return found.end() if found else at

@@ -3,7 +3,7 @@
 import re
 
 from overt.repair._call_shapes import CallText, from_python, make_call
-from overt.repair._elements import ELEMENT, MarkupSpan, arguments, before_end, element, values
+from overt.repair._elements import ELEMENT, MarkupSpan, arguments, before_end, element, skip_blank, values
 from overt.repair._loose_json import CutObject
 from overt.repair._scan_limit import ScannedTools
 from overt.repair.names import tool_name
@@ -36,7 +36,6 @@ K3_END = re.compile(r"\s*<\|close\|>\s*call\s*<\|sep\|>")
 K3_TAIL = re.compile(r"(?:\s*<\|close\|>\s*(?:tools|message|call)\s*<\|sep\|>)*")
 GEMMA = re.compile(r"(?:<\|tool_call>|<start_function_call>)\s*call:([\w.:-]+)\s*(?=[{(])")
 GEMMA_END = re.compile(r"(?<!\s)\s*+(?:<tool_call\|>|<end_function_call>)")
-BLANK = re.compile(r"\s*+")
 MOST = 200
 """Calls that may stand one behind another."""
 FENCE = re.compile(r"\s*```[\w-]*\s*")
@@ -46,7 +45,7 @@ def section(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     """DeepSeek, Kimi K2 and Step: a section of calls, each with its name, a separator and its arguments."""
     calls: list[CallText] = []
     while len(calls) < MOST:
-        at, came = _blank(text, at), at
+        at, came = skip_blank(text, at), at
         tools.spend(at - came + 1)
         if found := CALL.match(text, at):
             inner = _sectioned(text, found.end(), tools)
@@ -69,7 +68,7 @@ def _sectioned(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     name = text[at : split.start()].strip()
     at = split.end()
     if name in ("function", ""):
-        if found := ELEMENT.match(text, _blank(text, at)):
+        if found := ELEMENT.match(text, skip_blank(text, at)):
             return element(text, found.end(), found[1] or found[2], tools)
         head = re.compile(r"\s*([\w.:/-]+)\s*").match(text, at)
         if not head:
@@ -77,7 +76,7 @@ def _sectioned(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
         name, at = head[1], head.end()
     if found := FENCE.match(text, at):
         at = found.end()
-    inner = arguments(text, _blank(text, at), name, tools, CALL_END)
+    inner = arguments(text, skip_blank(text, at), name, tools, CALL_END)
     if inner and (found := FENCE.match(text, inner.end)):
         return MarkupSpan(found.end(), inner.calls)
     return inner
@@ -87,7 +86,7 @@ def payload(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
     """A token, then JSON, `name{…}` or Python calls."""
     calls: list[CallText] = []
     while len(calls) < MOST:
-        at = _blank(text, at)
+        at = skip_blank(text, at)
         if found := PAYLOAD.match(text, at):
             tools.spend(found.end() - at)
             at = found.end()
@@ -100,7 +99,7 @@ def payload(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
         calls += inner.calls
         at = inner.end
         while found := PAYLOAD_END.match(text, at):
-            if PAYLOAD.match(text, _blank(text, at)):
+            if PAYLOAD.match(text, skip_blank(text, at)):
                 break
             at = found.end()
         while text[at : at + 1] in (";", ","):
@@ -152,7 +151,7 @@ def k3(text: str, found: re.Match[str] | None, tools: ScannedTools) -> MarkupSpa
             break
         calls.append(call)
         end = done.end() if done else at
-        found = K3.match(text, _blank(text, end))
+        found = K3.match(text, skip_blank(text, end))
     tail = K3_TAIL.match(text, end)
     return MarkupSpan(tail.end() if tail else end, calls) if calls else None
 
@@ -181,8 +180,3 @@ def gemma(text: str, found: re.Match[str], tools: ScannedTools) -> MarkupSpan | 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _blank(text: str, at: int) -> int:
-    found = BLANK.match(text, at)
-    return found.end() if found else at

@@ -44,22 +44,15 @@ def parse(text: str, objects: int = OBJECTS) -> ParsedArguments:
         return _loose(text, objects)
 
 
-def _decoded(value: Any, depth: int = 0) -> ParsedArguments:
-    if isinstance(value, str) and depth < 3:
-        inner = parse(value) if depth == 0 else _decoded(_or_none(value), depth + 1)
+def _decoded(value: Any) -> ParsedArguments:
+    if isinstance(value, str):
+        inner = parse(value)
         return replace(inner, notes=_once("arguments were encoded twice", *inner.notes))
     if value is None:
         return ParsedArguments(value={}, notes=("took null for no arguments",))
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         return ParsedArguments(value=value[0], notes=("took the arguments out of a list",))
     return ParsedArguments(value=value if isinstance(value, dict) else None)
-
-
-def _or_none(text: str) -> Any:
-    try:
-        return json.decode(text)
-    except (DecodeError, UnicodeError, RecursionError):
-        return 0
 
 
 def _loose(text: str, objects: int) -> ParsedArguments:
