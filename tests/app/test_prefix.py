@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from overt.app.context.prefix import BUILT_IN, Fragments
+from overt.app.context.prefix import BUILT_IN, ContextSource, Fragments, sources_of
 from overt.app.options import Options
+from overt.app.registries import Registries
 from overt.app.setting import Setting, read_setting
 from overt.core.errors import ConfigError
 from overt.core.fragments import Fragment, Origin
@@ -226,3 +227,10 @@ def test_an_unknown_source_is_an_error_that_names_the_file_and_line(laid: Laid, 
         f"~/.config/overt/config.toml:2: `sources` holds '{name}', which is no source; {hint} "
         "(a file has an ending or a slash: 'CLAUDE.md', 'docs/rules/*.md', './RULES')"
     )
+
+
+@pytest.mark.parametrize("order", [0, 5000])
+def test_a_source_from_elsewhere_takes_the_place_of_a_built_in_one(laid: Laid, order: int) -> None:
+    mine = ContextSource(key="memory", order=order, read=lambda _fragments, _cap: ())
+    sources = sources_of(replace(laid.setting(), registries=Registries(context_sources=(mine,))))
+    assert len(sources) == len(BUILT_IN) and sources[0 if order == 0 else -1] is mine

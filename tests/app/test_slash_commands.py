@@ -124,6 +124,14 @@ async def test_a_command_from_elsewhere_runs_completes_and_is_listed_beside_the_
         assert set(NAMES) | {"hello"} == {command.name for command in registry.listed()}
 
 
+def test_a_command_from_elsewhere_takes_the_place_of_a_built_in_one_wherever_it_is_listed() -> None:
+    async def run(_conversation: object, _argument: str) -> CommandOutcome:
+        return CommandOutcome()
+
+    for order in (0, 5000):
+        assert CommandRegistry([mine := Command(name="help", run=run, order=order)]).get("help") is mine
+
+
 # ── turns ────────────────────────────────────────────────────────────────────────────────────────────────
 
 

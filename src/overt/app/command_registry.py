@@ -25,8 +25,8 @@ class CommandRegistry:
     def _by_name(self) -> dict[str, Command]:
         from overt.lib.discover import values_in  # late: 0.1 ms
 
-        every = sorted((*values_in(commands, Command), *self._extra), key=lambda each: (each.order, each.name))
-        return {command.name: command for command in every}
+        named = {command.name: command for command in (*values_in(commands, Command), *self._extra)}
+        return dict(sorted(named.items(), key=lambda item: (item[1].order, item[0])))
 
     @cached_property
     def aliases(self) -> dict[str, str]:

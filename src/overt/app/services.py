@@ -51,7 +51,7 @@ class ModelSource(Protocol):
     async def close(self) -> None: ...
 
 
-class ContextSource(Protocol):
+class PromptContext(Protocol):
     async def refer(self, prompt: str, agent: Agent, history: History) -> tuple[Message, ...]:
         """Return the messages that go before a prompt: files that it names, and rules that hold for them."""
         ...
@@ -66,7 +66,7 @@ class ContextSource(Protocol):
 class Services(Struct, frozen=True, kw_only=True):
     agents: AgentSource
     models: ModelSource
-    context: ContextSource
+    context: PromptContext
     workspace: SessionWorkspace
     mailbox: Mailbox
     commands: tuple["Command", ...] = ()

@@ -306,11 +306,10 @@ BUILT_IN = (
 
 def sources_of(setting: Setting) -> tuple[ContextSource, ...]:
     """Return the sources of a session in their order, or raise a ConfigError if the configuration names another."""
-    every = sorted((*BUILT_IN, *setting.registries.context_sources), key=lambda source: source.order)
-    known = {source.key: source for source in every}
+    known = {source.key: source for source in (*BUILT_IN, *setting.registries.context_sources)}
     names = setting.config.recipe.sources
     if names is None:
-        return tuple(known.values())
+        return tuple(sorted(known.values(), key=lambda source: source.order))
     for name in names:
         if name not in known and not is_file_name(name):
             raise _unknown_source(setting, name, known)
