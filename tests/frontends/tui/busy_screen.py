@@ -9,6 +9,7 @@ import random
 import select
 import signal
 import sys
+from contextlib import ExitStack
 from types import FrameType
 
 from overt.frontends.tui.terminal.keyboard import KeyDecoder
@@ -40,7 +41,9 @@ def main() -> None:
     signal.signal(signal.SIGWINCH, note)
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(143))
     number, still = 0, False
-    with terminal:
+    with ExitStack() as stack:
+        terminal.enter()
+        stack.callback(terminal.leave)
         while True:
             ready = select.select([device.reads], [], [], TICK)[0]
             keys = decoder.feed(device.read()) if ready else []

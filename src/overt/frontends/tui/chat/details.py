@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
-from overt.frontends.tui.terminal.verbatim import one_line
-from overt.lib.display_width import fitting
+from overt.frontends.tui.terminal.verbatim import chop, one_line
 from overt.lib.text import visible
 
 MOST = 2_000_000
@@ -48,13 +47,6 @@ class DetailLog:
 
 def _lines(text: str, style: str, room: int) -> Iterator[Row]:
     """Broken at the edge, not at words: there may be a great many of them."""
-    margin = Span("  ")
     for line in visible(text.replace("\r\n", "\n")).rstrip("\n").split("\n") if text else ():
-        whole, at = line.expandtabs(4), 0
-        if not whole:
-            yield BLANK
-        while at < len(whole):
-            window = whole[at : at + room]  # never the whole rest: a line may be a megabyte
-            size = max(fitting(window, room), 1)
-            yield (margin, Span(window[:size], style))
-            at += size
+        for made in chop((Span(line.expandtabs(4), style),), room):
+            yield (Span("  "), *made) if made else BLANK

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from overt.frontends.tui.composer.editor import pieces, sure
 from overt.frontends.tui.composer.folds import RESERVED, Folds, is_fold
+from overt.frontends.tui.terminal.rows import common_length
 from overt.lib.display_width import fitting, width
 from overt.lib.text import visible
 
@@ -74,8 +75,8 @@ class Layout:
         return self._long[1]
 
     def _rewrapped(self, line: str, room: int, old: str, known: list[int]) -> list[int]:
-        same = _common(old, line)
-        tail = _common(old[same:][::-1], line[same:][::-1])
+        same = common_length(old, line)
+        tail = common_length(old[same:][::-1], line[same:][::-1])
         kept = [start for start, later in zip(known, known[2:], strict=False) if later < same] or [0]
         return self._wrapped(line, room, kept, ([start for start in known if start > len(old) - tail], len(old)))
 
@@ -180,15 +181,3 @@ def _stream(line: str, start: int) -> Iterator[str]:
             end += 1
         yield from pieces(line[start:end])
         start = end
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with together."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

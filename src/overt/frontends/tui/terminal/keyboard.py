@@ -52,10 +52,6 @@ class KeyDecoder:
             return False
         return len(held) == 1 or held[1] == 0x1B or 0x20 <= held[1] < 0x7F
 
-    @property
-    def pasting(self) -> bool:
-        return self._pasted is not None
-
     def feed(self, data: bytes) -> list[Key]:
         keys: list[Key] = []
         data, self._held = self._held + data, b""
@@ -88,17 +84,6 @@ class KeyDecoder:
             return []
         data, self._held = self._held, b""
         return [Key("esc")] * len(data) if data[-1] == 0x1B else [_with_alt(Key("text", chr(data[1])))]
-
-    def end(self) -> list[Key]:
-        """Nothing will ever come: a paste is given up to here, the beginning of anything else is nothing."""
-        keys, held = self.flush(), self._held
-        self._held = b""
-        if self._pasted is not None:
-            keys.append(Key("paste", _lines(bytes(self._pasted))))
-            self._pasted = None
-        elif held:
-            keys.append(Key("unknown") if held[0] == 0x1B else Key("text", "\ufffd"))
-        return keys
 
     def _paste(self, data: bytes, keys: list[Key]) -> bytes | None:
         """What follows the paste, or None if its end has not come. Every byte is searched once."""
@@ -176,19 +161,15 @@ class KeyDecoder:
             keys.append(Key("unknown"))  # broken off by a control byte, which is looked at by itself
             return end - at
         if final == "M" and not body:
-            return self._old_mouse(data, at, keys)
+            if at + 6 > len(data):
+                return 0
+            keys.append(Key("unknown"))  # X10 coordinates follow as three bytes, which are no text
+            return 6
         if final == "~" and body == "200":
             self._pasted, self._searched = bytearray(), 0
         else:
             keys.append(_meaning(body, final))
         return end + 1 - at
-
-    def _old_mouse(self, data: bytes, at: int, keys: list[Key]) -> int:
-        """X10 coordinates follow as three bytes, which are no text."""
-        if at + 6 > len(data):
-            return 0
-        keys.append(Key("unknown"))
-        return 6
 
 
 _PLAIN = {*FINALS.values(), *TILDES.values(), *SS3.values()} - {"shift-tab"}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from overt.frontends.tui.terminal.rows import Row, Span, columns, cut, plain
+from overt.frontends.tui.terminal.rows import Row, Span, columns, common_length, cut, plain
 from overt.lib.display_width import certain, clusters, widest, width
 
 Place = tuple[int, int]
@@ -115,27 +115,13 @@ def _differing(old: Row, new: Row) -> tuple[int, Row]:
         same += 1
     before, rest = old[same:], new[same:]
     if before and rest and before[0][1:] == rest[0][1:]:
-        alike = _alike(before[0].text, rest[0].text)
+        alike = common_length(before[0].text, rest[0].text)
         place += width(rest[0].text[:alike])
         before = (before[0]._replace(text=before[0].text[alike:]), *before[1:])
         rest = (rest[0]._replace(text=rest[0].text[alike:]), *rest[1:])
     if any(text and not width(text[0]) for text in (plain(before), plain(rest))):
         return 0, new  # an accent goes onto the letter before it
     return place, rest
-
-
-def _alike(old: str, new: str) -> int:
-    """Return the length of the common beginning."""
-    low, high = 0, min(len(old), len(new))
-    if old[:high] == new[:high]:
-        return high
-    while low + 1 < high:
-        middle = (low + high) // 2
-        if old[:middle] == new[:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def up_to(row: Row, column: int) -> Row:

@@ -42,6 +42,18 @@ def columns(spans: Iterable[Span]) -> int:
     return sum(width(span.text) for span in spans)
 
 
+def common_length(one: str, other: str) -> int:
+    """Return how many characters two texts begin with together."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def cut(spans: Row, room: int) -> Row:
     """The row, or as much of it as fits with a mark that says so."""
     if columns(spans) <= room:

@@ -98,13 +98,6 @@ class Terminal:
         self._full: list[DrawnRow] | None = None
         self._mouse = False
 
-    def __enter__(self) -> "Terminal":
-        self.enter()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.leave()
-
     # ── modes ────────────────────────────────────────────────────────────────────────────────────────────
 
     def enter(self) -> None:
