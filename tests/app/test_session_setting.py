@@ -51,7 +51,7 @@ async def in_panel(conversation: Conversation) -> str:
     panel = PermissionsPanel()
     for wish in panel.load():
         assert wish.kind != "close" and wish.kind != "slash"
-        panel.given(wish, await look(conversation, wish.kind))
+        panel.receive(wish, await look(conversation, wish.kind))
     return "\n".join(text_of(panel.draw(160, 24)))
 
 

@@ -8,7 +8,7 @@ import pytest
 from overt.core.events import Event, Noticed, UserSpoke
 from overt.core.fragments import HARNESS, STEERED, USER, Origin
 from overt.core.messages import said
-from overt.frontends.headless.claude import shaped
+from overt.frontends.headless.claude import claude_event
 from overt.frontends.headless.narrate import Narrator
 from overt.frontends.headless.run import tell
 
@@ -17,7 +17,7 @@ CONVERSATION: Any = SimpleNamespace(id="s1")
 
 
 def test_stream_json_has_it_as_a_message_that_no_person_wrote() -> None:
-    line = shaped(UserSpoke(message=FILE), CONVERSATION)
+    line = claude_event(UserSpoke(message=FILE), CONVERSATION)
     assert line is not None
     assert len(str(line.pop("uuid"))) == 32
     assert line == {
@@ -31,7 +31,7 @@ def test_stream_json_has_it_as_a_message_that_no_person_wrote() -> None:
 
 @pytest.mark.parametrize("origin", [USER, STEERED])
 def test_what_the_person_said_is_not_repeated_in_stream_json(origin: Origin) -> None:
-    assert shaped(UserSpoke(message=said("hi", origin=origin)), CONVERSATION) is None
+    assert claude_event(UserSpoke(message=said("hi", origin=origin)), CONVERSATION) is None
 
 
 @pytest.mark.parametrize(

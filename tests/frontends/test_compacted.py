@@ -10,7 +10,7 @@ from overt.core.events import Compacted, Replied
 from overt.core.fragments import MODEL, Origin
 from overt.core.messages import Message, said
 from overt.core.spending.usage import Usage
-from overt.frontends.headless.claude import shaped
+from overt.frontends.headless.claude import claude_event
 from overt.frontends.plain.draw import Ink
 from overt.frontends.plain.screen import Screen
 
@@ -37,7 +37,7 @@ def test_the_chat_tells_of_it_in_one_line(event: Compacted, line: str) -> None:
 
 @pytest.mark.parametrize(("cause", "trigger"), [("asked", "manual"), ("limit", "auto"), ("overflow", "auto")])
 def test_stream_json_has_the_boundary_that_its_readers_know(cause: Any, trigger: str) -> None:
-    line = shaped(Compacted(cause=cause, before=150_000, after=20_000), CONVERSATION)
+    line = claude_event(Compacted(cause=cause, before=150_000, after=20_000), CONVERSATION)
     assert line is not None
     assert len(str(line.pop("uuid"))) == 32
     assert line == {
@@ -50,7 +50,7 @@ def test_stream_json_has_the_boundary_that_its_readers_know(cause: Any, trigger:
 
 def test_a_summary_that_came_to_nothing_is_no_answer_in_stream_json() -> None:
     nothing = Message(role="assistant", parts=(), origin=MODEL)
-    assert shaped(Replied(message=nothing, finish="stop", usage=Usage(), forced=True), CONVERSATION) is None
+    assert claude_event(Replied(message=nothing, finish="stop", usage=Usage(), forced=True), CONVERSATION) is None
 
 
 def test_numbers_are_short() -> None:

@@ -37,7 +37,7 @@ class WakeQueue(Protocol):
 
     def post(self, *items: SessionItem) -> None: ...
     def fileno(self) -> int: ...
-    def heard(self) -> bytes: ...
+    def drain(self) -> bytes: ...
 
 
 class SessionThread:
@@ -69,7 +69,7 @@ class SessionThread:
     def start(self, work: Coroutine[object, None, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
-    def soon(self, function: Callable[[*Ts], object], *args: *Ts) -> None:
+    def call_soon(self, function: Callable[[*Ts], object], *args: *Ts) -> None:
         self.loop.call_soon_threadsafe(function, *args)
 
     async def watch(self, session: Session) -> None:
@@ -103,14 +103,14 @@ class SessionThread:
             self.loop.remove_reader(self.wake)
 
     def _woken(self) -> None:
-        if signal.SIGINT in self.wake.heard():
+        if signal.SIGINT in self.wake.drain():
             for seconds in NUDGE_DELAYS_S:
                 self.loop.call_later(seconds, _nudge)
 
     def stop(self) -> None:
         """What is still under way belongs to nobody: left alone, it would complain on the screen of being dropped."""
         self.call(_end_all())
-        self.soon(self.loop.stop)
+        self.call_soon(self.loop.stop)
         self._thread.join()
         self.loop.close()
 

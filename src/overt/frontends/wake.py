@@ -34,7 +34,7 @@ class Wake(Generic[Item]):
             except BlockingIOError:
                 pass  # so many wait to be read that the terminal wakes anyway
 
-    def heard(self) -> bytes:
+    def drain(self) -> bytes:
         """What woke the terminal: a dot for each time something was posted, the number of each signal."""
         try:
             return os.read(self.awake, 65536)

@@ -89,7 +89,7 @@ class Desk:
     # ── what comes ───────────────────────────────────────────────────────────────────────────────────────
 
     def _turn(self) -> None:
-        self.wake.heard()
+        self.wake.drain()
         while self.wake.items and not self.chat.over:
             self.take_item()
         due = self.chat.due(self.now())
@@ -129,7 +129,7 @@ class Desk:
     def still(self) -> None:
         """Until everything that was asked of the session so far is answered."""
         answered = threading.Event()
-        self.chat.background.look(lambda _conversation: None, lambda _none: answered.set())
+        self.chat.background.read(lambda _conversation: None, lambda _none: answered.set())
         self.until(answered.is_set)
 
     # ── what is seen ─────────────────────────────────────────────────────────────────────────────────────

@@ -207,7 +207,7 @@ def filled(name: str) -> Panel:
     panel = open_panel(name, PanelInputs(details=lambda columns: numbered(50, "detail"), commands=BUILT_IN.listed()))
     panel.load()
     for request, value in FILLED[name]:
-        panel.given(request, value)
+        panel.receive(request, value)
     return panel
 
 

@@ -514,6 +514,6 @@ def test_a_mistake_of_ours_behind_the_scenes_is_reported_to_whoever_asked(desks:
 def test_a_mistake_of_ours_that_nobody_can_be_told_of_ends_the_chat(desks: Desks) -> None:
     with desks.open(Turn(text="no")) as desk:
         desk.still()
-        desk.chat.background.look(lambda _conversation: 1 / 0, print)
+        desk.chat.background.read(lambda _conversation: 1 / 0, print)
         until(lambda: any(isinstance(item, ThreadCrash) for item in desk.wake.items))
         desk.wake.items.clear()

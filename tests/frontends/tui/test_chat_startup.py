@@ -113,7 +113,7 @@ def test_what_comes_to_an_end_after_the_chat_is_nobodys(capfd: pytest.CaptureFix
     wake = Wake[Item]()
     before, gone = set(threading.enumerate()), threading.Event()
     background = Background(wake)
-    background.aside(lambda: gone.wait(20), print, print)
+    background.run_in_thread(lambda: gone.wait(20), print, print)
     background.close("interrupted")
     wake.close()
     gone.set()
@@ -136,7 +136,7 @@ def test_leaving_in_the_middle_of_a_command_leaves_no_complaint_behind(
         desk.chat.background.ask(forever, print, print)
         engine, conversation = desk.chat.background.session_thread, desk.chat.background.current
         assert engine is not None
-        desk.chat.background.aside(lambda: engine.call(forever(conversation)), print, print)
+        desk.chat.background.run_in_thread(lambda: engine.call(forever(conversation)), print, print)
         desk.press("ctrl-d")
     gc.collect()
     assert caplog.messages == []

@@ -82,8 +82,8 @@ def test_whatever_is_put_in_or_taken_out_the_cursor_stands_between_clusters(
 ) -> None:
     places = stops(text)
     start, end = sorted((dice.choice(places), dice.choice(places)))  # type: ignore[attr-defined]
-    put = editor.inserted(EditText(text, start), piece)
-    out = editor.removed(EditText(text, start), start, end)
+    put = editor.insert_text(EditText(text, start), piece)
+    out = editor.remove_range(EditText(text, start), start, end)
     assert put.text == text[:start] + piece + text[start:]
     assert out.text == text[:start] + text[end:]
     assert put.cursor in stops(put.text)
@@ -98,7 +98,7 @@ def test_every_motion_ends_between_clusters(text: str, dice: object) -> None:
         editor.end_or_break, editor.start_or_break,
     ]  # fmt: skip
     assert [motion for motion in motions if motion(now) not in stops(text)] == []
-    for change in (editor.transposed, editor.transposed_words):
+    for change in (editor.transpose_characters, editor.transpose_words):
         assert sorted(change(now).text) == sorted(text)
 
 
@@ -148,15 +148,15 @@ def test_a_motion_leads_where_people_expect(motion: Motion, before: str, after: 
     ],
 )
 def test_two_characters_change_places(before: str, after: str) -> None:
-    assert marked(editor.transposed(at(before))) == after
+    assert marked(editor.transpose_characters(at(before))) == after
 
 
 def test_two_words_change_places() -> None:
-    assert marked(editor.transposed_words(at("one |two three"))) == "two one| three"
-    assert marked(editor.transposed_words(at("one|"))) == "one|"
+    assert marked(editor.transpose_words(at("one |two three"))) == "two one| three"
+    assert marked(editor.transpose_words(at("one|"))) == "one|"
 
 
 def test_a_word_is_written_in_other_letters() -> None:
-    assert marked(editor.recased(at("|hello world"), "upper")) == "HELLO| world"
-    assert marked(editor.recased(at("HELLO| WORLD"), "lower")) == "HELLO world|"
-    assert marked(editor.recased(at("| éCLAIR x"), "capitalise")) == " Éclair| x"
+    assert marked(editor.change_case(at("|hello world"), "upper")) == "HELLO| world"
+    assert marked(editor.change_case(at("HELLO| WORLD"), "lower")) == "HELLO world|"
+    assert marked(editor.change_case(at("| éCLAIR x"), "capitalise")) == " Éclair| x"

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.frontends.tui.panel_kit import EVIL, body, numbered, press, text_of
 
-from overt.frontends.tui.panels.pager import CLOSE, Pager, Scroll, Typing, hints, lines_of
+from overt.frontends.tui.panels.pager import CLOSE, InputLine, Pager, Scroll, hints, text_rows
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, columns, plain
 from overt.frontends.tui.terminal.verbatim import chop
@@ -193,7 +193,7 @@ def test_a_line_that_never_ends_is_shown_whole() -> None:
 )
 @settings(max_examples=150, deadline=None)
 def test_no_row_is_wider_or_more_than_the_screen(texts: list[str], width: int, height: int, keys: list[str]) -> None:
-    pager = Pager("标题 title", [row for text in texts for row in lines_of(text)])
+    pager = Pager("标题 title", [row for text in texts for row in text_rows(text)])
     for word in ["/", "a", "enter", *keys]:
         press(pager, word)
         drawn = pager.draw(width, height + 2)
@@ -204,16 +204,16 @@ def test_no_row_is_wider_or_more_than_the_screen(texts: list[str], width: int, h
 @given(WORDS, st.integers(2, 30))
 @example("👩‍👩‍👧a", 2)
 def test_breaking_a_line_at_the_edge_loses_no_character_but_spaces_at_its_end(text: str, width: int) -> None:
-    assert "".join(plain(row) for row in chop(lines_of(text)[0], width)) == visible(text).rstrip(" ")
+    assert "".join(plain(row) for row in chop(text_rows(text)[0], width)) == visible(text).rstrip(" ")
 
 
 def test_nothing_of_a_text_can_drive_a_terminal() -> None:
-    shown = body(Pager("title", lines_of(f"one{EVIL}\ttwo\n\nthree")))
+    shown = body(Pager("title", text_rows(f"one{EVIL}\ttwo\n\nthree")))
     assert shown[1:3] == [r"one\x1b]0;owned\x07\x1b[2J<U+202E>\x9b31m    two", "three"]
 
 
 def test_a_typed_line_is_edited_by_what_a_person_takes_for_a_character() -> None:
-    typing = Typing()
+    typing = InputLine()
     told = []
     for each in (
         Key("text", "ab 世"),

@@ -61,7 +61,7 @@ class Asking:
         kind = next((kind for kind in KINDS if kind == word), "slash")
         return [PanelRequest(kind, text)]
 
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         self.got.append((request, value))
         return [PanelRequest("todos")] if isinstance(value, Todos) else []
 
@@ -91,13 +91,13 @@ def test_of_each_kind_one_request_is_on_its_way_and_the_newest_follows() -> None
     for text in ("preview 1", "preview 2", "preview 3"):
         inspector.press(Key("text", text))
     assert carried == [PanelRequest("jobs"), PanelRequest("preview", "1")]
-    inspector.given(PanelRequest("preview", "1"), NOTHING)
+    inspector.receive(PanelRequest("preview", "1"), NOTHING)
     assert carried[2:] == [PanelRequest("preview", "3")]
     inspector.failed(PanelRequest("preview", "3"), "gone")
     inspector.press(Key("text", "preview 4"))
     for text in ("preview 5", "preview 4"):
         inspector.press(Key("text", text))
-    inspector.given(PanelRequest("preview", "4"), NOTHING)
+    inspector.receive(PanelRequest("preview", "4"), NOTHING)
     assert carried[3:] == [PanelRequest("preview", "4")]
     assert panel.got == [
         (PanelRequest("preview", "1"), NOTHING),
@@ -111,7 +111,7 @@ def test_a_request_that_waits_is_not_lost_when_an_answer_leads_to_another() -> N
     inspector, _, _ = asking(carried)
     inspector.open(1.0)
     inspector.press(Key("text", "jobs again"))
-    inspector.given(PanelRequest("jobs"), MORE)
+    inspector.receive(PanelRequest("jobs"), MORE)
     assert carried == [PanelRequest("jobs"), PanelRequest("todos"), PanelRequest("jobs", "again")]
 
 
@@ -144,7 +144,7 @@ def test_what_comes_after_the_end_is_nobodys() -> None:
     inspector, panel, paper = asking(carried)
     inspector.open(1.0)
     inspector.press(Key("text", "q"))
-    inspector.given(PanelRequest("jobs"), MORE)
+    inspector.receive(PanelRequest("jobs"), MORE)
     inspector.failed(PanelRequest("jobs"), "gone")
     inspector.press(Key("text", "jobs"))
     inspector.tick(99.0)
@@ -167,7 +167,7 @@ def test_it_wakes_up_when_it_is_due_and_asks_again_only_for_what_has_come() -> N
     assert carried == [PanelRequest("jobs")]
     inspector.tick(1.6)
     assert (carried, inspector.due()) == ([PanelRequest("jobs"), PanelRequest("job")], 2.1)
-    inspector.given(PanelRequest("jobs"), NOTHING)
+    inspector.receive(PanelRequest("jobs"), NOTHING)
     inspector.tick(2.2)
     assert carried == [PanelRequest("jobs"), PanelRequest("job"), PanelRequest("jobs")]
 

@@ -16,7 +16,7 @@ NOW = 1_790_000_100.0
 
 def sessions() -> SessionsPanel:
     panel = SessionsPanel(clock=lambda: NOW)
-    panel.given(PanelRequest("sessions"), SessionPage(SESSIONS, 0, 3))
+    panel.receive(PanelRequest("sessions"), SessionPage(SESSIONS, 0, 3))
     return panel
 
 
@@ -27,12 +27,12 @@ def test_sessions_come_in_pieces_and_the_cursor_stays() -> None:
     panel = SessionsPanel(clock=lambda: NOW)
     assert panel.load() == [PanelRequest("sessions")]
     rows = [kept(number, f"session {number}") for number in range(250)]
-    requests = panel.given(PanelRequest("sessions"), SessionPage(tuple(rows[:100]), 100, 250))
+    requests = panel.receive(PanelRequest("sessions"), SessionPage(tuple(rows[:100]), 100, 250))
     assert requests == [PanelRequest("sessions", number=100), PanelRequest("preview", "/sessions/0")]
     assert text_of(panel.draw(120, 12))[0] == "Sessions  100 of 250 read …"
     press(panel, "down", "down")
-    panel.given(PanelRequest("sessions", number=100), SessionPage(tuple(rows[100:200]), 200, 250))
-    assert panel.given(PanelRequest("sessions", number=200), SessionPage(tuple(rows[200:]), 0, 250))[:1] == [
+    panel.receive(PanelRequest("sessions", number=100), SessionPage(tuple(rows[100:200]), 200, 250))
+    assert panel.receive(PanelRequest("sessions", number=200), SessionPage(tuple(rows[200:]), 0, 250))[:1] == [
         PanelRequest("preview", "/sessions/2")
     ]
     shown = text_of(panel.draw(120, 12))
@@ -42,7 +42,7 @@ def test_sessions_come_in_pieces_and_the_cursor_stays() -> None:
 def test_a_thousand_sessions_are_filtered_by_what_is_typed() -> None:
     panel = SessionsPanel(clock=lambda: NOW)
     rows = tuple(kept(number, f"session {number}") for number in range(1000))
-    panel.given(PanelRequest("sessions"), SessionPage(rows, 0, 1000))
+    panel.receive(PanelRequest("sessions"), SessionPage(rows, 0, 1000))
     assert press(panel, "session 777") == [PanelRequest("preview", "/sessions/777")]
     assert press(panel, "enter") == [PanelRequest("slash", "/resume id000777")]
 
@@ -55,7 +55,7 @@ def test_enter_goes_on_with_a_session_and_the_open_one_just_closes() -> None:
 def test_a_preview_is_loaded_once_and_shows_how_the_session_ended() -> None:
     panel = sessions()
     assert press(panel, "down") == [PanelRequest("preview", "/sessions/2")]
-    panel.given(PanelRequest("preview", "/sessions/2"), Preview("is it\ndone?", "yes\n\nall of it"))
+    panel.receive(PanelRequest("preview", "/sessions/2"), Preview("is it\ndone?", "yes\n\nall of it"))
     told = [line.partition("│")[2].strip() for line in text_of(panel.draw(120, 12))[1:8]]
     assert told == ["id000002 · 2 turns · fake-model · 2 KB", "", "› is it", "› done?", "", "yes", ""]
     assert press(panel, "up") == [PanelRequest("preview", "/sessions/1")]
@@ -77,11 +77,11 @@ def test_what_was_said_is_searched_for_in_pieces_and_esc_brings_the_list_back() 
     assert press(panel, "enter") == [PanelRequest("search", "old bug")]
     assert text_of(panel.draw(80, 12))[:2] == ["Sessions  searching for: old bug … 0 found", "loading …"]
     hit = SESSIONS[2]._replace(hits=("an old bug in the parser",))
-    assert panel.given(PanelRequest("search", "old bug"), SessionPage((hit,), 20, 40)) == [
+    assert panel.receive(PanelRequest("search", "old bug"), SessionPage((hit,), 20, 40)) == [
         PanelRequest("search", "old bug", 20),
         PanelRequest("preview", "/sessions/3"),
     ]
-    panel.given(PanelRequest("search", "old bug", 20), SessionPage((), 0, 40))
+    panel.receive(PanelRequest("search", "old bug", 20), SessionPage((), 0, 40))
     shown = "\n".join(text_of(panel.draw(120, 12)))
     assert "Sessions  1 hold: old bug" in shown and "» an old bug in the parser" in shown
     assert "Fix the login page" not in shown
@@ -94,8 +94,8 @@ def test_hits_of_a_search_that_was_given_up_are_left_out() -> None:
     panel = sessions()
     press(panel, "ctrl-f", "one", "enter")
     press(panel, "ctrl-f", "two", "enter")
-    assert panel.given(PanelRequest("search", "one"), SessionPage((SESSIONS[2],), 20, 40)) == []
-    panel.given(PanelRequest("search", "two"), SessionPage((), 0, 40))
+    assert panel.receive(PanelRequest("search", "one"), SessionPage((SESSIONS[2],), 20, 40)) == []
+    panel.receive(PanelRequest("search", "two"), SessionPage((), 0, 40))
     assert body(panel, 80, 12)[1] == "No session of this project holds that."
 
 
@@ -112,7 +112,7 @@ def test_the_further_back_the_less_exact_a_time_is(before: int, told: str) -> No
 
 def rewinding() -> RewindPanel:
     panel = RewindPanel(clock=lambda: NOW)
-    panel.given(PanelRequest("turns"), Turns(TURNS))
+    panel.receive(PanelRequest("turns"), Turns(TURNS))
     return panel
 
 
@@ -125,12 +125,12 @@ def test_turns_are_listed_with_what_they_did_to_files() -> None:
 
 def test_the_preview_is_what_going_back_would_do() -> None:
     panel = RewindPanel(clock=lambda: NOW)
-    assert panel.given(PanelRequest("turns"), Turns(TURNS)) == [PanelRequest("undone", number=3)]
-    panel.given(PanelRequest("undone", number=3), UNDONE)
+    assert panel.receive(PanelRequest("turns"), Turns(TURNS)) == [PanelRequest("undone", number=3)]
+    panel.receive(PanelRequest("undone", number=3), UNDONE)
     shown = "\n".join(text_of(panel.draw(120, 20)))
     assert "Files would change like this:" in shown and "- b" in shown and "image.png" in shown
     assert press(panel, "down") == [PanelRequest("undone", number=2)]
-    panel.given(PanelRequest("undone", number=2), Changes((), ()))
+    panel.receive(PanelRequest("undone", number=2), Changes((), ()))
     assert "No file would change." in "\n".join(text_of(panel.draw(120, 20)))
     assert press(panel, "up") == []
     assert press(panel, "end") == [PanelRequest("undone", number=1)]
@@ -193,5 +193,5 @@ def test_enter_takes_a_model_that_can_be_used() -> None:
 def test_why_no_model_can_be_used_is_said() -> None:
     panel = ModelsPanel()
     listing = MODELS.listing.__class__(rows=(), problem="no model is set")
-    panel.given(PanelRequest("models"), MODELS._replace(listing=listing))
+    panel.receive(PanelRequest("models"), MODELS._replace(listing=listing))
     assert (body(panel)[1], body(panel)[-1]) == ("No model is known.", "no model is set")

@@ -30,7 +30,7 @@ from overt.lib.catalogue import set_language
 
 def looking(number: int = 0, sent: int = 3) -> ContextPanel:
     panel = ContextPanel()
-    panel.given(PanelRequest("context", number=number), contents(number, sent))
+    panel.receive(PanelRequest("context", number=number), contents(number, sent))
     return panel
 
 
@@ -43,7 +43,7 @@ def test_the_head_says_how_full_it_is_and_which_request_it_is() -> None:
 
 def test_a_fragment_is_opened_and_says_exactly_what_it_says() -> None:
     panel = ContextPanel()
-    panel.given(PanelRequest("context"), contents(pieces=fragments("first", "  if x:\n\n    世界  end")))
+    panel.receive(PanelRequest("context"), contents(pieces=fragments("first", "  if x:\n\n    世界  end")))
     assert press(panel, "down", "enter") == []
     assert text_of(panel.draw(60, 8))[1:4] == ["  if x:", "", "    世界  end"]
     assert press(panel, "q") == []
@@ -55,11 +55,11 @@ def test_left_and_right_go_through_what_was_sent() -> None:
     panel = looking()
     assert press(panel, "right") == []
     assert press(panel, "left") == [PanelRequest("context", number=3)]
-    panel.given(PanelRequest("context", number=3), contents(3))
+    panel.receive(PanelRequest("context", number=3), contents(3))
     assert press(panel, "left") == [PanelRequest("context", number=2)]
-    panel.given(PanelRequest("context", number=1), contents(1))
+    panel.receive(PanelRequest("context", number=1), contents(1))
     assert press(panel, "left") == []
-    panel.given(PanelRequest("context", number=3), contents(3))
+    panel.receive(PanelRequest("context", number=3), contents(3))
     assert press(panel, "right") == [PanelRequest("context", number=0)]
     assert press(looking(0, 0), "left") == []
 
@@ -67,7 +67,7 @@ def test_left_and_right_go_through_what_was_sent() -> None:
 def test_the_whole_request_is_asked_for_and_shown() -> None:
     panel = looking(2)
     assert press(panel, "r") == [PanelRequest("request", number=2)]
-    panel.given(PanelRequest("request", number=2), RequestBody('{\n  "model": "fake-model"\n}'))
+    panel.receive(PanelRequest("request", number=2), RequestBody('{\n  "model": "fake-model"\n}'))
     assert body(panel, 60, 12)[:4] == ["Request, 27 B", "{", '  "model": "fake-model"', "}"]
 
 
@@ -82,7 +82,7 @@ def test_a_request_that_cannot_be_made_again_says_why_and_the_one_before_stays()
 
 def test_the_largest_pieces_stand_first_when_they_are_asked_for() -> None:
     panel = ContextPanel()
-    panel.given(PanelRequest("context"), contents(pieces=fragments("small", "middle", "large")))
+    panel.receive(PanelRequest("context"), contents(pieces=fragments("small", "middle", "large")))
     assert [line.split()[-2] for line in body(panel, 60, 12)[2:5]] == ["███▍", "██████▋", "██████████"]
     press(panel, "s")
     assert [line.split()[-2] for line in body(panel, 60, 12)[2:5]] == ["██████████", "██████▋", "███▍"]
@@ -100,7 +100,7 @@ def test_a_share_is_seen_however_small_it_is() -> None:
 def test_jobs_are_looked_at_again_and_the_open_ones_output_too() -> None:
     panel = JobsPanel()
     assert (panel.load(), panel.load(), panel.every) == ([PanelRequest("jobs")], [PanelRequest("jobs")], 0.5)
-    panel.given(PanelRequest("jobs"), JobListing(JOBS))
+    panel.receive(PanelRequest("jobs"), JobListing(JOBS))
     assert body(panel, 100, 12)[:2] == [
         "Jobs  1 running",
         "› job-1  running  1m 14s  2.3 KB  http://localhost:3000  npm run dev",
@@ -111,40 +111,40 @@ def test_jobs_are_looked_at_again_and_the_open_ones_output_too() -> None:
 
 def test_the_output_of_a_job_is_followed_until_one_scrolls_up() -> None:
     panel = JobsPanel()
-    panel.given(PanelRequest("jobs"), JobListing(JOBS))
+    panel.receive(PanelRequest("jobs"), JobListing(JOBS))
     press(panel, "enter")
     for count, word, last in ((30, "", "30"), (40, "up", "40"), (50, "end", "39"), (60, "", "60")):
-        panel.given(PanelRequest("job", "job-1"), printed("job-1", "\n".join(str(n) for n in range(1, count + 1))))
+        panel.receive(PanelRequest("job", "job-1"), printed("job-1", "\n".join(str(n) for n in range(1, count + 1))))
         assert text_of(panel.draw(80, 12))[-2] == last
         if word:
             press(panel, word)
     assert text_of(panel.draw(80, 12))[0] == "job-1  npm run dev  running · 1m 14s"
     assert press(panel, "q") == []
-    panel.given(PanelRequest("job", "job-1"), printed("job-1", "late"))
+    panel.receive(PanelRequest("job", "job-1"), printed("job-1", "late"))
     assert body(panel, 80, 12)[0] == "Jobs  1 running"
 
 
 def test_a_job_is_stopped_only_when_it_runs_and_y_is_pressed() -> None:
     panel = JobsPanel()
-    panel.given(PanelRequest("jobs"), JobListing(JOBS))
+    panel.receive(PanelRequest("jobs"), JobListing(JOBS))
     assert press(panel, "x") == []
     assert text_of(panel.draw(80, 12))[-1] == "Stop job-1 (npm run dev)?  y yes · any other key no"
     assert press(panel, "n") == []
     assert press(panel, "x", "enter") == []
     assert press(panel, "x", "y") == [PanelRequest("stop", "job-1")]
-    assert panel.given(PanelRequest("stop", "job-1"), JOBS[0]) == [PanelRequest("jobs")]
+    assert panel.receive(PanelRequest("stop", "job-1"), JOBS[0]) == [PanelRequest("jobs")]
     assert press(panel, "down", "x", "y") == []
     panel = JobsPanel()
-    panel.given(PanelRequest("jobs"), JobListing(JOBS))
+    panel.receive(PanelRequest("jobs"), JobListing(JOBS))
     press(panel, "enter")
-    panel.given(PanelRequest("job", "job-1"), printed("job-1", ""))
+    panel.receive(PanelRequest("job", "job-1"), printed("job-1", ""))
     assert body(panel, 80, 12)[1] == "It has printed nothing yet."
     assert press(panel, "x", "y") == [PanelRequest("stop", "job-1")]
 
 
 def test_a_job_that_is_gone_brings_the_list_back() -> None:
     panel = JobsPanel()
-    panel.given(PanelRequest("jobs"), JobListing(JOBS))
+    panel.receive(PanelRequest("jobs"), JobListing(JOBS))
     press(panel, "enter")
     panel.failed(PanelRequest("job", "job-1"), "no job is called job-1")
     assert (body(panel, 80, 12)[0], body(panel, 80, 12)[-1]) == ("Jobs  1 running", "no job is called job-1")
@@ -159,10 +159,10 @@ def test_a_stored_rule_goes_when_y_is_pressed() -> None:
     assert text_of(panel.draw(80, 24))[-1] == "Take back bash(npm test *)?  y yes · any other key no"
     assert press(panel, "esc") == []
     assert press(panel, "d", "y") == [PanelRequest("revoke", "bash(npm test *)")]
-    assert panel.given(PanelRequest("revoke", "x"), RevokedRule("bash(npm test *)", True)) == [
+    assert panel.receive(PanelRequest("revoke", "x"), RevokedRule("bash(npm test *)", True)) == [
         PanelRequest("permissions")
     ]
-    panel.given(PanelRequest("permissions"), PermissionRules("review", RULES.rules[1:]))
+    panel.receive(PanelRequest("permissions"), PermissionRules("review", RULES.rules[1:]))
     shown = text_of(panel.draw(80, 24))
     assert shown[-1] == "bash(npm test *) is taken back."
     assert not any(line.startswith("› allow") for line in shown)
@@ -170,7 +170,7 @@ def test_a_stored_rule_goes_when_y_is_pressed() -> None:
 
 def test_a_rule_that_still_holds_here_is_said_to() -> None:
     panel: Any = filled("permissions")
-    panel.given(PanelRequest("revoke", "x"), RevokedRule("bash(npm test *)", False))
+    panel.receive(PanelRequest("revoke", "x"), RevokedRule("bash(npm test *)", False))
     assert "still goes by it" in text_of(panel.draw(100, 24))[-1]
 
 
@@ -186,7 +186,7 @@ def test_modes_and_decisions_stand_beside_the_rules() -> None:
     for words in ("• review", "auto", "plan", "yolo", "denied  bash rm -rf build"):
         assert words in shown
     panel = PermissionsPanel()
-    panel.given(PanelRequest("decisions"), Decisions(()))
+    panel.receive(PanelRequest("decisions"), Decisions(()))
     assert "Nothing had to be decided yet." in "\n".join(text_of(panel.draw(160, 24)))
 
 
@@ -199,7 +199,7 @@ def test_todos_are_a_checklist_with_what_is_being_done() -> None:
     assert (shown[0], shown[1], shown[3]) == ("Todos  1 of 3 done", "☑ read the code", "☐ release")
     assert shown[2].startswith("▸ 写测试")
     empty = open_panel("todos", PanelInputs())
-    empty.given(PanelRequest("todos"), Todos(()))
+    empty.receive(PanelRequest("todos"), Todos(()))
     assert body(empty, 100, 12)[1].startswith("There is no todo list.")
 
 
@@ -231,5 +231,5 @@ def test_a_session_that_changed_nothing_says_so() -> None:
     panel = open_panel("diff", PanelInputs())
     assert panel.load() == [PanelRequest("diff")]
     assert body(panel, 80, 12)[1] == "loading …"
-    panel.given(PanelRequest("diff"), Changes((), ()))
+    panel.receive(PanelRequest("diff"), Changes((), ()))
     assert body(panel, 80, 12)[1] == "This session has changed no file."

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.frontends.tui.panel_kit import key, numbered, text_of
 
-from overt.frontends.tui.panels.cells import Column, laid, widths
+from overt.frontends.tui.panels.cells import Column, lay_out_cells, widths
 from overt.frontends.tui.panels.pager import Screenful, Scroll
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.keyboard import Key
@@ -192,7 +192,8 @@ def test_columns_are_as_wide_as_what_is_in_them_and_the_least_needed_go_first() 
     rows = [("a", "世界 and more", "12"), ("bcdefghi", "x", "3")]
     wanted = widths(rows, spec)
     lines = {
-        room: [plain(laid([Span(text) for text in row], wanted, spec, room)) for row in rows] for room in (40, 22, 15)
+        room: [plain(lay_out_cells([Span(text) for text in row], wanted, spec, room)) for row in rows]
+        for room in (40, 22, 15)
     }
     assert lines == {
         40: ["a       世界 and more  12", "bcdef…  x               3"],

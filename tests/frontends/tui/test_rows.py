@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overt.frontends.tui.terminal.rows import BLANK, CLOSING, Span, columns, cut, padded, plain, row, wrap
+from overt.frontends.tui.terminal.rows import BLANK, CLOSING, Span, columns, cut, pad, plain, row, wrap
 from overt.lib.display_width import clusters, width
 
 BOLD = Span("bold", "bold")
@@ -32,7 +32,7 @@ def test_a_row_that_does_not_fit_is_cut_with_a_mark(room: int, expected: str) ->
 
 
 def test_a_row_is_padded_to_a_width() -> None:
-    assert (padded(row("中"), 4), padded(row("long"), 2)) == ((Span("中"), Span("  ")), row("long"))
+    assert (pad(row("中"), 4), pad(row("long"), 2)) == ((Span("中"), Span("  ")), row("long"))
 
 
 @pytest.mark.parametrize(

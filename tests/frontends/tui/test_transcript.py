@@ -315,7 +315,7 @@ def test_what_happens_beside_an_answer_waits_for_its_end() -> None:
 def test_rows_of_somebody_else_stand_apart_even_inside_of_an_answer() -> None:
     transcript = made()
     shown = printed(transcript, sent(), text("One.\n\nTw"))
-    shown += lines(transcript.told([(Span("asked"),)]))
+    shown += lines(transcript.insert_block([(Span("asked"),)]))
     shown += printed(transcript, text("o.\n\nThree."), replied(Text(text="x")))
     assert shown == ["One.", "", "asked", "", "Two.", "", "Three."]
 

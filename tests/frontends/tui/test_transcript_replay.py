@@ -47,7 +47,7 @@ def test_a_turn_from_disk_looks_as_it_did() -> None:
         TurnEnded(reason="interrupted"),
     )
     transcript = made()
-    assert lines(transcript.replayed(entries(events), "s1")) == [
+    assert lines(transcript.replay(entries(events), "s1")) == [
         "› fix it",
         "",
         "∴ thought · Ctrl+O opens",
@@ -69,7 +69,7 @@ def test_a_turn_from_disk_looks_as_it_did() -> None:
 
 def test_only_the_last_three_turns_are_shown_and_the_rest_is_pointed_to() -> None:
     many = entries(*(turn(f"prompt {number}", f"answer {number}") for number in range(1, 6)))
-    assert lines(made().replayed(many, "abc")) == [
+    assert lines(made().replay(many, "abc")) == [
         "  … earlier turns: /rewind, or overt sessions show abc",
         "",
         *shown("prompt 3", "answer 3"),
@@ -82,7 +82,7 @@ def test_only_the_last_three_turns_are_shown_and_the_rest_is_pointed_to() -> Non
 
 def test_a_long_turn_is_shown_by_its_end() -> None:
     long = entries(turn("p", "\n\n".join(f"paragraph {number}" for number in range(400))))
-    found = lines(made().replayed(long, "abc"))
+    found = lines(made().replay(long, "abc"))
     assert len(found) <= ROWS + 2
     assert found[0] == "  … earlier turns: /rewind, or overt sessions show abc"
     assert found[-3:] == ["paragraph 399", "", "  10 in · 2 out · 1.0s"]
@@ -93,7 +93,7 @@ def test_what_had_streamed_before_a_crash_is_shown() -> None:
     crashed = entries(
         (UserSpoke(message=said("go on", origin=USER)), sent(), PartialSaved(text="Half"), PartialSaved(text="Half an"))
     )
-    assert lines(transcript.replayed(crashed, "s")) == ["› go on", "", "Half an"]
+    assert lines(transcript.replay(crashed, "s")) == ["› go on", "", "Half an"]
     assert printed(transcript, *turn("again", "Whole.")) == ["", *shown("again", "Whole.")]
 
 
@@ -107,7 +107,7 @@ def test_a_partial_that_was_replied_to_is_not_shown_twice() -> None:
             TurnEnded(reason="done"),
         )
     )
-    assert lines(made().replayed(whole, "s")) == ["› go on", "", "Half and half."]
+    assert lines(made().replay(whole, "s")) == ["› go on", "", "Half and half."]
 
 
 def test_calls_that_a_crash_left_open_are_named_when_they_are_healed() -> None:
@@ -118,7 +118,7 @@ def test_calls_that_a_crash_left_open_are_named_when_they_are_healed() -> None:
         started("bash", "make"),
     )
     transcript = made()
-    transcript.replayed(entries(facts), "s")
+    transcript.replay(entries(facts), "s")
     healed = heal(fold_all(History(), facts))
     assert printed(transcript, *healed) == ["", "⊘ bash  make", "  Stopped before it had finished."]
 
@@ -136,19 +136,19 @@ def test_a_command_from_disk_shows_its_output() -> None:
             TurnEnded(reason="done"),
         ),
     )
-    assert lines(made().replayed(command, "s")) == ["! make", "", "  built"]
+    assert lines(made().replay(command, "s")) == ["! make", "", "  built"]
 
 
 def test_a_command_that_was_killed_does_not_swallow_the_next_answer() -> None:
     transcript = made()
-    transcript.replayed(entries((UserSpoke(message=said("!make", origin=TYPED)), started("bash", "make"))), "s")
+    transcript.replay(entries((UserSpoke(message=said("!make", origin=TYPED)), started("bash", "make"))), "s")
     assert printed(transcript, *turn("hello", "Hi.")) == ["", *shown("hello", "Hi.")]
 
 
 def test_the_mode_of_earlier_turns_holds() -> None:
     plans = [(ModeSet(mode="plan", by="user"), *turn("one", "first")), *(turn(f"p{n}", f"a{n}") for n in range(3))]
     transcript = made()
-    assert "◆ PLAN" in lines(transcript.replayed(entries(*plans), "s"))
+    assert "◆ PLAN" in lines(transcript.replay(entries(*plans), "s"))
     assert transcript.mode == "plan"
 
 
@@ -156,5 +156,5 @@ def test_whole_outputs_are_at_hand_after_a_resume() -> None:
     transcript = made()
     output = "\n".join(f"line {number}" for number in range(30))
     ran = (started("bash", "make"), finished(Output(command="make", text=output, code=0)))
-    transcript.replayed(entries((UserSpoke(message=said("go", origin=USER)), *ran)), "s")
+    transcript.replay(entries((UserSpoke(message=said("go", origin=USER)), *ran)), "s")
     assert "  line 15" in lines(transcript.details(60))

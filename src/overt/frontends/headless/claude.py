@@ -32,7 +32,7 @@ def init(conversation: Conversation) -> dict[str, object]:
     }
 
 
-def shaped(event: Event, conversation: Conversation) -> dict[str, object] | None:
+def claude_event(event: Event, conversation: Conversation) -> dict[str, object] | None:
     """The line for one event; None for what those readers do not know."""
     common: dict[str, object] = {"parent_tool_use_id": None, "session_id": conversation.id, "uuid": new_id(32)}
     match event:

@@ -64,14 +64,14 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, summa
     for notice in conversation.notices:
         _warn(notice)
     if options.output == "stream-json":
-        from overt.frontends.headless.claude import init, shaped  # late: 2 ms
+        from overt.frontends.headless.claude import claude_event, init  # late: 2 ms
 
         _line(init(conversation))
     api_ms, narrator = 0, _make_narrator() if options.verbose else None
     end = TurnEnded(reason="error")
     async with aclosing(follow(conversation.session, conversation.prompt(prompt))) as events:
         async for event in events:
-            if options.output == "stream-json" and (line := shaped(event, conversation)):
+            if options.output == "stream-json" and (line := claude_event(event, conversation)):
                 _line(line)
             if options.output != "stream-json" or options.verbose:
                 tell(event, narrator)

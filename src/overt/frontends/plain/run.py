@@ -94,7 +94,7 @@ class PlainChat:
     def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
         """Ctrl-C. In a turn nothing is raised: a second press while the first is dealt with would end the chat."""
         if self._in_turn:
-            self._thread.soon(self._conversation.interrupt)
+            self._thread.call_soon(self._conversation.interrupt)
         elif not self._settling:
             raise KeyboardInterrupt
 
@@ -207,14 +207,14 @@ class PlainChat:
         """Until something has happened; a line typed meanwhile steers, or with a + waits for the next turn."""
         ready, _, _ = select.select([self._wake, *((sys.stdin,) if self._listening else ())], [], [])
         if self._wake in ready:
-            self._wake.heard()
+            self._wake.drain()
         elif sys.stdin in ready:
             line = sys.stdin.readline()
             self._listening = bool(line)
             later, text = line.startswith("+"), line.removeprefix("+").strip()
             inbox = self._conversation.inbox
             if text:
-                self._thread.soon(inbox.queue if later else inbox.steer, text)
+                self._thread.call_soon(inbox.queue if later else inbox.steer, text)
 
     def _show(self, event: "Event | OvertError") -> None:
         if isinstance(event, OvertError):
@@ -224,9 +224,9 @@ class PlainChat:
         sys.stdout.flush()
         if isinstance(event, PermissionAsked):
             try:
-                self._thread.soon(self._conversation.answer, event.id, self._ask(event))
+                self._thread.call_soon(self._conversation.answer, event.id, self._ask(event))
             except KeyboardInterrupt:
-                self._thread.soon(self._conversation.interrupt)
+                self._thread.call_soon(self._conversation.interrupt)
         elif isinstance(event, TurnEnded):
             self._settling = event.reason == "interrupted"
 

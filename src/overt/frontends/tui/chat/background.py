@@ -37,7 +37,7 @@ class Worker(threading.Thread):
 class Background:
     """Starts work in the session's thread and in threads of its own.
 
-    `session_thread` and `conversation` are None until `open` has succeeded; before, only `aside` and `later` work.
+    `session_thread` and `conversation` are None until `open` has succeeded. Before, use `run_in_thread` and `post`.
     """
 
     def __init__(self, wake: Wake[Item]) -> None:
@@ -46,23 +46,23 @@ class Background:
         self.session_thread: SessionThread | None = None
         self.conversation: Conversation | None = None
 
-    def aside(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
+    def run_in_thread(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
         """Run blocking work in a thread of its own."""
 
         def run() -> None:
             try:
                 value = work()
             except OvertError as error:
-                self.later(failed, error)
+                self.post(failed, error)
             else:
-                self.later(then, value)
+                self.post(then, value)
 
         Worker(run, failed).start()
 
     def open(self, options: Options, then: "Callable[[Conversation], None]", failed: Failed) -> None:
-        self.aside(lambda: self.opened(options), then, failed)
+        self.run_in_thread(lambda: self.open_blocking(options), then, failed)
 
-    def opened(self, options: Options, setting: "Setting | None" = None) -> "Conversation":
+    def open_blocking(self, options: Options, setting: "Setting | None" = None) -> "Conversation":
         """Open a conversation. Call this in a thread that may block. The old one is closed when the new one is open."""
         from overt.frontends.session_thread import SessionThread  # late: 48 ms
 
@@ -91,32 +91,32 @@ class Background:
             try:
                 value = await work(conversation)
             except OvertError as error:
-                self.later(failed, error)
+                self.post(failed, error)
             else:
-                self.later(then, value)
+                self.post(then, value)
 
         self.start(run(), failed)
 
-    def look(
+    def read(
         self, work: "Callable[[Conversation], T]", then: Callable[[T], None], failed: Failed | None = None
     ) -> None:
         """Read something of the conversation that takes no time, in the session's thread."""
         conversation = self.current
 
         async def run() -> None:
-            self.later(then, work(conversation))
+            self.post(then, work(conversation))
 
         self.start(run(), failed)
 
-    def soon(self, do: "Callable[[Conversation], object]") -> None:
+    def call_soon(self, do: "Callable[[Conversation], object]") -> None:
         """Do something with the conversation in the session's thread and ignore the result."""
-        self._running.soon(do, self.current)
+        self._running.call_soon(do, self.current)
 
     def play(self, turn: "Callable[[Conversation], Awaitable[TurnEnded]]") -> None:
         """Run a turn of the conversation."""
         self.start(self._running.play(partial(turn, self.current)))
 
-    def later(self, do: Callable[[T], None], value: T) -> None:
+    def post(self, do: Callable[[T], None], value: T) -> None:
         """Call this in the terminal thread. May be used from any thread."""
         self._post(Callback(partial(do, value)))
 
@@ -128,7 +128,7 @@ class Background:
             if error is not None and failed is not None:
                 from overt.app.diagnostics.crash import report_crash  # late: 26 ms
 
-                self.later(failed, report_crash(error, where="session"))
+                self.post(failed, report_crash(error, where="session"))
             elif error is not None:
                 self._post(ThreadCrash(error))
 

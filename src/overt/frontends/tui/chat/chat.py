@@ -105,7 +105,7 @@ class Chat:
         if isinstance(gauges, OvertError):
             self.tell_error(gauges)
         else:
-            self._gauged(gauges)
+            self._set_gauges(gauges)
         self._event(event)
         self._call_for_attention(say("tui.chat.done"))
 
@@ -131,12 +131,12 @@ class Chat:
                 pass
 
     def gauge(self) -> None:
-        self._read_gauges(self._gauged, self.tell_error)
+        self._read_gauges(self._set_gauges, self.tell_error)
 
     def _read_gauges(self, then: Callable[[Gauges], None], failed: Callable[[OvertError], None]) -> None:
-        self.background.look(_read_gauges, then, failed)
+        self.background.read(_read_gauges, then, failed)
 
-    def _gauged(self, gauges: Gauges) -> None:
+    def _set_gauges(self, gauges: Gauges) -> None:
         self.gauges = gauges
         self.transcript.mode = gauges.mode
 
@@ -165,9 +165,9 @@ class Chat:
         for entry in entries:
             if isinstance(entry.data, PrefixSet):
                 self._look_at_images(entry.data)
-        self.terminal.commit(self.transcript.replayed(entries, self.background.current.id))
+        self.terminal.commit(self.transcript.replay(entries, self.background.current.id))
 
-    def turned(self) -> None:
+    def note_turn_start(self) -> None:
         """A turn begins: from here on a person may look elsewhere."""
         self._here = monotonic()
 
@@ -305,7 +305,7 @@ class Chat:
 
     def _cycle_mode(self) -> None:
         if self.background.conversation is not None:
-            self.background.soon(lambda conversation: conversation.set_mode(CYCLE[conversation.mode]))
+            self.background.call_soon(lambda conversation: conversation.set_mode(CYCLE[conversation.mode]))
             self.gauge()
 
     def send(self, *, queue: bool = False) -> None:
@@ -328,7 +328,7 @@ class Chat:
         """Lines of ours, for good."""
         room = self.terminal.columns
         rows = [each for line in lines for each in (words_rows(line, room, style, most=LONGEST) if line else [BLANK])]
-        self.terminal.commit(self.transcript.told(rows))
+        self.terminal.commit(self.transcript.insert_block(rows))
 
     def tell_error(self, error: OvertError) -> None:
         self.tell((say("prefix.error", text=error.message),), "error")

@@ -60,7 +60,9 @@ class CommandRunner:
     def slash(self, text: str) -> None:
         chat = self._chat
         self._commands_running += 1
-        chat.terminal.commit(chat.transcript.told(words_rows(text.strip(), chat.terminal.columns, "dim", mark="› ")))
+        chat.terminal.commit(
+            chat.transcript.insert_block(words_rows(text.strip(), chat.terminal.columns, "dim", mark="› "))
+        )
         chat.background.ask(lambda conversation: _run_command(conversation, text), self._done, self._failed)
 
     def _failed(self, error: OvertError) -> None:
@@ -112,7 +114,7 @@ class CommandRunner:
         chat = self._chat
         chat.begin_anew()
         chat.tell((say(words, id=conversation.id),), "dim")
-        chat.startup.opened(conversation)
+        chat.startup.show_conversation(conversation)
 
     def _unopened(self, error: OvertError) -> None:
         """Report why no other conversation could be opened, and go on with this one."""
@@ -159,7 +161,7 @@ class CommandRunner:
             return
         chat.background.ask(
             lambda conversation: conversation.commands.query(kind)(conversation, request.text, request.number),
-            lambda value: inspector.given(request, value),
+            lambda value: inspector.receive(request, value),
             lambda error: inspector.failed(request, error.message),
         )
 
@@ -197,7 +199,7 @@ class CommandRunner:
         chat = self._chat
         from overt.app.chat.clipboard import attachment  # late: 9 ms
 
-        chat.background.aside(attachment, chat.composer.attach, lambda error: chat.hint(error.message))
+        chat.background.run_in_thread(attachment, chat.composer.attach, lambda error: chat.hint(error.message))
 
 
 async def _run_command(conversation: "Conversation", text: str) -> CommandResult:

@@ -25,7 +25,7 @@ class CompletionRequests:
         if old is not None:
             self._completer = None
             background.start(old.close(), self._chat.tell_error)
-        background.look(_completer, self._loaded, self._chat.tell_error)
+        background.read(_completer, self._loaded, self._chat.tell_error)
 
     def _loaded(self, completer: "Completer") -> None:
         self._completer = completer
@@ -46,14 +46,14 @@ class CompletionRequests:
 
     def sent(self, text: str) -> None:
         if (completer := self._completer) is not None:
-            self._chat.background.soon(lambda _conversation: completer.sent(text))
+            self._chat.background.call_soon(lambda _conversation: completer.sent(text))
 
     def draw(self, columns: int, most: int) -> list[Row]:
         return self._menu.draw(columns, most)
 
     def _ask(self, query: CompletionQuery | None) -> None:
         if query is not None and (completer := self._completer) is not None:
-            self._chat.background.soon(
+            self._chat.background.call_soon(
                 lambda _conversation: completer.ask(
                     query.serial, query.text, query.cursor, query.tab, self._answered_there
                 )
@@ -61,7 +61,7 @@ class CompletionRequests:
 
     def _answered_there(self, serial: int, completion: Completion) -> None:
         """Pass an answer from the session's thread to the terminal thread."""
-        self._chat.background.later(lambda answer: self._answered(*answer), (serial, completion))
+        self._chat.background.post(lambda answer: self._answered(*answer), (serial, completion))
 
     def _answered(self, serial: int, completion: Completion) -> None:
         result = self._menu.answered(serial, completion)

@@ -209,7 +209,7 @@ def last_words(text: str, room: int) -> str:
     return words
 
 
-def headlined(text: str) -> str:
+def headline_on_one_line(text: str) -> str:
     """What a call is about, exactly, on one line."""
     return exact("⏎ ".join(line.rstrip() for line in text.strip().split("\n"))).replace("\t", " ")
 
@@ -221,7 +221,7 @@ def _tool(tool: Running, spin: str, columns: int, now: float) -> Row:
         *label(tool.agent),
         Span(f"{spin} ", "tool"),
         Span(one_line(tool.name), "bold"),
-        f"  {headlined(tool.headline)}" if tool.headline else "",
+        f"  {headline_on_one_line(tool.headline)}" if tool.headline else "",
     )
     return row(*cut(head, columns - len(taken)), Span(taken, "dim") if taken else "")
 

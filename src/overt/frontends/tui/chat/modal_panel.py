@@ -47,7 +47,7 @@ class ModalPanel:
         """Print what a call would do, once, when its question is the next one."""
         chat = self._chat
         if opening := self._approvals.opening(chat.terminal.columns):
-            chat.terminal.commit(chat.transcript.told(opening))
+            chat.terminal.commit(chat.transcript.insert_block(opening))
 
     def modal(self, now: float) -> Modal | None:
         """Return the question to show now. It waits while the user is typing."""
@@ -95,7 +95,7 @@ class ModalPanel:
             chat.prompt_queue.interrupt()
         elif decision is not None:
             id, answer = decision
-            chat.background.soon(lambda conversation: conversation.answer(id, answer))
+            chat.background.call_soon(lambda conversation: conversation.answer(id, answer))
             self._print()
 
     def hidden(self, now: float) -> bool:

@@ -11,7 +11,7 @@ NOTICES = {"info": ("· ", "dim"), "warning": ("! ", "warn"), "error": ("✗ ", 
 STOPPED = ("interrupted", "terminated")
 
 
-def noted_rows(event: Event, room: int) -> list[Row]:
+def notice_rows(event: Event, room: int) -> list[Row]:
     """Of an event that changes nothing on the screen but that a person should know of."""
     notice = describe_event(event)
     if notice is None or (isinstance(event, Noticed) and event.kind == "waiting"):  # the live region counts the seconds
@@ -20,7 +20,7 @@ def noted_rows(event: Event, room: int) -> list[Row]:
     return words_rows(notice.text, room, style, mark=mark)
 
 
-def ended_rows(end: TurnEnded, room: int, *, cost: float | None, attempts: int) -> list[Row]:
+def end_rows(end: TurnEnded, room: int, *, cost: float | None, attempts: int) -> list[Row]:
     """`attempts` were made in vain before the last request failed for good."""
     rows: list[Row] = []
     if notice := describe_end(end):
@@ -28,12 +28,12 @@ def ended_rows(end: TurnEnded, room: int, *, cost: float | None, attempts: int) 
         rows += words_rows(notice.text, room, style, mark="⊘ " if end.reason in STOPPED else mark)
     if attempts and end.reason in ("error", "storm"):
         rows += words_rows(say("tui.talk.retried", attempt=attempts), room, "dim")
-    if used := used_words(end, cost):
+    if used := usage_words(end, cost):
         rows += words_rows(used, room, "dim")
     return rows
 
 
-def used_words(end: TurnEnded, cost: float | None) -> str:
+def usage_words(end: TurnEnded, cost: float | None) -> str:
     """`1.2k in (80% cached) · 320 out · $0.004 · 8.1s`; empty where nothing was spent."""
     used = end.usage
     if not (used.input or used.output):

@@ -55,7 +55,7 @@ class PromptQueue:
             chat.command_runner.slash(text)
         elif self.running and not self._resting and not (queue or slash or text.startswith("!") or prompt.attached):
             self._steering.append(text)
-            chat.background.soon(lambda conversation: conversation.inbox.steer(text))
+            chat.background.call_soon(lambda conversation: conversation.inbox.steer(text))
             chat.hint(say("tui.chat.steering"))
         else:
             self._waiting.append(prompt)
@@ -92,12 +92,12 @@ class PromptQueue:
 
     def play(self, turn: "Callable[[Conversation], Awaitable[TurnEnded]]") -> None:
         self.running, self._turn_ended = True, False
-        self._chat.turned()
+        self._chat.note_turn_start()
         self._chat.background.play(turn)
         self._chat.startup.load_ahead()
 
     def interrupt(self) -> None:
-        self._chat.background.soon(lambda conversation: conversation.interrupt())
+        self._chat.background.call_soon(lambda conversation: conversation.interrupt())
 
     def feed(self, event: Event) -> None:
         """Drop steering that the model has received, and return the queue to the composer if the turn failed."""
@@ -114,7 +114,7 @@ class PromptQueue:
     def turn_over(self) -> None:
         """Empty the inbox of the finished turn: what came too late for it starts the next one."""
         self._resting = True
-        self._chat.background.look(lambda conversation: conversation.inbox.steering(), self._settled)
+        self._chat.background.read(lambda conversation: conversation.inbox.steering(), self._settled)
 
     def _settled(self, _too_late: list[str]) -> None:
         self.running = self._resting = False

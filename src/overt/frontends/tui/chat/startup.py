@@ -56,32 +56,32 @@ class Startup:
         self._depth: Depth = 0
 
     def begin(self) -> None:
-        self._chat.background.aside(self._look_around, _nothing, self._failed)
+        self._chat.background.run_in_thread(self._read_surroundings, _nothing, self._failed)
 
-    def _look_around(self) -> None:
+    def _read_surroundings(self) -> None:
         chat = self._chat
         from overt.app.chat import starting  # late: 28 ms
         from overt.app.chat.trust_question import trust_question  # late: 16 ms
 
-        chat.background.later(self._seen, starting.terminal_traits())
+        chat.background.post(self._apply_traits, starting.terminal_traits())
         question = trust_question(chat.options)
         if question is None:
-            self._set_out()
+            self._open_session()
         else:
-            chat.background.later(self._ask, question)
+            chat.background.post(self._ask, question)
 
-    def _set_out(self) -> None:
+    def _open_session(self) -> None:
         chat = self._chat
         from overt.app.chat import starting  # late: 28 ms
         from overt.app.setting import read_setting  # late: 25 ms
 
         self.setting = setting = read_setting(chat.options)
         start = starting.start(setting)
-        chat.background.later(self._dress, start)
+        chat.background.post(self._apply_preferences, start)
         if not start.preferences.plain:
-            chat.background.later(self._opened, chat.background.opened(chat.options, setting))
+            chat.background.post(self._greet, chat.background.open_blocking(chat.options, setting))
 
-    def _seen(self, looks: "TerminalTraits") -> None:
+    def _apply_traits(self, looks: "TerminalTraits") -> None:
         """Colours before anything is asked; the background is asked of the terminal where nothing tells it."""
         chat, self._depth, self._dark = self._chat, looks.depth, looks.dark
         chat.terminal.reflows = looks.reflows
@@ -114,7 +114,9 @@ class Startup:
                 assert question is not None
                 from overt.app.chat.trust_question import answer  # late: 16 ms
 
-                self._chat.background.aside(lambda: answer(question, said == "yes"), self._answered, self._unkept)
+                self._chat.background.run_in_thread(
+                    lambda: answer(question, said == "yes"), self._answered, self._unkept
+                )
             case "setup" | "fetch" as wanted:
                 self.outside = wanted
                 self._chat.over = True
@@ -127,11 +129,11 @@ class Startup:
         self._answered()
 
     def _answered(self, _kept: None = None) -> None:
-        self._chat.background.aside(self._set_out, _nothing, self._failed)
+        self._chat.background.run_in_thread(self._open_session, _nothing, self._failed)
 
     # ── how it looks ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _dress(self, start: "ChatStart") -> None:
+    def _apply_preferences(self, start: "ChatStart") -> None:
         """`start` is what the configuration says, and the prompts of earlier sessions."""
         chat, self.preferences = self._chat, start.preferences
         self._prompts = start.prompts
@@ -169,12 +171,12 @@ class Startup:
 
     # ── the conversation ─────────────────────────────────────────────────────────────────────────────────
 
-    def _opened(self, conversation: "Conversation") -> None:
+    def _greet(self, conversation: "Conversation") -> None:
         model, mode = conversation.agent.spec.params.model, conversation.mode
         self._chat.tell((say("tui.chat.welcome", version=__version__, model=model, mode=mode),), "dim")
-        self.opened(conversation)
+        self.show_conversation(conversation)
 
-    def opened(self, conversation: "Conversation") -> None:
+    def show_conversation(self, conversation: "Conversation") -> None:
         """A conversation stands, the first one or another: what it was before is shown, and what waited goes on."""
         chat = self._chat
         for notice in conversation.notices:
@@ -184,26 +186,26 @@ class Startup:
         if conversation.turn and conversation.path:
             from overt.app.inspect.queries import entries_after_rewinds  # late: 37 ms
 
-            chat.background.aside(lambda: entries_after_rewinds(conversation.path), self._replay, self._unread)
+            chat.background.run_in_thread(lambda: entries_after_rewinds(conversation.path), self._replay, self._unread)
         else:
-            self._stands()
+            self._open_queue()
 
     def _replay(self, entries: "Sequence[RecordedEvent]") -> None:
         self._chat.replay(entries)
-        self._stands()
+        self._open_queue()
 
     def _unread(self, error: OvertError) -> None:
         self._chat.tell_error(error)
-        self._stands()
+        self._open_queue()
 
-    def _stands(self) -> None:
+    def _open_queue(self) -> None:
         early, self._early = self._early, []
         for text in early:
             self.remember(text)
         chat = self._chat
         chat.prompt_queue.set_open()
         if chat.prompt_queue.running:  # a prompt waited: nothing that can be loaded later comes before it
-            chat.background.aside(lambda: sleep(HEADSTART), self._settle, _nothing)
+            chat.background.run_in_thread(lambda: sleep(HEADSTART), self._settle, _nothing)
         else:
             self._settle()
 
@@ -215,7 +217,7 @@ class Startup:
         setting = self.setting
         if setting is None or not isinstance(error, ConfigError) or error.code != "no_model":
             raise error  # main tells it, when the terminal is as it was
-        self._chat.background.aside(lambda: _missing(setting, error), self._offer, self._failed)
+        self._chat.background.run_in_thread(lambda: _missing(setting, error), self._offer, self._failed)
 
     def _offer(self, missing: "MissingModel") -> None:
         from overt.frontends.tui.chat.welcome import no_model_panel  # late: 17 ms
@@ -226,7 +228,7 @@ class Startup:
         """What the answer will need is loaded while the model thinks: a thread of its own, so that keys are echoed."""
         if not self._ahead:
             self._ahead = True
-            self._chat.background.aside(_load, _nothing, _nothing)
+            self._chat.background.run_in_thread(_load, _nothing, _nothing)
 
     def remember(self, text: str) -> None:
         """The history of prompts is a file: no secret goes there."""
@@ -235,7 +237,7 @@ class Startup:
             self._early.append(text)
             return
         if self.preferences and self.preferences.history:
-            self._chat.background.aside(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
+            self._chat.background.run_in_thread(lambda: prompts.add(conversation.redact(text)), _nothing, _nothing)
 
 
 def _load() -> None:

@@ -31,7 +31,7 @@ from overt.frontends.describe import ALONG, attachment_words
 from overt.frontends.tui.chat.answering import Answering, Streamed
 from overt.frontends.tui.chat.details import DetailLog
 from overt.frontends.tui.chat.live import Live
-from overt.frontends.tui.chat.notices import ended_rows, noted_rows, refusal_words
+from overt.frontends.tui.chat.notices import end_rows, notice_rows, refusal_words
 from overt.frontends.tui.chat.views import FinishedCall, prompt_rows, tool_rows, view_rows, words_rows
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
@@ -114,7 +114,7 @@ class Transcript:
         """All reasoning and the whole output of tools, the newest 2 MB of it."""
         return self._details.rows(columns)
 
-    def told(self, rows: Sequence[Row]) -> list[Row]:
+    def insert_block(self, rows: Sequence[Row]) -> list[Row]:
         """Rows of somebody else, printed at once as a block of their own: a command's answer, an approval."""
         out = [BLANK, *rows] if self._above is not None else list(rows)
         self._above = ("note", False)
@@ -122,7 +122,7 @@ class Transcript:
             self._answering.broken()
         return out
 
-    def replayed(self, entries: Sequence[RecordedEvent], session: str) -> list[Row]:
+    def replay(self, entries: Sequence[RecordedEvent], session: str) -> list[Row]:
         """The last turns of a session that goes on, as they were shown when they happened."""
         turns = sorted({entry.turn for entry in entries if entry.turn and isinstance(entry.data, UserSpoke)})
         since = turns[-TURNS] if len(turns) > TURNS else 0
@@ -183,7 +183,7 @@ class Transcript:
             case TurnEnded():
                 self._ended(event, now)
             case _:
-                self._block("note", noted_rows(event, self._columns()))
+                self._block("note", notice_rows(event, self._columns()))
 
     def _spoke(self, spoke: UserSpoke) -> None:
         message, room = spoke.message, self._columns()
@@ -358,7 +358,7 @@ class Transcript:
             return
         self._close(now)
         retried, self._retried = self._retried, None
-        rows = ended_rows(end, room, cost=self._cost(end), attempts=retried.attempt if retried else 0)
+        rows = end_rows(end, room, cost=self._cost(end), attempts=retried.attempt if retried else 0)
         self._block("end", rows)
         self._calls.clear()
         self._headlines.clear()

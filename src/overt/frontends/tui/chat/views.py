@@ -7,7 +7,7 @@ from typing import NamedTuple, assert_never
 from msgspec.structs import replace
 
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
-from overt.frontends.tui.chat.live import headlined, label
+from overt.frontends.tui.chat.live import headline_on_one_line, label
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import Row, Span, columns, cut, row, wrap
 from overt.frontends.tui.terminal.verbatim import one_line
@@ -45,7 +45,7 @@ class FinishedCall(NamedTuple):
 
 def tool_rows(ended: FinishedCall, room: int) -> list[Row]:
     """One entry: the mark of how it ended, what it was, and a few lines of what came of it."""
-    view, headline = ended.view, headlined(ended.headline)
+    view, headline = ended.view, headline_on_one_line(ended.headline)
     files = view.files if isinstance(view, Diffs) else ()
     alone = len(files) == 1 and files[0].path == ended.headline
     after = (*((Span(" "), *file_head(files[0])[1:]) if alone else ()), *_taken(ended.ms))

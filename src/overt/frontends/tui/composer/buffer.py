@@ -1,6 +1,6 @@
 """The text being edited, with undo, redo, and the texts that were cut and can be inserted again."""
 
-from overt.frontends.tui.composer.editor import EditText, Motion, inserted, removed, swapped
+from overt.frontends.tui.composer.editor import EditText, Motion, insert_text, remove_range, replace_range
 
 MEMORY = 2_000_000
 """The number of characters of earlier texts that undo keeps."""
@@ -42,11 +42,11 @@ class Buffer:
 
     def type(self, piece: str) -> None:
         """Insert typed text. One undo reverts everything typed in a row; a line break ends the row."""
-        self.edit(inserted(self.now, piece), "" if piece == "\n" else "type")
+        self.edit(insert_text(self.now, piece), "" if piece == "\n" else "type")
 
     def erase(self, motion: Motion) -> None:
         start, end = sorted((self.now.cursor, motion(self.now)))
-        self.edit(removed(self.now, start, end))
+        self.edit(remove_range(self.now, start, end))
 
     def cut(self, motion: Motion) -> None:
         """Erase as `erase` does, and keep the text for `yank`. Cuts in a row become one text."""
@@ -58,7 +58,7 @@ class Buffer:
                 self.cuts[-1] = joined + piece if at > start else piece + joined
             else:
                 self.keep(piece)
-            self.edit(removed(self.now, start, end))
+            self.edit(remove_range(self.now, start, end))
         self._kind = "cut"
 
     def keep(self, piece: str) -> None:
@@ -67,7 +67,7 @@ class Buffer:
     def yank(self) -> None:
         if self.cuts:
             start = self.now.cursor
-            self.edit(inserted(self.now, self.cuts[-1]), "yank")
+            self.edit(insert_text(self.now, self.cuts[-1]), "yank")
             self._yanked = start, start + len(self.cuts[-1])
 
     def yank_older(self) -> None:
@@ -76,7 +76,7 @@ class Buffer:
             return
         self.cuts = [self.cuts[-1], *self.cuts[:-1]]
         start, end = self._yanked
-        self.edit(swapped(self.now, start, end, self.cuts[-1]), "yank")
+        self.edit(replace_range(self.now, start, end, self.cuts[-1]), "yank")
         self._yanked = start, start + len(self.cuts[-1])
 
     def undo(self) -> None:

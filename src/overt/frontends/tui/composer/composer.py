@@ -12,7 +12,7 @@ from overt.core.errors import OvertError
 from overt.frontends.tui.composer import emacs
 from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.draw import ComposerView, Drawing, SearchMatch
-from overt.frontends.tui.composer.editor import EditText, inserted, left, swapped
+from overt.frontends.tui.composer.editor import EditText, insert_text, left, replace_range
 from overt.frontends.tui.composer.folds import OPENING, Folds, is_fold
 from overt.frontends.tui.composer.recall import Recall, Search
 from overt.frontends.tui.terminal.rows import Row
@@ -122,7 +122,7 @@ class Composer:
 
     def insert(self, text: str) -> None:
         self._buffer.begin()
-        self._buffer.edit(inserted(self.now, self._safe(text)))
+        self._buffer.edit(insert_text(self.now, self._safe(text)))
         self._touched()
 
     def put(self, text: str, cursor: int) -> None:
@@ -218,7 +218,7 @@ class Composer:
         """Submit, or insert a line break in place of a backslash right before the cursor."""
         text, at = self._buffer.now
         if text[:at].endswith("\\"):
-            self._buffer.edit(swapped(self._buffer.now, at - 1, at, "\n"))
+            self._buffer.edit(replace_range(self._buffer.now, at - 1, at, "\n"))
             return "handled"
         return "submit"
 
@@ -228,9 +228,9 @@ class Composer:
 
             images, self._note = dropped(text)
             if images:
-                self._buffer.edit(inserted(self.now, " ".join(map(self._folds.image, images))))
+                self._buffer.edit(insert_text(self.now, " ".join(map(self._folds.image, images))))
                 return
-        self._buffer.edit(inserted(self.now, self._folds.insertion(text)))
+        self._buffer.edit(insert_text(self.now, self._folds.insertion(text)))
 
     def _open_fold(self) -> None:
         """Replace the folded paste at or right before the cursor with its text, unless that is too long."""
@@ -239,7 +239,7 @@ class Composer:
             if start < len(text) and is_fold(text[start]):
                 fold = self._folds.get(text[start])
                 if fold.kind == "paste" and len(fold.text) <= OPENING:
-                    self._buffer.edit(swapped(self.now, start, start + 1, self._folds.safe(fold.text)))
+                    self._buffer.edit(replace_range(self.now, start, start + 1, self._folds.safe(fold.text)))
                 return
 
     def _swap_stash(self) -> None:

@@ -179,34 +179,34 @@ def start_or_break(now: EditText) -> int:
     return start if start < now.cursor else left(now)
 
 
-def placed(text: str, at: int) -> EditText:
+def place_cursor(text: str, at: int) -> EditText:
     return EditText(text, snap(text, at))
 
 
-def inserted(now: EditText, piece: str) -> EditText:
-    return placed(now.text[: now.cursor] + piece + now.text[now.cursor :], now.cursor + len(piece))
+def insert_text(now: EditText, piece: str) -> EditText:
+    return place_cursor(now.text[: now.cursor] + piece + now.text[now.cursor :], now.cursor + len(piece))
 
 
-def removed(now: EditText, start: int, end: int) -> EditText:
-    return placed(now.text[:start] + now.text[end:], start)
+def remove_range(now: EditText, start: int, end: int) -> EditText:
+    return place_cursor(now.text[:start] + now.text[end:], start)
 
 
-def swapped(now: EditText, start: int, end: int, piece: str) -> EditText:
+def replace_range(now: EditText, start: int, end: int, piece: str) -> EditText:
     """Something else in place of a stretch, the cursor behind it."""
-    return placed(now.text[:start] + piece + now.text[end:], start + len(piece))
+    return place_cursor(now.text[:start] + piece + now.text[end:], start + len(piece))
 
 
-def transposed(now: EditText) -> EditText:
+def transpose_characters(now: EditText) -> EditText:
     """The clusters before and after the cursor change places; at the end of a line, the last two."""
     if now.cursor == line_end(now):
         now = now._replace(cursor=left(now))
     start, end = left(now), right(now)
     if start < line_start(now) or start == now.cursor or end == now.cursor:
         return now
-    return swapped(now, start, end, now.text[now.cursor : end] + now.text[start : now.cursor])
+    return replace_range(now, start, end, now.text[now.cursor : end] + now.text[start : now.cursor])
 
 
-def transposed_words(now: EditText) -> EditText:
+def transpose_words(now: EditText) -> EditText:
     """The word before the cursor and the one after it change places."""
     end = word_right(now)
     second = word_left(now._replace(cursor=end))
@@ -215,10 +215,10 @@ def transposed_words(now: EditText) -> EditText:
     if not first < gap <= second < end:
         return now
     text = now.text
-    return swapped(now, first, end, text[second:end] + text[gap:second] + text[first:gap])
+    return replace_range(now, first, end, text[second:end] + text[gap:second] + text[first:gap])
 
 
-def recased(now: EditText, way: Literal["upper", "lower", "capitalise"]) -> EditText:
+def change_case(now: EditText, way: Literal["upper", "lower", "capitalise"]) -> EditText:
     """The word from the cursor on in other letters."""
     end = word_right(now)
     piece = now.text[now.cursor : end]
@@ -227,4 +227,4 @@ def recased(now: EditText, way: Literal["upper", "lower", "capitalise"]) -> Edit
         piece = piece[:found] + piece[found : found + 1].title() + piece[found + 1 :].lower()
     else:
         piece = piece.upper() if way == "upper" else piece.lower()
-    return swapped(now, now.cursor, end, piece)
+    return replace_range(now, now.cursor, end, piece)

@@ -51,11 +51,11 @@ CUTS: dict[str, Motion] = {
     "ctrl-delete": editor.word_right,
 }
 CHANGES: dict[str, Callable[[EditText], EditText]] = {
-    "alt-t": editor.transposed_words,
-    "ctrl-x ctrl-t": editor.transposed,
-    "alt-u": partial(editor.recased, way="upper"),
-    "alt-l": partial(editor.recased, way="lower"),
-    "alt-c": partial(editor.recased, way="capitalise"),
+    "alt-t": editor.transpose_words,
+    "ctrl-x ctrl-t": editor.transpose_characters,
+    "alt-u": partial(editor.change_case, way="upper"),
+    "alt-l": partial(editor.change_case, way="lower"),
+    "alt-c": partial(editor.change_case, way="capitalise"),
 }
 OTHERS: dict[str, Callable[[Buffer], None]] = {
     "ctrl-y": Buffer.yank,

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.editor import (
     EditText,
-    inserted,
+    insert_text,
     left,
     line_end,
     line_start,
-    removed,
+    remove_range,
+    replace_range,
     right,
     snap,
-    swapped,
 )
 from overt.frontends.tui.composer.vi_moves import ViCommand, first_letter, inside, last_place, move, parse
 from overt.frontends.tui.terminal.keyboard import Key
@@ -179,11 +179,11 @@ class Vi:
             if not lines or start != line_start(now):
                 self._buffer.go(start)
         elif operator == "c" or not lines:
-            self._buffer.edit(removed(now, start, end))
+            self._buffer.edit(remove_range(now, start, end))
             self.normal = operator != "c"
         else:
             has_next = end < len(now.text)
-            rest = removed(now, start if has_next else max(start - 1, 0), end + has_next)
+            rest = remove_range(now, start if has_next else max(start - 1, 0), end + has_next)
             self._buffer.edit(rest._replace(cursor=first_letter(rest)))
 
     def _insert(self, name: str) -> None:
@@ -191,7 +191,7 @@ class Vi:
         after = right(now) if now.cursor < end else end
         places = {"i": now.cursor, "I": first_letter(now), "a": after, "A": end, "o": end, "O": line_start(now)}
         if name in "oO":
-            self._buffer.edit(inserted(now._replace(cursor=places[name]), "\n"))
+            self._buffer.edit(insert_text(now._replace(cursor=places[name]), "\n"))
         self._buffer.go(places[name] + (name == "o"))
         self.normal = False
 
@@ -203,11 +203,11 @@ class Vi:
         if piece == self._register_lines:
             at = line_end(now) if behind else line_start(now)
             piece = f"\n{(piece * count)[:-1]}" if behind else piece * count
-            after = inserted(now._replace(cursor=at), piece)
+            after = insert_text(now._replace(cursor=at), piece)
             self._buffer.edit(after._replace(cursor=first_letter(after._replace(cursor=at + behind))))
             return
         at = right(now) if behind and now.cursor < line_end(now) else now.cursor
-        after = inserted(now._replace(cursor=at), piece * count)
+        after = insert_text(now._replace(cursor=at), piece * count)
         self._buffer.edit(after._replace(cursor=left(after)))
 
     def _replace(self, letter: str, count: int) -> None:
@@ -217,5 +217,5 @@ class Vi:
             if end.cursor >= line_end(now):
                 return
             end = end._replace(cursor=right(end))
-        after = swapped(now, now.cursor, end.cursor, letter if letter == "\n" else letter * count)
+        after = replace_range(now, now.cursor, end.cursor, letter if letter == "\n" else letter * count)
         self._buffer.edit(after if letter == "\n" else after._replace(cursor=left(after)))

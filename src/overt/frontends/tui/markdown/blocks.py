@@ -7,7 +7,7 @@ from overt.frontends.tui.markdown.highlight import lines as coloured
 from overt.frontends.tui.markdown.inline import InlineOptions, spans
 from overt.frontends.tui.markdown.tables import Table, table_rows, widths_for
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, wrap
-from overt.frontends.tui.terminal.verbatim import chop, harmless, trimmed
+from overt.frontends.tui.terminal.verbatim import chop, harmless, strip_trailing_spaces
 from overt.lib.display_width import width
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def block_rows(
     rows = draw(tokens, room, "", 0)
     if all(columns(made) <= room for made in rows):
         return rows
-    return [tuple(trimmed(part)) for made in rows for part in chop(made, room)]
+    return [tuple(strip_trailing_spaces(part)) for made in rows for part in chop(made, room)]
 
 
 def code_rows(rows: Sequence[Row], room: int) -> list[Row]:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span
-from overt.frontends.tui.terminal.verbatim import harmless, untabbed
+from overt.frontends.tui.terminal.verbatim import expand_tabs, harmless
 from overt.lib.text import visible
 
 if TYPE_CHECKING:
@@ -268,9 +268,9 @@ def _finished(made: list[Span]) -> Row:
         return tuple(shown)
     whole, kept = "", []
     for span in shown:
-        before = len(untabbed(whole))
+        before = len(expand_tabs(whole))
         whole += span.text
-        kept.append(Span(untabbed(whole)[before:], span.style))
+        kept.append(Span(expand_tabs(whole)[before:], span.style))
     return tuple(kept)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from overt.frontends.tui.terminal.rows import Row, Span, cut, padded
+from overt.frontends.tui.terminal.rows import Row, Span, cut, pad
 from overt.lib.display_width import width
 
 GAP = 2
@@ -28,7 +28,7 @@ def widths(cells: Iterable[Sequence[str]], spec: Sequence[Column]) -> list[int]:
     return found
 
 
-def laid(cells: Sequence[Span], wanted: Sequence[int], spec: Sequence[Column], room: int) -> Row:
+def lay_out_cells(cells: Sequence[Span], wanted: Sequence[int], spec: Sequence[Column], room: int) -> Row:
     shown = [n for n, column in enumerate(spec) if column.rest or (wanted[n] and room >= column.least)]
     others = sum(wanted[n] + GAP for n in shown if not spec[n].rest)
     made: list[Span] = []
@@ -41,7 +41,7 @@ def laid(cells: Sequence[Span], wanted: Sequence[int], spec: Sequence[Column], r
             missing = size - sum(width(span.text) for span in cell)
             cell = (Span(" " * missing), *cell) if missing > 0 else cell
         elif not last:
-            cell = padded(cell, size)
+            cell = pad(cell, size)
         made += cell if last else (*cell, Span(" " * GAP))
     while made and not made[-1].text.strip():
         made.pop()

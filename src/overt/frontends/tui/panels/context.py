@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from overt.app.inspect.values import Contents, ContextPiece, RequestBody
 from overt.frontends.tui.panels.cells import Column
-from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelInputs, PanelRequest, Screenful, lines_of
+from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelInputs, PanelRequest, Screenful, text_rows
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import count, size
 from overt.frontends.tui.terminal.keyboard import Key
@@ -50,12 +50,12 @@ class ContextPanel:
     def load(self) -> list[PanelRequest]:
         return [PanelRequest("context")]
 
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         self._picker.loading, self._picker.message = False, ""
         match value:
             case RequestBody(text=text):
                 key = "tui.context.raw" if request.number else "tui.context.raw_next"
-                self._text = Pager(say(key, length=size(len(text))), lines_of(text))
+                self._text = Pager(say(key, length=size(len(text))), text_rows(text))
             case Contents():
                 self._contents = value
                 self._largest = max((piece.share for piece in value.pieces), default=0.0)
@@ -85,7 +85,7 @@ class ContextPanel:
             return [CLOSE]
         if did == "chose" and (piece := self._picker.current):
             note = f"{count(piece.tokens)} · {one_line(piece.origin)}"
-            self._text = Pager(one_line(f"{piece.key}  {piece.label}".strip()), lines_of(piece.text), note=note)
+            self._text = Pager(one_line(f"{piece.key}  {piece.label}".strip()), text_rows(piece.text), note=note)
         if not did and key == Key("text", "s"):
             self._by_size = not self._by_size
             self._picker.set(self._sorted())

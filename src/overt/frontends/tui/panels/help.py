@@ -5,7 +5,7 @@ from itertools import zip_longest
 
 from overt.app.command import Command
 from overt.frontends.tui.panels.pager import LEAVING, Pager, PanelInputs
-from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, padded, wrap
+from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, pad, wrap
 from overt.lib.catalogue import say, say_columns
 from overt.lib.display_width import width
 
@@ -24,18 +24,18 @@ KEYS = {
 
 def make(inputs: PanelInputs) -> Pager:
     """`?` opens it and closes it."""
-    pager = Pager(say("tui.help.title"), lambda columns: helped(columns, inputs.commands))
+    pager = Pager(say("tui.help.title"), lambda columns: help_rows(columns, inputs.commands))
     pager.leaving = (*LEAVING, "?")
     return pager
 
 
-def helped(columns: int, commands: Sequence[Command]) -> list[Row]:
+def help_rows(columns: int, commands: Sequence[Command]) -> list[Row]:
     if columns < WIDE:
         return [*_keys(columns), BLANK, *_commands(columns, commands)]
     left = (columns - GAP) * 45 // 100
     right = columns - GAP - left
     pairs = zip_longest(_keys(left), _commands(right, commands), fillvalue=BLANK)
-    return [(*padded(cut(one, left), left + GAP), *other) if other else one for one, other in pairs]
+    return [(*pad(cut(one, left), left + GAP), *other) if other else one for one, other in pairs]
 
 
 def _keys(columns: int) -> list[Row]:
@@ -62,4 +62,4 @@ def _entry(head: Span, meaning: str, room: int, columns: int) -> list[Row]:
     margin = (Span(" " * (room + 4)),)
     if width(head.text) > room:
         return [cut((Span("  "), head), columns), *wrap([Span(meaning)], columns, first=margin)]
-    return wrap([Span(meaning)], columns, first=padded((Span("  "), head), room + 4), rest=margin)
+    return wrap([Span(meaning)], columns, first=pad((Span("  "), head), room + 4), rest=margin)

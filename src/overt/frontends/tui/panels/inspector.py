@@ -20,7 +20,7 @@ class Panel(Protocol):
 
     def load(self) -> list[PanelRequest]: ...
     def press(self, key: Key) -> list[PanelRequest]: ...
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]: ...
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]: ...
     def failed(self, request: PanelRequest, words: str) -> None: ...
     def draw(self, columns: int, lines: int) -> Screenful: ...
 
@@ -54,7 +54,7 @@ def open_panel(name: str, inputs: PanelInputs, extra: Mapping[str, MakePanel] = 
 
 
 class Inspector:
-    """What the chat drives. Requests go to `carry`, which must not block: what came of one is brought to `given` or
+    """What the chat drives. Requests go to `carry`, which must not block: what came of one is brought to `receive` or
     `failed` later. Of each kind one is on its way at a time, and the newest of those that wait follows it."""
 
     def __init__(
@@ -92,12 +92,12 @@ class Inspector:
         self.show()
         self._send(requests)
 
-    def given(self, request: PanelRequest, value: object) -> None:
+    def receive(self, request: PanelRequest, value: object) -> None:
         """What a request came to; an answer that comes too late is nobody's."""
         if self.closed:
             return
         self._flying.pop(request.kind, None)
-        requests = self._panel.given(request, value)
+        requests = self._panel.receive(request, value)
         self.show()
         self._send(requests)
         self._follow(request.kind)

@@ -9,7 +9,7 @@ from overt.frontends.tui.panels.pager import (
     PanelInputs,
     PanelRequest,
     Screenful,
-    lines_of,
+    text_rows,
     yes_or_no,
 )
 from overt.frontends.tui.panels.picker import Picker
@@ -46,7 +46,7 @@ class JobsPanel:
     def load(self) -> list[PanelRequest]:
         return [PanelRequest("jobs"), *([PanelRequest("job", self._open)] if self._open else [])]
 
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         match value:
             case JobListing(jobs=jobs):
                 self._picker.set(jobs)
@@ -61,7 +61,7 @@ class JobsPanel:
     def _show(self, found: JobOutput) -> None:
         title = f"{found.job.id}  {one_line(found.job.command)}"
         note = f"{_state(found.job)} · {duration(found.job.seconds)}"
-        lines = lines_of(found.text) if found.text else [(Span(say("tui.jobs.silent"), "muted"),)]
+        lines = text_rows(found.text) if found.text else [(Span(say("tui.jobs.silent"), "muted"),)]
         if self._output is None:
             self._output = Pager(title, lines, note=note, end=True)
             self._output.keys = "tui.jobs.output_keys"

@@ -39,7 +39,7 @@ class ModelsPanel:
     def load(self) -> list[PanelRequest]:
         return [PanelRequest("models")]
 
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         if isinstance(value, ModelChoices):
             self._current = value.current
             self._picker.message = one_line(value.listing.problem)

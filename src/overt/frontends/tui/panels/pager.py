@@ -75,7 +75,7 @@ def yes_or_no(question: str) -> Row:
     return Span(question, "warn"), Span(say("tui.panel.yes_no"), "dim")
 
 
-def lines_of(text: str, style: str = "") -> list[Row]:
+def text_rows(text: str, style: str = "") -> list[Row]:
     """What others wrote, line by line."""
     lines = visible(text).replace("\t", "    ").removesuffix("\n").split("\n")
     return [(Span(line, style),) if line else BLANK for line in lines]
@@ -86,7 +86,7 @@ def room_for(lines: int) -> int:
     return max(lines - (4 if lines >= ROOMY else 2), 1)
 
 
-def framed(head: Row, body: Sequence[Row], foot: Row, columns: int, lines: int) -> list[Row]:
+def frame_panel(head: Row, body: Sequence[Row], foot: Row, columns: int, lines: int) -> list[Row]:
     """A screen of exactly so many lines: a head, a body, the keys."""
     room = room_for(lines)
     rows = [*body[:room], *[BLANK] * (room - len(body))]
@@ -109,7 +109,7 @@ def hints(text: str, room: int) -> Row:
     return (Span(JOINT.join(parts), "dim"),)
 
 
-class Typing:
+class InputLine:
     """A line that a person types into a panel."""
 
     def __init__(self) -> None:
@@ -293,14 +293,14 @@ class Pager:
         self.leaving = LEAVING
         self.body = Scroll(lines, end=end)
         self._query, self._fill = query, fill
-        self._typing: Typing | None = None
+        self._typing: InputLine | None = None
         self._searched = ""
         self._said = ""
 
     def load(self) -> list[PanelRequest]:
         return [PanelRequest(self._query)] if self._query else []
 
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         if self._fill:
             self._fill(self, value)
         return []
@@ -319,7 +319,7 @@ class Pager:
             if stroke in self.leaving:
                 return [CLOSE]
             if stroke == "/":
-                self._typing = Typing()
+                self._typing = InputLine()
                 return []
             if stroke in ("n", "N"):
                 self._found(self.body.again(1 if stroke == "n" else -1))
@@ -346,12 +346,12 @@ class Pager:
         head = heading(self.title, self.note)
         if self._typing is not None:
             typed = f"/{self._typing.text}"
-            rows = framed(head, body, (Span(typed),), columns, lines)
+            rows = frame_panel(head, body, (Span(typed),), columns, lines)
             return Screenful(rows, (len(rows) - 1, min(width(typed), columns - 1)))
         place = "" if self.body.whole() else f"{self.body.place()}  "
         foot = (Span(self._said, "warn"),) if self._said else hints(say(self.keys), columns - len(place))
         foot = (Span(place, "muted"), *foot) if place else foot
-        return Screenful(framed(head, body, foot, columns, lines))
+        return Screenful(frame_panel(head, body, foot, columns, lines))
 
 
 def _marked(made: Row, wanted: re.Pattern[str]) -> Row:

@@ -35,7 +35,7 @@ class PermissionsPanel:
     def load(self) -> list[PanelRequest]:
         return [PanelRequest("permissions"), PanelRequest("decisions")]
 
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         match value:
             case PermissionRules(mode=mode, rules=rules, problem=problem):
                 self._mode = mode

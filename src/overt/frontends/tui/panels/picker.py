@@ -3,25 +3,25 @@
 from collections.abc import Callable, Sequence
 from typing import Generic, Literal, TypeVar
 
-from overt.frontends.tui.panels.cells import Column, laid, widths
+from overt.frontends.tui.panels.cells import Column, lay_out_cells, widths
 from overt.frontends.tui.panels.pager import (
     LEAVING,
     PAGES,
     ROOMY,
     STEPS,
     WHEEL,
+    InputLine,
     PanelRequest,
     Screenful,
     Scroll,
-    Typing,
-    framed,
+    frame_panel,
     heading,
     hints,
     room_for,
     strokes,
 )
 from overt.frontends.tui.terminal.keyboard import Key
-from overt.frontends.tui.terminal.rows import Row, Span, cut, padded
+from overt.frontends.tui.terminal.rows import Row, Span, cut, pad
 from overt.frontends.tui.terminal.verbatim import one_line
 from overt.lib.catalogue import say, say_columns
 from overt.lib.display_width import width
@@ -67,7 +67,7 @@ class Picker(Generic[T]):
         self._heads = say_columns(f"tui.{name}.heads") if headed else ()
         self._widths = [0] * len(columns)
         self._typed = typed
-        self._filter = Typing()
+        self._filter = InputLine()
         self._filtering = False
         self._found: Sequence[T] = ()
         self._at = 0
@@ -149,7 +149,7 @@ class Picker(Generic[T]):
             if not self._filtering:
                 return "close"
             self._filtering = False
-            self._filter = Typing()
+            self._filter = InputLine()
             return self._sift()
         if key == Key("text", "q") and not self._filter.text and not self._filtering:
             return "close"
@@ -220,7 +220,7 @@ class Picker(Generic[T]):
             listed = [*self._list(left, room, empty), *[()] * room][:room]
             beside = [*beside, *[()] * (room - len(beside))]
             body = [
-                (*padded(cut(one, left), left), Span(" │ " if other else " │", style), *other)
+                (*pad(cut(one, left), left), Span(" │ " if other else " │", style), *other)
                 for one, other in zip(listed, beside, strict=True)
             ]
         elif preview is not None and lines >= BELOW:
@@ -233,7 +233,7 @@ class Picker(Generic[T]):
         else:
             body = self._list(columns, room, empty)
         head = (*heading(self._say("title"), note), *self._filtered())
-        rows = framed(head, body, foot or self.foot or hints(self._say("keys"), columns), columns, lines)
+        rows = frame_panel(head, body, foot or self.foot or hints(self._say("keys"), columns), columns, lines)
         typing = self._filtering or (self._typed and self._filter.text)
         column = sum(width(span.text) for span in head)
         return Screenful(rows, (0, column) if typing and column < columns else None)
@@ -251,13 +251,13 @@ class Picker(Generic[T]):
             return [(Span(say("tui.picker.no_match") if self.items else empty, "muted"),)]
         room = max(columns - len(MARK), 4)
         heads = [Span(name, "muted") for name in self._heads] if height > 3 else []
-        head = [(Span(NO_MARK), *laid(heads, self._widths, self._columns, room))] if heads else []
+        head = [(Span(NO_MARK), *lay_out_cells(heads, self._widths, self._columns, room))] if heads else []
         self._first += len(head)
         self._page = height = height - len(head)
         self._top = max(min(self._top, self._at, len(self._found) - height), self._at - height + 1, 0)
         made: list[Row] = []
         for number in range(self._top, min(self._top + height, len(self._found))):
-            drawn = laid(self._cells(self._found[number]), self._widths, self._columns, room)
+            drawn = lay_out_cells(self._cells(self._found[number]), self._widths, self._columns, room)
             if number == self._at:
                 drawn = tuple(span._replace(style="selected") for span in drawn)
             made.append((Span(MARK, "accent") if number == self._at else Span(NO_MARK), *drawn))

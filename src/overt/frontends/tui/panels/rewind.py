@@ -41,7 +41,7 @@ class RewindPanel:
     def load(self) -> list[PanelRequest]:
         return [PanelRequest("turns")]
 
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         match value:
             case Changes():
                 self._changes[request.number] = value

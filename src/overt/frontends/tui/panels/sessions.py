@@ -7,12 +7,12 @@ from overt.app.inspect.values import Preview, SessionPage, SessionRow
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.pager import (
     CLOSE,
+    InputLine,
     PanelInputs,
     PanelRequest,
     Screenful,
     Scroll,
-    Typing,
-    lines_of,
+    text_rows,
 )
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import size
@@ -45,7 +45,7 @@ class SessionsPanel:
         self._rows: list[SessionRow] = []
         self._hits: list[SessionRow] | None = None
         self._words = ""
-        self._typing: Typing | None = None
+        self._typing: InputLine | None = None
         self._total = 0
         self._previews: dict[str, Preview] = {}
         self._picker: Picker[SessionRow] = Picker(
@@ -56,7 +56,7 @@ class SessionsPanel:
     def load(self) -> list[PanelRequest]:
         return [PanelRequest("sessions")]
 
-    def given(self, request: PanelRequest, value: object) -> list[PanelRequest]:
+    def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         match value:
             case Preview():
                 if len(self._previews) >= PREVIEWS:
@@ -99,7 +99,7 @@ class SessionsPanel:
             return self._type(key)
         empty = not self._picker.filter and not self._picker.reading
         if key.name == "ctrl-f" or (key == Key("text", "/") and empty):
-            self._typing = Typing()
+            self._typing = InputLine()
             return []
         if self._hits is not None and empty and key.name == "esc":
             self._hits = None
@@ -150,8 +150,8 @@ class SessionsPanel:
             return [*rows, (Span(say("tui.panel.loading"), "muted"),)]
         if not found.prompt and not found.answer:
             return [*rows, (Span(say("tui.sessions.empty"), "muted"),)]
-        asked = [(Span("› ", "user"), *line) for line in lines_of(found.prompt, "user")] if found.prompt else []
-        return [*rows, *asked[:12], BLANK, *lines_of(found.answer)]
+        asked = [(Span("› ", "user"), *line) for line in text_rows(found.prompt, "user")] if found.prompt else []
+        return [*rows, *asked[:12], BLANK, *text_rows(found.answer)]
 
     def draw(self, columns: int, lines: int) -> Screenful:
         empty, foot = "" if self._hits is None else say("tui.sessions.no_hits"), None

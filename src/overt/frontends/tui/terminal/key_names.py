@@ -40,6 +40,6 @@ def prefix(modifier: str) -> int:
     return held & 7 | (ALT if held & 32 else 0)
 
 
-def named(name: str, held: int) -> str:
+def key_name(name: str, held: int) -> str:
     made = ("ctrl-" if held & CTRL else "") + ("alt-" if held & ALT else "") + ("shift-" if held & SHIFT else "") + name
     return {" ": "space"}.get(name, made) if not held else made.replace("- ", "-space")

@@ -18,7 +18,7 @@ from overt.frontends.tui.terminal.key_names import (
     SS3,
     TILDES,
     UNICODE_KEYS,
-    named,
+    key_name,
     prefix,
 )
 
@@ -133,7 +133,7 @@ class KeyDecoder:
         if not taken:
             return 0
         if inner and inner[0].name in _PLAIN:
-            keys.append(Key(named(inner[0].name, ALT)))
+            keys.append(Key(key_name(inner[0].name, ALT)))
         else:
             if self._pasted is not None or inner:
                 keys.append(Key("esc"))
@@ -178,7 +178,7 @@ _PLAIN = {*FINALS.values(), *TILDES.values(), *SS3.values()} - {"shift-tab"}
 def _with_alt(key: Key) -> Key:
     """Alt is sent as ESC before the key."""
     if key.name == "text":
-        return Key(named(key.text.lower(), ALT | (SHIFT if key.text != key.text.lower() else 0)))
+        return Key(key_name(key.text.lower(), ALT | (SHIFT if key.text != key.text.lower() else 0)))
     return Key(f"ctrl-alt-{key.name[5:]}" if key.name.startswith("ctrl-") else f"alt-{key.name}")
 
 
@@ -246,7 +246,7 @@ def _ss3(data: bytes, at: int, keys: list[Key]) -> int:
         return 2
     name = SS3.get(chr(data[end]))
     held = prefix(data[at + 2 : end].decode("ascii"))
-    keys.append(Key(named(name, held)) if name else Key("unknown"))
+    keys.append(Key(key_name(name, held)) if name else Key("unknown"))
     return end + 1 - at
 
 
@@ -272,7 +272,7 @@ def _meaning(body: str, final: str) -> Key:
         return _mouse(body[1:], final)
     if final in "RcntyS" and (body[:1] in "?>=" or final in "Rcnty") and not (final == "R" and body in ("", "1")):
         if final == "R" and body.startswith("1;") and body[2:] in "2345678":
-            return Key(named("f3", prefix(body[2:])))
+            return Key(key_name("f3", prefix(body[2:])))
         return Key("reply", f"[{body}{final}")
     if not body and final in "IO":
         return Key("focus-in" if final == "I" else "focus-out")
@@ -288,7 +288,7 @@ def _meaning(body: str, final: str) -> Key:
         return Key(name)
     if final == "Z":
         return Key("shift-tab")
-    return _released(parts[-1]) or Key(named(name, prefix(parts[-1]) if len(parts) == 2 else 0))
+    return _released(parts[-1]) or Key(key_name(name, prefix(parts[-1]) if len(parts) == 2 else 0))
 
 
 def _released(modifier: str) -> Key | None:
@@ -305,7 +305,7 @@ def _tilde(body: str, final: str) -> Key:
         return Key("unknown")
     held = prefix(parts[1]) if len(parts) == 2 else 0
     held |= {"~": 0, "^": CTRL, "$": SHIFT, "@": SHIFT | CTRL}[final]
-    return _released(parts[-1]) or Key(named(name, held))
+    return _released(parts[-1]) or Key(key_name(name, held))
 
 
 def _unicode(body: str) -> Key:
@@ -318,12 +318,12 @@ def _unicode(body: str) -> Key:
     held, number = prefix(modifier), int(code)
     name = UNICODE_KEYS.get(number)
     if name:
-        return Key("shift-tab") if name == "tab" and held == SHIFT else Key(named(name, held))
+        return Key("shift-tab") if name == "tab" and held == SHIFT else Key(key_name(name, held))
     if number < 0x20 or 0x7F <= number < 0xA0 or 0xD800 <= number < 0xF900 or number > 0x10FFFF:
         return Key("unknown")
     char = chr(number)
     if held & (CTRL | ALT):
-        return Key(named(char.lower(), held & ~SHIFT if char.lower() == char.upper() else held))
+        return Key(key_name(char.lower(), held & ~SHIFT if char.lower() == char.upper() else held))
     shifted = others.split(":")[0]
     if held & SHIFT:
         char = chr(int(shifted)) if shifted.isdigit() and 0x20 < int(shifted) < 0xD800 else char.upper()

@@ -123,7 +123,7 @@ class Loop:
             self._paint(player)
         ready, _, _ = select.select([0, self._wake.awake], [], [], self._patience(player, now))
         if self._wake.awake in ready:
-            self._wake.heard()
+            self._wake.drain()
         self._signals(player)
         pressed = self._keys(0 in ready)
         for key in pressed:

@@ -71,7 +71,7 @@ def cut(spans: Row, room: int) -> Row:
     return (*kept, Span(ELLIPSIS, spans[0].style)) if room > 0 else ()
 
 
-def padded(spans: Row, room: int) -> Row:
+def pad(spans: Row, room: int) -> Row:
     """At least so many columns wide."""
     missing = room - columns(spans)
     return (*spans, Span(" " * missing)) if missing > 0 else spans

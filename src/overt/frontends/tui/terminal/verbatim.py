@@ -13,7 +13,7 @@ def harmless(text: str, show: Callable[[str], str] = visible) -> str:
     """Make one line of foreign text ready for a span: without control characters and tabs."""
     if text.isascii() and text.isprintable():
         return text
-    return untabbed(show(text))
+    return expand_tabs(show(text))
 
 
 def one_line(text: str) -> str:
@@ -21,7 +21,7 @@ def one_line(text: str) -> str:
     return visible(text).replace("\t", " ").replace("\n", " ")
 
 
-def untabbed(text: str) -> str:
+def expand_tabs(text: str) -> str:
     if "\t" not in text:
         return text
     pieces = text.split("\t")
@@ -37,7 +37,7 @@ def chop(spans: Sequence[Span], room: int) -> list[Row]:
     rows: list[Row] = []
     made: list[Span] = []
     left = room
-    for span in trimmed(spans):
+    for span in strip_trailing_spaces(spans):
         text, at = span.text, 0
         while at < len(text):
             window = text[at : at + 4 * room]  # never the whole rest: a line may be a megabyte
@@ -55,7 +55,7 @@ def chop(spans: Sequence[Span], room: int) -> list[Row]:
     return rows
 
 
-def trimmed(spans: Sequence[Span]) -> list[Span]:
+def strip_trailing_spaces(spans: Sequence[Span]) -> list[Span]:
     """Return the spans without the spaces at their end."""
     kept = list(spans)
     while kept:
