@@ -22,7 +22,7 @@ COMMAND = CommandLine(
 def run(argv: list[str], registries: Registries) -> int:
     args = parse(COMMAND, argv, registries)
     answers = Answers(vendor=args.text("vendor"), model=args.text("model"), yes=args.switch("yes"))
-    from overt.frontends.asking import run_setup  # late: 0.5 ms
+    from overt.frontends.terminal_dialog import run_setup  # late: 0.5 ms
 
     result: SetupResult = run_setup(Options(directory=args.text("cd"), registries=registries), answers)
     if result.interrupted:

@@ -30,7 +30,7 @@ from overt.core.ports import Answer
 from overt.frontends.describe import always_words, takes_session
 from overt.frontends.plain.draw import Ink, draw_question
 from overt.frontends.plain.screen import Screen
-from overt.frontends.plain.trusting import ask_trust
+from overt.frontends.plain.trust import ask_trust
 from overt.frontends.session_thread import NUDGE, SessionItem, SessionThread
 from overt.frontends.wake import Wake
 from overt.lib.catalogue import say
@@ -302,7 +302,7 @@ def run(options: Options, first: str) -> int:
     try:
         chat = PlainChat(options, setting)
     except ConfigError as error:
-        from overt.frontends.plain.offering import offer_model  # late: 10 ms
+        from overt.frontends.plain.offer_model import offer_model  # late: 10 ms
 
         if error.code != "no_model" or not offer_model(setting):
             raise

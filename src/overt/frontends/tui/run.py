@@ -37,7 +37,7 @@ def run(options: Options, first: str) -> int:
                 chat.background.close(chat.ending)
         wake.close()
         first_paint.restore_signals()
-        from overt.frontends.asking import fetch_embedded, run_setup  # late: 69 ms
+        from overt.frontends.terminal_dialog import fetch_embedded, run_setup  # late: 69 ms
 
         match chat.startup.outside:
             case "plain":

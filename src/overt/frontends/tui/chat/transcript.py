@@ -28,10 +28,10 @@ from overt.core.events import (
 from overt.core.messages import Call, Reasoning, Text
 from overt.core.views import Diffs, Failure, Output, Plain
 from overt.frontends.describe import ALONG, attachment_words
-from overt.frontends.tui.chat.answering import Answering, Streamed
 from overt.frontends.tui.chat.details import DetailLog
 from overt.frontends.tui.chat.live import Live
 from overt.frontends.tui.chat.notices import end_rows, notice_rows, refusal_words
+from overt.frontends.tui.chat.streamed_answer import Streamed, StreamedAnswer
 from overt.frontends.tui.chat.views import FinishedCall, prompt_rows, tool_rows, view_rows, words_rows
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
@@ -75,7 +75,7 @@ class Transcript:
         self._details = DetailLog()
         self._out: list[Row] = []
         self._above: tuple[Kind, bool] | None = None
-        self._answering: Answering | None = None
+        self._answering: StreamedAnswer | None = None
         self._held: list[tuple[Kind, Sequence[Row]]] = []
         self._streamed: set[str] = set()
         self._thoughts: dict[str, tuple[float, list[str]]] = {}
@@ -237,7 +237,7 @@ class Transcript:
             text = text.lstrip("\n")
             if not text.strip():
                 return
-            self._answering = Answering(self._markdown(), self._headed())
+            self._answering = StreamedAnswer(self._markdown(), self._headed())
         begun = self._answering.begun
         self._answer(self._answering.feed(text, self._columns()), begun=begun)
 

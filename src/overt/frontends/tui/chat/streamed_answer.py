@@ -15,7 +15,7 @@ class Streamed(Protocol):
     def end(self, columns: int) -> list[Row]: ...
 
 
-class Answering:
+class StreamedAnswer:
     """`head` stands above the first row. `begun`: some of it has been given."""
 
     def __init__(self, markdown: Streamed, head: Sequence[Row] = ()) -> None:
