@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.chat.attachments import LIMIT, Attachment, dropped, from_bytes, from_file
+from overt.app.chat.attachments import LIMIT, Attachment, dropped_images, from_bytes, from_file
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 
@@ -60,17 +60,17 @@ def test_an_image_that_is_too_large_is_refused_without_reading_it_all(tmp_path: 
     ],
 )
 def test_a_text_that_is_no_path_of_an_image_is_a_text(text: str) -> None:
-    assert dropped(text) == ((), "")
+    assert dropped_images(text) == ((), "")
 
 
 def test_a_text_with_more_than_paths_is_a_text(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(PNG)
-    assert dropped(f"look at {path}") == ((), "")
-    assert [each.name for each in dropped(f"{path} '{path}'")[0]] == ["a.png", "a.png"]
+    assert dropped_images(f"look at {path}") == ((), "")
+    assert [each.name for each in dropped_images(f"{path} '{path}'")[0]] == ["a.png", "a.png"]
 
 
 def test_a_path_from_the_home_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "A.JPEG").write_bytes(b"\xff\xd8\xff")
-    assert [each.image.media for each in dropped("~/A.JPEG")[0]] == ["image/jpeg"]
+    assert [each.image.media for each in dropped_images("~/A.JPEG")[0]] == ["image/jpeg"]

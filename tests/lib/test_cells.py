@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
-from overt.lib.display_width import after, before, certain, clusters, fitting, places, widest, width
+from overt.lib.display_width import (
+    after,
+    before,
+    clusters,
+    column_starts,
+    fitting_length,
+    has_certain_width,
+    max_width,
+    width,
+)
 
 FAMILY, SKIN, FLAG, KEYCAP = "👨\u200d👩\u200d👧", "👍🏽", "🇩🇪", "1\ufe0f\u20e3"
 NEWER = {
@@ -58,8 +67,8 @@ def test_a_text_takes_so_many_columns(text: str, columns: int) -> None:
 @settings(max_examples=200)
 @given(written)
 def test_the_width_of_a_text_is_the_sum_of_its_parts(text: str) -> None:
-    assert (width(text), places(text)[-1]) == (sum(map(width, clusters(text))), width(text))
-    assert widest(text) >= width(text)
+    assert (width(text), column_starts(text)[-1]) == (sum(map(width, clusters(text))), width(text))
+    assert max_width(text) >= width(text)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +115,7 @@ def test_the_ends_of_a_text_are_not_passed() -> None:
 @settings(max_examples=200)
 @given(written, st.integers(0, 30))
 def test_what_fits_is_the_most_that_fits(text: str, columns: int) -> None:
-    count = fitting(text, columns)
+    count = fitting_length(text, columns)
     ends = {0}
     for piece in clusters(text):
         ends.add(max(ends) + len(piece))
@@ -128,4 +137,4 @@ def test_what_fits_is_the_most_that_fits(text: str, columns: int) -> None:
     ],
 )
 def test_whether_terminals_agree(text: str, sure: bool) -> None:
-    assert certain(text) == sure
+    assert has_certain_width(text) == sure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.lib.paths import shown, slug
+from overt.lib.paths import display_path, slug
 
 
 @pytest.mark.parametrize(
@@ -17,11 +17,11 @@ from overt.lib.paths import shown, slug
     ],
 )
 def test_a_path_is_shown_in_its_shortest_honest_form(path: str, expected: str) -> None:
-    assert shown(path, "/home/me/code", "/home/me") == expected
+    assert display_path(path, "/home/me/code", "/home/me") == expected
 
 
 def test_without_root_and_home_a_path_is_shown_whole() -> None:
-    assert shown("/a/b") == "/a/b"
+    assert display_path("/a/b") == "/a/b"
 
 
 @pytest.mark.parametrize("path", ["/", "/home/me/code", "/x/名字 and space", "/x/\udcff", "/a/" + "b" * 300, "/a/..b"])

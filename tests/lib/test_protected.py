@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.lib.protected import AT_HOME, EVERYWHERE, Protection, folded, protected_name
+from overt.lib.protected import AT_HOME, EVERYWHERE, Protection, fold_name, protected_name
 
 INVISIBLE = [0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF, 0x00AD, 0x2060]
 
@@ -168,5 +168,5 @@ def test_every_name_of_the_tables_is_found_by_its_own_short_name_and_case() -> N
     ],
 )
 def test_spellings_of_one_name_fold_to_the_same(path: str, same: str) -> None:
-    assert folded(path) == same
-    assert folded(folded(path)) == folded(path)
+    assert fold_name(path) == same
+    assert fold_name(fold_name(path)) == fold_name(path)

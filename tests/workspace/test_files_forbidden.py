@@ -8,14 +8,14 @@ import pytest
 from tests.workspace.files_kit import PYTHON, RG, done, files, names, put, refused
 
 from overt.core.capabilities import Change, FolderEntry, FoundFiles, Matches, Query
-from overt.lib.protected import folded
+from overt.lib.protected import fold_name
 from overt.workspace.files import Files
 from overt.workspace.read_file import digest
 
 
 def forbid(effect: str, real: str) -> str:
     """No reading of `.env` anywhere nor below `secret`; no writing below `frozen`."""
-    parts = folded(real).split("/")
+    parts = fold_name(real).split("/")
     if effect == "read":
         return "read(.env)" if parts[-1] == ".env" else "read(secret)" if parts[0] == "secret" else ""
     return "edit(frozen/**)" if parts[0] == "frozen" and len(parts) > 1 else ""

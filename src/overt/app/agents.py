@@ -117,7 +117,7 @@ class Agents(Struct, frozen=True, kw_only=True):
         return {name: tool for name, tool in tools.items() if name in chosen and name not in removed}
 
     def _moved(self, resumed: ResumedSession) -> bool:
-        """The recorded prefix says where the session began, which may not be here."""
+        """True if the session began in another folder, which its recorded prefix names."""
         return resumed.opened is not None and resumed.opened.workspace != self.setting.roots.workspace
 
 

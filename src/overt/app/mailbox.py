@@ -1,4 +1,4 @@
-"""Questions go up as events; answers come back here, from whichever face has one."""
+"""Where answers to permission questions arrive. Questions go up as events; any frontend may answer."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from overt.core.ports import Answer
 
 
 class Mailbox:
-    """The Asker of every face with a person behind it."""
+    """The Asker of sessions with a user."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
@@ -21,7 +21,7 @@ class Mailbox:
             del self._waiting[question.id]
 
     def answer(self, question: str, answer: Answer) -> bool:
-        """False when nobody waits for it any more."""
+        """Hand over an answer. Return False if the question is no longer open."""
         future = self._waiting.get(question)
         if future is None or future.done():
             return False

@@ -1,7 +1,7 @@
-"""The title of a session, asked of a small model beside the conversation.
+"""Ask a small model for the title of a session, beside the conversation.
 
-The request, its reply and whatever goes wrong are entries of the session under an agent of their own, so that every
-request can be made again and counted, this one as well.
+The request, its reply and failures are entries of the session under an agent of their own, so that this request can
+be rebuilt and counted like all others.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ Record = Callable[[Event], None]
 
 
 def title_request(wire: Wire, model: str, prompt: str) -> AssembledRequest:
-    """The request for the title of a session that begins with this prompt."""
+    """Build the request for the title of a session that begins with this prompt."""
     system = Fragment(key="title", text=INSTRUCTION, origin=HARNESS)
     params = Params(model=model, max_tokens=MOST_TOKENS)
     asked = said(prompt[:MOST_ASKED], origin=USER)
@@ -70,7 +70,7 @@ class Titling:
             self._task.add_done_callback(log_failure("title"))
 
     async def close(self) -> None:
-        """The answer is not waited for."""
+        """Cancel the request: its answer is not worth waiting for."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -111,7 +111,7 @@ async def ask_title(provider: Provider, about: ModelFacts, prompt: str, record: 
 
 
 def _record_request(provider: Provider, about: ModelFacts, made: AssembledRequest, record: Record) -> None:
-    """The prefix and the message stand in the entries, so that the same bytes can be made from them."""
+    """Record the prefix and the message, from which the same bytes can be built again."""
     request, wire = made.request, provider.wire
     record(
         PrefixSet(

@@ -1,4 +1,4 @@
-"""Where a command runs and what it was told: environment, roots, trust and configuration, read once."""
+"""Environment, roots, trust and configuration of a run, read once."""
 
 import os
 

@@ -13,24 +13,24 @@ from overt import __version__
 from overt.app.diagnostics.recent import RECENT
 from overt.app.registries import USE_PLAIN_CHAT, Frontend, Registries
 from overt.cli.flags import PROMPT, about, options_of
-from overt.cli.parse import Arguments, HelpShown, parse
+from overt.cli.parse import HelpShown, ParsedArguments, parse
 from overt.core.errors import OvertError, UsageError
 from overt.frontends.tui import first_paint
 from overt.lib.logs.log import LOG
 
 PIPE_PATIENCE = 3.0
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What is wrong with a place where output goes, not with the program."""
+"""Errors of the place where output goes, not of the program."""
 NO_EXTRAS = Registries()
 
 
 def main(argv: list[str], registries: Registries = NO_EXTRAS) -> int:
     """Run Overt with the words of a command line. `registries` is what another package adds to it."""
-    _open_what_is_closed()
-    sys.excepthook = _uncaught
-    sys.unraisablehook = _unraisable
-    threading.excepthook = _thread_failed
-    return _flushed(_run(argv, registries) or int(RECENT.uncaught > 0))
+    _open_closed_streams()
+    sys.excepthook = _report_uncaught
+    sys.unraisablehook = _log_unraisable
+    threading.excepthook = _report_thread
+    return _flush(_run(argv, registries) or int(RECENT.uncaught > 0))
 
 
 def _run(argv: list[str], registries: Registries) -> int:
@@ -52,14 +52,14 @@ def _run(argv: list[str], registries: Registries) -> int:
     except Exception as error:  # noqa: BLE001 - reported in a crash file
         first_paint.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
-            return _unwritten(error)
+            return _report_unwritten(error)
         from overt.app.diagnostics.crash import print_report, report_crash  # late: 25 ms
 
         print_report(report_crash(error))
         return 1
 
 
-def _uncaught(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+def _report_uncaught(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
     """For what fails outside of `_run`: the default prints a traceback with whatever secrets its message holds."""
     first_paint.undo()
     if RECENT.reporting:  # messages may hold secrets, so only the type is shown
@@ -70,37 +70,37 @@ def _uncaught(_kind: type[BaseException], error: BaseException, _trace: Tracebac
         report_uncaught(error, "main")
 
 
-def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+def _report_thread(failed: threading.ExceptHookArgs) -> None:
     if isinstance(failed.exc_value, Exception):
         from overt.app.diagnostics.crash import report_uncaught  # late: 25 ms
 
         report_uncaught(failed.exc_value, f"thread {failed.thread.name if failed.thread else '?'}")
 
 
-def _unraisable(failed: "sys.UnraisableHookArgs") -> None:
-    """An exception in a finalizer changes nothing; it goes to the log, not to the screen."""
+def _log_unraisable(failed: "sys.UnraisableHookArgs") -> None:
+    """Log an exception in a finalizer: it changes nothing, so the screen stays clean."""
     LOG.warning("finalizer", failed.err_msg or "exception ignored", failed.exc_value)
 
 
-def _unwritten(error: OSError) -> int:
+def _report_unwritten(error: OSError) -> int:
     print(f"overt: the output could not be written: {error.strerror}", file=sys.stderr)
     return 1
 
 
-def _open_what_is_closed() -> None:
-    """A standard stream that was closed would leave its number to the next file that is opened."""
+def _open_closed_streams() -> None:
+    """Open standard streams that were closed: the next file would get their number otherwise."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - it stands until the end
 
 
-def _flushed(code: int) -> int:
-    """What cannot be written is let go of here; else the interpreter would complain of it on its way out."""
+def _flush(code: int) -> int:
+    """Flush stdout and drop what cannot be written: the interpreter would complain about it at its end otherwise."""
     try:
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return code or (_unwritten(error) if error.errno in UNWRITTEN else 1)
+        return code or (_report_unwritten(error) if error.errno in UNWRITTEN else 1)
     return code
 
 
@@ -144,7 +144,7 @@ def _prompt(argv: list[str], registries: Registries, *, headless: bool) -> int:
     return code
 
 
-def _usual_frontend(args: Arguments, *, headless: bool) -> str:
+def _usual_frontend(args: ParsedArguments, *, headless: bool) -> str:
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if headless or args.switch("print") or not terminal or args.switch("output-format"):
         return "headless"
@@ -173,7 +173,7 @@ def _is_capable() -> bool:
 
 
 def _with_stdin(prompt: str, *, demanded: bool) -> str:
-    """What is piped in is the task, or joins the one that was given."""
+    """Return the prompt with what is piped in, which may be all of it."""
     if sys.stdin.isatty():
         return prompt
     if prompt and not demanded and not select.select([sys.stdin], [], [], PIPE_PATIENCE)[0]:

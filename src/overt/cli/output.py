@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting, read_setting_or_defaults
-from overt.cli.parse import Arguments
+from overt.cli.parse import ParsedArguments
 from overt.core.codec import printable
 from overt.lib.text import visible, wide
 
@@ -14,17 +14,17 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 NARROWEST = 20
 
 
-def setting_of(args: Arguments) -> Setting:
+def setting_of(args: ParsedArguments) -> Setting:
     """Read the configuration of the folder that `-C` names, with the flags that a chat has as well."""
     return read_setting(_options(args))
 
 
-def setting_or_defaults_of(args: Arguments) -> tuple[Setting, str]:
+def setting_or_defaults_of(args: ParsedArguments) -> tuple[Setting, str]:
     """Do the same for a subcommand that works without one. The text says why it could not be read."""
     return read_setting_or_defaults(_options(args))
 
 
-def _options(args: Arguments) -> Options:
+def _options(args: ParsedArguments) -> Options:
     return Options(
         directory=args.text("cd"),
         model=args.text("model"),
@@ -33,7 +33,7 @@ def _options(args: Arguments) -> Options:
     )
 
 
-def print_result(args: Arguments, value: object, lines: Iterable[str]) -> None:
+def print_result(args: ParsedArguments, value: object, lines: Iterable[str]) -> None:
     """Print the value with `--json`, else its lines for people."""
     if args.switch("json"):
         print(printable(value))
@@ -59,7 +59,7 @@ def screen_width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((100, 24)).columns) if sys.stdout.isatty() else 100
 
 
-def cut(text: str, width: int) -> str:
+def cut_to_width(text: str, width: int) -> str:
     """Return one line of at most so many columns; what is missing is marked."""
     text = visible(text.replace("\t", " ").replace("\n", " ⏎ "))
     if wide(text) <= width:
@@ -72,7 +72,7 @@ def cut(text: str, width: int) -> str:
     return start + "…"
 
 
-def padded(text: str, width: int, *, right: bool = False) -> str:
+def pad(text: str, width: int, *, right: bool = False) -> str:
     space = " " * max(0, width - wide(text))
     return space + text if right else text + space
 
@@ -81,7 +81,7 @@ def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> Iterator[str]:
     """Yield lines with columns as wide as they need to be; all but the first `left` of them end at the right."""
     widths = [max(map(wide, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (padded(cell, widths[number], right=number >= left) for number, cell in enumerate(row))
+        cells = (pad(cell, widths[number], right=number >= left) for number, cell in enumerate(row))
         yield "  ".join(cells).rstrip()
 
 

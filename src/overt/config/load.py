@@ -14,7 +14,7 @@ from overt.config.rules import ACTIONS, ToolNames, our_name, read_rule, resolve_
 from overt.config.schema import FIELDS, Config, SettingValue, default_of
 from overt.core.errors import ConfigError
 from overt.core.settings import CAPS, Action, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings
-from overt.lib.paths import literal, shown
+from overt.lib.paths import display_path, literal
 
 USER_FILES = ("config.json", "config.jsonc", "config.toml")
 PROJECT_FILES = (
@@ -115,13 +115,13 @@ def load(
         return Config()
     merged = _Merged()
     for path in user:
-        merged.file(path, shown(path, home=environment.home), base=environment.config_dir, home=environment.home)
+        merged.file(path, display_path(path, home=environment.home), base=environment.config_dir, home=environment.home)
     for path in own:
-        name = shown(path, project, environment.home)
+        name = display_path(path, project, environment.home)
         merged.file(path, name, base=project, home=environment.home, trusted=trusted, of_project=True)
     if extra:
         base = os.path.dirname(extra)
-        merged.file(extra, shown(extra, project, environment.home), base=base, home=environment.home)
+        merged.file(extra, display_path(extra, project, environment.home), base=base, home=environment.home)
     merged.variables(variables)
     merged.flags(flags, base=environment.cwd, home=environment.home)
     if tool_names:

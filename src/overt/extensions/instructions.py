@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from overt.core.fragments import SourceFile
-from overt.lib.paths import literal, shown
+from overt.lib.paths import display_path, literal
 from overt.lib.read_file import read_regular
 
 RULES = "AGENTS.md"
@@ -30,7 +30,7 @@ class RuleFolders(Struct, frozen=True, kw_only=True):
     home: str
 
     def where(self, path: str) -> str:
-        return shown(path, self.project, self.home)
+        return display_path(path, self.project, self.home)
 
 
 def read_source(path: str, where: str, *, follow: bool = False) -> SourceFile | None:

@@ -16,7 +16,7 @@ _language: Language = "en"
 
 
 def language_of(setting: str, variables: Mapping[str, str]) -> Language:
-    """The setting decides; with `auto` or nothing, the first locale variable that is set."""
+    """Return the language of the setting; for `auto` or nothing, that of the first locale variable that is set."""
     if setting in ("", "auto"):
         names = ("LC_ALL", "LC_MESSAGES", "LANG")
         setting = next((variables[name] for name in names if variables.get(name)), "")
@@ -36,7 +36,7 @@ def load_texts(language: Language) -> dict[str, str]:
 
 
 def say(key: str, **values: object) -> str:
-    """The text for a key, its placeholders filled; a key nobody wrote is a mistake in the program."""
+    """Return the text for a key with its placeholders filled. A missing key is a bug."""
     text = load_texts(_language)[key]
     return text.format(**values) if values else text
 

@@ -5,7 +5,7 @@ from os.path import dirname, join
 
 
 def read_bytes(package: str, name: str) -> bytes:
-    """The file `name` that lies beside the modules of `package`, of which one is calling."""
+    """Read the file `name` beside the modules of `package`, which must be loaded."""
     spec = sys.modules[package].__spec__
     loader = spec.loader if spec else None
     if spec is None or spec.origin is None or loader is None or not hasattr(loader, "get_data"):

@@ -16,7 +16,7 @@ Opcode = tuple[str, int, int, int, int]
 
 
 def file_diff(path: str, old: str | None, new: str | None) -> FileDiff:
-    """The difference for people; None stands for a file that is not there."""
+    """Return the difference for people; None stands for a file that does not exist."""
     before, after = _lines(old or ""), _lines(new or "")
     change: Literal["created", "updated", "deleted", "unchanged"] = "updated"
     if old is None:
@@ -73,7 +73,7 @@ def _first_line(header: str) -> int:
 
 
 def compare(before: list[str], after: list[str]) -> list[Opcode]:
-    """Opcodes as difflib gives them, found fast when most of both sides is the same."""
+    """Return opcodes as difflib does, but fast when most of both sides is the same."""
     head, shortest = 0, min(len(before), len(after))
     while head < shortest and before[head] == after[head]:
         head += 1
@@ -126,7 +126,7 @@ def _unified(before: list[str], after: list[str], opcodes: list[Opcode]) -> list
 
 
 def _groups(opcodes: list[Opcode]) -> list[list[Opcode]]:
-    """Hunks: runs of changes that share their context lines."""
+    """Return hunks: runs of changes that share their context lines."""
     groups: list[list[Opcode]] = [[]]
     last = len(opcodes) - 1
     for index, (tag, a, b, c, d) in enumerate(opcodes):

@@ -50,12 +50,12 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_WIDTHS.__getitem__, text))
 
 
-def places(text: str) -> list[int]:
+def column_starts(text: str) -> list[int]:
     """The column at which every character begins, and the one after the last."""
     return [0, *accumulate(map(_WIDTHS.__getitem__, text))]
 
 
-def widest(text: str) -> int:
+def max_width(text: str) -> int:
     """Columns at the most: some terminals take two for what others draw in one (`…`, `●`, signs that ask for a
     picture)."""
     if text.isascii():
@@ -66,10 +66,10 @@ def widest(text: str) -> int:
     return width(text) + sum(1 for char in text if char == "\ufe0f" or (_WIDTHS[char] == 1 and east(char) == "A"))
 
 
-def certain(text: str) -> bool:
+def has_certain_width(text: str) -> bool:
     """Whether all terminals agree on the columns of every part of the text."""
     return text.isascii() or (
-        width(text) == widest(text)
+        width(text) == max_width(text)
         and JOINING not in text
         and not any("\U0001f1e6" <= char <= "\U0001f1ff" or "\U0001f3fb" <= char <= "\U0001f3ff" for char in text)
     )
@@ -130,7 +130,7 @@ def before(text: str, at: int) -> int:
     return at - len(clusters(piece)[-1]) if piece else at
 
 
-def fitting(text: str, columns: int) -> int:
+def fitting_length(text: str, columns: int) -> int:
     """How many characters of the text, in whole clusters, fit into so many columns."""
     if text.isascii():
         return max(min(len(text), columns), 0)

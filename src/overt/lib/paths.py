@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 
-def shown(path: str, root: str = "", home: str = "") -> str:
+def display_path(path: str, root: str = "", home: str = "") -> str:
     """Return the shortest honest form: relative to `root`, else with `~`, else whole."""
     if root and lies_in(path, root):
         return path[len(root.rstrip("/")) + 1 :] or "."

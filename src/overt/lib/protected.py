@@ -63,7 +63,7 @@ INVISIBLE = (
 )
 
 
-def folded(path: str) -> str:
+def fold_name(path: str) -> str:
     """One spelling for all that a file system without letter case or invisible characters takes for the same."""
     if path.isascii():
         return path.lower()
@@ -79,7 +79,7 @@ def protected_name(path: str, *, home: Home = "anywhere") -> Protection | None:
     `home` says how to take names that count in the home folder only: the path is relative to it (`here`), does
     not lie in it (`elsewhere`), or may lie in it wherever that is (`anywhere`).
     """
-    spelled = folded(path).replace("\\", "/").split("/")
+    spelled = fold_name(path).replace("\\", "/").split("/")
     names = [_canonical(name) for name in spelled if name not in ("", ".")]
     for name in names:
         if reason := EVERYWHERE.get(name):

@@ -1,11 +1,11 @@
-"""What counts as a file: a bounded read of a regular one, for a pipe or a device must not make the program wait."""
+"""Read regular files up to a limit. A pipe or a device must not make the program wait."""
 
 import os
 import stat
 
 
 def read_regular(path: str, limit: int, flags: int = 0) -> tuple[bytes, os.stat_result]:
-    """At most `limit` + 1 bytes, so that the caller sees when there were more; anything odd is an OSError."""
+    """Read at most `limit` + 1 bytes, so that the caller sees if there are more. Anything but a file is an OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     try:
         found = os.fstat(fd)

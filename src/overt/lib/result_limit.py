@@ -28,7 +28,7 @@ class ResultLimit(NamedTuple):
     family: str = "default"
 
     def body(self) -> "ResultLimit":
-        """What a tool may say, so that notes of the harness still fit behind it."""
+        """Return the limit of a tool's own text, so that notes of the harness still fit behind it."""
         tokens, size = min(self.tokens // 16, NOTES_TOKENS), min(self.bytes // 16, NOTES_TOKENS * BYTES_PER_TOKEN)
         return self._replace(tokens=self.tokens - tokens, bytes=self.bytes - size)
 
@@ -56,13 +56,13 @@ _current: ContextVar[ResultLimit] = ContextVar("result_limit")
 
 
 def current_limit() -> ResultLimit:
-    """The limit of the call that runs; outside of one, that of an unknown window."""
+    """Return the limit of the running call; outside of one, that of an unknown window."""
     return _current.get(None) or result_limit(0)
 
 
 @contextmanager
 def limited_to(limit: ResultLimit | None) -> Iterator[None]:
-    """Results are cut to this limit inside; None leaves it as it is."""
+    """Cut results to this limit inside the block; None changes nothing."""
     if limit is None:
         yield
         return

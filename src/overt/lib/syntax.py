@@ -1,4 +1,4 @@
-"""Whether a text is still what its name says it is."""
+"""Check that a file still parses after a change."""
 
 import warnings
 
@@ -9,7 +9,7 @@ SYNTAX_ONLY = 0x400
 
 
 def parse_error(path: str, text: str) -> str:
-    """Why a .py, .json or .toml file does not parse; empty when it does, and for every other file."""
+    """Return why a .py, .json or .toml file does not parse, or an empty string if it does or is another file."""
     kind = path.rpartition(".")[2].lower()
     try:
         if kind == "py":

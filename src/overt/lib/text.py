@@ -20,7 +20,7 @@ ODD_SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 
 
 CLOSE = 1.03
-"""A text is cut well when so much more of it would be too much."""
+"""A cut is good enough if a text longer by this factor would be too long."""
 
 
 def size(text: str) -> int:
@@ -28,7 +28,7 @@ def size(text: str) -> int:
 
 
 def wide(text: str) -> int:
-    """How many a screen takes for it: two for a Chinese character, none for one that joins the one before."""
+    """Return the columns of a text: two for a Chinese character, none for one that joins the one before."""
     if text.isascii():
         return len(text)
     import unicodedata as data  # late: 0.2 ms
@@ -55,7 +55,7 @@ def clip(text: str, max_bytes: int, max_tokens: int, hint: str = "", *, family: 
 
 
 def _fit(text: str, max_bytes: int, max_tokens: int, family: str) -> str:
-    """A head of a text within both limits: nearly the longest, because each try costs an estimate."""
+    """Return a head of a text within both limits: nearly the longest, because each try costs an estimate."""
     fits, most = 0, min(len(text), max_bytes)
     at = min(most, 4 * max_tokens)
     while at > fits:
@@ -70,12 +70,12 @@ def _fit(text: str, max_bytes: int, max_tokens: int, family: str) -> str:
 
 
 def cut_line(line: str, width: int) -> str:
-    """A line, or its first `width` characters and how many more there are."""
+    """Cut a line to `width` characters and say how many more there are."""
     return line if len(line) <= width else f"{line[:width]} [... {len(line) - width} more characters]"
 
 
 def visible(text: str) -> str:
-    """The text with control, direction and invisible characters shown instead of obeyed.
+    """Return the text with control, direction and invisible characters shown instead of obeyed.
 
     Every character is judged by itself, or with its neighbours where an emoji asks for it: nothing that is cut
     in two, as a stream may be, becomes a control sequence again.
@@ -84,7 +84,7 @@ def visible(text: str) -> str:
 
 
 def exact(text: str) -> str:
-    """As `visible`, and spaces that only look like one are shown too: for what a person is to approve."""
+    """Do as `visible`, and show characters that only look like a space: for what a user is to approve."""
     return re.sub(f"{UNSAFE}|[{ODD_SPACES}]", _show, text)
 
 

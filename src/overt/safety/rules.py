@@ -127,10 +127,10 @@ def _speaks_of_paths(rule: Rule, paths: tuple[str, ...]) -> bool:
     pattern = _path_pattern(rule.pattern)
     if rule.action == "allow":
         return bool(paths) and all(pattern.fullmatch(path) for path in paths)
-    from overt.lib.protected import folded  # late: 2 ms
+    from overt.lib.protected import fold_name  # late: 2 ms
 
-    alike = _path_pattern(folded(rule.pattern))
-    return any(pattern.fullmatch(path) or alike.fullmatch(folded(path)) for path in paths)
+    alike = _path_pattern(fold_name(rule.pattern))
+    return any(pattern.fullmatch(path) or alike.fullmatch(fold_name(path)) for path in paths)
 
 
 def operands(command: str, reading: CommandReading) -> Iterator[str]:

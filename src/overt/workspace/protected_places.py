@@ -3,7 +3,7 @@
 import os
 
 from overt.core.errors import ToolError
-from overt.lib.protected import EVERYWHERE, Protection, folded, protected_name
+from overt.lib.protected import EVERYWHERE, Protection, fold_name, protected_name
 from overt.lib.read_file import read_regular
 from overt.sandbox.protected_paths import targets_in_work_tree
 from overt.workspace.contained_path import OpenPath, Workspace, lies_below
@@ -35,12 +35,12 @@ def protection(workspace: Workspace, spot: OpenPath) -> Protection | None:
 
 
 def _below_home(workspace: Workspace, whole: str) -> Protection | None:
-    below = lies_below(folded(whole), folded(workspace.home)) if workspace.home else None
+    below = lies_below(fold_name(whole), fold_name(workspace.home)) if workspace.home else None
     return protected_name(below, home="here") if below else None
 
 
 def _own(workspace: Workspace, whole: str) -> Protection | None:
-    inside = any(lies_below(folded(whole), folded(folder)) is not None for folder in workspace.own)
+    inside = any(lies_below(fold_name(whole), fold_name(folder)) is not None for folder in workspace.own)
     return Protection.OWN_FILES if inside else None
 
 
@@ -57,7 +57,7 @@ def _meant_elsewhere(workspace: Workspace, whole: str) -> Protection | None:
 def _obeyed_by_git(workspace: Workspace, whole: str) -> Protection | None:
     """The repository's settings can name hooks and further settings that lie in the work tree."""
     targets = targets_in_work_tree(os.path.join(workspace.root, ".git"), (workspace.root,))
-    inside = any(lies_below(folded(whole), folded(os.path.realpath(target))) is not None for target in targets)
+    inside = any(lies_below(fold_name(whole), fold_name(os.path.realpath(target))) is not None for target in targets)
     return Protection.GIT_TARGET if inside else None
 
 

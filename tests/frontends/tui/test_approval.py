@@ -17,7 +17,7 @@ from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
 from overt.frontends.tui.terminal.rows import columns as taken
 from overt.lib.diff import file_diff
-from overt.lib.display_width import widest
+from overt.lib.display_width import max_width
 
 ENTER, ESC, CTRL_C = Key("enter"), Key("esc"), Key("ctrl-c")
 
@@ -418,7 +418,7 @@ def test_lines_of_a_change_that_are_not_shown_are_counted() -> None:
 def test_no_terminal_that_draws_signs_wider_brings_a_command_to_the_margin() -> None:
     shown = lines(Approval(asked("echo " + "●" * 70 + "Allow? y")).opening(80))[1:]
     assert "".join(row[4:] for row in shown) == "echo " + "●" * 70 + "Allow? y"
-    assert max(map(widest, shown)) <= 80
+    assert max(map(max_width, shown)) <= 80
 
 
 def finished() -> ToolFinished:

@@ -45,7 +45,7 @@ def from_file(path: str) -> Attachment:
     return from_bytes(data, name)
 
 
-def dropped(text: str) -> tuple[tuple[Attachment, ...], str]:
+def dropped_images(text: str) -> tuple[tuple[Attachment, ...], str]:
     """Return the images if a pasted text is nothing but paths of image files, and why one was refused.
 
     Terminals give a dropped file as its path: bare, in quotes, with backslashes, or as a file:// address.

@@ -11,7 +11,7 @@ from overt.core.errors import UsageError
 from overt.extensions import memory
 from overt.extensions.instructions import read_source
 from overt.lib.catalogue import say
-from overt.lib.paths import shown
+from overt.lib.paths import display_path
 
 
 class NoteRow(Struct, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ class Notebook:
         return f"{note.scope}/{note.name}"
 
     def _shown(self, path: str) -> str:
-        return shown(path, self._setting.roots.project, self._setting.environment.home)
+        return display_path(path, self._setting.roots.project, self._setting.environment.home)
 
 
 def run_memory_command(book: Notebook, argument: str, *, how: str) -> tuple[str, ...]:

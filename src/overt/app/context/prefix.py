@@ -22,7 +22,7 @@ from overt.core.settings import Mode, is_file_name
 from overt.extensions import facts, instructions, memory
 from overt.extensions.instructions import RULES, RuleFolders
 from overt.lib.catalogue import say
-from overt.lib.paths import shown
+from overt.lib.paths import display_path
 from overt.lib.redaction.redact import Redactor
 from overt.lib.text import visible
 from overt.safety.rules import Subject, matching, normal
@@ -242,7 +242,7 @@ class Fragments:
         )
 
     def _shelf(self, scope: memory.Scope, title: str) -> tuple[Fragment, ...]:
-        folder = shown(note_folders(self.setting).folder(scope), home=self.setting.environment.home)
+        folder = display_path(note_folders(self.setting).folder(scope), home=self.setting.environment.home)
         entries = [
             IndexedNote(
                 name=note.name,

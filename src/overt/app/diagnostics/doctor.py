@@ -18,7 +18,7 @@ from overt.config.profiles import load_profile, with_profile
 from overt.core.errors import ConfigError, OvertError
 from overt.core.ports import SandboxState, Spawner
 from overt.lib.catalogue import say
-from overt.lib.paths import shown
+from overt.lib.paths import display_path
 from overt.sandbox.choose import find_bubblewrap
 from overt.sandbox.profile import SandboxPlace
 from overt.sandbox.selftest.checks import NAMES, SelfTestFolders, SelfTestResult, Wall, check
@@ -99,7 +99,7 @@ async def examine(setting: Setting, mistake: str = "") -> Examination:
         version=__version__,
         python=".".join(str(number) for number in sys.version_info[:3]),
         platform=f"{system.sysname} {system.release} {system.machine}",
-        files=tuple(shown(path, setting.roots.project, environment.home) for path in config.files),
+        files=tuple(display_path(path, setting.roots.project, environment.home) for path in config.files),
         warnings=tuple(dict.fromkeys(warnings)),
         mistake=mistake,
         workspace=setting.roots.workspace,
@@ -107,7 +107,7 @@ async def examine(setting: Setting, mistake: str = "") -> Examination:
         trusted=setting.trust.has(setting.roots.project),
         model=model,
         programs=programs,
-        sessions=shown(sessions, home=environment.home),
+        sessions=display_path(sessions, home=environment.home),
         sessions_writable=_writable(sessions),
         sandbox=sandbox,
     )

@@ -10,7 +10,7 @@ from overt.app.models.pick_model import choose_model
 from overt.app.setting import Setting
 from overt.config.profiles import Cache, ModelProfile, save_profile, with_profile
 from overt.core.settings import Calls
-from overt.lib.paths import shown
+from overt.lib.paths import display_path
 from overt.providers.discover import ChosenModel
 from overt.providers.probing.probe import ProbeRow, decide, probe
 from overt.providers.registry import make
@@ -67,7 +67,9 @@ async def try_model(setting: Setting, reference: str, *, save: bool, tell: Calla
         return report
     profile = profile_of(chosen, calls_found, rows)
     calls = with_profile(chosen.about, profile).calls
-    saved = shown(save_profile(setting.environment.data_dir, profile), home=setting.environment.home) if save else ""
+    saved = (
+        display_path(save_profile(setting.environment.data_dir, profile), home=setting.environment.home) if save else ""
+    )
     return replace(report, calls=calls, saved=saved)
 
 

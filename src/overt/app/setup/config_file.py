@@ -14,7 +14,7 @@ from overt.core.errors import ConfigError
 from overt.lib.atomic import replace
 from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
-from overt.lib.paths import shown
+from overt.lib.paths import display_path
 
 F = TypeVar("F", bound=MutableMapping[str, Any])
 
@@ -66,7 +66,7 @@ def plan_edit(environment: Environment, change: ConfigChange) -> FileEdit:
     from overt.config.reading.files import parse_settings  # late: 3 ms
 
     path = os.path.realpath(os.path.join(environment.config_dir, USER_FILES[-1]))
-    name = shown(os.path.join(environment.config_dir, USER_FILES[-1]), home=environment.home)
+    name = display_path(os.path.join(environment.config_dir, USER_FILES[-1]), home=environment.home)
     old = _read(path, name)
     parse_settings(old or "", name, toml=True)
     try:

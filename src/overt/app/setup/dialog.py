@@ -30,7 +30,7 @@ from overt.config.load import load
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ProviderEntry
 from overt.lib.catalogue import say
-from overt.lib.paths import shown
+from overt.lib.paths import display_path
 from overt.lib.text import cut_line, visible, wide
 from overt.providers.discover import EMBEDDED, is_local
 from overt.providers.embedded.provider import is_runnable
@@ -312,7 +312,7 @@ class Dialog:
         environment = self._setting.environment
         ready = not self._typed
         if other := find_json_file(environment):
-            self._tell(say("setup.json", path=shown(other, home=environment.home)))
+            self._tell(say("setup.json", path=display_path(other, home=environment.home)))
             self._tell(self._change.as_json())
             self._result = SetupResult(model=self._reference())
             return

@@ -15,7 +15,7 @@ from overt.app.records.statistics import (
     dollars,
 )
 from overt.app.registries import Registries
-from overt.cli.output import count, cut, padded, print_result, warn
+from overt.cli.output import count, cut_to_width, pad, print_result, warn
 from overt.cli.parse import JSON, CommandLine, Flag, parse
 from overt.core.errors import UsageError
 from overt.core.spending.usage import Usage
@@ -134,7 +134,7 @@ def _spent(turns: Sequence[ComparedTurn | None]) -> tuple[str, str, str, str]:
 def _markdown(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(3, *map(wide, column)) for column in zip(*rows, strict=True)]
     for number, cells in enumerate(rows):
-        yield "| " + " | ".join(map(padded, cells, widths)) + " |"
+        yield "| " + " | ".join(map(pad, cells, widths)) + " |"
         if number == 0:
             yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"
 
@@ -161,4 +161,4 @@ def _call(call: ComparedCall | None, cuts: _Cuts) -> str:
 
 def _cell(text: str, width: int) -> str:
     """Cut a text for a cell of a table, which a bar would end."""
-    return cut(text, width).replace("|", "\\|")
+    return cut_to_width(text, width).replace("|", "\\|")

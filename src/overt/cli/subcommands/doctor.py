@@ -8,8 +8,8 @@ from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.probing import ModelTest, try_model
 from overt.app.registries import Registries
 from overt.app.setting import Setting
-from overt.cli.output import padded, print_result, setting_of, setting_or_defaults_of
-from overt.cli.parse import FOLDER, JSON, Arguments, CommandLine, Flag, parse
+from overt.cli.output import pad, print_result, setting_of, setting_or_defaults_of
+from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, ParsedArguments, parse
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
@@ -54,7 +54,7 @@ def run(argv: list[str], registries: Registries) -> int:
     return 0 if examination.well else 1
 
 
-def _report(args: Arguments, examined: Examination, setting: Setting) -> int:
+def _report(args: ParsedArguments, examined: Examination, setting: Setting) -> int:
     from overt.app.diagnostics.report import make_report  # late: 18 ms
 
     report = make_report(examined, setting, session=args.text("session"), replies=args.switch("replies"))
@@ -67,7 +67,7 @@ def _report(args: Arguments, examined: Examination, setting: Setting) -> int:
     return 0
 
 
-def _try(args: Arguments) -> int:
+def _try(args: ParsedArguments) -> int:
     progress = _Progress()
     save = not args.switch("no-save")
     try:
@@ -105,7 +105,7 @@ def _table(tested: ModelTest, *, save: bool) -> Iterator[str]:
     titles = [say(f"probe.{row.name}") for row in tested.rows]
     widest = max(map(wide, titles))
     for row, title in zip(tested.rows, titles, strict=True):
-        yield f"  {MARKS[row.state]} {padded(title, widest)}  {row.words}".rstrip()
+        yield f"  {MARKS[row.state]} {pad(title, widest)}  {row.words}".rstrip()
     broken = ", ".join(say(f"probe.{row.name}") for row in tested.rows if row.broke)
     if tested.reached:
         yield say("probe.breaks", what=broken) if broken else say("probe.breaks_nothing")

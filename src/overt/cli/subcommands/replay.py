@@ -11,7 +11,7 @@ from overt.app.diagnostics.event_loop import run_async
 from overt.app.records.replay import ReplayDifference, ReplayedRequest, Report, RequestCost, replay
 from overt.app.records.replay_tools import ReplayedCall
 from overt.app.registries import Registries
-from overt.cli.output import count, cut, plural, print_result, screen_width, table, warn
+from overt.cli.output import count, cut_to_width, plural, print_result, screen_width, table, warn
 from overt.cli.parse import JSON, CommandLine, Flag, parse
 from overt.core.errors import UsageError
 from overt.core.spending.cost import dollars
@@ -62,7 +62,7 @@ def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _lines(report: Report, width: int) -> Iterator[str]:
-    yield cut(
+    yield cut_to_width(
         f"session {report.session}: {plural(report.turns, 'turn')}, {plural(len(report.lines), 'request')}", width
     )
     if report.lines:
@@ -102,9 +102,12 @@ def _cells(name: str, size: int, spent: RequestCost, state: str) -> tuple[str, .
 
 
 def _tool(again: ReplayedCall, width: int) -> Iterator[str]:
-    yield cut(f"{again.turn}.{again.step}  {again.name} {again.about}", max(10, width - 12)) + f"  {MARKS[again.state]}"
+    yield (
+        cut_to_width(f"{again.turn}.{again.step}  {again.name} {again.about}", max(10, width - 12))
+        + f"  {MARKS[again.state]}"
+    )
     if again.state == "skipped":
-        yield cut(f"     {again.why}", width)
+        yield cut_to_width(f"     {again.why}", width)
     elif again.state == "differs":
         for line in again.why.splitlines():
             yield f"     {line}"

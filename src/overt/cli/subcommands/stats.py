@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from overt.app.inspect.queries import colour_wanted
 from overt.app.records.statistics import By, Stats, Totals, UsageGroup, dollars, usage_stats
 from overt.app.registries import Registries
-from overt.cli.output import bar, count, cut, padded, percent, screen_width, setting_of, table
+from overt.cli.output import bar, count, cut_to_width, pad, percent, screen_width, setting_of, table
 from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, parse
 from overt.core.codec import printable
 from overt.lib.text import wide
@@ -67,7 +67,7 @@ def _lines(usage: Stats, width: int) -> Iterator[str]:
         yield from table([head, *(_row(name, totals) for name, totals in windows.items())])
     unpriced = windows["total"].unpriced
     if unpriced:
-        yield cut(f"The cost of {unpriced} requests is not known: their models have no price.", max(width, 60))
+        yield cut_to_width(f"The cost of {unpriced} requests is not known: their models have no price.", max(width, 60))
     yield ""
     yield from _bars(usage, width)
 
@@ -86,7 +86,7 @@ def _row(name: str, totals: Totals) -> tuple[str, ...]:
 
 
 def _narrow(name: str, totals: Totals) -> Iterator[str]:
-    yield f"{padded(name, 6)} {totals.requests} requests  {_cost(totals)}"
+    yield f"{pad(name, 6)} {totals.requests} requests  {_cost(totals)}"
     yield f"  in {count(totals.input)}  cached {count(totals.cached)}  out {count(totals.output)}"
     yield f"  cache kept {percent(totals.kept)}" + (f", saved {dollars(totals.saved)}" if totals.saved else "")
 
@@ -101,19 +101,19 @@ def _cost(totals: Totals) -> str:
 def _bars(usage: Stats, width: int) -> Iterator[str]:
     groups = _with_empty_days(usage.groups) if usage.by == "day" else usage.groups
     shown = groups[-SHOWN:] if usage.by == "day" else groups[:SHOWN]
-    yield cut(f"Tokens in and out by {usage.by}, last {usage.days} days", width)
+    yield cut_to_width(f"Tokens in and out by {usage.by}, last {usage.days} days", width)
     if not shown:
         yield "  none"
         return
     tokens = [group.totals.input + group.totals.output for group in shown]
-    names = [cut(group.name, max(8, min(36, width // 3))) for group in shown]
+    names = [cut_to_width(group.name, max(8, min(36, width // 3))) for group in shown]
     figures = [f"{count(number)}  {_cost(group.totals)}" for number, group in zip(tokens, shown, strict=True)]
     first, last = max(map(wide, names)), max(map(wide, figures))
     space = max(4, width - first - last - 4)
     before, behind = ("\x1b[36m", "\x1b[0m") if sys.stdout.isatty() and colour_wanted() else ("", "")
     for name, figure, number in zip(names, figures, tokens, strict=True):
-        drawn = f"{before}{padded(bar(number / (max(tokens) or 1), space), space)}{behind}"
-        yield f"{padded(name, first)}  {drawn}  {padded(figure, last, right=True)}".rstrip()
+        drawn = f"{before}{pad(bar(number / (max(tokens) or 1), space), space)}{behind}"
+        yield f"{pad(name, first)}  {drawn}  {pad(figure, last, right=True)}".rstrip()
     if len(groups) > len(shown):
         yield f"  … and {len(groups) - len(shown)} more; --json has all of them"
 

@@ -120,7 +120,7 @@ def _verb_key(call: ProgramCall, options: ProgramOptions) -> tuple[str, ...]:
     return (call.name, *verbs_, *(name for name, _ in options.named if name in DESTROYING_OPTIONS))
 
 
-def touched(call: ProgramCall) -> list[Word]:
+def changed_paths(call: ProgramCall) -> list[Word]:
     """Return the paths among the arguments of a program that changes files, without modes, owners and sizes."""
     options = read_options(call.args, frozenset(VALUES.get(call.name, "").split()))
     rights = [word for word in call.args if re.fullmatch(r"-[rwxXstugo0-7,=+-]+", word.text)]  # chmod -x file

@@ -30,7 +30,7 @@ from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
 from overt.frontends.tui.terminal.verbatim import chop, harmless, one_line
 from overt.lib.catalogue import say
-from overt.lib.display_width import certain, fitting, width
+from overt.lib.display_width import fitting_length, has_certain_width, width
 from overt.lib.text import exact, visible
 
 LINE, WRAPPED, INDENT = Span("  │ ", "border"), Span("  ┆ ", "border"), Span("    ")
@@ -139,7 +139,7 @@ class Approval:
         before, after = harmless(reason.text[: reason.cursor]), harmless(reason.text[reason.cursor :])
         while width(before) > space:
             before = before[1:]
-        after = after[: fitting(after, space - width(before))]
+        after = after[: fitting_length(after, space - width(before))]
         empty = row(prompt._replace(text=prompt.text.rstrip()))
         rows = [row(prompt, before + after) if (before + after).strip() else empty]
         rows += wrap((Span(say("tui.ask.reason_keys"), "dim"),), room)
@@ -284,7 +284,7 @@ def _edged(view: View, hazards: tuple[str, ...], room: int) -> Iterator[Row]:
             for line in text.split("\n"):
                 shown = harmless(line, exact)
                 # Where terminals differ on its width, it must not reach the margin in any of them.
-                first, *rest = chop(marked(shown, hazards), room if certain(shown) else room // 2)
+                first, *rest = chop(marked(shown, hazards), room if has_certain_width(shown) else room // 2)
                 yield (LINE, *first)
                 yield from ((WRAPPED, *each) for each in rest)
         case _:
@@ -321,7 +321,7 @@ def _at_words(line: str, room: int) -> list[str]:
     """Every character of it, broken behind a blank where there is one in the second half of a row."""
     rows: list[str] = []
     while width(line[: 4 * room]) > room:
-        size = max(fitting(line[: 4 * room], room), 1)
+        size = max(fitting_length(line[: 4 * room], room), 1)
         blank = line.rfind(" ", size // 2, size)
         at = blank + 1 if blank >= 0 else size
         rows.append(line[:at].rstrip())

@@ -224,9 +224,9 @@ class Composer:
 
     def _paste(self, text: str) -> None:
         if len(text) <= PATH_LIKE and text.strip()[:1] in ("/", "~", "'", '"', "f", "\\"):
-            from overt.app.chat.attachments import dropped  # late: 17 ms
+            from overt.app.chat.attachments import dropped_images  # late: 17 ms
 
-            images, self._note = dropped(text)
+            images, self._note = dropped_images(text)
             if images:
                 self._buffer.edit(insert_text(self.now, " ".join(map(self._folds.image, images))))
                 return

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from overt.frontends.tui.composer.editor import pieces, sure
 from overt.frontends.tui.composer.folds import RESERVED, Folds, is_fold
 from overt.frontends.tui.terminal.rows import common_length
-from overt.lib.display_width import fitting, width
+from overt.lib.display_width import fitting_length, width
 from overt.lib.text import visible
 
 TAB = "    "
@@ -118,7 +118,7 @@ class Layout:
         """One cluster as it is drawn."""
         if is_fold(piece):
             label = self._folds.get(piece).label
-            return label if width(label) <= self._room else label[: fitting(label, max(self._room - 1, 1))] + "…"
+            return label if width(label) <= self._room else label[: fitting_length(label, max(self._room - 1, 1))] + "…"
         return visible(piece).replace("\t", TAB)
 
     def _size(self, piece: str) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from overt.frontends.tui.terminal.rows import Row, Span, columns, common_length, cut, plain
-from overt.lib.display_width import certain, clusters, widest, width
+from overt.lib.display_width import clusters, has_certain_width, max_width, width
 
 Place = tuple[int, int]
 OVERRUN, OVERRUN_END = "\x1b[?7l", "\x1b[?7h"
@@ -48,7 +48,7 @@ def lay_out(
             continue
         fits = cut(row, room)
         text = plain(fits)
-        drawn.append(DrawnRow(fits, painted(fits), width(text), certain(text), widest(text) > room))
+        drawn.append(DrawnRow(fits, painted(fits), width(text), has_certain_width(text), max_width(text) > room))
     if cursor is None or cursor[0] < skipped or not drawn:
         place = max(len(drawn) - 1, 0), 0
     else:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from overt.lib.display_width import JOINING, after, fitting, places, width
+from overt.lib.display_width import JOINING, after, column_starts, fitting_length, width
 
 ELLIPSIS = "…"
 CLOSING = frozenset("，。、；：！？）」』】》〉〕〗’”…—～·％,.;:!?)]}%»›ー々〜")
@@ -63,7 +63,7 @@ def cut(spans: Row, room: int) -> Row:
     for span in spans:
         size = width(span.text)
         if size > left:
-            part = span.text[: fitting(span.text, left)]
+            part = span.text[: fitting_length(span.text, left)]
             kept += [span._replace(text=part)] if part else []
             break
         kept.append(span)
@@ -104,7 +104,7 @@ def _words(text: str, room: int) -> Iterator[tuple[int, int]]:
 
 def _mixed(text: str, room: int) -> Iterator[tuple[int, int]]:
     """The same where characters differ in width and some of them stick to their neighbours."""
-    at, size, begins = 0, len(text.rstrip(" ")), places(text)
+    at, size, begins = 0, len(text.rstrip(" ")), column_starts(text)
     while begins[size] - begins[at] > room:
         most = bisect_right(begins, begins[at] + room, at) - 1
         while most < size and begins[most + 1] == begins[most]:
@@ -114,7 +114,7 @@ def _mixed(text: str, room: int) -> Iterator[tuple[int, int]]:
         while edge > first and not _may_end(text, edge):
             edge -= 1
         if edge == first:
-            edge = max(at + fitting(text[at:most], room), first)
+            edge = max(at + fitting_length(text[at:most], room), first)
             if edge == first:
                 edge = after(text, first)
         yield at, at + len(text[at:edge].rstrip(" "))

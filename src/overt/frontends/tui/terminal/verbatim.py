@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from overt.frontends.tui.terminal.rows import Row, Span
-from overt.lib.display_width import clusters, fitting, width
+from overt.lib.display_width import clusters, fitting_length, width
 from overt.lib.text import visible
 
 TAB = 4
@@ -41,7 +41,7 @@ def chop(spans: Sequence[Span], room: int) -> list[Row]:
         text, at = span.text, 0
         while at < len(text):
             window = text[at : at + 4 * room]  # never the whole rest: a line may be a megabyte
-            size = fitting(window, left)
+            size = fitting_length(window, left)
             if not size and not made:
                 size = len(clusters(window)[0])
             if size:
