@@ -14,7 +14,7 @@ from overt.safety.programs import find_xargs as _find_xargs
 from overt.safety.programs import interpreters as _interpreters
 from overt.safety.programs import sed_awk as _sed_awk
 from overt.safety.programs import wrappers as _wrappers
-from overt.safety.programs.call import NO_CHANGE, UNREADABLE, Effects, ProgramCall, command_text
+from overt.safety.programs.call import NO_CHANGE, UNREADABLE, Effects, ProgramCall, shown
 from overt.safety.programs.git import git
 from overt.safety.programs.listing import NOT_IGNORED, REVISION
 from overt.safety.programs.options import in_value
@@ -156,13 +156,13 @@ class Classifier:
         if self._anywhere is not None:
             self._anywhere |= self._here
 
-    def write(self, word: Word, *, append: bool, command_text: str) -> None:
+    def write(self, word: Word, *, append: bool, shown: str) -> None:
         """A file written to: appended when `append`, else replaced."""
         if NOWHERE.fullmatch(word.text):
             return
         if word.hole or word.glob or not word.text:
             why = "writes to a file whose name is computed"
-            self.note("dangerous", command_text, why, Effects(kind="files", touches=(word,)), opaque=True)
+            self.note("dangerous", shown, why, Effects(kind="files", touches=(word,)), opaque=True)
             return
         places = sorted(_place(folder, word.text) for folder in self._here) if self._here is not None else [word.text]
         self.writes.update(dict.fromkeys(map(posixpath.normpath, places)))
@@ -180,14 +180,14 @@ class Classifier:
             why = "overwrites an existing file"
         self.note(
             "dangerous" if why else "ordinary",
-            command_text,
+            shown,
             why or "writes a file",
             Effects(kind="files", touches=(word,)),
         )
 
-    def link(self, name: Word, command_text: str) -> None:
+    def link(self, name: Word, shown: str) -> None:
         """A link that the text makes: where it leads is not seen when its parts are judged."""
-        self._links |= dict.fromkeys(self._places([name])[0], command_text)
+        self._links |= dict.fromkeys(self._places([name])[0], shown)
 
     def through_links(self, cause: Cause) -> Cause:
         """What is changed through such a link could be anything; deleting the link itself is not."""
@@ -245,7 +245,7 @@ class Classifier:
     def _simple(self, item: Simple, depth: int) -> None:
         if item.joined != "&&":
             self._here = self._anywhere
-        source = command_text(item.words) or item.source
+        source = shown(item.words) or item.source
         reading = bool(item.words) and item.words[0].text in ("read", "mapfile", "readarray")
         for assignment in item.assignments:
             if not (reading and assignment.name == "IFS"):  # how one line is cut, no more
@@ -278,7 +278,7 @@ class Classifier:
 
     def command(self, words: Sequence[Word], feed: Feed, *, depth: int) -> None:
         if depth > DEEPEST:
-            self.note("dangerous", command_text(words)[:80], "is nested too deeply to be read", UNREADABLE, opaque=True)
+            self.note("dangerous", shown(words)[:80], "is nested too deeply to be read", UNREADABLE, opaque=True)
             return
         while words and (match := ASSIGNMENT.match(words[0].text)) and not words[0].leads:  # as in `sudo A=1 make`
             value = words[0].text[match.end() :]

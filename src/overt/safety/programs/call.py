@@ -47,8 +47,8 @@ class ProgramCall:
         """The folder it works in, if an option names another one."""
 
     @property
-    def command_text(self) -> str:
-        return command_text(self.words)
+    def shown(self) -> str:
+        return shown(self.words)
 
     def options(self, takes: str = "", *, single: bool = False) -> ProgramOptions:
         options = read_options(self.args, frozenset(takes.split()), single=single)
@@ -116,5 +116,5 @@ def base_name(text: str) -> str:
     return text.rpartition("/")[2]
 
 
-def command_text(words: Sequence[Word]) -> str:
+def shown(words: Sequence[Word]) -> str:
     return " ".join(word.text for word in words)

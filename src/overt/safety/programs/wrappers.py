@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.safety.programs.call import ProgramCall, command_text
+from overt.safety.programs.call import ProgramCall, shown
 from overt.safety.programs.options import read_options
 from overt.safety.shell.words import NAMED, UNKNOWN, Word, literal
 
@@ -169,7 +169,7 @@ def command_start(args: Sequence[Word], takes: frozenset[str], skip: int) -> int
 
 def _joined(words: Sequence[Word]) -> Word:
     return Word(
-        text=command_text(words),
+        text=shown(words),
         plain=" ".join(word.plain for word in words),
         hole=any(word.hole for word in words),
         computed=any(word.computed for word in words),
