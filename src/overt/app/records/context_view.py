@@ -165,23 +165,23 @@ def parse_reference(text: str, flag: str) -> RequestFilter:
 
 def parse_turn(turn: str, step: str) -> RequestFilter:
     """The last request of a turn, or the one of a step of it; without a turn the last of the session."""
-    numbers = [_counted("--turn", turn), _counted("--step", step)]
+    numbers = [_parse_number("--turn", turn), _parse_number("--step", step)]
     return lambda request: (
         request.number > 0
         and all(number in (None, actual) for number, actual in zip(numbers, (request.turn, request.step), strict=True))
     )
 
 
-def _counted(flag: str, text: str) -> int | None:
+def _parse_number(flag: str, text: str) -> int | None:
     if not text:
         return None
-    number = _number(text)
-    if number is None:
-        raise UsageError(f"{flag} must be a whole number above 0, got {text!r}")
-    return number
+    if number := _number(text):
+        return number
+    raise UsageError(f"{flag} must be a whole number above 0, got {text!r}")
 
 
 def _number(text: str) -> int | None:
+    """Return a number above 0, or None if the text is none."""
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     return number or None
 

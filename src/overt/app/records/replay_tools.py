@@ -66,16 +66,16 @@ class ReplayedCall(Struct, frozen=True, kw_only=True):
 async def run_tools(
     entries: Sequence[Entry[Event]], workspace: str, registries: Registries
 ) -> tuple[ReplayedCall, ...]:
-    """Every call of the main agent, in order."""
+    """Run every call of the main agent again, in order."""
     if not os.path.isdir(workspace):
         raise SessionError(f"The workspace of this session, {workspace or '(unknown)'}, is not there to be copied.")
     with scratch_copy(workspace) as scratch:
         setting = _setting(workspace, scratch, registries)
-        running = _Running(setting, workspace)
+        runner = _ToolRunner(setting, workspace)
         try:
-            return await running.all(entries)
+            return await runner.run_all(entries)
         finally:
-            await running.close()
+            await runner.close()
 
 
 def _setting(workspace: str, scratch: str, registries: Registries) -> Setting:
@@ -86,7 +86,9 @@ def _setting(workspace: str, scratch: str, registries: Registries) -> Setting:
     return replace(setting, roots=Roots(workspace=scratch, project=scratch), config=config)
 
 
-class _Running:
+class _ToolRunner:
+    """Runs recorded calls in the scratch copy. `_history` is what the tools know of the session so far."""
+
     def __init__(self, setting: Setting, workspace: str) -> None:
         self._history = History()
         redactor = make_redactor(setting)
@@ -101,7 +103,7 @@ class _Running:
     async def close(self) -> None:
         await self._files.close()
 
-    async def all(self, entries: Sequence[Entry[Event]]) -> tuple[ReplayedCall, ...]:
+    async def run_all(self, entries: Sequence[Entry[Event]]) -> tuple[ReplayedCall, ...]:
         mine = [entry for entry in entries if entry.agent == "main"]
         calls: list[ReplayedCall] = []
         opening: PrefixSet | None = None
@@ -116,11 +118,11 @@ class _Running:
             part = read_steps(mine, at)
             for step in part.steps:
                 for call in step.reply.message.calls() if step.reply else ():
-                    calls.append(await self._again(step, call, opening))
+                    calls.append(await self._run_again(step, call, opening))
             at = max(part.stop, at + 1)
         return tuple(calls)
 
-    async def _again(self, step: RecordedStep, call: Call, opening: PrefixSet) -> ReplayedCall:
+    async def _run_again(self, step: RecordedStep, call: Call, opening: PrefixSet) -> ReplayedCall:
         started, then = step.started.get(call.id), step.outcomes.get(call.id)
         named = started.call if started else call
         place = ReplayedCall(
@@ -133,26 +135,27 @@ class _Running:
         )
         cut = step.reply is not None and step.reply.finish == "length"
         mended = mend(call, tools_of(opening), cut=cut, flatten=flattens_arguments(opening))
-        if why := self._left_out(step, mended.call, then):
+        if why := self._skip_reason(step, mended.call, then):
             return replace(place, why=why)
         assert then is not None
         if mended.tool is None:
-            return self._compared(place, then, mended.error, opening)
+            return self._compare(place, then, mended.error, opening)
         if "run" in mended.tool.effects and not (await self._standing()).boxed:
             return replace(place, why="there is no sandbox here to run it in")
         try:
             outcome, journal = await attempt(mended, self._hands, box=Profile(), limit=self._limit(opening))
         except ToolError as error:
-            return self._compared(place, then, error.message, opening)
+            return self._compare(place, then, error.message, opening)
         for fact in journal.facts:
             if isinstance(fact, TodoSet):
                 self._history = replace(self._history, todos=fact.items)
         self._history = replace(self._history, seen=self._history.seen | journal.seen)
         if outcome.blocked and outcome.blocked.kind == "network":
             return replace(place, why="it needs the network, which is closed here")
-        return self._compared(place, then, outcome.text, opening)
+        return self._compare(place, then, outcome.text, opening)
 
-    def _left_out(self, step: RecordedStep, call: Call, then: ToolFinished | None) -> str:
+    def _skip_reason(self, step: RecordedStep, call: Call, then: ToolFinished | None) -> str:
+        """Return why a call is not run again, or an empty string."""
         verdict = step.verdicts.get(call.id)
         if then is None or then.code == "interrupted":
             return "it was interrupted"
@@ -181,7 +184,7 @@ class _Running:
             window = opening.about.window if opening.about else 0
         return result_limit(window, limits, family=family_of(opening.model))
 
-    def _compared(self, place: ReplayedCall, then: ToolFinished, text: str, opening: PrefixSet) -> ReplayedCall:
+    def _compare(self, place: ReplayedCall, then: ToolFinished, text: str, opening: PrefixSet) -> ReplayedCall:
         now, before = self._clean(text).replace(self._scratch, self._workspace), then.result.text()
         if isinstance(then.view, Output) and then.view.hint:
             before = before.replace(then.view.hint, HINT)
