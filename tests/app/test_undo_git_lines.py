@@ -72,7 +72,7 @@ def test_an_amended_commit_is_named_and_put_back(root: Path, tmp_path: Path) -> 
         f"Git is as before turn 3: HEAD is main ({old}).",
         f"{new} is kept below refs/overt/undo. `git reset --soft {new}` brings it back.",
     )
-    assert done.told == f"Git was put back as well: HEAD is main ({old})."
+    assert done.notice == f"Git was put back as well: HEAD is main ({old})."
     run_git(root, "reset", "--soft", new)
     assert short(root) == new
 

@@ -31,21 +31,21 @@ ACCESS_LIST = "system.posix_acl_access"
 class PlannedChange:
     """One change, ready to be made. `data` None removes the file; `target` is where a moved file goes.
 
-    `made` are the folders that had to be made for it, with their modes.
+    `new_folders` are those that had to be made for it, with their modes.
     """
 
-    __slots__ = ("base", "data", "diff", "found", "hash", "made", "raw", "source", "target")
+    __slots__ = ("base", "data", "diff", "hash", "new_folders", "raw", "source", "status", "target")
 
     def __init__(self, change: Change, source: OpenPath) -> None:
         self.base = change.base
         self.source = source
         self.target: OpenPath | None = None
         self.raw: bytes | None = None
-        self.found: os.stat_result | None = None
+        self.status: os.stat_result | None = None
         self.hash = ""
         self.data: bytes | None = None
         self.diff = FileDiff(path=source.path, diff="", change="unchanged")
-        self.made: list[tuple[str, int]] = []
+        self.new_folders: list[tuple[str, int]] = []
 
     @property
     def idle(self) -> bool:
@@ -57,7 +57,7 @@ class PlannedChange:
 
 
 def plan(
-    workspace: Workspace, changes: Sequence[Change], *, seen: Mapping[str, str], held: ExitStack
+    workspace: Workspace, changes: Sequence[Change], *, seen: Mapping[str, str], stack: ExitStack
 ) -> list[PlannedChange]:
     """Check everything that can be checked without touching a file; `held` closes the descriptors."""
     if len(changes) > MAX_FILES:
@@ -65,9 +65,9 @@ def plan(
     planned: list[PlannedChange] = []
     named: set[str] = set()
     for change in changes:
-        item = PlannedChange(change, _reach(workspace, change.path, held))
+        item = PlannedChange(change, _reach(workspace, change.path, stack))
         if change.move_to:
-            item.target = _reach(workspace, change.move_to, held)
+            item.target = _reach(workspace, change.move_to, stack)
             _require_free(item.target)
         for spot in (item.source, item.target):
             if spot is not None and spot.path in named:
@@ -81,8 +81,8 @@ def plan(
     return planned
 
 
-def _reach(workspace: Workspace, path: str, held: ExitStack) -> OpenPath:
-    spot = held.enter_context(open_path(workspace, path, writing=True))
+def _reach(workspace: Workspace, path: str, stack: ExitStack) -> OpenPath:
+    spot = stack.enter_context(open_path(workspace, path, writing=True))
     require_unprotected(workspace, spot)
     if spot.stat is not None:
         require_allowed(workspace, spot, "read")  # the difference shows what was there
@@ -98,7 +98,7 @@ def _require_free(spot: OpenPath) -> None:
 
 def _load(item: PlannedChange) -> None:
     if item.source.stat is not None:
-        item.raw, item.found = read_raw(item.source, MAX_TEXT, "change (16 MB at most); use bash.")
+        item.raw, item.status = read_raw(item.source, MAX_TEXT, "change (16 MB at most); use bash.")
         item.hash = digest(item.raw)
 
 
@@ -162,7 +162,9 @@ def _encoded(content: str, form: Form, path: str) -> bytes:
         ) from error
 
 
-def commit(planned: Sequence[PlannedChange], *, before_write: Callable[[PlannedChange], None], held: ExitStack) -> None:
+def commit(
+    planned: Sequence[PlannedChange], *, before_write: Callable[[PlannedChange], None], stack: ExitStack
+) -> None:
     """Make every planned change; on a failure nothing has changed."""
     active = [item for item in planned if not item.idle]
     path = active[0].source.path if active else ""
@@ -172,7 +174,7 @@ def commit(planned: Sequence[PlannedChange], *, before_write: Callable[[PlannedC
             staged: list[tuple[PlannedChange, str]] = []
             for item in active:
                 path = item.diff.path
-                staged.append((item, _stage(item, undo, held)))
+                staged.append((item, _stage(item, undo, stack)))
             for item, name in staged:
                 path = item.diff.path
                 before_write(item)
@@ -187,21 +189,22 @@ def commit(planned: Sequence[PlannedChange], *, before_write: Callable[[PlannedC
 def snapshot_facts(item: PlannedChange, call_id: str, uncovered: str) -> list[SnapshotTaken]:
     """What a change that was made has done: folders that came to be, and each file before and after."""
     facts = [
-        SnapshotTaken(call_id=call_id, path=show_name(path), existed=False, after_mode=mode) for path, mode in item.made
+        SnapshotTaken(call_id=call_id, path=show_name(path), existed=False, after_mode=mode)
+        for path, mode in item.new_folders
     ]
     after = "" if item.data is None else digest(item.data)
     place, mode = item.target or item.source, 0
     if item.data is not None:
         mode = stat.S_IMODE(os.stat(place.name, dir_fd=place.fd, follow_symlinks=False).st_mode)
-    gone = item.target is not None
+    is_moved = item.target is not None
     before = SnapshotTaken(
         call_id=call_id,
         path=item.source.path,
-        existed=item.found is not None,
+        existed=item.status is not None,
         hash=item.hash,
-        mode=stat.S_IMODE(item.found.st_mode) if item.found else 0,
-        after="" if gone else after,
-        after_mode=0 if gone else mode,
+        mode=stat.S_IMODE(item.status.st_mode) if item.status else 0,
+        after="" if is_moved else after,
+        after_mode=0 if is_moved else mode,
         uncovered=uncovered,
     )
     facts.append(before)
@@ -210,36 +213,36 @@ def snapshot_facts(item: PlannedChange, call_id: str, uncovered: str) -> list[Sn
     return facts
 
 
-def _stage(item: PlannedChange, undo: ExitStack, held: ExitStack) -> str:
+def _stage(item: PlannedChange, undo: ExitStack, stack: ExitStack) -> str:
     if item.data is None:
         return ""
     place = item.target or item.source
     above = place.real.split("/")[:-1]
     for number, folder in enumerate(place.missing[:-1], 2 - len(place.missing)):
         parent = os.dup(place.fd)
-        held.callback(os.close, parent)
+        stack.callback(os.close, parent)
         if _make_folder(place, folder, parent=parent, undo=undo):
-            item.made.append(("/".join(above[: len(above) + number]), os.fstat(place.fd).st_mode))
-    found = item.found
-    mode = stat.S_IMODE(found.st_mode) if found else None
-    name = stage(place.fd, item.data, mode=mode, owner=(found.st_uid, found.st_gid) if found else None)
+            item.new_folders.append(("/".join(above[: len(above) + number]), os.fstat(place.fd).st_mode))
+    status = item.status
+    mode = stat.S_IMODE(status.st_mode) if status else None
+    name = stage(place.fd, item.data, mode=mode, owner=(status.st_uid, status.st_gid) if status else None)
     undo.callback(discard, place.fd, name)
-    if found is not None and sys.platform == "linux":
+    if status is not None and sys.platform == "linux":
         _keep_attributes(item.source, place.fd, name)
     return name
 
 
 def _keep_attributes(source: OpenPath, folder: int, name: str) -> None:
     """Carry over what a person attached to the file: its own attributes and its access list, as far as possible."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             old = os.open(source.name, OPEN, dir_fd=source.fd)
-            held.callback(os.close, old)
-            kept = [each for each in os.listxattr(old) if each.startswith("user.") or each == ACCESS_LIST]
-            if kept:
+            stack.callback(os.close, old)
+            names = [each for each in os.listxattr(old) if each.startswith("user.") or each == ACCESS_LIST]
+            if names:
                 new = os.open(name, OPEN, dir_fd=folder)
-                held.callback(os.close, new)
-                for each in kept:
+                stack.callback(os.close, new)
+                for each in names:
                     os.setxattr(new, each, os.getxattr(old, each))
         except OSError:  # the file system has none, or they are not ours to set: the content matters more
             pass
@@ -247,15 +250,15 @@ def _keep_attributes(source: OpenPath, folder: int, name: str) -> None:
 
 def _make_folder(place: OpenPath, name: str, *, parent: int, undo: ExitStack) -> bool:
     """Whether it was not there before."""
-    made = True
+    is_new = True
     try:
         os.mkdir(name, dir_fd=parent)
     except FileExistsError:
-        made = False
+        is_new = False
     else:
         undo.callback(_remove_folder, parent, name)
     place.move_into(name)
-    return made
+    return is_new
 
 
 def _remove_folder(parent: int, name: str) -> None:
@@ -267,10 +270,10 @@ def _remove_folder(parent: int, name: str) -> None:
 
 def _swap(item: PlannedChange, staged: str, *, undo: ExitStack, leftovers: list[tuple[int, str]], alone: bool) -> None:
     source, place = item.source, item.target or item.source
-    _require_same(source, item.found)
+    _require_same(source, item.status)
     if item.target is not None:
         _require_same(item.target, None)
-    overwrites = staged and item.target is None and item.found is not None
+    overwrites = staged and item.target is None and item.status is not None
     if overwrites and not alone:
         aside = _second_name(item)
         undo.callback(discard, source.fd, aside)  # a rename between two names of one file does nothing
@@ -289,11 +292,11 @@ def _swap(item: PlannedChange, staged: str, *, undo: ExitStack, leftovers: list[
 
 def _second_name(item: PlannedChange) -> str:
     """The old content under another name: a hard link, or a copy where links are not supported."""
-    aside, source, found = new_name(), item.source, item.found
+    aside, source, status = new_name(), item.source, item.status
     try:
         os.link(source.name, aside, src_dir_fd=source.fd, dst_dir_fd=source.fd, follow_symlinks=False)
     except OSError:
-        mode = stat.S_IMODE(found.st_mode) if found else None
+        mode = stat.S_IMODE(status.st_mode) if status else None
         return stage(source.fd, item.raw or b"", mode=mode)
     return aside
 
@@ -302,14 +305,14 @@ def _rename(folder: int, old: str, new: str) -> None:
     os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _require_same(spot: OpenPath, found: os.stat_result | None) -> None:
+def _require_same(spot: OpenPath, status: os.stat_result | None) -> None:
     try:
         now = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
     except FileNotFoundError:
         now = None
-    if _identity(now) != _identity(found):
+    if _identity(now) != _identity(status):
         raise ToolError(f"{spot.path} is being changed by something else. Read it again.", code="stale")
 
 
-def _identity(found: os.stat_result | None) -> tuple[int, ...]:
-    return (found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns) if found else ()
+def _identity(status: os.stat_result | None) -> tuple[int, ...]:
+    return (status.st_ino, status.st_dev, status.st_size, status.st_mtime_ns) if status else ()

@@ -52,10 +52,10 @@ class Workspace(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for root in self.roots(writing=False):
             try:
-                found = os.stat(root)
+                status = os.stat(root)
             except OSError:  # it may come later; then whatever it is first holds
                 continue
-            self.anchors[root] = (found.st_dev, found.st_ino)
+            self.anchors[root] = (status.st_dev, status.st_ino)
 
     def roots(self, *, writing: bool) -> tuple[str, ...]:
         return (self.root, *self.write) if writing else (self.root, *self.write, *self.read)
@@ -69,8 +69,8 @@ class Workspace(Struct, frozen=True, kw_only=True):
                 )
             return os.open(folder, FOLDER)
         fd = os.open(root, FOLDER)
-        found = os.fstat(fd)
-        identity = (found.st_dev, found.st_ino)
+        status = os.fstat(fd)
+        identity = (status.st_dev, status.st_ino)
         if self.anchors.setdefault(root, identity) != identity:
             os.close(fd)
             raise ToolError(
@@ -198,7 +198,7 @@ class _Walk:
 
     def __init__(self, workspace: Workspace, path: str, *, writing: bool) -> None:
         self.workspace = workspace
-        self.given = path
+        self.path = path
         self.writing = writing
         self.root = workspace.root
         self.stack: list[tuple[str, int]] = []
@@ -209,11 +209,11 @@ class _Walk:
 
     def go(self) -> OpenPath:
         try:
-            self._enter(self.given)
-            found = self._walk()
+            self._enter(self.path)
+            last = self._walk()
             names = [name for name, _ in self.stack[1:]]
-            if found is not None:
-                names.append(found[0])
+            if last is not None:
+                names.append(last[0])
             parts = (*names, *self.missing)
             real = self.workspace.place(self.root, *parts)
             spot = OpenPath(root=self.root, fd=self.stack.pop()[1], parts=parts, real=real)
@@ -222,8 +222,8 @@ class _Walk:
             self._leave()
         if self.missing:
             spot.missing, spot.name = tuple(self.missing), self.missing[-1]
-        elif found is not None:
-            spot.name, spot.stat = found
+        elif last is not None:
+            spot.name, spot.stat = last
         else:
             spot.stat = os.fstat(spot.fd)
         return spot
@@ -315,7 +315,7 @@ class _Walk:
             for root in roots:
                 if lies_below(candidate, root) is not None:
                     return root, candidate[len(root) :]
-        raise _outside(self.workspace, self.given, path)
+        raise _outside(self.workspace, self.path, path)
 
     def _temporary(self, name: str) -> str:
         """The place of a folder in which commands see another one than is there; empty for every other folder."""
@@ -333,8 +333,8 @@ class _Walk:
             os.close(self.stack.pop()[1])
 
 
-def _outside(workspace: Workspace, given: str, place: str) -> ToolError:
-    shown, place = show_name(given), show_name(os.path.normpath(place))
+def _outside(workspace: Workspace, path: str, place: str) -> ToolError:
+    shown, place = show_name(path), show_name(os.path.normpath(place))
     where = shown if shown == place else f"{shown} (which is {place})"
     folder = show_name(os.path.dirname(place))
     if any(lies_below(place, root) is not None for root in workspace.read):

@@ -62,14 +62,14 @@ def child_environment(
     passed, addresses lose their logins, and options that name a secret are dropped."""
     known = {value for name, value in environ.items() if _secret(name) and not _place(name, value)} | set(secrets)
     known = {value for value in known if len(value) >= SHORTEST_SECRET}
-    kept = {
+    variables = {
         name: value if _matches(name, passed) else _without_login(name, value)
         for name, value in environ.items()
         if (_matches(name, ALLOWED) and not _words(name) & UNLISTED and not _secret(name) and not _assigns(name, value))
         or (_matches(name, passed) and not _secret(name))
     }
-    kept = {name: value for name, value in kept.items() if not any(secret in value for secret in known)}
-    return kept | {name: value for name, value in ADDED.items() if name not in passed}
+    variables = {name: value for name, value in variables.items() if not any(secret in value for secret in known)}
+    return variables | {name: value for name, value in ADDED.items() if name not in passed}
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
@@ -99,12 +99,12 @@ def _without_login(name: str, value: str) -> str:
         return value
     if not name.lower().endswith(ADDRESSES):
         return re.sub(LOGIN, r"\1", value)
-    kept = []
+    elements = []
     for element in re.split(r"([,|\s])", value) if name.lower() == "goproxy" else [value]:
         scheme = re.match(SCHEME, element)
         bare = (scheme.group() if scheme and "@" in element else "") + element.rpartition("@")[2]
-        kept.append(bare if len(element) < 2 or re.fullmatch(PLAIN_ADDRESS, bare) else "")
-    return re.sub(r"^[,|\s]+|[,|\s]+$|([,|\s])[,|\s]+", r"\1", "".join(kept))
+        elements.append(bare if len(element) < 2 or re.fullmatch(PLAIN_ADDRESS, bare) else "")
+    return re.sub(r"^[,|\s]+|[,|\s]+$|([,|\s])[,|\s]+", r"\1", "".join(elements))
 
 
 def _assigns(name: str, value: str) -> bool:

@@ -85,15 +85,15 @@ class Files:
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
         stop = Event()
         try:
-            found = await self._look(
+            lines = await self._look(
                 path, lambda spot: read_file.read_lines(spot, max(offset, 1), max(limit, 1), stop=stop)
             )
         finally:
             stop.set()  # a cancelled wait leaves its thread behind, with gigabytes to go perhaps
-        self.journal.seen[found.path] = found.hash
+        self.journal.seen[lines.path] = lines.hash
         if self._observe:
-            self._observe(found.path, "\n".join(found.lines))
-        return found
+            self._observe(lines.path, "\n".join(lines.lines))
+        return lines
 
     async def text(self, path: str) -> FileText:
         file = await self._look(path, read_file.read_text)
@@ -102,10 +102,10 @@ class Files:
         return file
 
     async def blob(self, path: str) -> Blob | None:
-        found = await self._look(path, read_file.read_blob)
-        if found is not None:
-            self.journal.seen[found.path] = found.hash
-        return found
+        blob = await self._look(path, read_file.read_blob)
+        if blob is not None:
+            self.journal.seen[blob.path] = blob.hash
+        return blob
 
     async def list(self, path: str, *, depth: int, limit: int) -> tuple[tuple[FolderEntry, ...], bool]:
         def look(spot: OpenPath) -> tuple[tuple[FolderEntry, ...], bool]:
@@ -183,27 +183,27 @@ class Files:
 
     def _change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
         known = {**self.seen, **self.journal.seen}
-        with ExitStack() as held:
-            planned = plan(self.workspace, changes, seen=known, held=held)
+        with ExitStack() as stack:
+            planned = plan(self.workspace, changes, seen=known, stack=stack)
             if not self.preview:
-                unkept: dict[str, str] = {}
-                commit(planned, before_write=lambda item: self._keep(item, unkept), held=held)
+                unstored: dict[str, str] = {}
+                commit(planned, before_write=lambda item: self._keep(item, unstored), stack=stack)
                 for item in planned:
                     if not item.idle:
-                        for fact in snapshot_facts(item, self.call_id, unkept.get(item.source.path, "")):
+                        for fact in snapshot_facts(item, self.call_id, unstored.get(item.source.path, "")):
                             self.journal.add(fact)
                     if item.data is not None and item.knew(known):
                         self.journal.seen[item.diff.path] = read_file.digest(item.data)
         return tuple(item.diff for item in planned)
 
-    def _keep(self, item: PlannedChange, unkept: dict[str, str]) -> None:
+    def _keep(self, item: PlannedChange, unstored: dict[str, str]) -> None:
         """The content is in the store before it goes; a store that does not take it holds nothing up."""
         if self._keeper is None or item.raw is None:
             return
         try:
             self._keeper.store.put(item.raw, item.hash)
         except OSError as error:
-            unkept[item.source.path] = say("undo.failed", why=error.strerror or "input/output error")
+            unstored[item.source.path] = say("undo.failed", why=error.strerror or "input/output error")
 
     async def _look(self, path: str, look: Callable[[OpenPath], T]) -> T:
         def work() -> T:

@@ -14,31 +14,39 @@ HEAVY = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".mypy_cache"
 SCAN = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 MAX_ENTRIES = 50_000
 RANK = {"file": 1, "link": 1, "other": 1, "folder": 0}
+Place = tuple[tuple[int, str], ...]
+"""The names on the way to an entry, each with the rank of its kind."""
 
 
 def list_tree(workspace: Workspace, spot: OpenPath, *, depth: int, limit: int) -> tuple[tuple[FolderEntry, ...], bool]:
-    """Level by level until `limit` entries are found, so a deep folder cannot hide its neighbours.
+    """List a folder level by level until there are `limit` entries, so a deep folder cannot hide its neighbours.
 
-    Names are shown whatever the rules say; a folder that may not be read is shown and not entered.
+    A folder is followed by what it holds, folders before files. Names are shown whatever the rules say; a folder that
+    may not be read is shown and not entered. The flag says that there is more.
     """
-    found: list[tuple[tuple[str, ...], FolderEntry]] = []
-    level: list[tuple[str, ...]] = [()]
+    entries: list[tuple[Place, FolderEntry]] = []
+    level: list[Place] = [()]
     more = False
     for below in range(1, depth + 1):
-        folders: list[tuple[str, ...]] = []
-        for parts in level:
-            entries, cut = _entries(spot, parts)
-            more = more or cut
-            for name, kind in entries:
-                if len(found) >= limit:
-                    return _ordered(found), True
-                here = (*parts, name)
-                real = workspace.place(spot.root, *spot.parts, *here)
-                found.append((here, FolderEntry(path=show_name(real), kind=kind, depth=below)))
-                if kind == "folder" and name not in HEAVY and _may_enter(workspace, spot, here, real):
+        folders: list[Place] = []
+        for place in level:
+            names, truncated = _entries(spot, tuple(name for _, name in place))
+            more = more or truncated
+            for name, kind in names:
+                if len(entries) >= limit:
+                    return _in_order(entries), True
+                here = (*place, (RANK[kind], name))
+                parts = tuple(name for _, name in here)
+                real = workspace.place(spot.root, *spot.parts, *parts)
+                entries.append((here, FolderEntry(path=show_name(real), kind=kind, depth=below)))
+                if kind == "folder" and name not in HEAVY and _may_enter(workspace, spot, parts, real):
                     folders.append(here)
         level = folders
-    return _ordered(found), more
+    return _in_order(entries), more
+
+
+def _in_order(entries: "list[tuple[Place, FolderEntry]]") -> tuple[FolderEntry, ...]:
+    return tuple(entry for _, entry in sorted(entries, key=lambda each: each[0]))
 
 
 def _may_enter(workspace: Workspace, spot: OpenPath, below: tuple[str, ...], real: str) -> bool:
@@ -80,17 +88,6 @@ def _kind(entry: os.DirEntry[str]) -> Kind:
     if entry.is_dir(follow_symlinks=False):
         return "folder"
     return "file" if entry.is_file(follow_symlinks=False) else "other"
-
-
-def _ordered(found: list[tuple[tuple[str, ...], FolderEntry]]) -> tuple[FolderEntry, ...]:
-    """Tree order: a folder is followed by what it holds, folders before files."""
-    folders = {parts for parts, entry in found if entry.kind == "folder"}
-
-    def place(item: tuple[tuple[str, ...], FolderEntry]) -> list[tuple[int, str]]:
-        parts = item[0]
-        return [(0 if parts[: n + 1] in folders else 1, parts[n]) for n in range(len(parts))]
-
-    return tuple(entry for _, entry in sorted(found, key=place))
 
 
 def near_names(workspace: Workspace, spot: OpenPath) -> list[str]:

@@ -47,12 +47,12 @@ def open_regular(spot: OpenPath) -> int:
     return fd
 
 
-def _require_regular(spot: OpenPath, found: os.stat_result) -> None:
-    if stat.S_ISREG(found.st_mode):
+def _require_regular(spot: OpenPath, status: os.stat_result) -> None:
+    if stat.S_ISREG(status.st_mode):
         return
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise ToolError(f"{spot.path} is a folder; see what is in it with list.", code="folder")
-    kind = KINDS.get(stat.S_IFMT(found.st_mode), "not a regular file")
+    kind = KINDS.get(stat.S_IFMT(status.st_mode), "not a regular file")
     raise ToolError(f"{spot.path} is {kind}; only regular files can be read or changed.", code="special")
 
 
@@ -60,11 +60,11 @@ def read_raw(spot: OpenPath, limit: int, advice: str) -> tuple[bytes, os.stat_re
     """The whole file and its state, or a refusal when it is larger than `limit`."""
     fd = open_regular(spot)
     try:
-        found = os.fstat(fd)
-        if found.st_size > limit:
-            raise ToolError(f"{spot.path} is {spell_size(found.st_size)}: too large to {advice}", code="large")
+        status = os.fstat(fd)
+        if status.st_size > limit:
+            raise ToolError(f"{spot.path} is {spell_size(status.st_size)}: too large to {advice}", code="large")
         chunks: list[bytes] = []
-        while chunk := os.read(fd, min(max(found.st_size + 1, 4096), 4 * MIB)):
+        while chunk := os.read(fd, min(max(status.st_size + 1, 4096), 4 * MIB)):
             chunks.append(chunk)
             if sum(map(len, chunks)) > limit:
                 raise ToolError(f"{spot.path} grows while it is read: too large to {advice}", code="large")
@@ -72,16 +72,16 @@ def read_raw(spot: OpenPath, limit: int, advice: str) -> tuple[bytes, os.stat_re
         raise as_tool_error(error, spot.path) from error
     finally:
         os.close(fd)
-    return b"".join(chunks), found
+    return b"".join(chunks), status
 
 
 def digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def file_hash(raw: bytes | None, found: os.stat_result) -> str:
+def file_hash(raw: bytes | None, status: os.stat_result) -> str:
     """Of the content, or of size and time for what is too large to read whole."""
-    return digest(raw) if raw is not None else f"stat:{found.st_size}.{found.st_mtime_ns}"
+    return digest(raw) if raw is not None else f"stat:{status.st_size}.{status.st_mtime_ns}"
 
 
 def as_text(spot: OpenPath, raw: bytes) -> tuple[str, Form]:
@@ -112,41 +112,41 @@ def read_lines(spot: OpenPath, first: int, limit: int, *, stop: Event) -> Lines:
     """`stop` ends the search for the window in a large file."""
     fd = open_regular(spot)
     try:
-        found = os.fstat(fd)
-        if found.st_size > STREAM_ABOVE:
+        status = os.fstat(fd)
+        if status.st_size > STREAM_ABOVE:
             return _stream(spot, fd, first, limit, stop=stop)
     except OSError as error:
         raise as_tool_error(error, spot.path) from error
     finally:
         os.close(fd)
-    raw, found = read_raw(spot, MAX_TEXT, "read while it grows; use bash with tail.")
+    raw, status = read_raw(spot, MAX_TEXT, "read while it grows; use bash with tail.")
     text, form = as_text(spot, raw)
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
     chosen = tuple(line.removesuffix("\r") for line in lines[first - 1 : first - 1 + limit])
     note = f"decoded as {form.encoding}" if form.encoding != "utf-8" else ""
-    return Lines(path=spot.path, first=first, lines=chosen, total=len(lines), hash=file_hash(raw, found), note=note)
+    return Lines(path=spot.path, first=first, lines=chosen, total=len(lines), hash=file_hash(raw, status), note=note)
 
 
 def _stream(spot: OpenPath, fd: int, first: int, limit: int, *, stop: Event) -> Lines:
     """A window of a large file, without counting what comes after it."""
-    found = os.fstat(fd)
+    status = os.fstat(fd)
     head = os.pread(fd, SNIFF, 0)
     bom, encoding = sniff_bom(head)
     if b"\0" in head or encoding != "utf-8" or sniff_media(head) == "application/pdf":
-        raise not_text_error(spot.path, found.st_size, head, "it holds NUL bytes or needs decoding as a whole")
+        raise not_text_error(spot.path, status.st_size, head, "it holds NUL bytes or needs decoding as a whole")
     os.lseek(fd, len(bom), os.SEEK_SET)
     lines, total = _collect(fd, first, limit, stop=stop)
     raw = None
-    if found.st_size <= MAX_TEXT:
-        raw, found = read_raw(spot, MAX_TEXT, "read while it grows; use bash with tail.")
+    if status.st_size <= MAX_TEXT:
+        raw, status = read_raw(spot, MAX_TEXT, "read while it grows; use bash with tail.")
     shown = tuple(line.removesuffix(b"\r").decode(errors="replace") for line in lines)
-    return Lines(path=spot.path, first=first, lines=shown, total=total, hash=file_hash(raw, found))
+    return Lines(path=spot.path, first=first, lines=shown, total=total, hash=file_hash(raw, status))
 
 
 def _collect(fd: int, first: int, limit: int, *, stop: Event) -> tuple[list[bytes], int | None]:
-    kept: list[bytes] = []
+    lines: list[bytes] = []
     current, number, room = bytearray(), 1, MAX_WINDOW
     while not stop.is_set() and (chunk := os.read(fd, CHUNK)):
         feeds = chunk.count(b"\n")
@@ -157,18 +157,18 @@ def _collect(fd: int, first: int, limit: int, *, stop: Event) -> tuple[list[byte
         for piece in ended:
             if number >= first:
                 current += piece[: MAX_LINE - len(current)]
-                kept.append(bytes(current))
+                lines.append(bytes(current))
                 room -= len(current)
                 current.clear()
-                if len(kept) >= limit or room <= 0:
-                    return kept, None
+                if len(lines) >= limit or room <= 0:
+                    return lines, None
             number += 1
         if number >= first:
             current += rest[: MAX_LINE - len(current)]
     if current:
-        kept.append(bytes(current))
+        lines.append(bytes(current))
         number += 1
-    return kept, number - 1
+    return lines, number - 1
 
 
 def read_blob(spot: OpenPath) -> Blob | None:

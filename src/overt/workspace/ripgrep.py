@@ -105,11 +105,11 @@ class Ripgrep:
             self.child = child
             if self.stopped:
                 child.kill()
-            found, more = self._drain(child)
+            output, more = self._drain(child)
             complaint = child.stderr.read().decode(errors="replace") if child.stderr else ""
-        if child.returncode == 2 and not found and complaint:
+        if child.returncode == 2 and not output and complaint:
             raise ToolError(f"The search could not run: {complaint.strip()}", code="invalid")
-        return found, more
+        return output, more
 
     def _drain(self, child: subprocess.Popen[bytes]) -> tuple[bytes, bool]:
         assert child.stdout is not None
@@ -140,8 +140,8 @@ async def files_matching(
 ) -> tuple[list[str], bool]:
     """Paths below a folder that match, unsorted, each starting with `./`."""
     chosen = (f"--type-add=overt:{pattern.name}", "--type=overt") if pattern.name else ()
-    found, more = await Ripgrep(program, spot, cap=cap).run("--files", "--null", *chosen, "--", "./")
-    names = os.fsdecode(found).split("\0")[:-1]
+    output, more = await Ripgrep(program, spot, cap=cap).run("--files", "--null", *chosen, "--", "./")
+    names = os.fsdecode(output).split("\0")[:-1]
     if pattern.whole:
         whole = compile_glob(f"./{pattern.whole}").fullmatch
         names = [name for name in names if whole(name)]
@@ -188,14 +188,14 @@ class Grep:
 
     async def files(self, rg: Ripgrep, prefix: str) -> tuple[Sequence[str], bool]:
         """The paths on disk of files that seem to match, and whether there are more."""
-        found = ["--files-with-matches", "--null"]
+        arguments = ["--files-with-matches", "--null"]
         if self.query.type:
-            found.append(f"--type={self.query.type}")
+            arguments.append(f"--type={self.query.type}")
         if self.query.glob.startswith("!"):
-            found.append(f"--glob={self.query.glob}")
+            arguments.append(f"--glob={self.query.glob}")
         elif self.by_type and self.wanted is not None:
-            found += [f"--type-add=overt:{self.wanted.name}", "--type=overt"]
-        raw, more = await rg.run(*found, *self._pattern(), "--", "./")
+            arguments += [f"--type-add=overt:{self.wanted.name}", "--type=overt"]
+        raw, more = await rg.run(*arguments, *self._pattern(), "--", "./")
         if b": binary file matches" in raw or b": WARNING: stopped" in raw:
             raw = re.sub(BINARY, b"", raw)
         names = (os.fsdecode(name).removeprefix("./") for name in raw.split(b"\0")[:-1])
@@ -244,12 +244,12 @@ class Grep:
         if self.query.mode == "content":
             return self._content(raw, files)
         if self.query.mode == "files":
-            found = dict.fromkeys(raw.split(b"\0")[:-1], "")
+            endings = dict.fromkeys(raw.split(b"\0")[:-1], "")
         else:
-            found = {name: f":{int(count)}" for name, count in re.findall(COUNT, raw)}
+            endings = {name: f":{int(count)}" for name, count in re.findall(COUNT, raw)}
         for name, path in files.items():
-            if name in found and not self.full:
-                self._add(path + found[name])
+            if name in endings and not self.full:
+                self._add(path + endings[name])
         return None
 
     def _content(self, raw: bytes, files: Mapping[bytes, str]) -> None:

@@ -100,8 +100,8 @@ async def _run(conversation: Conversation, request: "UndoRequest") -> CommandOut
 def _record(conversation: Conversation, done: "UndoResult") -> None:
     for fact in done.facts:
         conversation.record(fact)
-    if done.told:
-        conversation.tell(done.told)
+    if done.notice:
+        conversation.tell(done.notice)
 
 
 async def rewind_offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:

@@ -1,4 +1,4 @@
-"""Undo without a conversation: a session that nobody writes to at the moment is opened, and told of it."""
+"""Undo from the shell: open a session that no process writes to at the moment, put files back, and record it."""
 
 from shlex import quote
 
@@ -58,8 +58,8 @@ def undo_session(where: ClosedSession, request: UndoRequest) -> UndoResult:
         work, git = _undoing(path, setting)
         done = run_undo(work, replace(request, shell=where.command()), git)
         events: list[Event] = [*done.facts]
-        if done.told:
-            events.append(UserSpoke(message=own_message(done.told, "notice"), steered=True))
+        if done.notice:
+            events.append(UserSpoke(message=own_message(done.notice, "notice"), steered=True))
         clean = make_redactor(setting).clean
         for event in events:
             log.append(redact_event(event, clean), turn=last.turn, step=last.step)

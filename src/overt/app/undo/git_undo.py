@@ -60,7 +60,7 @@ class GitUndo:
         return replace(
             done,
             lines=(*done.lines, *(line.for_person(who, offer) for line in lines)),
-            told=f"{done.told or 'The user ran undo.'} Git was not put back: {notice}",
+            notice=f"{done.notice or 'The user ran undo.'} Git was not put back: {notice}",
         )
 
     def undo(self, points: Checkpoints, first: int, files: Callable[[], UndoResult]) -> UndoResult:
@@ -91,7 +91,7 @@ class GitUndo:
             done,
             lines=(*done.lines, *lines),
             facts=(*done.facts, fact),
-            told=" ".join(filter(None, (done.told, notice))),
+            notice=" ".join(filter(None, (done.notice, notice))),
         )
 
     def _repository(self, change: GitChange) -> GitRepository:

@@ -57,15 +57,15 @@ class SessionChanges(SessionUndo):
             (each.path, each.before) for each in net_changes(changes, self._same) if not is_folder(each)
         ):
             try:
-                found = self._compare(path, before)
+                comparison = self._compare(path, before)
             except OvertError as error:
                 self._lost.append(say("undo.left", file=path, why=error.message.rstrip(".")))
                 continue
-            if found and found.is_text:
-                files.append(_diff(path, found.old, found.new))
-            elif found:
+            if comparison and comparison.is_text:
+                files.append(_diff(path, comparison.old, comparison.new))
+            elif comparison:
                 change: Literal["created", "updated"] = "updated" if before else "created"
-                files.append(FileDiff(path=path, diff="", change=change if found.now else "deleted"))
+                files.append(FileDiff(path=path, diff="", change=change if comparison.now else "deleted"))
         return Changes(tuple(files), tuple(map(self._redact, (*self.damage(), *self._lost))))
 
     def preview(self, turn: int) -> Changes:
@@ -85,15 +85,17 @@ class SessionChanges(SessionUndo):
                 others.append(say("tui.rewind.more", count=len(certain) - MOST_FILES))
                 break
             try:
-                found = self._compare(path, before)
+                comparison = self._compare(path, before)
             except OvertError as error:
                 others.append(f"{path}: {error.message}")
                 continue
-            if found and found.is_text:
-                files.append(_diff(path, found.new, found.old))
-            elif found and any(state and (state.folder or state.link) for state in (found.before, found.now)):
-                others.append(f"{path}{'/' if (found.now or found.before or FileState()).folder else ''}")
-            elif found:
+            if comparison and comparison.is_text:
+                files.append(_diff(path, comparison.new, comparison.old))
+            elif comparison and any(
+                state and (state.folder or state.link) for state in (comparison.before, comparison.now)
+            ):
+                others.append(f"{path}{'/' if (comparison.now or comparison.before or FileState()).folder else ''}")
+            elif comparison:
                 others.append(say("tui.rewind.binary", path=path))
         return Changes(tuple(files), tuple(dict.fromkeys(map(self._redact, others))))
 

@@ -71,12 +71,12 @@ class UndoRequest(Struct, frozen=True, kw_only=True):
 
 
 class UndoResult(Struct, frozen=True, kw_only=True):
-    """`lines` are for the person, `facts` for the record, `told` for the model; the last two are empty when nothing
+    """`lines` are for the person, `facts` for the record, `notice` for the model; the last two are empty when nothing
     had to be changed. Not `complete`: some files were left as they are; `asks`: `yes` would put some of them back."""
 
     lines: tuple[str, ...]
     facts: tuple[Event, ...] = ()
-    told: str = ""
+    notice: str = ""
     complete: bool = True
     asks: bool = False
 
@@ -191,7 +191,7 @@ class SessionUndo:
         return UndoResult(
             lines=(*first, *self.damage(), *left, *open_lines),
             facts=(*map(_as_fact, steps), restored),
-            told=_for_model(way, turn, files, left=(*left, *open_lines)),
+            notice=_for_model(way, turn, files, left=(*left, *open_lines)),
             complete=not (left or [name for name in beside if not name.startswith(TEMPORARY)]),
             asks=bool(plan.maybe_others),
         )

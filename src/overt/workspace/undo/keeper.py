@@ -142,19 +142,19 @@ class SnapshotKeeper:
             return self._no_snapshot()
         first = not self.shadow.has_begun()
         loop = asyncio.get_running_loop()
-        telling = loop.call_later(UNTOLD, self._tell_of_the_first, recorder, agent) if first else None
+        notice = loop.call_later(UNTOLD, self._tell_of_the_first, recorder, agent) if first else None
         try:
             async with asyncio.timeout(FIRST_PATIENCE if first else PATIENCE):
                 if self._pass and not self._pass.done():
                     await asyncio.wait({self._pass})
-                found = self._pass if self._fresh() and self._pass else self._start()
-                await asyncio.wait({found})
-                return found.result()
+                snapshot = self._pass if self._fresh() and self._pass else self._start()
+                await asyncio.wait({snapshot})
+                return snapshot.result()
         except TimeoutError:
             return NoSnapshot(why=say("undo.not_ready"), unexpected=True)
         finally:
-            if telling:
-                telling.cancel()
+            if notice:
+                notice.cancel()
 
     @asynccontextmanager
     async def around(self, call_id: str, recorder: UndoRecorder, agent: str = "main") -> AsyncIterator[CommandWatch]:

@@ -265,22 +265,22 @@ def _unlock(workspace: Workspace, path: str, opened: dict[str, int]) -> None:
 
 
 def _look(folder: int, name: str) -> tuple[FileState | None, bytes]:
-    found = _stat(folder, name)
-    if found is None:
+    status = _stat(folder, name)
+    if status is None:
         return None, b""
-    if stat.S_ISDIR(found.st_mode):
-        return FileState(mode=stat.S_IFDIR | stat.S_IMODE(found.st_mode)), b""
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
+        return FileState(mode=stat.S_IFDIR | stat.S_IMODE(status.st_mode)), b""
+    if stat.S_ISLNK(status.st_mode):
         raw = os.fsencode(os.readlink(name, dir_fd=folder))
         return FileState(hash=hashlib.sha256(raw).hexdigest(), mode=stat.S_IFLNK), raw
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise ToolError("something else than a file stands there", code="special")
-    if found.st_size > LARGEST:
-        raise ToolError(f"a file of {found.st_size // 1024**2} MB stands there, too large to be kept", code="large")
+    if status.st_size > LARGEST:
+        raise ToolError(f"a file of {status.st_size // 1024**2} MB stands there, too large to be kept", code="large")
     fd = os.open(name, OPEN, dir_fd=folder)
     with open(fd, "rb") as file:
         raw = file.read()
-    return FileState(hash=hashlib.sha256(raw).hexdigest(), mode=stat.S_IMODE(found.st_mode)), raw
+    return FileState(hash=hashlib.sha256(raw).hexdigest(), mode=stat.S_IMODE(status.st_mode)), raw
 
 
 @contextmanager

@@ -130,30 +130,30 @@ class Shadow:
                 raise SnapshotRemovedError(say("undo.dropped")) from None
             raise
         old, new = self._manifest_of(before), self._manifest_of(after)
-        found: dict[str, FileChange] = {}
+        changes: dict[str, FileChange] = {}
         fields = raw.split(b"\0")
         for head, name in zip(fields[::2], fields[1::2], strict=False):
             modes, hashes = head[1:].split(b" ")[:2], head.split(b" ")[2:4]
             path = show_name(os.fsdecode(name))
-            found[path] = FileChange(
+            changes[path] = FileChange(
                 path=path,
                 before=_as_state(modes[0], hashes[0], path, old),
                 after=_as_state(modes[1], hashes[1], path, new),
             )
-        if other := _differing(old.modes, new.modes) - found.keys():
-            found |= self._only_modes(other, after, old, new)
+        if other := _differing(old.modes, new.modes) - changes.keys():
+            changes |= self._only_modes(other, after, old, new)
         for path in _differing(old.folders, new.folders):
-            one = found.get(path)  # a file took the place of a folder, or the other way round
+            one = changes.get(path)  # a file took the place of a folder, or the other way round
             before_state, after_state = (one.before, one.after) if one else (None, None)
-            found[path] = FileChange(
+            changes[path] = FileChange(
                 path=path, before=before_state or _folder(old, path), after=after_state or _folder(new, path)
             )
         for path in new.joined:
             while path:  # with the folders that it lies in
-                if path in found and found[path].before is None:
-                    del found[path]
+                if path in changes and changes[path].before is None:
+                    del changes[path]
                 path = os.path.dirname(path)
-        return tuple(found[path] for path in sorted(found))
+        return tuple(changes[path] for path in sorted(changes))
 
     def ignored_paths(self, paths: Sequence[str]) -> set[str]:
         """Which of these paths the ignore rules of the workspace name."""
@@ -186,19 +186,19 @@ class Shadow:
         begun = int(time.time()) - 1
         changed, others = self._listed()
         uncovered: dict[str, str] = {}
-        kept = self._covered(others, uncovered)
+        new = self._covered(others, uncovered)
         keep, drop = self._still([*changed, *self._young_changed()], uncovered)
         tree, modes = self._last.tree, self._known.modes
-        newly = find_newly_covered(self._git, self.root, tree, self._last.unfit, new=kept, changed=changed)
+        newly = find_newly_covered(self._git, self.root, tree, self._last.unfit, new=new, changed=changed)
         joined = {*self._known.joined, *newly} - {show_name(os.fsdecode(name)) for name in drop}
         young = [name for path in self._last.young if self._is_young(name := os.fsencode(read_name(path)), begun)]
-        if keep or drop or kept or not tree:
-            tree, modes = self._enter([*keep, *kept], drop, uncovered)
-            young += [name for name in (*keep, *kept) if self._is_young(name, begun)]
+        if keep or drop or new or not tree:
+            tree, modes = self._enter([*keep, *new], drop, uncovered)
+            young += [name for name in (*keep, *new) if self._is_young(name, begun)]
         if drop or not self._folders.known(self._last.tree):
             self._folders.learn(tree, self._git.run("ls-tree", "-r", "-d", "-z", "--name-only", tree))
         else:
-            self._folders.extend(tree, kept)
+            self._folders.extend(tree, new)
         folders = self._folders.now()
         for path, mode in folders.items():
             if mode & 0o500 != 0o500 and not os.access(os.path.join(self.root, read_name(path)), os.R_OK | os.X_OK):
@@ -210,19 +210,19 @@ class Shadow:
         return Snapshot(name=self._last.name, began_ns=began_ns, unfit=uncovered, newly_covered=frozenset(newly))
 
     def _young_changed(self) -> list[bytes]:
-        found: list[bytes] = []
+        changed: list[bytes] = []
         for path in self._last.young:
             raw = read_name(path)
-            looked = self._look(raw)
-            if looked and stat.S_ISREG(looked.st_mode):
-                usual = _usual(looked.st_mode)
-                if self._known.modes.get(path, usual) != stat.S_IMODE(looked.st_mode):
-                    found.append(os.fsencode(raw))
-        return found
+            status = self._look(raw)
+            if status and stat.S_ISREG(status.st_mode):
+                usual = _usual(status.st_mode)
+                if self._known.modes.get(path, usual) != stat.S_IMODE(status.st_mode):
+                    changed.append(os.fsencode(raw))
+        return changed
 
     def _is_young(self, name: bytes, begun: int) -> bool:
-        looked = self._look(os.fsdecode(name))
-        return looked is not None and int(looked.st_ctime) >= begun
+        status = self._look(os.fsdecode(name))
+        return status is not None and int(status.st_ctime) >= begun
 
     def _recall(self) -> None:
         """Another Overt may have taken a pass since."""
@@ -252,13 +252,13 @@ class Shadow:
             if name.endswith(b"/"):
                 uncovered[show_name(path)] = "a repository of its own"
                 continue
-            looked = self._look(path)
-            if looked is None or protected_name(path, home="elsewhere"):
+            status = self._look(path)
+            if status is None or protected_name(path, home="elsewhere"):
                 continue
-            if why := self._unfit(path, looked):
+            if why := self._unfit(path, status):
                 uncovered[show_name(path)] = why
                 continue
-            sizes[name] = looked.st_size
+            sizes[name] = status.st_size
         total = sum(sizes.values())
         if len(sizes) > MOST_FILES or total > MOST_BYTES:
             raise SnapshotSizeError(f"too much for a snapshot: {len(sizes)} new files, {total // 1024**2} MB")
@@ -270,26 +270,26 @@ class Shadow:
         drop: list[bytes] = []
         for name in changed:
             path = os.fsdecode(name)
-            looked = self._look(path)
-            why = self._unfit(path, looked) if looked else ""
+            status = self._look(path)
+            why = self._unfit(path, status) if status else ""
             if why:
                 uncovered[show_name(path)] = why
-            (drop if why or looked is None else keep).append(name)
+            (drop if why or status is None else keep).append(name)
         return keep, drop
 
     def _look(self, path: str) -> os.stat_result | None:
         """What is there, if it is something that git keeps."""
         try:
-            found = os.lstat(os.path.join(self.root, path))
+            status = os.lstat(os.path.join(self.root, path))
         except OSError:
             return None
-        return found if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) else None
+        return status if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode) else None
 
-    def _unfit(self, path: str, found: os.stat_result) -> str:
-        if stat.S_ISLNK(found.st_mode):
+    def _unfit(self, path: str, status: os.stat_result) -> str:
+        if stat.S_ISLNK(status.st_mode):
             return "git keeps no such link" if os.path.basename(path).lower() == ".gitmodules" else ""
-        if found.st_size > self._largest:
-            return f"{found.st_size // 1024**2} MB"
+        if status.st_size > self._largest:
+            return f"{status.st_size // 1024**2} MB"
         return "" if os.access(os.path.join(self.root, path), os.R_OK) else "not to be read"
 
     def _is_own(self, path: str) -> bool:
@@ -321,15 +321,15 @@ class Shadow:
         besides = (beside.young, beside.unfit)
         if same and (self._last.young, self._last.unfit) == besides and os.path.exists(f"{self._git.folder}/state"):
             return
-        kept = self._last.manifest
-        if not kept or self._known != manifest:
-            kept = self._git.put("blob", encode(manifest))
+        blob = self._last.manifest
+        if not blob or self._known != manifest:
+            blob = self._git.put("blob", encode(manifest))
         name = self._last.name
         if not same or not name:
-            both = b"40000 files\0" + bytes.fromhex(tree) + b"100644 manifest\0" + bytes.fromhex(kept)
+            both = b"40000 files\0" + bytes.fromhex(tree) + b"100644 manifest\0" + bytes.fromhex(blob)
             name = self._git.put("tree", both)
             append_recent(self._git.folder, name)
-        self._last, self._known = replace(beside, name=name, tree=tree, manifest=kept), manifest
+        self._last, self._known = replace(beside, name=name, tree=tree, manifest=blob), manifest
         self._git.write("state", encode(self._last))
 
     # ── reading states ───────────────────────────────────────────────────────────────────────────────────
@@ -344,15 +344,15 @@ class Shadow:
 
     def _only_modes(self, paths: set[str], after: str, old: Manifest, new: Manifest) -> dict[str, FileChange]:
         """Files whose content and x bit stayed."""
-        found: dict[str, FileChange] = {}
+        changes: dict[str, FileChange] = {}
         for line in self._git.run("ls-tree", "-r", "-z", f"{after}:files").split(b"\0")[:-1]:
             head, _, name = line.partition(b"\t")
             path = show_name(os.fsdecode(name))
             if path in paths:
                 mode, _, hash = head.split(b" ")
                 states = [_as_state(mode, hash, path, manifest) for manifest in (old, new)]
-                found[path] = FileChange(path=path, before=states[0], after=states[1])
-        return found
+                changes[path] = FileChange(path=path, before=states[0], after=states[1])
+        return changes
 
 
 def _usual(mode: int) -> int:
