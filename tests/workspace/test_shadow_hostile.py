@@ -77,7 +77,7 @@ def test_an_attempt_that_fails_does_not_lock_out_the_next(
 ) -> None:
     (root / "a").write_text("a")
     it = shadow(tmp_path / "s", root)
-    real = Shadow._enter
+    real = Shadow._update_index
     times: list[int] = []
 
     def failing(self: Shadow, keep: list[bytes], drop: list[bytes], uncovered: dict[str, str]) -> object:
@@ -87,7 +87,7 @@ def test_an_attempt_that_fails_does_not_lock_out_the_next(
             raise OvertError("git was killed")
         return real(self, keep, drop, uncovered)
 
-    monkeypatch.setattr(Shadow, "_enter", failing)
+    monkeypatch.setattr(Shadow, "_update_index", failing)
     assert it.take().name
     assert len(times) == 2
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.capabilities import Change
@@ -28,24 +29,20 @@ MAX_FILES = 300
 ACCESS_LIST = "system.posix_acl_access"
 
 
-class PlannedChange:
+class PlannedChange(Struct, kw_only=True):
     """One change, ready to be made. `data` None removes the file; `target` is where a moved file goes.
 
     `new_folders` are those that had to be made for it, with their modes.
     """
 
-    __slots__ = ("base", "data", "diff", "hash", "new_folders", "raw", "source", "status", "target")
-
-    def __init__(self, change: Change, source: OpenPath) -> None:
-        self.base = change.base
-        self.source = source
-        self.target: OpenPath | None = None
-        self.raw: bytes | None = None
-        self.status: os.stat_result | None = None
-        self.hash = ""
-        self.data: bytes | None = None
-        self.diff = FileDiff(path=source.path, diff="", change="unchanged")
-        self.new_folders: list[tuple[str, int]] = []
+    source: OpenPath
+    target: OpenPath | None = None
+    raw: bytes | None = None
+    status: os.stat_result | None = None
+    hash: str = ""
+    data: bytes | None = None
+    diff: FileDiff = FileDiff(path="", diff="", change="unchanged")
+    new_folders: list[tuple[str, int]] = []
 
     @property
     def idle(self) -> bool:
@@ -65,7 +62,7 @@ def plan(
     planned: list[PlannedChange] = []
     named: set[str] = set()
     for change in changes:
-        item = PlannedChange(change, _reach(workspace, change.path, stack))
+        item = PlannedChange(source=_reach(workspace, change.path, stack))
         if change.move_to:
             item.target = _reach(workspace, change.move_to, stack)
             _require_free(item.target)

@@ -114,7 +114,7 @@ def folders_above(path: str) -> list[str]:
     return ["/".join(parts[: count + 1]) for count in range(len(parts)) if parts[count]]
 
 
-class OpenPath:
+class OpenPath(Struct, kw_only=True):
     """A place below a root, held by the descriptor of its folder.
 
     `name` is empty when the place is a folder, which `fd` then is. `missing` are the folders that would have
@@ -122,18 +122,18 @@ class OpenPath:
     disk and `path` the same to be shown; `trail` are the names on the way, links included.
     """
 
-    __slots__ = ("fd", "missing", "name", "parts", "path", "real", "root", "stat", "trail")
+    root: str
+    fd: int
+    parts: tuple[str, ...]
+    real: str
+    trail: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    name: str = ""
+    stat: os.stat_result | None = None
 
-    def __init__(self, *, root: str, fd: int, parts: tuple[str, ...], real: str) -> None:
-        self.root = root
-        self.fd = fd
-        self.parts = parts
-        self.real = real
-        self.path = show_name(real)
-        self.trail: tuple[str, ...] = ()
-        self.name = ""
-        self.missing: tuple[str, ...] = ()
-        self.stat: os.stat_result | None = None
+    @property
+    def path(self) -> str:
+        return show_name(self.real)
 
     def move_into(self, name: str) -> None:
         """Go down into a folder below, which becomes the one that is held."""
@@ -214,19 +214,18 @@ class _Walk:
             names = [name for name, _ in self.stack[1:]]
             if last is not None:
                 names.append(last[0])
-            parts = (*names, *self.missing)
+            parts, missing = (*names, *self.missing), tuple(self.missing)
+            name, status = last or (missing[-1] if missing else "", None)
             real = self.workspace.place(self.root, *parts)
-            spot = OpenPath(root=self.root, fd=self.stack.pop()[1], parts=parts, real=real)
-            spot.trail = tuple(self.trail)
+            fd = self.stack.pop()[1]
         finally:
             self._leave()
-        if self.missing:
-            spot.missing, spot.name = tuple(self.missing), self.missing[-1]
-        elif last is not None:
-            spot.name, spot.stat = last
-        else:
-            spot.stat = os.fstat(spot.fd)
-        return spot
+        if not name:
+            status = os.fstat(fd)
+        trail = tuple(self.trail)
+        return OpenPath(
+            root=self.root, fd=fd, parts=parts, real=real, trail=trail, missing=missing, name=name, stat=status
+        )
 
     def _walk(self) -> tuple[str, os.stat_result] | None:
         """Walk to the end; what is returned is a last component that is no folder."""

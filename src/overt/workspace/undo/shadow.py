@@ -181,19 +181,19 @@ class Shadow:
 
     def _take(self) -> Snapshot:
         check_old_index(self._git)
-        self._recall()
+        self._load_state()
         began_ns = time.time_ns() - CLOCK_STEP_NS
         begun = int(time.time()) - 1
-        changed, others = self._listed()
+        changed, others = self._list_changes()
         uncovered: dict[str, str] = {}
-        new = self._covered(others, uncovered)
-        keep, drop = self._still([*changed, *self._young_changed()], uncovered)
+        new = self._sort_new_files(others, uncovered)
+        keep, drop = self._sort_changed_files([*changed, *self._find_changed_modes()], uncovered)
         tree, modes = self._last.tree, self._known.modes
         newly = find_newly_covered(self._git, self.root, tree, self._last.unfit, new=new, changed=changed)
         joined = {*self._known.joined, *newly} - {show_name(os.fsdecode(name)) for name in drop}
         young = [name for path in self._last.young if self._is_young(name := os.fsencode(read_name(path)), begun)]
         if keep or drop or new or not tree:
-            tree, modes = self._enter([*keep, *new], drop, uncovered)
+            tree, modes = self._update_index([*keep, *new], drop, uncovered)
             young += [name for name in (*keep, *new) if self._is_young(name, begun)]
         if drop or not self._folders.known(self._last.tree):
             self._folders.learn(tree, self._git.run("ls-tree", "-r", "-d", "-z", "--name-only", tree))
@@ -205,15 +205,15 @@ class Shadow:
                 uncovered[f"{path}/"] = "not to be read"
         shown = tuple(dict.fromkeys(show_name(os.fsdecode(name)) for name in young))
         manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
-        self._name(tree, manifest, SnapshotState(young=shown, unfit=tuple(sorted(uncovered))))
+        self._save_state(tree, manifest, SnapshotState(young=shown, unfit=tuple(sorted(uncovered))))
         uncovered |= dict.fromkeys(sorted(newly), "not covered until now")
         return Snapshot(name=self._last.name, began_ns=began_ns, unfit=uncovered, newly_covered=frozenset(newly))
 
-    def _young_changed(self) -> list[bytes]:
+    def _find_changed_modes(self) -> list[bytes]:
         changed: list[bytes] = []
         for path in self._last.young:
             raw = read_name(path)
-            status = self._look(raw)
+            status = self._stat(raw)
             if status and stat.S_ISREG(status.st_mode):
                 usual = _usual(status.st_mode)
                 if self._known.modes.get(path, usual) != stat.S_IMODE(status.st_mode):
@@ -221,10 +221,10 @@ class Shadow:
         return changed
 
     def _is_young(self, name: bytes, begun: int) -> bool:
-        status = self._look(os.fsdecode(name))
+        status = self._stat(os.fsdecode(name))
         return status is not None and int(status.st_ctime) >= begun
 
-    def _recall(self) -> None:
+    def _load_state(self) -> None:
         """Another Overt may have taken a pass since."""
         state = read_state(self._git.folder)
         if not state.manifest:
@@ -232,7 +232,7 @@ class Shadow:
         elif state != self._last:
             self._last, self._known = state, _manifest.decode(self._git.run("cat-file", "blob", state.manifest))
 
-    def _listed(self) -> tuple[list[bytes], list[bytes]]:
+    def _list_changes(self) -> tuple[list[bytes], list[bytes]]:
         """Files of the index that look different by now, and files that are not in it."""
         differing, others = self._git.run_both(
             ("diff-files", "-z", "--name-only", *NO_PROGRAMS), ("ls-files", "-z", "--others", "--exclude-standard")
@@ -242,7 +242,7 @@ class Shadow:
             changed = self._git.run("ls-files", "-z").split(b"\0")[:-1]
         return changed, others.split(b"\0")[:-1]
 
-    def _covered(self, others: Iterable[bytes], uncovered: dict[str, str]) -> list[bytes]:
+    def _sort_new_files(self, others: Iterable[bytes], uncovered: dict[str, str]) -> list[bytes]:
         """Return the files that the next snapshot holds for the first time; what it cannot hold goes to `uncovered`."""
         sizes = self._first.listed = {}
         for name in others:
@@ -252,10 +252,10 @@ class Shadow:
             if name.endswith(b"/"):
                 uncovered[show_name(path)] = "a repository of its own"
                 continue
-            status = self._look(path)
+            status = self._stat(path)
             if status is None or protected_name(path, home="elsewhere"):
                 continue
-            if why := self._unfit(path, status):
+            if why := self._why_unfit(path, status):
                 uncovered[show_name(path)] = why
                 continue
             sizes[name] = status.st_size
@@ -264,20 +264,22 @@ class Shadow:
             raise SnapshotSizeError(f"too much for a snapshot: {len(sizes)} new files, {total // 1024**2} MB")
         return list(sizes)
 
-    def _still(self, changed: Iterable[bytes], uncovered: dict[str, str]) -> tuple[list[bytes], list[bytes]]:
+    def _sort_changed_files(
+        self, changed: Iterable[bytes], uncovered: dict[str, str]
+    ) -> tuple[list[bytes], list[bytes]]:
         """Of the files that were covered: those that still are, and those that are not."""
         keep: list[bytes] = []
         drop: list[bytes] = []
         for name in changed:
             path = os.fsdecode(name)
-            status = self._look(path)
-            why = self._unfit(path, status) if status else ""
+            status = self._stat(path)
+            why = self._why_unfit(path, status) if status else ""
             if why:
                 uncovered[show_name(path)] = why
             (drop if why or status is None else keep).append(name)
         return keep, drop
 
-    def _look(self, path: str) -> os.stat_result | None:
+    def _stat(self, path: str) -> os.stat_result | None:
         """What is there, if it is something that git keeps."""
         try:
             status = os.lstat(os.path.join(self.root, path))
@@ -285,7 +287,7 @@ class Shadow:
             return None
         return status if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode) else None
 
-    def _unfit(self, path: str, status: os.stat_result) -> str:
+    def _why_unfit(self, path: str, status: os.stat_result) -> str:
         if stat.S_ISLNK(status.st_mode):
             return "git keeps no such link" if os.path.basename(path).lower() == ".gitmodules" else ""
         if status.st_size > self._largest:
@@ -295,7 +297,7 @@ class Shadow:
     def _is_own(self, path: str) -> bool:
         return any(path == own or path.startswith(f"{own}/") for own in self._own)
 
-    def _enter(
+    def _update_index(
         self, keep: Sequence[bytes], drop: Sequence[bytes], uncovered: dict[str, str]
     ) -> tuple[str, dict[str, int]]:
         """Bring the index up to what is on disk."""
@@ -310,13 +312,13 @@ class Shadow:
         for name in (*drop, *keep):
             modes.pop(show_name(os.fsdecode(name)), None)
         for path in map(os.fsdecode, keep):
-            status = self._look(path)
+            status = self._stat(path)
             self.grown += status.st_size if status else 0
             if status and stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != _usual(status.st_mode):
                 modes[show_name(path)] = stat.S_IMODE(status.st_mode)
-        return write_tree(self._git, uncovered), modes
+        return write_tree(self._git, keep, uncovered), modes
 
-    def _name(self, tree: str, manifest: Manifest, beside: SnapshotState) -> None:
+    def _save_state(self, tree: str, manifest: Manifest, beside: SnapshotState) -> None:
         same = self._last.tree == tree and self._known == manifest
         besides = (beside.young, beside.unfit)
         if same and (self._last.young, self._last.unfit) == besides and os.path.exists(f"{self._git.folder}/state"):
