@@ -1,0 +1,11 @@
+"""`/compact [WHAT TO KEEP]`: summarise the history now."""
+
+from overt.app.command import Command, CommandOutcome
+from overt.app.conversation import Conversation
+
+
+async def compact(conversation: Conversation, argument: str) -> CommandOutcome:
+    return CommandOutcome(play=lambda: conversation.compact(argument))
+
+
+COMPACT = Command(name="compact", run=compact, usage="[WHAT TO KEEP]", order=50)

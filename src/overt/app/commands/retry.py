@@ -1,0 +1,11 @@
+"""`/retry`: ask the model once more for the answer to the last prompt."""
+
+from overt.app.command import Command, CommandOutcome
+from overt.app.conversation import Conversation
+
+
+async def retry(conversation: Conversation, _argument: str) -> CommandOutcome:
+    return CommandOutcome(play=conversation.retry)
+
+
+RETRY = Command(name="retry", run=retry, order=40)
