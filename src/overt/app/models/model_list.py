@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from msgspec import Struct
@@ -55,8 +56,8 @@ class ModelListing(Struct, frozen=True, kw_only=True):
     fetched: bool = False
 
 
-class _Shelf(Struct, frozen=True, kw_only=True):
-    """A provider and the models on it."""
+class _Provider(Struct, frozen=True, kw_only=True):
+    """A provider whose entry lists its models."""
 
     entry: ProviderEntry
     source: Source
@@ -73,16 +74,18 @@ async def list_models(setting: Setting, only: str = "") -> ModelListing:
     except OvertError as error:
         problem = error.message
     weights = around.weights()
-    shelves = await _shelves(around, chosen, weights)
-    shelves = _named(shelves, only) if only else _apart(shelves)
+    providers = await _list_providers(around, chosen, weights)
+    providers = _named(providers, only) if only else _apart(providers)
     why = offline_reason(around, chosen.entry if chosen else None)
-    unasked = [shelf.entry for shelf in shelves if shelf.entry.name == only and not is_local(shelf.entry)]
+    unasked = [provider.entry for provider in providers if provider.entry.name == only and not is_local(provider.entry)]
     if why and unasked and not _wants(unasked[0], around, chosen):
         problem = "\n".join(filter(None, (problem, _not_asked(only, around.offline))))
     around = replace(around, offline=why)
     curious = {only, chosen.entry.name if chosen else ""}
-    shelves = await asyncio.gather(*(_filled(shelf, around, chosen=chosen, curious=curious) for shelf in shelves))
-    rows = [row for shelf in shelves for row in _rows(shelf, around, chosen)]
+    providers = await asyncio.gather(
+        *(_filled(provider, around, chosen=chosen, curious=curious) for provider in providers)
+    )
+    rows = [row for provider in providers for row in _rows(provider, around, chosen)]
     rows.sort(key=lambda row: not row.chosen)
     return ModelListing(rows=tuple(rows), problem=problem, fetched=weights is not None)
 
@@ -92,7 +95,9 @@ def _not_asked(provider: str, stated: str) -> str:
     return f"{provider} was not asked: {why}; this is what is known of it. `offline = false` lets it be asked."
 
 
-async def _shelves(around: Surroundings, chosen: ChosenModel | None, weights: ProviderEntry | None) -> list[_Shelf]:
+async def _list_providers(
+    around: Surroundings, chosen: ChosenModel | None, weights: ProviderEntry | None
+) -> list[_Provider]:
     """One for each provider; what a person configured stands before what was found and what is merely known."""
     configured = usable_entries(around)
     from overt.providers import catalog  # late: 0.2 ms
@@ -105,7 +110,7 @@ async def _shelves(around: Surroundings, chosen: ChosenModel | None, weights: Pr
         configured.append(chosen.entry)
     taken = {entry.base_url for entry in configured}
     here = [entry for entry in here if entry.base_url not in taken]
-    found: dict[str, _Shelf] = {}
+    by_name: dict[str, _Provider] = {}
     sources: tuple[tuple[Source, Sequence[ProviderEntry]], ...] = (
         ("configured", configured),
         ("embedded", [weights] if weights else []),
@@ -114,41 +119,44 @@ async def _shelves(around: Surroundings, chosen: ChosenModel | None, weights: Pr
     )
     for source, entries in sources:
         for entry in entries:
-            found.setdefault(entry.name, _Shelf(entry=entry, source=source))
-    return list(found.values())
+            by_name.setdefault(entry.name, _Provider(entry=entry, source=source))
+    return list(by_name.values())
 
 
-def _named(shelves: Sequence[_Shelf], only: str) -> list[_Shelf]:
-    found = [shelf for shelf in shelves if shelf.entry.name == only]
+def _named(providers: Sequence[_Provider], only: str) -> list[_Provider]:
+    found = [provider for provider in providers if provider.entry.name == only]
     if found:
         return found
-    close = nearest(only, [shelf.entry.name for shelf in shelves])
+    close = nearest(only, [provider.entry.name for provider in providers])
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     raise UsageError(f"overt models: no provider is called {only!r}{hint}")
 
 
-def _apart(shelves: Sequence[_Shelf]) -> list[_Shelf]:
+def _apart(providers: Sequence[_Provider]) -> list[_Provider]:
     """Without the second way to a vendor that stands here already."""
-    first: dict[str, _Shelf] = {}
-    for shelf in shelves:
-        first.setdefault(shelf.entry.base_url, shelf)
-    return [shelf for shelf in shelves if shelf.source != "known" or first[shelf.entry.base_url] is shelf]
+    first: dict[str, _Provider] = {}
+    for provider in providers:
+        first.setdefault(provider.entry.base_url, provider)
+    return [
+        provider for provider in providers if provider.source != "known" or first[provider.entry.base_url] is provider
+    ]
 
 
-async def _filled(shelf: _Shelf, around: Surroundings, *, chosen: ChosenModel | None, curious: set[str]) -> _Shelf:
+async def _filled(
+    provider: _Provider, around: Surroundings, *, chosen: ChosenModel | None, curious: set[str]
+) -> _Provider:
     """With what its server lists, for a provider one is curious about and may ask."""
-    entry = shelf.entry
+    entry = provider.entry
     if entry.name not in curious or _wants(entry, around, chosen):
-        return shelf
-    try:
-        entry, left = await ask_server(entry, around)
-    except OvertError:
-        return shelf
-    return _Shelf(entry=entry, source=shelf.source, balance=left)
+        return provider
+    with suppress(OvertError):
+        entry, balance = await ask_server(entry, around)
+        return _Provider(entry=entry, source=provider.source, balance=balance)
+    return provider
 
 
-def _rows(shelf: _Shelf, around: Surroundings, chosen: ChosenModel | None) -> Iterator[ModelRow]:
-    entry = shelf.entry
+def _rows(provider: _Provider, around: Surroundings, chosen: ChosenModel | None) -> Iterator[ModelRow]:
+    entry = provider.entry
     used = chosen.model if chosen and chosen.entry.name == entry.name else ""
     listed = entry.models or tuple(filter(None, (entry.model, entry.default)))
     wants = _wants(entry, around, chosen)
@@ -158,7 +166,7 @@ def _rows(shelf: _Shelf, around: Surroundings, chosen: ChosenModel | None) -> It
             provider=entry.name,
             model=name,
             chosen=bool(used) and name == used,
-            source=shelf.source,
+            source=provider.source,
             local=is_local(entry),
             window=about.window,
             price=about.price,
@@ -166,7 +174,7 @@ def _rows(shelf: _Shelf, around: Surroundings, chosen: ChosenModel | None) -> It
             images=about.images,
             reasoning=about.reasons,
             wants=wants,
-            balance=shelf.balance if name == used else "",
+            balance=provider.balance if name == used else "",
         )
 
 

@@ -233,12 +233,14 @@ class Dialog:
     def _try(self) -> Step:
         self._tell(say("setup.trying", model=self._reference()))
         try:
-            tried = run_async(trial(self._option.entry, self._key, self._model, self._around))
+            reply = run_async(trial(self._option.entry, self._key, self._model, self._around))
         except OvertError as error:
             return self._now_what(error)
-        said = cut_line(tried.text, 200) if tried.text else say("setup.thought" if tried.thought else "setup.silent")
-        numbers = say("setup.spent", seconds=f"{tried.seconds:.1f}", input=tried.input, output=tried.output)
-        self._tell(f"  {said}\n  {numbers}")
+        text = " ".join(reply.text.split())
+        words = cut_line(text, 200) if text else say("setup.thought" if reply.thoughts else "setup.silent")
+        usage = reply.usage
+        numbers = say("setup.spent", seconds=f"{reply.last:.1f}", input=usage.input, output=usage.output)
+        self._tell(f"  {words}\n  {numbers}")
         return self._keep_key
 
     def _now_what(self, error: OvertError) -> Step:
