@@ -19,25 +19,25 @@ MATTERS = SAFE // 4
 """Below this many tokens the window of an unknown model makes no difference, and nobody is asked for it."""
 
 
-def window_of(found: ChosenModel, config: Config) -> int:
+def window_of(chosen: ChosenModel, config: Config) -> int:
     """As set for every model, for this one, or known of it; 0: nobody says, or somebody said 0."""
-    return found.about.window if config.origin("context.context_window") == "default" else config.context_window
+    return chosen.about.window if config.origin("context.context_window") == "default" else config.context_window
 
 
-def budget_of(found: ChosenModel, config: Config, wires: Sequence[WireKind] = ()) -> Budget:
+def budget_of(chosen: ChosenModel, config: Config, wires: Sequence[WireKind] = ()) -> Budget:
     """Someone who sets `context_window` to 0 leaves it to the server: room is made when that finds a request too long.
 
     What a request asks for as the most of its reply has to fit as well.
     """
-    entry, about = found.entry, found.about
+    entry, about = chosen.entry, chosen.about
     wire = find_wire(entry.kind, wires)
     quirks = about.quirks or entry.quirks
     budget = Budget(
-        window=window_of(found, config),
+        window=window_of(chosen, config),
         threshold=config.compaction.threshold if config.compaction.auto else 0.0,
         prune=config.compaction.prune,
         reserve=entry.max_tokens or (about.output if wire and wire.limits_every_reply else 0),
-        family=family_of(found.model),
+        family=family_of(chosen.model),
         reasoning=not (wire and wire.reasoning_is_quirk) or bool(quirks.reasoning),
     )
     if config.origin("context.context_window") != "default":
@@ -60,28 +60,28 @@ class WindowSeeker:
         self._task: asyncio.Task[None] | None = None
         self._asked: Budget | None = None
 
-    def seek(self, found: ChosenModel, budget: Budget | None) -> None:
+    def seek(self, chosen: ChosenModel, budget: Budget | None) -> None:
         """Called when a reply is there; nothing happens where the window is known or does not matter yet."""
         if budget is None or budget is self._asked or not budget.unknown or not budget.threshold:
             return
         if budget.counted < MATTERS:
             return
-        if found.entry.base_url.startswith("http"):
+        if chosen.entry.base_url.startswith("http"):
             self._asked = budget
-            self._task = asyncio.create_task(self._seek(found, budget))
+            self._task = asyncio.create_task(self._seek(chosen, budget))
             self._task.add_done_callback(log_failure("context window"))
 
     @property
     def pending(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    async def _seek(self, found: ChosenModel, budget: Budget) -> None:
+    async def _seek(self, chosen: ChosenModel, budget: Budget) -> None:
         from overt.providers.probing.server_window import ask_window  # late: 0.6 ms
 
-        size: int = await ask_window(found, self._environ, self._wires)
+        size: int = await ask_window(chosen, self._environ, self._wires)
         budget.resize(size or SAFE)
         if not size:
-            self._notify(Noticed(text=say("window.assumed", model=found.model, window=SAFE)))
+            self._notify(Noticed(text=say("window.assumed", model=chosen.model, window=SAFE)))
 
     async def close(self) -> None:
         """The answer is not waited for."""

@@ -23,14 +23,14 @@ from overt.sessions.resume import ResumedSession
 FREE = Price(input=0.0, output=0.0)
 
 
-def recorded_facts(found: ChosenModel) -> ModelFacts:
+def recorded_facts(chosen: ChosenModel) -> ModelFacts:
     """Return what is recorded of a model, with its price of today: what works on this machine costs nothing."""
-    about = found.entry.facts(found.model)
-    return replace(about, price=FREE) if about.price is None and is_local(found.entry) else about
+    about = chosen.entry.facts(chosen.model)
+    return replace(about, price=FREE) if about.price is None and is_local(chosen.entry) else about
 
 
 class SessionModels:
-    """`current` is the model in use, None before the first was found. `notify` shows a notice to the user."""
+    """`current` is the model in use, None before the first was chosen. `notify` shows a notice to the user."""
 
     def __init__(
         self, options: Options, setting: Setting, redactor: Redactor, notify: Callable[[Noticed], None]
@@ -52,48 +52,48 @@ class SessionModels:
 
     async def find(self, reference: str) -> ChosenModel:
         """Find a model by its name; without one, the model that the configuration names or that is here."""
-        found = await choose_model(self._setting, reference)
-        self._redactor.learn(found.key or "")
-        return found
+        chosen = await choose_model(self._setting, reference)
+        self._redactor.learn(chosen.key or "")
+        return chosen
 
     async def find_as_before(self, resumed: ResumedSession, notices: Callable[[str], None]) -> ChosenModel:
         """Find the model for a session that goes on: the one that it used last, unless another is asked for."""
-        found = await as_before(self._setting, await self.find(""), resumed, notices)
-        self._redactor.learn(found.key or "")
-        return found
+        chosen = await as_before(self._setting, await self.find(""), resumed, notices)
+        self._redactor.learn(chosen.key or "")
+        return chosen
 
-    def provider(self, found: ChosenModel) -> Provider:
+    def provider(self, chosen: ChosenModel) -> Provider:
         """Return the provider of a model. The one in use is kept: a server may be behind it, and remember."""
-        wanted = (found.entry, found.key, found.model)
+        wanted = (chosen.entry, chosen.key, chosen.model)
         if self._provided != wanted:
-            self._providers.append(self._make(found))
+            self._providers.append(self._make(chosen))
             self._provided = wanted
         return self._providers[-1]
 
-    def _make(self, found: ChosenModel) -> Provider:
+    def _make(self, chosen: ChosenModel) -> Provider:
         setting = self._setting
-        return make(found.entry, found.key, found.model, setting.environment.variables, setting.registries.wires)
+        return make(chosen.entry, chosen.key, chosen.model, setting.environment.variables, setting.registries.wires)
 
-    def protocol(self, found: ChosenModel, resumed: ResumedSession | None = None) -> ToolProtocol:
+    def protocol(self, chosen: ChosenModel, resumed: ResumedSession | None = None) -> ToolProtocol:
         """Return how a model calls tools: as its server took it before, in this process or an earlier one."""
-        protocol, before = protocol_of(found.about), resumed.prefix if resumed else None
-        if before and not found.about.calls and (before.provider, before.model) == (found.entry.name, found.model):
+        protocol, before = protocol_of(chosen.about), resumed.prefix if resumed else None
+        if before and not chosen.about.calls and (before.provider, before.model) == (chosen.entry.name, chosen.model):
             protocol = replace(protocol, calls=before.calls)
-        return self._protocols.get((found.entry.name, found.model), protocol)
+        return self._protocols.get((chosen.entry.name, chosen.model), protocol)
 
-    def use(self, found: ChosenModel, protocol: ToolProtocol) -> None:
-        self.current = found
-        self._protocols[found.entry.name, found.model] = protocol
+    def use(self, chosen: ChosenModel, protocol: ToolProtocol) -> None:
+        self.current = chosen
+        self._protocols[chosen.entry.name, chosen.model] = protocol
 
     def fallback(self, error: ProviderError) -> ToolProtocol | None:
         """Return another way to call tools if the server refused the one in use, or None if there is none."""
         return self.protocol(self.current).after(error) if self.current else None
 
-    def window(self, found: ChosenModel) -> Budget:
+    def window(self, chosen: ChosenModel) -> Budget:
         """Return what fits into the window of a model; what was learnt of it stays with it."""
         before = self._window
-        if before is None or (before[0].entry.name, before[0].model) != (found.entry.name, found.model):
-            self._window = before = (found, budget_of(found, self._setting.config, self._setting.registries.wires))
+        if before is None or (before[0].entry.name, before[0].model) != (chosen.entry.name, chosen.model):
+            self._window = before = (chosen, budget_of(chosen, self._setting.config, self._setting.registries.wires))
         return before[1]
 
     def look_for_window(self, event: Event) -> None:
@@ -109,14 +109,14 @@ class SessionModels:
         if not config.small_model and is_local(current.entry):
             return
         try:
-            found = await self.find(config.small_model) if config.small_model else current
-            provider = self._make(found)
+            chosen = await self.find(config.small_model) if config.small_model else current
+            provider = self._make(chosen)
         except OvertError as error:
             self._notify(Noticed(text=self._redactor.clean(f"small_model: {error.message}"), level="warning"))
             return
         try:
             # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
-            await ask_title(provider, recorded_facts(found), self._redactor.clean(prompt), emit)
+            await ask_title(provider, recorded_facts(chosen), self._redactor.clean(prompt), emit)
         finally:
             provider.close()
 
