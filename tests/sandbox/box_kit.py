@@ -47,7 +47,7 @@ async def main():
         programs = Programs(services, profile=profile)
         try:
             ran = await programs.run(command, timeout_ms=spec["timeout"])
-            results.append([ran.code, ran.text, ran.found or (ran.blocked.advise() if ran.blocked else "")])
+            results.append([ran.code, ran.text, ran.remark or (ran.blocked.advise() if ran.blocked else "")])
         except ToolError as error:
             results.append([-1, error.message, ""])
     print(json.dumps(results), flush=True)
