@@ -14,7 +14,7 @@ from tests.workspace.programs_kit import gone, make_programs
 
 from overt.core.errors import ToolError
 from overt.core.ports import Profile
-from overt.sandbox.sandbox_process import misplaced
+from overt.sandbox.sandbox_process import find_misplaced_mount
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs
 from overt.workspace.programs import Programs, SupervisorSpawner
@@ -355,7 +355,7 @@ def test_a_mount_that_is_not_where_it_was_meant_to_be_is_seen(
     words = [f"{word[0]}{there.st_dev}:{there.st_ino}:{word[1:].format(tmp_path)}" for word in wanted]
     mounts = {path.format(tmp_path): open_ for path, open_ in found.items()}
 
-    assert misplaced(words, mounts) == wrong.format(tmp_path)
+    assert find_misplaced_mount(words, mounts) == wrong.format(tmp_path)
 
 
 def test_a_box_stands_where_names_have_blanks_and_backslashes() -> None:
@@ -369,7 +369,7 @@ def test_a_box_stands_where_names_have_blanks_and_backslashes() -> None:
 
 
 def test_a_mount_of_something_else_is_seen(tmp_path: Path) -> None:
-    assert misplaced([f"r1:2:{tmp_path}"], {str(tmp_path): False}) == str(tmp_path)
+    assert find_misplaced_mount([f"r1:2:{tmp_path}"], {str(tmp_path): False}) == str(tmp_path)
 
 
 def test_a_private_folder_that_was_cleaned_away_is_made_again(tmp_path: Path) -> None:

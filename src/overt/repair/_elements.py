@@ -83,7 +83,7 @@ def container(text: str, at: int, tools: ScannedTools, depth: int = 0) -> Markup
             break
         at = inner.end
         calls += inner.calls
-    return MarkupSpan(closed(text, at), calls) if calls else None
+    return MarkupSpan(skip_closing_tags(text, at), calls) if calls else None
 
 
 def _item(text: str, at: int, tools: ScannedTools, depth: int) -> MarkupSpan | None:
@@ -138,9 +138,9 @@ def element(text: str, at: int, name: str, tools: ScannedTools) -> MarkupSpan | 
             at = found.end()
         elif text.startswith("{", at) and not given:
             inner = arguments(text, at, name, tools, ENDS)
-            return inner and MarkupSpan(closed(text, inner.end), inner.calls)
+            return inner and MarkupSpan(skip_closing_tags(text, inner.end), inner.calls)
         elif whole := bool(at < len(text) and (ENDS.match(text, at) or ELEMENT.match(text, at))):
-            at = at if ELEMENT.match(text, at) else closed(text, at)
+            at = at if ELEMENT.match(text, at) else skip_closing_tags(text, at)
             break
         elif (found := CHILD.match(text, at)) and is_argument(found[1], tools[tool_name(name, tools)]):
             at, value, whole = _value(text, found.end(), found[1], _tags(found[1]), always=False)
@@ -211,7 +211,7 @@ def tag(text: str, at: int, tools: ScannedTools) -> MarkupSpan | None:
         return None
     call = make_call(found[1], given if whole else CutObject(given), tools)
     stop = end.end() if whole and end else len(text)
-    return MarkupSpan(closed(text, stop), [call]) if call else None
+    return MarkupSpan(skip_closing_tags(text, stop), [call]) if call else None
 
 
 def _glm(text: str, at: int, name: str, tools: ScannedTools) -> MarkupSpan | None:
@@ -311,7 +311,7 @@ def _ended(pattern: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def closed(text: str, at: int) -> int:
+def skip_closing_tags(text: str, at: int) -> int:
     """Past every closing tag and end of turn that follows."""
     while True:
         place = _ended(LEFT, text, at)

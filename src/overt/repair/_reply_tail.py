@@ -118,7 +118,7 @@ def _mark(text: str, at: int, tools: ScannedTools) -> tuple[MarkupSpan | None, i
         return tokens.k3(text, found, tools), at
     if found := elements.ELEMENT.match(text, at):
         inner = elements.element(text, found.end(), found[1] or found[2], tools)
-        return (inner and MarkupSpan(elements.closed(text, inner.end), inner.calls)), at
+        return (inner and MarkupSpan(elements.skip_closing_tags(text, inner.end), inner.calls)), at
     if found := elements.CONTAINER.match(text, at):
         return elements.container(text, found.end(), tools), at
     found = TAG.match(text, at)

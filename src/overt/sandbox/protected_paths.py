@@ -144,7 +144,7 @@ def repository(git: str) -> Iterator[str]:
         yield from (f"{folder}/{name}" for name in OF_GIT)
 
 
-def nested(roots: Iterable[str]) -> list[str]:
+def find_repositories(roots: Iterable[str]) -> list[str]:
     """Every `.git` below the roots, as far as a bounded look goes; those of the roots themselves too."""
     found: list[str] = []
     waiting = [(root, 0) for root in roots]
@@ -158,7 +158,7 @@ def nested(roots: Iterable[str]) -> list[str]:
     return found
 
 
-def first_nested(roots: Iterable[str]) -> list[str]:
+def find_near_repositories(roots: Iterable[str]) -> list[str]:
     """The same for the roots and the folders in them, quick enough for every command."""
     found: list[str] = []
     for root in roots:

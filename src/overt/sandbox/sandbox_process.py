@@ -27,7 +27,7 @@ OWN = frozenset({"/tmp", "/var/tmp", "/run", "/var/run"})
 def main() -> None:
     most, count, *words = sys.argv[2:]
     wanted, (kind, network, *words) = words[: int(count)], words[int(count) :]
-    if wanted and (wrong := misplaced(wanted, mounts())):
+    if wanted and (wrong := find_misplaced_mount(wanted, mounts())):
         sys.exit(f"{wrong} is not mounted as it was meant to be")
     guard = None
     if kind == "landlock":
@@ -64,7 +64,7 @@ def mounts() -> dict[str, bool]:
     return {_plain(words[4]): "rw" in words[5].split(",") for words in lines}
 
 
-def misplaced(wanted: list[str], found: dict[str, bool]) -> str:
+def find_misplaced_mount(wanted: list[str], found: dict[str, bool]) -> str:
     """The first path that is not as wanted."""
     writable = []
     for word in wanted:

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 
 from overt.sandbox.git_folders import modules, worktrees
-from overt.sandbox.protected_paths import OF_GIT, TOP, first_nested, nested
+from overt.sandbox.protected_paths import OF_GIT, TOP, find_near_repositories, find_repositories
 
 Identity = tuple[int, int, int, str]
 MOVED = (
@@ -42,7 +42,7 @@ class RepositoryWatch:
         self._noted: list[int] = []
         self._touched = False
 
-    def nested(self) -> tuple[str, ...]:
+    def nested_repositories(self) -> tuple[str, ...]:
         """Those of the person's repositories that lie below a root."""
         return tuple(self._nested)
 
@@ -55,7 +55,7 @@ class RepositoryWatch:
         found: list[str] = []
         deep = self._index_changed() or deep
         self._touched |= busy
-        near = {*self._tops, *self._nested, *first_nested(self._all)}
+        near = {*self._tops, *self._nested, *find_near_repositories(self._all)}
         for path, git in tuple(self._places(near, deep)):
             now = _identity(path)
             if now is None:
@@ -89,7 +89,7 @@ class RepositoryWatch:
         """Paths to look at, each with the `.git` it belongs to."""
         gits = dict.fromkeys(sorted(near))
         if deep:
-            gits |= dict.fromkeys(nested(self._all))
+            gits |= dict.fromkeys(find_repositories(self._all))
         gits |= dict.fromkeys(path for path in self._young if os.path.basename(path) == ".git")
         for git in gits:
             yield git, git

@@ -19,7 +19,7 @@ from overt.sandbox.launch.file_identity import (
     replaced_paths,
 )
 from overt.sandbox.launch.new_repositories import RepositoryWatch
-from overt.sandbox.mechanisms.bubblewrap import wanted, words
+from overt.sandbox.mechanisms.bubblewrap import describe_mounts, words
 from overt.sandbox.private_folder import hold_private, make_private, remove_private
 from overt.sandbox.profile import AccessRules, RuleSource, SandboxPlace, built, spare_caches
 from overt.sandbox.protected_paths import find_names_of, is_below
@@ -84,7 +84,7 @@ class LaunchPlanner:
         self._found: list[str] = []
         self._pins = HeldFiles()
         self._spare: dict[tuple[tuple[str, ...], str], dict[str, str]] = {}
-        self._births: RepositoryWatch | None = None
+        self._new_repositories: RepositoryWatch | None = None
         self._said: set[str] = set()
         self._kind = ""
         self._stood = False
@@ -133,7 +133,7 @@ class LaunchPlanner:
                 box=("bubblewrap", network, "" if root else "1", str(len(roots)), *roots, *rules.absent),
                 names=(*(path for path in rules.absent if not os.path.lexists(path)), *young),
                 temp=self._temp,
-                wanted=wanted(rules),
+                wanted=describe_mounts(rules),
                 marks=identify(stood),
             )
         if kind == "seatbelt":
@@ -154,7 +154,7 @@ class LaunchPlanner:
             bool(replaced_paths(launch.marks)) or launch.rules != self._current_rules(profile)
         )
 
-    def unkept(self, launch: LaunchPlan, *, patient: bool = False) -> str:
+    def protection_gap(self, launch: LaunchPlan, *, patient: bool = False) -> str:
         """Why what runs in a box has to be ended; `patient` lets it go on beside what every look looks at again."""
         if launch.rules is None or launch.profile is None:
             return ""
@@ -162,13 +162,19 @@ class LaunchPlanner:
             if is_worth_ending(path):
                 return REPLACED.format(name=self._shown(path))
         for path in newly_protected(launch.rules, self._current_rules(launch.profile)):
-            if is_worth_ending(path) and not (patient and self._births and self._births.watches(path)):
+            if is_worth_ending(path) and not (
+                patient and self._new_repositories and self._new_repositories.watches(path)
+            ):
                 return NEW.format(name=self._shown(path))
         return ""
 
     def look(self, *, busy: bool, deep: bool = False) -> bool:
         """What commands made that would run something outside is moved away; True if there was any."""
-        found = self._births.look(busy=busy, deep=deep) if self._births and self._kind == "bubblewrap" else []
+        found = (
+            self._new_repositories.look(busy=busy, deep=deep)
+            if self._new_repositories and self._kind == "bubblewrap"
+            else []
+        )
         self._found += found
         return bool(found)
 
@@ -202,8 +208,8 @@ class LaunchPlanner:
         if launch.kind != "bubblewrap" or launch.rules is None:
             return
         self._stood, self._twice = True, False
-        if self._births:
-            self._births.settle((*launch.rules.protected, *launch.rules.absent))
+        if self._new_repositories:
+            self._new_repositories.settle((*launch.rules.protected, *launch.rules.absent))
 
     def failed(self, launch: LaunchPlan, said: str) -> bool:
         """True when there is something to try: the same once more, or the next best kind if this one cannot work
@@ -284,10 +290,12 @@ class LaunchPlanner:
         rules = source.now()
         if not rules.write or self._kind != "bubblewrap":
             return rules
-        if self._births is None:
-            self._births = RepositoryWatch(self._place.workspace, source.roots, source.loose, source.repositories)
+        if self._new_repositories is None:
+            self._new_repositories = RepositoryWatch(
+                self._place.workspace, source.roots, source.loose, source.repositories
+            )
             self.look(busy=False, deep=True)
-        if below := self._births.nested():
+        if below := self._new_repositories.nested_repositories():
             more = find_names_of(below, (*source.roots, *source.loose))
             rules = replace(
                 rules,

@@ -37,7 +37,7 @@ class SupervisorSpawner:
         before: Callable[[Profile], Sequence[str]] = lambda profile: (),
         most_processes: int = MOST_PROCESSES,
     ) -> None:
-        self._boxes = LaunchPlanner(place, mode, before)
+        self._planner = LaunchPlanner(place, mode, before)
         self._most = most_processes
         self._stations: dict[Profile, SupervisorProcess] = {}
         self._leaving: list[SupervisorProcess] = []
@@ -48,7 +48,7 @@ class SupervisorSpawner:
 
     def warm(self, profile: Profile) -> None:
         """Start the supervisor now, without waiting for it; what is wrong with it the first command says."""
-        if not self._boxes.refusal(profile):
+        if not self._planner.refusal(profile):
             try:
                 if not self._sweep(profile):
                     self._station(profile)
@@ -57,7 +57,7 @@ class SupervisorSpawner:
 
     def guess(self, profile: Profile = BOXED) -> SandboxState:
         """Which sandbox programs of this profile will run in, as far as is known without starting one."""
-        return self._boxes.state(profile)
+        return self._planner.state(profile)
 
     async def standing(self, profile: Profile = BOXED) -> SandboxState:
         """Which sandbox they do run in: it has come up."""
@@ -65,7 +65,7 @@ class SupervisorSpawner:
             await self._ready(profile)
         except (ToolError, ConnectionError):
             pass  # the state says why
-        return self._boxes.state(profile)
+        return self._planner.state(profile)
 
     async def spawn(
         self,
@@ -85,8 +85,8 @@ class SupervisorSpawner:
         for _ in range(2):
             try:
                 station = await self._ready(profile)
-                told = self._boxes.environment(station.launch, env)
-                places, more = self._boxes.left_to_readers(station.launch) if reading else ((), {})
+                told = self._planner.environment(station.launch, env)
+                places, more = self._planner.left_to_readers(station.launch) if reading else ((), {})
                 places = track.roots if track and not reading else places
                 before = [flags, cwd, str(len(places)), *places, str(len(argv)), *argv]
                 order = payload([*before, *(f"{name}={value}" for name, value in {**told, **more}.items())])
@@ -101,16 +101,16 @@ class SupervisorSpawner:
 
     def private_folders(self) -> Mapping[str, str]:
         """Temporary folders as programs see them, and where they lie; see `LaunchPlanner.private_folders`."""
-        return self._boxes.private_folders()
+        return self._planner.private_folders()
 
     def findings(self, child: StartedProgram) -> str:
         """What has to be said about a program that has ended, beside its output."""
         self._look_after(child)
-        return self._boxes.findings()
+        return self._planner.findings()
 
     def rest(self) -> None:
         """Take down the boxes that run nothing."""
-        self._boxes.look(busy=self._busy(), deep=True)
+        self._planner.look(busy=self._busy(), deep=True)
         for profile, station in tuple(self._stations.items()):
             if not station.children:
                 self._drop(profile)
@@ -130,14 +130,14 @@ class SupervisorSpawner:
         stations = [*self._stations.values(), *self._leaving]
         self._stations.clear()
         self._leaving.clear()
-        self._boxes.let_go()
+        self._planner.let_go()
         for station in stations:
             station.hang_up()
         await _reaped(stations)
         for station in stations:
             station.end()
-        self._boxes.look(busy=busy, deep=True)
-        self._boxes.tidy()
+        self._planner.look(busy=busy, deep=True)
+        self._planner.tidy()
 
     async def _try(
         self, child: StartedProgram, station: SupervisorProcess, order: bytes, *, program: str, cwd: str
@@ -166,11 +166,11 @@ class SupervisorSpawner:
     async def _ready(self, profile: Profile) -> SupervisorProcess:
         """A supervisor that takes orders; where a kind of box does not come up, the next best one."""
         for _ in range(MOST_KINDS):
-            if refusal := self._boxes.refusal(profile):
+            if refusal := self._planner.refusal(profile):
                 raise ToolError(refusal, code="failed")
             if ended := self._sweep(profile):
                 await _reaped(ended)
-                self._boxes.look(busy=True)  # they had until now
+                self._planner.look(busy=True)  # they had until now
             station = self._station(profile)
             lacking = await station.up()
             if lacking is None:
@@ -178,24 +178,24 @@ class SupervisorSpawner:
                 said = station.complaint()
                 LOG.warning("sandbox", f"{station.launch.kind} did not start: {said}")
                 self._drop(profile, station)
-                if first and not await asyncio.to_thread(self._boxes.failed, station.launch, said):
+                if first and not await asyncio.to_thread(self._planner.failed, station.launch, said):
                     break
             elif station.greeted or station.launch.kind == "none":
                 return station
-            elif self._boxes.look(busy=bool(ended) or self._busy()):
+            elif self._planner.look(busy=bool(ended) or self._busy()):
                 self._drop(profile, station)  # something was moved away that it stands on
             else:
                 station.greeted = True
-                self._boxes.came_up(station.launch, lacking)
+                self._planner.came_up(station.launch, lacking)
                 return station
         raise ConnectionResetError
 
     def _sweep(self, profile: Profile) -> list[SupervisorProcess]:
         """Before an order: no box that keeps too little takes it, or runs on; those that had to be ended."""
-        self._boxes.look(busy=self._busy())
+        self._planner.look(busy=self._busy())
         ended = self._end_unkept()
         for each, station in tuple(self._stations.items()):
-            if station.ended or (each == profile and self._boxes.stale(station.launch, each)):
+            if station.ended or (each == profile and self._planner.stale(station.launch, each)):
                 self._retire(self._stations.pop(each))
         return ended
 
@@ -207,8 +207,12 @@ class SupervisorSpawner:
         """LaunchPlanner that keep too little go with everything in them."""
         ended = []
         for station in (*self._stations.values(), *self._leaving):
-            if station.children and not station.ended and (why := self._boxes.unkept(station.launch, patient=patient)):
-                self._boxes.tell(ENDED.format(why=why))
+            if (
+                station.children
+                and not station.ended
+                and (why := self._planner.protection_gap(station.launch, patient=patient))
+            ):
+                self._planner.tell(ENDED.format(why=why))
                 station.hang_up()
                 ended.append(station)
         return ended
@@ -217,7 +221,7 @@ class SupervisorSpawner:
         station = self._stations.get(profile)
         if not station:
             try:
-                station = self._stations[profile] = SupervisorProcess(self._boxes.launch(profile), self._most)
+                station = self._stations[profile] = SupervisorProcess(self._planner.launch(profile), self._most)
             except OSError as error:
                 raise ToolError(f"could not start the supervisor of programs: {error.strerror}") from error
         return station
@@ -225,7 +229,7 @@ class SupervisorSpawner:
     def _look_round(self) -> None:
         """While programs run: a file that is replaced outside takes the protection of it away at once."""
         self._watch = None
-        self._boxes.look(busy=True)
+        self._planner.look(busy=True)
         self._end_unkept(patient=True)
         if any(station.launch.wanted for station in self._children.values()):
             self._watch = asyncio.get_running_loop().call_later(WATCH, self._look_round)
@@ -236,11 +240,11 @@ class SupervisorSpawner:
         if station and child not in self._looked:
             self._looked.add(child)
             for path in child.breaches:
-                self._boxes.tell_breach(path)
+                self._planner.tell_breach(path)
             if child.is_monitor_lost:
-                self._boxes.take_away(station.launch)
+                self._planner.take_away(station.launch)
             if station.launch.wanted:
-                self._boxes.look(busy=True)
+                self._planner.look(busy=True)
 
     def _retire(self, station: SupervisorProcess) -> None:
         """No more orders for it; it ends with its last program."""

@@ -57,7 +57,7 @@ def words(rules: AccessRules, *, program: str, root: bool) -> tuple[str, ...]:
     )
 
 
-def wanted(rules: AccessRules) -> tuple[str, ...]:
+def describe_mounts(rules: AccessRules) -> tuple[str, ...]:
     """The same mounts for `sandbox_process.py`: `w` can be written, `r` cannot, `h` hides; then what lies there."""
     flags = dict.fromkeys(rules.write, "w")
     flags |= dict.fromkeys(between(rules.write, (*rules.protected, *rules.hidden)), "w")
