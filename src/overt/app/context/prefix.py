@@ -162,12 +162,8 @@ class Fragments:
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────
 
     def global_rules(self, cap: int) -> tuple[Fragment, ...]:
-        def find() -> Iterable[SourceFile]:
-            path = os.path.join(self.setting.environment.config_dir, RULES)
-            file = instructions.read_source(path, self._folders.where(path), follow=True)
-            return (file,) if file else ()
-
-        files = () if self._recipe.strict else self._files("global", find)
+        path = os.path.join(self.setting.environment.config_dir, RULES)
+        files = () if self._recipe.strict else self._one_file("global", path, follow=True)
         return recipe.files("global", "Rules of the user", files, cap)
 
     def project_rules(self, cap: int) -> tuple[Fragment, ...]:
@@ -186,6 +182,10 @@ class Fragments:
             return recipe.files("project", PROJECT_TITLE, files, self.cap("project"))
         files = self._files(name, lambda: instructions.files_matching(self._folders, name, strict=self._recipe.strict))
         return recipe.files("instructions", "Instructions", files, self.cap("instructions"))
+
+    def _one_file(self, source: str, path: str, *, follow: bool = False) -> tuple[SourceFile, ...]:
+        where = self._folders.where(path)
+        return self._files(source, lambda: filter(None, (instructions.read_source(path, where, follow=follow),)))
 
     def _files(self, source: str, find: Callable[[], Iterable[SourceFile]]) -> tuple[SourceFile, ...]:
         """Return the files of a source, which are looked for and read once in a session."""
@@ -228,16 +228,12 @@ class Fragments:
     # ── memory ───────────────────────────────────────────────────────────────────────────────────────────
 
     def notes(self, cap: int) -> tuple[Fragment, ...]:
-        def find() -> Iterable[SourceFile]:
-            path = os.path.join(self._folders.project, memory.PROJECT_FILE)
-            file = instructions.read_source(path, memory.PROJECT_FILE)
-            return (file,) if file else ()
-
         if "memory" not in self._found and not self._recipe.strict:
             self._notes = {scope: memory.list_notes(note_folders(self.setting), scope) for scope in _scopes()}
+        path = os.path.join(self._folders.project, memory.PROJECT_FILE)
         return (
             *self._shelf("global", "Notes for every project"),
-            *recipe.files("memory", "Notes of this project", self._files("memory", find), cap),
+            *recipe.files("memory", "Notes of this project", self._one_file("memory", path), cap),
             *self._shelf("project", "Private notes for this project"),
         )
 
