@@ -276,12 +276,12 @@ async def test_agents_share_jobs_and_undo_and_what_they_did_carries_their_name(h
 OPENED = """
 import asyncio, sys
 from overt.app.start import open_conversation
-from overt.app.inspect.status import gauges
+from overt.app.inspect.status import read_gauges
 from overt.app.options import Options
 
 async def main():
     conversation = await open_conversation(Options(directory=sys.argv[1]))
-    gauges(conversation)
+    read_gauges(conversation)
     conversation.agent.runtime.hands.ended_jobs()
     print(*sorted(name for name in sys.modules if name.startswith(("overt.workspace.", "overt.sandbox"))))
     await conversation.close()
