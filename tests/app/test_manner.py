@@ -126,7 +126,7 @@ class Counted:
 
     closed: ClassVar[list[str]] = []
 
-    def __init__(self, entry: ProviderEntry, key: str | None, model: str, environ: object = None) -> None:
+    def __init__(self, entry: ProviderEntry, key: str | None, model: str, *_: object) -> None:
         self.name, self.wire, self.model = entry.name, OpenAIChat(), model
 
     def warm(self, head: bytes = b"") -> None: ...

@@ -133,10 +133,10 @@ def _which(contents: Contents) -> str:
     model = one_line(f"{request.provider}/{request.model}")
     if not request.number:
         return say("tui.context.next", model=model)
-    values = {"number": request.number, "sent": contents.sent, "turn": request.turn, "model": model}
+    number, sent, turn = request.number, contents.sent, request.turn
     if request.purpose == "summary":
-        return say("tui.context.summary", **values)
-    return say("tui.context.sent", step=request.step, **values)
+        return say("tui.context.summary", number=number, sent=sent, turn=turn, model=model)
+    return say("tui.context.sent", number=number, sent=sent, turn=turn, step=request.step, model=model)
 
 
 def _room(found: "RequestView") -> str:
