@@ -4,7 +4,7 @@ import pytest
 
 from overt.app.registries import Registries
 from overt.cli.flags import PROMPT, options_of
-from overt.cli.parse import CommandLine, Flag, HelpShown, ParsedArguments, parse
+from overt.cli.parse import CommandLine, Flag, HelpShown, ParsedCommandLine, parse
 from overt.core.errors import UsageError
 
 COMMAND = CommandLine(
@@ -42,7 +42,7 @@ COMMAND = CommandLine(
     ],
 )
 def test_a_line_is_read_as(argv: str, values: dict[str, list[str]], words: tuple[str, ...]) -> None:
-    assert parse(COMMAND, argv.split(), Registries()) == ParsedArguments(values=values, words=words)
+    assert parse(COMMAND, argv.split(), Registries()) == ParsedCommandLine(values=values, words=words)
 
 
 @pytest.mark.parametrize(

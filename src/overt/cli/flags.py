@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from textwrap import wrap
 
 from overt.app.options import CLAUDE_MODES, SANDBOX_FLAG, Options, OutputFormat
-from overt.cli.parse import CommandLine, Flag, ParsedArguments
+from overt.cli.parse import CommandLine, Flag, ParsedCommandLine
 from overt.core.errors import UsageError
 
 FORMATS: dict[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
@@ -81,7 +81,7 @@ PROMPT = CommandLine(
 )
 
 
-def options_of(args: ParsedArguments, *, interactive: bool) -> Options:
+def options_of(args: ParsedCommandLine, *, interactive: bool) -> Options:
     _check_session_flags(args)
     text = args.text("system-prompt") if args.switch("system-prompt") else None
     origin = "--system-prompt"
@@ -114,7 +114,7 @@ def options_of(args: ParsedArguments, *, interactive: bool) -> Options:
     )
 
 
-def _check_session_flags(args: ParsedArguments) -> None:
+def _check_session_flags(args: ParsedCommandLine) -> None:
     """Raise an error if the flags about the session contradict each other or are empty."""
     continues = args.switch("continue") or args.switch("resume")
     if args.switch("fork-session") and not continues:

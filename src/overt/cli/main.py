@@ -13,7 +13,7 @@ from overt import __version__
 from overt.app.diagnostics.recent import RECENT
 from overt.app.registries import USE_PLAIN_CHAT, Frontend, Registries
 from overt.cli.flags import PROMPT, about, options_of
-from overt.cli.parse import HelpShown, ParsedArguments, parse
+from overt.cli.parse import HelpShown, ParsedCommandLine, parse
 from overt.core.errors import OvertError, UsageError
 from overt.frontends.tui import first_paint
 from overt.lib.logs.log import LOG
@@ -144,7 +144,7 @@ def _prompt(argv: list[str], registries: Registries, *, headless: bool) -> int:
     return code
 
 
-def _usual_frontend(args: ParsedArguments, *, headless: bool) -> str:
+def _usual_frontend(args: ParsedCommandLine, *, headless: bool) -> str:
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if headless or args.switch("print") or not terminal or args.switch("output-format"):
         return "headless"

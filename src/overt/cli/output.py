@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting, read_setting_or_defaults
-from overt.cli.parse import ParsedArguments
+from overt.cli.parse import ParsedCommandLine
 from overt.core.codec import printable
 from overt.lib.text import visible, wide
 
@@ -14,17 +14,17 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 NARROWEST = 20
 
 
-def setting_of(args: ParsedArguments) -> Setting:
+def setting_of(args: ParsedCommandLine) -> Setting:
     """Read the configuration of the folder that `-C` names, with the flags that a chat has as well."""
     return read_setting(_options(args))
 
 
-def setting_or_defaults_of(args: ParsedArguments) -> tuple[Setting, str]:
+def setting_or_defaults_of(args: ParsedCommandLine) -> tuple[Setting, str]:
     """Do the same for a subcommand that works without one. The text says why it could not be read."""
     return read_setting_or_defaults(_options(args))
 
 
-def _options(args: ParsedArguments) -> Options:
+def _options(args: ParsedCommandLine) -> Options:
     return Options(
         directory=args.text("cd"),
         model=args.text("model"),
@@ -33,7 +33,7 @@ def _options(args: ParsedArguments) -> Options:
     )
 
 
-def print_result(args: ParsedArguments, value: object, lines: Iterable[str]) -> None:
+def print_result(args: ParsedCommandLine, value: object, lines: Iterable[str]) -> None:
     """Print the value with `--json`, else its lines for people."""
     if args.switch("json"):
         print(printable(value))

@@ -54,7 +54,7 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     most: int | None = None
 
 
-class ParsedArguments(Struct, frozen=True, kw_only=True):
+class ParsedCommandLine(Struct, frozen=True, kw_only=True):
     """Flags by their key, each with its values: none for a switch, one, or those of a list; and the other words."""
 
     values: dict[str, list[str]]
@@ -91,7 +91,7 @@ class HelpShown(Exception):
     """The help was asked for and printed: there is nothing else to do."""
 
 
-def parse(command: CommandLine, argv: list[str], registries: Registries) -> ParsedArguments:
+def parse(command: CommandLine, argv: list[str], registries: Registries) -> ParsedCommandLine:
     """Read the words of a command line. Print the help and raise HelpShown if it is asked for."""
     flags = {name: flag for flag in (*command.flags, DEBUG, HELP) for name in flag.names}
     values: dict[str, list[str]] = {}
@@ -117,7 +117,7 @@ def parse(command: CommandLine, argv: list[str], registries: Registries) -> Pars
         _take(flag, name, attached, rest=rest, values=values)
     if command.most is not None and len(words) > command.most:
         raise UsageError(f"{command.name}: unexpected {words[command.most]!r}. Try: {command.name} --help")
-    return ParsedArguments(values=values, words=tuple(words), registries=registries)
+    return ParsedCommandLine(values=values, words=tuple(words), registries=registries)
 
 
 def _split(word: str, flags: dict[str, Flag]) -> tuple[str, str | None]:

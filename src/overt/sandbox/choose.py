@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 
 from overt.core.ports import SandboxState
-from overt.sandbox.process_tree import effective_capabilities
 
 SYSTEM_PATH = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin", "/run/wrappers/bin")
 """Never the search path of the person: a workspace could be on it."""
@@ -75,6 +74,8 @@ def find_bubblewrap() -> str:
 
 def can_make_namespaces() -> bool:
     """True if we are root and the kernel lets us create namespaces."""
+    from overt.sandbox.process_tree import effective_capabilities  # late: 1 ms
+
     try:
         return os.geteuid() == 0 and bool(effective_capabilities() & SYS_ADMIN)
     except (OSError, StopIteration):

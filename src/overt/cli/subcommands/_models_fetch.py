@@ -9,7 +9,7 @@ from overt.app.models.fetch_weights import fetch_model, has_weights, name_config
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.output import setting_of
-from overt.cli.parse import CommandLine, Flag, ParsedArguments, parse
+from overt.cli.parse import CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
@@ -43,7 +43,7 @@ def run(argv: list[str], registries: Registries) -> int:
     return _fetch(setting, about.name, args)
 
 
-def _agreed(name: str, args: ParsedArguments) -> bool:
+def _agreed(name: str, args: ParsedCommandLine) -> bool:
     if args.switch("from"):
         return True  # naming the file was the answer, and nothing leaves the machine
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -53,7 +53,7 @@ def _agreed(name: str, args: ParsedArguments) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _fetch(setting: Setting, name: str, args: ParsedArguments) -> int:
+def _fetch(setting: Setting, name: str, args: ParsedCommandLine) -> int:
     bar = Bar(_write, terminal=sys.stderr.isatty())
     began = time.monotonic()
     try:

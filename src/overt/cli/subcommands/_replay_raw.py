@@ -6,11 +6,11 @@ from overt.app.diagnostics.event_loop import run_async
 from overt.app.diagnostics.raw_replay import DecodedReply, replay_reply
 from overt.app.registries import Registries
 from overt.cli.output import plural, print_result
-from overt.cli.parse import ParsedArguments
+from overt.cli.parse import ParsedCommandLine
 from overt.core.requests import Delta
 
 
-def replay_raw(args: ParsedArguments, registries: Registries) -> int:
+def replay_raw(args: ParsedCommandLine, registries: Registries) -> int:
     """Return 0 if the reply can be decoded now, 1 if it still fails."""
     decoded = run_async(replay_reply(args.text("raw"), registries.wires))
     print_result(args, decoded, _lines(decoded))

@@ -6,7 +6,7 @@ from time import localtime, strftime
 from overt.app.records.archive import SearchResult, check_sessions, search_sessions, stray_files
 from overt.app.setting import Setting
 from overt.cli.output import plural, print_result, warn
-from overt.cli.parse import ParsedArguments
+from overt.cli.parse import ParsedCommandLine
 from overt.core.codec import printable
 from overt.core.errors import SessionError
 from overt.lib.text import visible
@@ -25,7 +25,7 @@ WHO = {
 UNFINISHED = "Overt was killed, or the disk was full."
 
 
-def search(setting: Setting, words: list[str], args: ParsedArguments) -> int:
+def search(setting: Setting, words: list[str], args: ParsedCommandLine) -> int:
     """Ends with 1 when nothing was found, as grep does."""
     any_hit = False
     for found in search_sessions(setting, words, everywhere=args.switch("all")):
@@ -39,7 +39,7 @@ def search(setting: Setting, words: list[str], args: ParsedArguments) -> int:
     return 0 if any_hit else 1
 
 
-def check(setting: Setting, words: list[str], args: ParsedArguments) -> int:
+def check(setting: Setting, words: list[str], args: ParsedCommandLine) -> int:
     """Return 1 if a session has a damaged line or a turn without an end, or cannot be read."""
     reference, everywhere = words[0] if words else "", args.switch("all")
     bad = 0

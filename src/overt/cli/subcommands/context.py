@@ -19,7 +19,7 @@ from overt.app.records.context_view import (
 )
 from overt.app.registries import Registries
 from overt.cli.output import print_result, setting_of, warn
-from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, ParsedArguments, parse
+from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.errors import UsageError
 
 COMMAND = CommandLine(
@@ -67,7 +67,7 @@ def run(argv: list[str], registries: Registries) -> int:
     return _print_request(opened, args)
 
 
-def _check(args: ParsedArguments) -> None:
+def _check(args: ParsedCommandLine) -> None:
     shapes = [name for name in ("raw", "full", "requests", "diff") if args.switch(name)]
     if len(shapes) > 1:
         raise UsageError(f"--{shapes[0]} and --{shapes[1]} do not go together; give one of them")
@@ -77,7 +77,7 @@ def _check(args: ParsedArguments) -> None:
         raise UsageError("--diff takes two requests, as in: overt context --diff 3 4, or --diff 1.2 2.1")
 
 
-def _wanted(args: ParsedArguments) -> tuple[RequestFilter, str]:
+def _wanted(args: ParsedCommandLine) -> tuple[RequestFilter, str]:
     if args.switch("request"):
         return parse_reference(args.text("request"), "--request"), args.text("request")
     turn, step = args.text("turn"), args.text("step")
@@ -98,7 +98,7 @@ def _print_body(opened: OpenedSession, wanted: RequestFilter, name: str) -> int:
     return 0
 
 
-def _print_request(opened: OpenedSession, args: ParsedArguments) -> int:
+def _print_request(opened: OpenedSession, args: ParsedCommandLine) -> int:
     request = find_request(opened, *_wanted(args))
     contents = describe_request(opened, request)
     print_result(
@@ -110,7 +110,7 @@ def _print_request(opened: OpenedSession, args: ParsedArguments) -> int:
     return 0
 
 
-def _print_difference(opened: OpenedSession, args: ParsedArguments) -> int:
+def _print_difference(opened: OpenedSession, args: ParsedCommandLine) -> int:
     pair = (find_request(opened, parse_reference(text, "--diff"), text) for text in args.texts("diff"))
     one, other = sorted(pair, key=lambda request: request.number)
     changes = compare_requests(one, other, requests_between(opened, one.number, other.number))

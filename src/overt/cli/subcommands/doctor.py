@@ -9,7 +9,7 @@ from overt.app.models.probing import ModelTest, try_model
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.output import pad, print_result, setting_of, setting_or_defaults_of
-from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, ParsedArguments, parse
+from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
@@ -54,7 +54,7 @@ def run(argv: list[str], registries: Registries) -> int:
     return 0 if examination.well else 1
 
 
-def _report(args: ParsedArguments, examined: Examination, setting: Setting) -> int:
+def _report(args: ParsedCommandLine, examined: Examination, setting: Setting) -> int:
     from overt.app.diagnostics.report import make_report  # late: 18 ms
 
     report = make_report(examined, setting, session=args.text("session"), replies=args.switch("replies"))
@@ -67,7 +67,7 @@ def _report(args: ParsedArguments, examined: Examination, setting: Setting) -> i
     return 0
 
 
-def _try(args: ParsedArguments) -> int:
+def _try(args: ParsedCommandLine) -> int:
     progress = _Progress()
     save = not args.switch("no-save")
     try:

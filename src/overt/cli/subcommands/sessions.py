@@ -9,7 +9,7 @@ from overt.app.inspect.queries import delete_session, list_project_sessions, ses
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.output import plural, print_lines, setting_or_defaults_of, warn
-from overt.cli.parse import FOLDER, CommandLine, Flag, ParsedArguments, parse
+from overt.cli.parse import FOLDER, CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.codec import printable
 from overt.core.errors import ConfigError, UsageError
 from overt.core.events import (
@@ -88,7 +88,7 @@ def run(argv: list[str], registries: Registries) -> int:
     return _act(action, words, args)
 
 
-def _act(action: str, words: list[str], args: ParsedArguments) -> int:
+def _act(action: str, words: list[str], args: ParsedCommandLine) -> int:
     setting, mistake = setting_or_defaults_of(args)  # a broken configuration hides no session
     if action == "list":
         _list(setting, everywhere=args.switch("all"), as_json=args.switch("json"))

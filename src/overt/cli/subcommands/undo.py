@@ -7,7 +7,7 @@ from overt.app.setting import Setting
 from overt.app.undo.closed_session import ClosedSession, turns_of, undo_session
 from overt.app.undo.session_undo import UndoRequest
 from overt.cli.output import print_lines, setting_of
-from overt.cli.parse import FOLDER, CommandLine, Flag, ParsedArguments, parse
+from overt.cli.parse import FOLDER, CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.errors import UsageError
 from overt.lib.catalogue import say
 
@@ -83,7 +83,7 @@ def _confirmed() -> bool:
         return False
 
 
-def _maintain(args: ParsedArguments, setting: Setting) -> tuple[str, ...]:
+def _maintain(args: ParsedCommandLine, setting: Setting) -> tuple[str, ...]:
     """Run one of the flags that concern the snapshots and no session."""
     chosen = [name for name in STORE if args.switch(name)]
     others = [name for name in ("turn", "redo", "yes", "force", "git", "list", "add-dir") if args.switch(name)]
