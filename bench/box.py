@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bench.runs import Site
 from bench.table import Row, Series
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.sandbox.profile import SandboxPlace
 from overt.workspace.environment import child_environment
 from overt.workspace.programs import SupervisorSpawner

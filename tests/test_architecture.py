@@ -12,7 +12,7 @@ import pytest
 from msgspec import json
 from tests.own_texts import find_text_reads, read_constants
 
-from overt.context.recipe import built_in_prompt
+from overt.context.prefix_sources import built_in_prompt
 from overt.core.capabilities import EFFECT_OF
 from overt.core.events import ENTRY_TYPES
 from overt.tools.registry import BUILT_IN
@@ -32,7 +32,7 @@ ANY_WHERE_JSON_ENTERS = {
     "config/reading/files.py": "a configuration file as it was parsed",
     "config/json_schema.py": "the JSON schema of the configuration",
     "config/load.py": "settings of files, variables and flags before they become a Config",
-    "context/forms.py": "the JSON schema that a reply must fit",
+    "context/reply_schema.py": "the JSON schema that a reply must fit",
     "repair/_loose_json.py": "reads JSON as models write it",
     "repair/arguments.py": "arguments of a call as the model wrote them",
     "repair/flatten.py": "JSON schemas of tools, and arguments with dotted names",
@@ -232,7 +232,7 @@ def test_there_are_four_blanket_catches_in_all() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ExceptHandler) and _is_blanket(node)
     ]
-    assert where == ["agent/attempt.py", "app/diagnostics/turn_failure.py", "app/session.py", "cli/main.py"]
+    assert where == ["agent/run_tool.py", "app/diagnostics/turn_failure.py", "app/session.py", "cli/main.py"]
 
 
 def test_only_config_reads_the_environment() -> None:

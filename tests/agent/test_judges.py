@@ -6,7 +6,7 @@ from tests.agent.test_gate import BARE, BOX, LOST, Hands, Made, Person
 from overt.agent.judges import Case, guards, mode, rules
 from overt.agent.permissions import PermissionState, Terms
 from overt.core.events import PermissionAsked, PermissionDecided
-from overt.core.ports import Answer, Profile
+from overt.core.protocols import Answer, Profile
 from overt.core.settings import Action, Mode, Rule
 from overt.safety.policy import Verdict
 

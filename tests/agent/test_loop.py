@@ -45,7 +45,7 @@ from overt.core.events import (
 )
 from overt.core.history import INTERRUPTED, open_calls
 from overt.core.messages import Call, Result, Text
-from overt.core.ports import Answer
+from overt.core.protocols import Answer
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Limits, Mode, Rule
 from overt.lib.redaction.redact import Redactor

@@ -17,7 +17,7 @@ from overt.agent.agent import Agent
 from overt.app.session import follow
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
-from overt.context.spoken import TextCallWire
+from overt.context.text_calls import TextCallWire
 from overt.core.errors import ProviderError
 from overt.core.events import (
     Compacted,
@@ -30,7 +30,7 @@ from overt.core.events import (
     TurnEnded,
 )
 from overt.core.messages import Message, Result, Text
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Reply, Request
 from overt.core.settings import Calls, Price
 from overt.lib.tokens import estimate

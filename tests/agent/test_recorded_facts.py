@@ -13,7 +13,7 @@ from overt.core.events import Event, Noticed, Replied, ToolFinished, TurnEnded, 
 from overt.core.fragments import own_origin
 from overt.core.history import History
 from overt.core.messages import Message, Result
-from overt.core.ports import Answer
+from overt.core.protocols import Answer
 from overt.core.requests import Delta, Request, WaitDelta
 from overt.core.views import Failure
 

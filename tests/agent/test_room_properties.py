@@ -18,7 +18,7 @@ from overt.core.events import Compacted, Event, Pinned, Replied, RequestSent, To
 from overt.core.fragments import HARNESS, STEERED, USER, Fragment, Origin
 from overt.core.history import History, fold
 from overt.core.messages import Call, Message, Result, Text, said
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Params, Prefix, Reply
 from overt.core.settings import Limits
 from overt.core.views import Plain

@@ -20,7 +20,7 @@ from overt.core.events import Event, Replied, ToolFinished, UserSpoke
 from overt.core.fragments import MODEL, USER, Fragment
 from overt.core.history import History, fold_all, last_exchange
 from overt.core.messages import Call, Message, Result, Text, own_message, said
-from overt.core.ports import Hands, Loan
+from overt.core.protocols import Hands, Loan
 from overt.core.requests import Params
 from overt.core.settings import Limits
 from overt.core.spending.usage import Usage

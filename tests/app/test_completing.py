@@ -18,8 +18,8 @@ from overt.app.completion.choices import Choice, Completion
 from overt.app.completion.completer import Completer
 from overt.app.context.references import references
 from overt.app.conversation import Conversation
-from overt.config.always import add_always
 from overt.config.paths import read_environment
+from overt.config.saved_rules import add_always
 from overt.core.events import Pinned, TitleSet
 from overt.core.settings import Rule
 from overt.lib.catalogue import say

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from overt.app.completion.choices import BEFORE, ENDS, LONGEST, LONGEST_ARGUMENT, CompletionRequest, request_at
 from overt.app.completion.folder import MOST_LISTED, MOST_NAMES, FolderSearch, PathMatch, PathQuery
 from overt.app.completion.frecency import HALF_LIFE, MOST, FileUses
-from overt.app.completion.ignored import IgnoreRules
+from overt.app.completion.ignore_files import IgnoreRules
 from overt.app.completion.mentions import mentioned_paths
 from overt.app.completion.ranking import best_matches, rank
 from overt.app.context.references import ENDS as REFERENCE_ENDS

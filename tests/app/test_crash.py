@@ -6,7 +6,7 @@ import pytest
 from tests.sessions.samples import prompt, thirty
 
 from overt.app.diagnostics.crash import describe_event, report_crash
-from overt.app.diagnostics.recent import MAX_EVENTS, Recent
+from overt.app.diagnostics.recent_events import MAX_EVENTS, Recent
 from overt.core.errors import InternalError
 from overt.core.events import TextStreamed, ToolProgressed, TurnStarted
 from overt.lib.logs.log import LOG

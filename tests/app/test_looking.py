@@ -32,7 +32,7 @@ from overt.app.inspect.values import (
 )
 from overt.app.options import Options
 from overt.app.setting import read_setting
-from overt.config.always import add_always
+from overt.config.saved_rules import add_always
 from overt.core.capabilities import JobOutput, JobState
 from overt.core.errors import OvertError
 from overt.core.settings import Rule

@@ -13,7 +13,7 @@ from overt.app.registries import Registries
 from overt.app.setting import Setting, read_setting
 from overt.core.errors import ConfigError
 from overt.core.fragments import Fragment, Origin
-from overt.core.ports import SandboxState
+from overt.core.protocols import SandboxState
 from overt.core.settings import Recipe, Rule
 from overt.extensions import memory
 from overt.lib.redaction.redact import Redactor
@@ -79,7 +79,7 @@ def test_the_usual_order_is_general_first_and_nearest_last(laid: Laid) -> None:
     notes = laid.shelves().project.replace(str(laid.root), "~")
     assert told(found) == [
         ("system", "context/prompts/system.md"),
-        ("order", "context/recipe"),
+        ("order", "context/prefix_sources"),
         ("global", "~/.config/overt/AGENTS.md"),
         ("project", "AGENTS.md"),
         ("project", "pkg/AGENTS.md"),
@@ -106,7 +106,7 @@ def test_strict_leaves_only_what_lies_in_the_project(laid: Laid) -> None:
     made = laid.fragments(recipe)
     assert told(made.usual()) == [
         ("system", "context/prompts/system.md"),
-        ("order", "context/recipe"),
+        ("order", "context/prefix_sources"),
         ("project", "AGENTS.md"),
         ("project", "pkg/AGENTS.md"),
         ("instructions", "docs/a.md"),
@@ -122,7 +122,7 @@ def test_a_recipe_orders_and_names_files_of_other_agents(laid: Laid) -> None:
     recipe = Recipe(sources=("environment", "CLAUDE.md", "docs/*.md", "system", "skills"))
     assert told(laid.fragments(recipe).usual()) == [
         ("environment", "environment"),
-        ("order", "context/recipe"),
+        ("order", "context/prefix_sources"),
         ("project", "CLAUDE.md"),
         ("project", "pkg/CLAUDE.md"),
         ("instructions", "docs/a.md"),

@@ -14,7 +14,7 @@ from overt.core.events import Noticed, UserSpoke
 from overt.core.fragments import Origin
 from overt.core.history import History, fold
 from overt.core.messages import Image, Message, Text
-from overt.core.ports import Loan
+from overt.core.protocols import Loan
 from overt.lib.result_limit import ResultLimit, result_limit
 from overt.workspace.contained_path import Forbid
 

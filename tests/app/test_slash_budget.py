@@ -17,8 +17,8 @@ from overt.app.conversation import Conversation
 from overt.app.inspect.status import read_gauges
 from overt.app.options import Options
 from overt.app.start import open_conversation
-from overt.config.always import add_always
 from overt.config.paths import read_environment
+from overt.config.saved_rules import add_always
 from overt.core.events import BudgetSet, Noticed, PrefixReset
 from overt.core.settings import Rule
 from overt.sessions.load import load

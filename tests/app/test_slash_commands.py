@@ -14,8 +14,8 @@ from overt.app import commands
 from overt.app.command import Action, Command, CommandOutcome
 from overt.app.command_registry import CommandRegistry
 from overt.app.options import Options
-from overt.config.always import add_always
 from overt.config.paths import read_environment
+from overt.config.saved_rules import add_always
 from overt.core.settings import Rule
 from overt.lib.catalogue import load_texts
 from overt.sessions.ledger import LedgerLine, UsageLedger

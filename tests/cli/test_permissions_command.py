@@ -9,8 +9,8 @@ import pytest
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import OVERT, Place, call, calls
 
-from overt.config.always import add_always
 from overt.config.paths import Environment
+from overt.config.saved_rules import add_always
 from overt.core.settings import Rule
 
 

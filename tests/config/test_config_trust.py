@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.fakes.configuration import load
 
-from overt.config.always import Always, add_always, always_file, load_always, remove_always
 from overt.config.paths import Environment
+from overt.config.saved_rules import Always, add_always, always_file, load_always, remove_always
 from overt.config.schema import Config, Permissions
 from overt.config.trust import Trusted, dotenv, is_trusted, trust, trust_file, trusted, untrust
 from overt.core.errors import ConfigError
@@ -195,7 +195,7 @@ def test_trust_that_cannot_be_written_is_an_error_in_words(where: Environment, t
 
 WRITER = """
 import sys
-from overt.config.always import add_always
+from overt.config.saved_rules import add_always
 from overt.config.paths import Environment
 from overt.core.settings import Rule
 home, data, project, who = sys.argv[1:]

@@ -8,8 +8,8 @@ from tests.fakes.configuration import load
 
 from overt.config.origin import explain
 from overt.config.schema import SettingValue
-from overt.core.gauges import PLACEHOLDERS, template_parts
 from overt.core.settings import Interface, Limits
+from overt.core.status_values import PLACEHOLDERS, template_parts
 
 EVERYTHING = """[ui]
 theme = "light"

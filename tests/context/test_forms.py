@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Raw, json
 
-from overt.context.forms import MOST_PATHS, form_of
+from overt.context.reply_schema import MOST_PATHS, form_of
 from overt.core.requests import ToolSpec
 from overt.tools.registry import BUILT_IN
 

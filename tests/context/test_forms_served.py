@@ -8,7 +8,7 @@ from msgspec import Raw, json
 from tests.providers.local_kit import Talk, needs_small, small
 
 from overt.app.small_model.scaffold import small_model_tools
-from overt.context.forms import form_of
+from overt.context.reply_schema import form_of
 from overt.core.messages import Text
 from overt.core.requests import Reply
 from overt.providers.embedded.provider import LocalProvider

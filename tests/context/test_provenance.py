@@ -13,12 +13,12 @@ from tests.context.test_assemble import grown
 
 from overt.context.assemble import Assembler
 from overt.context.provenance import RequestSpan, key_of, mark_cached, scale_tokens, trace_spans
-from overt.context.spoken import TextCallWire, call_label, result_text
+from overt.context.text_calls import TextCallWire, call_label, result_text
 from overt.core.codec import encode
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import INTERRUPTED, History
 from overt.core.messages import Call, Document, Image, Message, Result, Text, said
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Params, Prefix, Request, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
 from overt.providers.wires.anthropic import Anthropic

@@ -5,7 +5,7 @@ from hashlib import sha256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overt.context.recipe import IndexedNote, environment, file, files, given_prompt, notes, order, shares
+from overt.context.prefix_sources import IndexedNote, environment, file, files, given_prompt, notes, order, shares
 from overt.core.fragments import Fragment, Origin, SourceFile
 
 

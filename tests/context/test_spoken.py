@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Raw, json
 
 from overt.context.assemble import Assembler
-from overt.context.spoken import TextCallWire, call_label, tool_guide
+from overt.context.text_calls import TextCallWire, call_label, tool_guide
 from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.messages import Call, Image, Message, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec

@@ -7,7 +7,7 @@ from typing import Any
 from overt.core.codec import compact
 from overt.core.errors import ProviderError
 from overt.core.messages import Call, Part, Text
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Delta, Reply, Request, TextDelta
 from overt.core.spending.usage import Usage
 from overt.providers.wires.openai import OpenAIChat

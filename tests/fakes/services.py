@@ -1,7 +1,7 @@
 """Services for a conversation that needs only its workspace: one model, no title, no context beside the prompt."""
 
 from overt.agent.agent import Agent
-from overt.app.mailbox import Mailbox
+from overt.app.permission_answers import Mailbox
 from overt.app.services import Fallback, Services
 from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError

@@ -7,7 +7,7 @@ import pytest
 
 from overt.core.events import ReasoningStreamed, TextStreamed, ToolProgressed, TurnStarted
 from overt.frontends.session_thread import BATCH_DELAY_S, MAX_BATCH_TEXT, EventBatcher, SessionItem
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 
 
 class StandingLoop(asyncio.SelectorEventLoop):

@@ -5,7 +5,7 @@ import pytest
 from overt.core.events import Event, Repaired, ToolFinished, ToolStarted, TreeTaken
 from overt.core.messages import Call, Result, Text
 from overt.core.views import Diffs, FileDiff, Output, Plain, View
-from overt.frontends.headless.closing import RunSummary, closing_line
+from overt.frontends.headless.closing_lines import RunSummary, closing_line
 from overt.frontends.headless.narrate import Narrator
 from overt.lib.catalogue import set_language
 

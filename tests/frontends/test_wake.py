@@ -4,7 +4,7 @@ import os
 import threading
 from contextlib import closing
 
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 
 
 def test_posting_after_the_terminal_has_closed_does_not_write_to_a_foreign_file() -> None:

@@ -285,7 +285,7 @@ def test_exception_in_a_callback_of_a_subcommand_is_reported(place: Place) -> No
         "    del task\n"
         "async def fail(): raise OSError('never awaited ' + os.environ['OVERT_API_KEY'])\n"
         "run_async(work())\n"
-        "from overt.app.diagnostics.recent import RECENT; print(RECENT.uncaught)\n"
+        "from overt.app.diagnostics.recent_events import RECENT; print(RECENT.uncaught)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.lib.protected import AT_HOME, EVERYWHERE, Protection, fold_name, protected_name
+from overt.lib.protected_names import AT_HOME, EVERYWHERE, Protection, fold_name, protected_name
 
 INVISIBLE = [0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF, 0x00AD, 0x2060]
 

@@ -19,7 +19,7 @@ from overt.context.assemble import Assembler
 from overt.core.codec import encode
 from overt.core.fragments import HARNESS, USER, Fragment
 from overt.core.messages import Message, said
-from overt.core.ports import Provider
+from overt.core.protocols import Provider
 from overt.core.requests import Params, Prefix, Request, ToolSpec
 from overt.core.settings import ProviderEntry
 from overt.providers.embedded.provider import LocalProvider, installed_weights, is_runnable, make

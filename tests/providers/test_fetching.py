@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from tests.providers.provider_kit import bytecode_of_pip, run
 
 from overt.core.errors import ConfigError, OvertError, ProviderError
-from overt.providers.embedded.download import Download
-from overt.providers.embedded.fetching import FetchJob, fetch, is_fetched, sources
+from overt.providers.embedded.file_download import Download
+from overt.providers.embedded.weight_sources import FetchJob, fetch, is_fetched, sources
 from overt.providers.embedded.weights import WEIGHTS, Weights, find_weights
 
 DATA = bytes(range(256)) * 4096

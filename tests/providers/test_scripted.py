@@ -8,7 +8,7 @@ from tests.providers.provider_kit import request, run
 
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.messages import Call, Reasoning, Text
-from overt.core.ports import Provider
+from overt.core.protocols import Provider
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.spending.usage import Usage

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.providers.provider_kit import run
 from tests.providers.test_fetching import DATA, TINY, Told
 
-from overt.providers.embedded.fetching import is_fetched
+from overt.providers.embedded.weight_sources import is_fetched
 
 
 def test_folders_and_weights_are_private_whatever_the_umask(tmp_path: Path) -> None:

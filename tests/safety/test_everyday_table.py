@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.keeping_kit import GIT, shadow
 
-from overt.core.ports import SandboxState
+from overt.core.protocols import SandboxState
 from overt.core.settings import Mode
 from overt.safety.policy import PathFacts, World, judge, subject_of
 from overt.safety.reach import Reach, changes_of, judge_reach

@@ -22,7 +22,7 @@ USERS = pytest.mark.parametrize("user", ["root", "nobody"])
 DRIVER = """
 import asyncio, json, os, sys
 from overt.core.errors import ToolError
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs
 from overt.workspace.files import Workspace

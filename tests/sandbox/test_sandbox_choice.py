@@ -10,7 +10,7 @@ from tests.sandbox.box_kit import USERS, staged
 from tests.workspace.programs_kit import gone, make_programs
 
 from overt.core.errors import ToolError
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.sandbox.choose import ADVICE, NO_WALLS, choose, find_bubblewrap
 from overt.sandbox.profile import SandboxPlace
 from overt.workspace.environment import child_environment

@@ -13,7 +13,7 @@ from tests.sandbox.test_sandbox_choice import place
 from tests.workspace.programs_kit import gone, make_programs
 
 from overt.core.errors import ToolError
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.sandbox.sandbox_process import find_misplaced_mount
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs

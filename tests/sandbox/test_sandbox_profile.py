@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.sandbox.box_kit import staged
 
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.sandbox.mechanisms import bubblewrap
 from overt.sandbox.private_folder import make_private, remove_private
 from overt.sandbox.profile import AccessRules, RuleSource, SandboxPlace, cache_folders

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.sandbox.box_kit import SOURCE, USERS, Stage, end, staged
 
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.sandbox import profile
 from overt.sandbox.mechanisms.landlock import version
 from overt.sandbox.profile import RuleSource, SandboxPlace, spare_caches, writable

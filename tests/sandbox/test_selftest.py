@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.sandbox.walls_kit import EVERYBODY, RESTRICTED, Person, Who, person
 
-from overt.core.ports import Spawner
+from overt.core.protocols import Spawner
 from overt.sandbox import choose
 from overt.sandbox.mechanisms import landlock
 from overt.sandbox.profile import SandboxPlace

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.programs_kit import Bench, command_lines, gone, make_programs, opened, proc
 
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.workspace.programs import SupervisorSpawner
 
 FORK = "import os, sys, time; os.fork() and sys.exit(); os.setsid(); os.fork() and sys.exit(); time.sleep(60)"
@@ -25,7 +25,7 @@ DETACHED = {
 
 HOST = """
 import asyncio, os, sys
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.workspace.jobs import Jobs
 from overt.workspace.files import Workspace
 from overt.workspace.programs import Programs, ProgramServices, SupervisorSpawner

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from overt.core.capabilities import Change
 from overt.core.errors import ToolError
-from overt.core.ports import Journal
+from overt.core.protocols import Journal
 from overt.core.views import FileDiff
 from overt.workspace.contained_path import Forbid
 from overt.workspace.files import Files, FileServices, Workspace

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from random import randrange
 from typing import Any
 
-from overt.core.ports import Profile, Spawner
+from overt.core.protocols import Profile, Spawner
 from overt.workspace.command_output import OutputFiles
 from overt.workspace.contained_path import Workspace
 from overt.workspace.environment import child_environment

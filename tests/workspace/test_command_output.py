@@ -12,7 +12,7 @@ import pytest
 from tests.workspace.programs_kit import opened
 
 from overt.core.capabilities import FinishedCommand
-from overt.core.interrupted import Interrupted
+from overt.core.interruption import Interrupted
 from overt.lib.redaction.redact import HIDDEN, Redactor
 from overt.workspace import command_output
 from overt.workspace.command_output import OutputFiles, clean_blocks

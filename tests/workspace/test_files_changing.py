@@ -227,7 +227,7 @@ SCRIPT = """
 import asyncio, sys
 from overt.core.capabilities import Change
 from overt.core.errors import ToolError
-from overt.core.ports import Journal
+from overt.core.protocols import Journal
 from overt.workspace.read_file import digest
 from overt.workspace.files import Files, FileServices, Workspace
 services = FileServices(workspace=Workspace(root=sys.argv[1]), rg="")

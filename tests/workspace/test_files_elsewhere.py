@@ -8,11 +8,11 @@ from tests.workspace.files_kit import RG, done, put, refused
 
 from overt.core.capabilities import Change, Query
 from overt.core.errors import ToolError
-from overt.core.ports import Journal
+from overt.core.protocols import Journal
 from overt.sandbox.profile import SandboxPlace
 from overt.workspace.contained_path import Forbid, open_path
 from overt.workspace.files import Files, FileServices, Workspace
-from overt.workspace.readable import Readable
+from overt.workspace.readable_paths import Readable
 
 
 class World:
@@ -116,7 +116,7 @@ def test_hidden_places_are_refused_with_the_reason(world: World, path: str, why:
 
 
 def test_a_home_of_another_user_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("overt.workspace.readable.HOMES", (str(world.folder),))
+    monkeypatch.setattr("overt.workspace.readable_paths.HOMES", (str(world.folder),))
     assert world.text(f"{world.folder}/library/include/x.h") == "int x;"
     monkeypatch.setattr("os.geteuid", lambda: world.folder.stat().st_uid + 1)
     error = refused(world.files().text(f"{world.folder}/library/include/x.h"))

@@ -8,7 +8,7 @@ import pytest
 from tests.workspace.files_kit import PYTHON, RG, done, files, names, put, refused
 
 from overt.core.capabilities import Change, FolderEntry, FoundFiles, Matches, Query
-from overt.lib.protected import fold_name
+from overt.lib.protected_names import fold_name
 from overt.workspace.files import Files
 from overt.workspace.read_file import digest
 
@@ -161,7 +161,7 @@ FEW_DESCRIPTORS = """
 import asyncio, resource, sys
 from overt.core.capabilities import Query
 from overt.core.errors import ToolError
-from overt.core.ports import Journal
+from overt.core.protocols import Journal
 from overt.workspace.files import Files, FileServices, Workspace
 services = FileServices(workspace=Workspace(root=sys.argv[1]), rg=sys.argv[2])
 hands = Files(services, call_id="c", journal=Journal(), seen={})

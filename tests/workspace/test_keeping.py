@@ -14,7 +14,7 @@ from tests.workspace.programs_kit import opened
 from overt.core.capabilities import Change
 from overt.core.errors import ToolError
 from overt.core.events import Event, Noticed, SnapshotTaken, TreeTaken
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.lib.catalogue import say
 from overt.workspace.files import Files
 from overt.workspace.undo import keeper as keeping

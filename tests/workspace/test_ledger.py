@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.workspace.programs_kit import Bench, make_programs
 
 from overt.core.errors import ToolError
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.workspace.programs import SupervisorSpawner
 
 KILLED = "bash was killed with its supervisor while it started"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.keeping_kit import GIT, shadow
 
-from overt.core.ports import CommandChange, Survey
+from overt.core.protocols import CommandChange, Survey
 from overt.workspace.undo.losses import NOT_IGNORED, UndoCover
 
 LARGEST = 1000

@@ -155,7 +155,7 @@ def test_progress_tells_the_last_lines_at_most_ten_times_a_second(tmp_path: Path
 
 MEASURE = """
 import asyncio, os, sys, time
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.workspace.jobs import Jobs
 from overt.lib.redaction.redact import Redactor
 from overt.workspace.command_output import OutputFiles

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.core.ports import ResolvedPath
+from overt.core.protocols import ResolvedPath
 from overt.workspace.files import Workspace
 from overt.workspace.real_path import describe_path
 

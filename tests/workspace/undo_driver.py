@@ -18,7 +18,7 @@ from overt.app.undo.session_undo import SessionUndo, UndoRequest, UndoResult
 from overt.core.errors import OvertError
 from overt.core.events import Event, ToolStarted, TreeTaken
 from overt.core.messages import Call
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.sandbox.profile import SandboxPlace, cache_folders
 from overt.sessions.log import SessionLog
 from overt.workspace.environment import child_environment

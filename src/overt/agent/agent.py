@@ -11,7 +11,7 @@ from overt.context.budget import Budget
 from overt.core.capabilities import Effect
 from overt.core.history import History, Mark
 from overt.core.messages import Message
-from overt.core.ports import Hands, Provider
+from overt.core.protocols import Hands, Provider
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Calls, Limits, Price
 from overt.core.tool import Tool, ToolLookup

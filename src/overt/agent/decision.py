@@ -9,7 +9,7 @@ from overt.core.capabilities import Blocked
 from overt.core.errors import ToolError
 from overt.core.events import Emit, PermissionDecided
 from overt.core.fragments import LABEL
-from overt.core.ports import BOXED, Profile
+from overt.core.protocols import BOXED, Profile
 from overt.core.tool import Outcome, Tool
 from overt.repair.mend import MendedCall
 from overt.safety.policy import PathFacts, harmless, subject_of

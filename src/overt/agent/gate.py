@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from overt.agent.decision import CallRequest, Decision, read_request
 from overt.agent.judges import JUDGES, Case, Judge, hold_for_network
 from overt.agent.permissions import PermissionState
-from overt.agent.person import Person, answer_unattended, network_reason
+from overt.agent.user_question import Person, answer_unattended, network_reason
 from overt.core.capabilities import Blocked, Effect
 from overt.core.errors import ToolError
 from overt.core.events import Emit, Noticed
-from overt.core.ports import Answer, Asker, Hands, Profile, SandboxState
+from overt.core.protocols import Answer, Asker, Hands, Profile, SandboxState
 from overt.core.settings import Mode
 from overt.core.tool import Outcome
 from overt.core.views import Output, Plain

@@ -9,8 +9,8 @@ from itertools import count
 
 from overt.agent.agent import Agent
 from overt.agent.ask import ask
-from overt.agent.inbox import Inbox
 from overt.agent.job_notices import announce_ended_jobs
+from overt.agent.queued_messages import Inbox
 from overt.agent.tool_calls import run_calls
 from overt.core.events import Emit, Noticed, TurnEnded, UserSpoke
 from overt.core.history import History

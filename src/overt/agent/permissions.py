@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.errors import OvertError
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.core.settings import Action, DangerousPolicy, Mode, Rule
 from overt.safety.rules import ALWAYS, Subject, opens_network
 

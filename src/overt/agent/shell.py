@@ -1,14 +1,14 @@
 """Run a command that the user typed: at once and outside of the sandbox. Dangerous ones are asked about."""
 
 from overt.agent.agent import Agent
-from overt.agent.attempt import attempt
+from overt.agent.run_tool import attempt
 from overt.core.codec import compact
 from overt.core.errors import ToolError
 from overt.core.events import Emit, Replied, TextStreamed, ToolProgressed, ToolStarted, TurnEnded
 from overt.core.fragments import Origin
 from overt.core.ids import new_id
 from overt.core.messages import Call, said
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.core.spending.usage import Usage
 from overt.core.tool import Tool
 from overt.repair.mend import mend

@@ -12,13 +12,13 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent
-from overt.agent.attempt import attempt, contain
 from overt.agent.decision import CallRequest, Decision
+from overt.agent.run_tool import attempt, contain
 from overt.core.codec import compact
 from overt.core.errors import ToolError
 from overt.core.events import Emit, Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
 from overt.core.fragments import LABEL
-from overt.core.interrupted import Interrupted
+from overt.core.interruption import Interrupted
 from overt.core.messages import Call, Result, Text
 from overt.core.tool import Outcome
 from overt.core.views import Failure, Output, Plain

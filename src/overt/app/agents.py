@@ -17,7 +17,7 @@ from overt.context.assemble import Assembler, fingerprint
 from overt.core.capabilities import Effect
 from overt.core.errors import ProviderError
 from overt.core.events import PrefixSet
-from overt.core.ports import Hands, Wire
+from overt.core.protocols import Hands, Wire
 from overt.core.requests import Params, Prefix
 from overt.core.tool import Tool
 from overt.lib.catalogue import say
@@ -137,7 +137,7 @@ def set_up_protocol(
     if protocol.calls == "native":
         prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
         return ProtocolParts(tools=tools, prefix=prefix, wire=wire, limits=limits)
-    from overt.context.spoken import TextCallWire, tool_guide  # late: 0.4 ms
+    from overt.context.text_calls import TextCallWire, tool_guide  # late: 0.4 ms
 
     guide = tool_guide(specs.values(), protocol.calls)
     return ProtocolParts(

@@ -10,7 +10,7 @@ from overt.core.capabilities import Effect, EndedJob, Notes, ReadFiles, RunProgr
 from overt.core.errors import ToolError
 from overt.core.events import TodoSet
 from overt.core.history import History
-from overt.core.ports import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey
+from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey
 from overt.core.views import Todo
 
 MOST_DESCRIBED = 8

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent
-from overt.agent.inbox import Inbox
 from overt.agent.job_notices import announce_ended_jobs
 from overt.agent.loop import run_turn
+from overt.agent.queued_messages import Inbox
 from overt.agent.shell import TYPED, run_command
 from overt.app.context.cache_meter import LiveCacheMeter
-from overt.app.diagnostics.recent import RECENT
+from overt.app.diagnostics.recent_events import RECENT
 from overt.app.diagnostics.turn_failure import failed_end, failure_of
 from overt.app.services import Services
 from overt.app.session import Session
@@ -42,7 +42,7 @@ from overt.core.events import (
 from overt.core.fragments import MODEL, USER
 from overt.core.history import History, Mark, heal, last_exchange
 from overt.core.messages import Image, Message, Text, own_message, said
-from overt.core.ports import Answer, UnsavedEntry
+from overt.core.protocols import Answer, UnsavedEntry
 from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
 from overt.core.spending.usage import Usage

@@ -12,7 +12,7 @@ from overt.app.setting import Setting
 from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, SessionOpened
 from overt.core.ids import new_id
-from overt.core.ports import UnsavedEntry
+from overt.core.protocols import UnsavedEntry
 from overt.lib.catalogue import say
 from overt.sessions.entries import VERSION
 from overt.sessions.load import Loaded, load

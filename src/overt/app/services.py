@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from overt.agent.agent import Agent
-from overt.app.mailbox import Mailbox
+from overt.app.permission_answers import Mailbox
 from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixSet

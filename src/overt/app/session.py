@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from time import monotonic
 from typing import NamedTuple
 
-from overt.app.diagnostics.recent import RECENT
+from overt.app.diagnostics.recent_events import RECENT
 from overt.app.record import SessionRecord
 from overt.app.redaction.scrub import Scrub, redact_event
 from overt.app.setting import Setting
@@ -39,7 +39,7 @@ from overt.core.events import (
 )
 from overt.core.history import History, add_mark, fold
 from overt.core.messages import Call
-from overt.core.ports import UnsavedEntry
+from overt.core.protocols import UnsavedEntry
 from overt.core.spending.spend import fold_spend
 from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG

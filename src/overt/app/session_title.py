@@ -25,7 +25,7 @@ from overt.core.events import (
 )
 from overt.core.fragments import HARNESS, USER, Fragment, Origin
 from overt.core.messages import Message, Text, said
-from overt.core.ports import Provider, Wire
+from overt.core.protocols import Provider, Wire
 from overt.core.requests import Finish, Params, Prefix, Reply, RetryDelta, WaitDelta
 from overt.core.settings import ModelFacts
 from overt.core.spending.usage import Usage

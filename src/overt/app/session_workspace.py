@@ -12,7 +12,7 @@ from overt.app.workspace_services import WorkspaceServices
 from overt.core.capabilities import JobState
 from overt.core.errors import OvertError
 from overt.core.events import Event
-from overt.core.ports import Journal, Profile, SandboxState
+from overt.core.protocols import Journal, Profile, SandboxState
 from overt.core.settings import Rule
 from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
@@ -104,7 +104,7 @@ class SessionWorkspace:
     def workspace(self) -> "Workspace":
         """The folders that file tools may reach, with the rules of this session."""
         from overt.workspace.files import Workspace  # late: 7 ms
-        from overt.workspace.readable import Readable  # late: 2 ms
+        from overt.workspace.readable_paths import Readable  # late: 2 ms
 
         shared, place = self.shared, self.shared.place
         return Workspace(

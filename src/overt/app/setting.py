@@ -4,7 +4,7 @@ import os
 
 from msgspec import Struct
 
-from overt.app.diagnostics.recent import RECENT
+from overt.app.diagnostics.recent_events import RECENT
 from overt.app.options import CLAUDE_MODES, SANDBOX_FLAG, Options
 from overt.app.registries import Registries
 from overt.config.load import FlagValue, load

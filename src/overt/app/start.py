@@ -11,9 +11,9 @@ from overt.app.capabilities import Capabilities
 from overt.app.context.prefix import Fragments
 from overt.app.context.updates import ContextUpdates
 from overt.app.conversation import Conversation
-from overt.app.mailbox import Mailbox
 from overt.app.models.session_models import SessionModels
 from overt.app.options import Options
+from overt.app.permission_answers import Mailbox
 from overt.app.record import open_record
 from overt.app.redaction.secrets import make_redactor
 from overt.app.services import Services
@@ -22,7 +22,7 @@ from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
 from overt.app.workspace_services import shared_services
-from overt.config.always import add_always, load_always
+from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TurnEnded
 from overt.lib.catalogue import say

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from overt.app.redaction.secrets import known_secrets
 from overt.app.setting import Setting
-from overt.core.ports import Profile, SandboxState
+from overt.core.protocols import Profile, SandboxState
 from overt.lib.paths import lies_in
 
 if TYPE_CHECKING:

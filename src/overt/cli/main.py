@@ -10,7 +10,7 @@ from types import TracebackType
 from msgspec.structs import replace
 
 from overt import __version__
-from overt.app.diagnostics.recent import RECENT
+from overt.app.diagnostics.recent_events import RECENT
 from overt.app.registries import USE_PLAIN_CHAT, Frontend, Registries
 from overt.cli.flags import PROMPT, about, options_of
 from overt.cli.parse import HelpShown, ParsedCommandLine, parse

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.messages import Message, Part, Reasoning
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Params, Prefix, Request
 
 BLOCK = 64 * 1024

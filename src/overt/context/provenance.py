@@ -13,13 +13,13 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.context._places import JsonPlace, json_field, json_items
+from overt.context._json_offsets import JsonPlace, json_field, json_items
 from overt.context.assemble import without_foreign_reasoning
-from overt.context.spoken import TextCallWire, call_label, result_text
+from overt.context.text_calls import TextCallWire, call_label, result_text
 from overt.core.codec import encode
 from overt.core.fragments import HARNESS, Fragment, Origin
 from overt.core.messages import Call, Document, Image, Message, Result, Text
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Prefix, Request, ToolSpec
 from overt.lib.tokens import estimate
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from overt.core.errors import ConfigError
-from overt.core.ports import Provider
+from overt.core.protocols import Provider
 from overt.core.settings import ProviderEntry
 from overt.providers.wires import WireKind, has_wire, wire_names
 
@@ -34,9 +34,9 @@ def make(
 
             return local.make(entry, key, model)
         case "scripted":
-            from overt.providers import scripted  # late: 22 ms
+            from overt.providers import scripted_provider  # late: 22 ms
 
-            return scripted.make(entry, key, model)
+            return scripted_provider.make(entry, key, model)
         case _ if not has_wire(entry.kind, wires):
             known = ", ".join(sorted(kinds(wires)))
             raise ConfigError(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.lib.protected import protected_name
+from overt.lib.protected_names import protected_name
 from overt.safety.danger import Cause, CommandReading, Hazard
 from overt.safety.programs import builtins as _builtins
 from overt.safety.programs import file_writers as _file_writers

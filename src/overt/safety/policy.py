@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.capabilities import WRITING, Effect
-from overt.core.ports import ResolvedPath, SandboxState
+from overt.core.protocols import ResolvedPath, SandboxState
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Tool
 from overt.safety.command import read_command
@@ -202,7 +202,7 @@ def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
 
 def _protected(path: str) -> str | None:
     """Return why a path is protected. Start files of a home count only there, which `workspace` checks."""
-    from overt.lib.protected import protected_name  # late: 2 ms
+    from overt.lib.protected_names import protected_name  # late: 2 ms
 
     return protected_name(path, home="elsewhere")
 

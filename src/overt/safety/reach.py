@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.core.ports import CommandChange, Loss, SandboxState, Survey
+from overt.core.protocols import CommandChange, Loss, SandboxState, Survey
 from overt.core.settings import DangerousPolicy
 from overt.safety.danger import Cause, CommandReading, Kind
 

@@ -5,7 +5,7 @@ import stat
 import sys
 from collections.abc import Sequence
 
-from overt.core.ports import SandboxState
+from overt.core.protocols import SandboxState
 
 SYSTEM_PATH = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin", "/run/wrappers/bin")
 """Never the search path of the person: a workspace could be on it."""

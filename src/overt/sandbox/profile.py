@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.sandbox.protected_paths import TOP, ProtectedNames, find_protected_names, is_below, worktree
 from overt.sandbox.secret_places import FOLDERS_OF_SOCKETS, HIDDEN, ExistingNames, ListeningSockets
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, SessionOpened
 from overt.core.ids import new_id
-from overt.core.ports import UnsavedEntry
+from overt.core.protocols import UnsavedEntry
 from overt.sessions._lock import Lock
 from overt.sessions._repair import repair
 from overt.sessions.entries import VERSION, encode_line, entry_type

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from overt.core.errors import ToolError
-from overt.tools._near import describe_difference, nearest_place
+from overt.tools._nearest_text import describe_difference, nearest_place
 
 
 class Hunk(Struct, frozen=True, kw_only=True):

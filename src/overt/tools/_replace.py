@@ -5,7 +5,7 @@ import re
 from msgspec import Struct
 
 from overt.core.errors import ToolError
-from overt.tools._near import NUMBERED, describe_difference, nearest_place, normalized
+from overt.tools._nearest_text import NUMBERED, describe_difference, nearest_place, normalized
 
 MAX_PLACES = 8
 

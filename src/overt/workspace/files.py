@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from overt.core.capabilities import Blob, Change, FileText, FolderEntry, FoundFiles, Lines, Matches, Query
 from overt.core.errors import ToolError
-from overt.core.ports import Journal
+from overt.core.protocols import Journal
 from overt.core.views import FileDiff
 from overt.lib.catalogue import say
 from overt.lib.encoding import show_name

@@ -8,7 +8,7 @@ from typing import Literal
 
 from overt.core.capabilities import EndedJob, JobOutput, JobState
 from overt.core.errors import ToolError
-from overt.core.ports import Child
+from overt.core.protocols import Child
 from overt.lib.logs.background import log_failure
 from overt.lib.result_limit import current_limit
 from overt.sandbox.launch.supervisor_process import PYTHON

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from overt.core.capabilities import Blocked, FinishedCommand, JobOutput, JobState
 from overt.core.errors import ToolError
-from overt.core.interrupted import Interrupted
-from overt.core.ports import Child, Profile, Spawner
+from overt.core.interruption import Interrupted
+from overt.core.protocols import Child, Profile, Spawner
 from overt.sandbox.launch.spawner import SupervisorSpawner
 from overt.sandbox.launch.started_program import PIPE, StartedProgram
 from overt.sandbox.profile import PRIVATE

@@ -3,7 +3,7 @@
 import os
 
 from overt.core.errors import ToolError
-from overt.lib.protected import EVERYWHERE, Protection, fold_name, protected_name
+from overt.lib.protected_names import EVERYWHERE, Protection, fold_name, protected_name
 from overt.lib.read_file import read_regular
 from overt.sandbox.protected_paths import targets_in_work_tree
 from overt.workspace.contained_path import OpenPath, Workspace, lies_below

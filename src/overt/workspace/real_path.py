@@ -6,7 +6,7 @@ The answer may be outdated a moment later; what counts is the check at the momen
 import os
 import stat
 
-from overt.core.ports import ResolvedPath
+from overt.core.protocols import ResolvedPath
 from overt.lib.encoding import read_name
 from overt.workspace.contained_path import Workspace
 

@@ -25,7 +25,7 @@ from overt.app.options import Options
 from overt.app.session import follow
 from overt.app.start import open_conversation
 from overt.context.assemble import Assembler
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Params
 from overt.core.settings import ModelFacts
 from overt.providers.wires.anthropic import Anthropic

@@ -22,7 +22,7 @@ from overt.app.options import Options
 from overt.frontends.tui.chat.chat import Chat
 from overt.frontends.tui.terminal.keyboard import Key, KeyDecoder
 from overt.frontends.tui.terminal.loop import Item, ThreadCrash
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 
 PATIENCE = 20.0
 TIMED = ("chat", "command_runner")

@@ -10,7 +10,7 @@ from tests.frontends.tui.transcript_kit import call, lines
 
 from overt.core.events import PermissionAsked, PermissionDecided, ToolFinished, TurnEnded
 from overt.core.messages import Result
-from overt.core.ports import Answer
+from overt.core.protocols import Answer
 from overt.core.views import Diffs, FileDiff, Plain, View
 from overt.frontends.tui.chat.approval import CALM, PAUSE, Approval, Approvals, marked
 from overt.frontends.tui.terminal.keyboard import Key

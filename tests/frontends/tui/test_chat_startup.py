@@ -14,7 +14,7 @@ from overt.core.errors import ConfigError, OvertError
 from overt.frontends.tui.chat.background import Background
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.loop import Item
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 
 HELLO = Turn(text="Hello there.")
 

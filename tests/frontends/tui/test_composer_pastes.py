@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from overt.app.chat.attachments import Attachment
 from overt.core.messages import Image
 from overt.frontends.tui.composer.composer import Composer, KeyResult
-from overt.frontends.tui.composer.folds import FIRST, LAST, ROOM
+from overt.frontends.tui.composer.folded_pastes import FIRST, LAST, ROOM
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import plain
 

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.frontends.tui.screen_kit import on_paper
 
 from overt.frontends.tui.composer.composer import Composer
-from overt.frontends.tui.composer.folds import Folds
+from overt.frontends.tui.composer.folded_pastes import Folds
 from overt.frontends.tui.composer.rows import Layout
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import columns, cut, plain

@@ -26,7 +26,7 @@ from overt.core.events import (
 )
 from overt.core.messages import Text
 from overt.core.views import Plain
-from overt.frontends.tui.chat.live import FRAMES, Live, last_words
+from overt.frontends.tui.chat.live_region import FRAMES, Live, last_words
 from overt.frontends.tui.terminal.rows import columns as taken
 
 ASKED = PermissionAsked(id="q", call=call(), headline="x", why="", view=Plain(text="x"))

@@ -9,7 +9,7 @@ from overt.core.events import Noticed
 from overt.frontends.session_thread import SessionItem
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.loop import SPELL, Callback, Item, Loop
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 
 
 class Typewriter:

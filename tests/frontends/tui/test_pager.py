@@ -11,7 +11,7 @@ from tests.frontends.tui.panel_kit import EVIL, body, numbered, press, text_of
 from overt.frontends.tui.panels.pager import CLOSE, InputLine, Pager, Scroll, hints, text_rows
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, columns, plain
-from overt.frontends.tui.terminal.verbatim import chop
+from overt.frontends.tui.terminal.verbatim_text import chop
 from overt.lib.text import visible
 
 WORDS = st.text(alphabet="ab 世界e\u0301👩‍👩‍👧", max_size=60)

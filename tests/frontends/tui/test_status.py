@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from overt.core.gauges import PLACEHOLDERS, Gauges
+from overt.core.status_values import PLACEHOLDERS, Gauges
 from overt.frontends.tui.chat.status import PLACED, status_row
 from overt.frontends.tui.terminal.rows import Span, columns, plain
 from overt.lib.catalogue import set_language

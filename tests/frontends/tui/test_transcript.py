@@ -44,7 +44,7 @@ from overt.core.events import (
 )
 from overt.core.fragments import STEERED, USER, Origin, own_origin
 from overt.core.messages import Reasoning, Result, Text, said
-from overt.core.ports import Answer
+from overt.core.protocols import Answer
 from overt.core.spending.usage import Usage
 from overt.core.views import Diffs, Excerpt, Failure, FileDiff, Output, Plain
 from overt.frontends.tui.chat.transcript import Transcript

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
-from overt.core.ports import Profile
+from overt.core.protocols import Profile
 from overt.core.views import FileDiff
 from overt.lib.catalogue import say
 

@@ -34,7 +34,7 @@ def _lines(permits: PermissionRules) -> tuple[str, ...]:
 
 
 async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
-    from overt.config.always import load_always  # late: 2 ms
+    from overt.config.saved_rules import load_always  # late: 2 ms
 
     setting = facts.conversation.setting
     rules = await asyncio.to_thread(lambda: load_always(setting.environment, setting.roots.project).rules)
@@ -45,7 +45,7 @@ async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
 
 async def show_rules(conversation: Conversation, _text: str, _number: int) -> PermissionRules:
     """Return the rules that hold in this session. Saved rules come first, as the file has them now."""
-    from overt.config.always import ORIGIN, load_always  # late: 2 ms
+    from overt.config.saved_rules import ORIGIN, load_always  # late: 2 ms
 
     setting = conversation.setting
     saved = await asyncio.to_thread(load_always, setting.environment, setting.roots.project)

@@ -17,11 +17,11 @@ from overt.app.completion.choices import ENDS, Choice, Completion, CompletionReq
 from overt.app.completion.facts import CompletionFacts
 from overt.app.completion.folder import FolderSearch, PathMatch, PathQuery
 from overt.app.completion.frecency import FileUses
-from overt.app.completion.ignored import IgnoreRules
+from overt.app.completion.ignore_files import IgnoreRules
 from overt.app.completion.ranking import best_matches
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
-from overt.core.ports import Journal
+from overt.core.protocols import Journal
 from overt.lib.catalogue import say
 from overt.lib.logs.background import log_failure
 from overt.lib.text import visible

@@ -11,11 +11,11 @@ from time import monotonic
 from typing import NamedTuple, TypeVar
 
 from overt.app.completion.frecency import FileUses
-from overt.app.completion.ignored import IgnoreRules
+from overt.app.completion.ignore_files import IgnoreRules
 from overt.app.completion.ranking import LOOSE, rank
 from overt.config.paths import is_placeholder
 from overt.lib.paths import lies_in
-from overt.lib.protected import protected_name
+from overt.lib.protected_names import protected_name
 from overt.lib.text import visible
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ comes back. A step looks only at what the steps before it have not seen.
 import os
 from collections.abc import Callable, Mapping
 
-from overt.context.recipe import file
+from overt.context.prefix_sources import file
 from overt.core.fragments import Origin
 from overt.core.history import History
 from overt.core.messages import Message, said

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from overt.app.options import Options
 from overt.app.setting import Setting
-from overt.context import recipe
-from overt.context.recipe import IndexedNote
+from overt.context import prefix_sources
+from overt.context.prefix_sources import IndexedNote
 from overt.core.errors import ConfigError
 from overt.core.fragments import Fragment, Origin, SourceFile
-from overt.core.ports import SandboxState
+from overt.core.protocols import SandboxState
 from overt.core.settings import Mode, is_file_name
 from overt.extensions import facts, instructions, memory
 from overt.extensions.instructions import RULES, RuleFolders
@@ -74,7 +74,7 @@ class Fragments:
     """
 
     def __init__(self, options: Options, setting: Setting, sandbox: SandboxState, redactor: Redactor) -> None:
-        self.prompt = recipe.built_in_prompt()
+        self.prompt = prefix_sources.built_in_prompt()
         self.setting = setting
         self._options = options
         self._sandbox = sandbox
@@ -96,7 +96,7 @@ class Fragments:
         return self._options.system_prompt is not None or bool(self._options.append_system_prompt)
 
     def usual(self) -> tuple[Fragment, ...]:
-        return self._made(recipe.built_in_prompt(), small=False)
+        return self._made(prefix_sources.built_in_prompt(), small=False)
 
     def beside(self, prompt: Fragment) -> tuple[Fragment, ...]:
         """A prompt made for one kind of model, with what a person said in its place or on top of it."""
@@ -107,20 +107,20 @@ class Fragments:
         options, agent, cap = self._options, self.setting.config.agent, self._recipe.cap("system")
         if options.system_prompt is not None:
             origin = Origin(kind="flag", where=options.system_prompt_origin)
-            return recipe.given_prompt("system", options.system_prompt, origin=origin, cap=cap)
+            return prefix_sources.given_prompt("system", options.system_prompt, origin=origin, cap=cap)
         if agent.system_prompt is not None:
             origin = self._configured("agent.system_prompt")
-            return recipe.given_prompt("system", agent.system_prompt, origin=origin, cap=cap)
+            return prefix_sources.given_prompt("system", agent.system_prompt, origin=origin, cap=cap)
         return None
 
     def appended(self) -> tuple[Fragment, ...]:
         given, agent, cap = self._options.append_system_prompt, self.setting.config.agent, self._recipe.cap("append")
         if given:
             origin = Origin(kind="flag", where="--append-system-prompt")
-            return (recipe.given_prompt("append", given, origin=origin, cap=cap),)
+            return (prefix_sources.given_prompt("append", given, origin=origin, cap=cap),)
         if agent.append_system_prompt:
             origin = self._configured("agent.append_system_prompt")
-            return (recipe.given_prompt("append", agent.append_system_prompt, origin=origin, cap=cap),)
+            return (prefix_sources.given_prompt("append", agent.append_system_prompt, origin=origin, cap=cap),)
         return ()
 
     def _configured(self, key: str) -> Origin:
@@ -141,7 +141,7 @@ class Fragments:
             found += self.appended()
         ranked = [fragment for fragment in found if fragment.key in RANKED]
         if ranked:
-            found[found.index(ranked[0]) : found.index(ranked[0])] = recipe.order(ranked)
+            found[found.index(ranked[0]) : found.index(ranked[0])] = prefix_sources.order(ranked)
         self.notices = (
             *self._left_out,
             *(say("context.cut", where=each.origin.where, cap=each.cap, name=each.key) for each in found if each.cap),
@@ -157,31 +157,31 @@ class Fragments:
         budget_usd = self.setting.config.limits.budget_usd
         # Always the usual mode, so that sessions in all modes share what a server has cached.
         self._first_facts = self._first_facts or self.facts("review", budget_usd=budget_usd)
-        return (recipe.environment(self._first_facts, cap=cap),)
+        return (prefix_sources.environment(self._first_facts, cap=cap),)
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────
 
     def global_rules(self, cap: int) -> tuple[Fragment, ...]:
         path = os.path.join(self.setting.environment.config_dir, RULES)
         files = () if self._recipe.strict else self._one_file("global", path, follow=True)
-        return recipe.files("global", "Rules of the user", files, cap)
+        return prefix_sources.files("global", "Rules of the user", files, cap)
 
     def project_rules(self, cap: int) -> tuple[Fragment, ...]:
-        return recipe.files("project", PROJECT_TITLE, self._files("project", self._project_rules), cap)
+        return prefix_sources.files("project", PROJECT_TITLE, self._files("project", self._project_rules), cap)
 
     def instruction_files(self, cap: int) -> tuple[Fragment, ...]:
         def find() -> Iterable[SourceFile]:
             return [file for pattern in self._recipe.instructions for file in self._instructions(pattern)]
 
-        return recipe.files("instructions", "Instructions", self._files("instructions", find), cap)
+        return prefix_sources.files("instructions", "Instructions", self._files("instructions", find), cap)
 
     def named_files(self, name: str) -> tuple[Fragment, ...]:
         """A file or a pattern that the configuration names among the sources."""
         if _walks(name):
             files = self._files(name, lambda: instructions.files_named(self._folders, name))
-            return recipe.files("project", PROJECT_TITLE, files, self.cap("project"))
+            return prefix_sources.files("project", PROJECT_TITLE, files, self.cap("project"))
         files = self._files(name, lambda: instructions.files_matching(self._folders, name, strict=self._recipe.strict))
-        return recipe.files("instructions", "Instructions", files, self.cap("instructions"))
+        return prefix_sources.files("instructions", "Instructions", files, self.cap("instructions"))
 
     def _one_file(self, source: str, path: str, *, follow: bool = False) -> tuple[SourceFile, ...]:
         where = self._folders.where(path)
@@ -233,7 +233,7 @@ class Fragments:
         path = os.path.join(self._folders.project, memory.PROJECT_FILE)
         return (
             *self._shelf("global", "Notes for every project"),
-            *recipe.files("memory", "Notes of this project", self._one_file("memory", path), cap),
+            *prefix_sources.files("memory", "Notes of this project", self._one_file("memory", path), cap),
             *self._shelf("project", "Private notes for this project"),
         )
 
@@ -247,7 +247,7 @@ class Fragments:
             )
             for note in self._notes.get(scope, ())
         ]
-        return recipe.notes(title, folder, entries, self.cap("notes"))
+        return prefix_sources.notes(title, folder, entries, self.cap("notes"))
 
     # ── facts ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,7 +15,7 @@ from overt.core.errors import ToolError
 from overt.core.events import Noticed
 from overt.core.fragments import Origin
 from overt.core.messages import Document, Image, Message, Part, Text
-from overt.core.ports import Hands
+from overt.core.protocols import Hands
 from overt.core.tool import Outcome
 from overt.core.views import Excerpt
 from overt.lib.catalogue import say

@@ -12,10 +12,10 @@ from overt.app.records.context_view import OpenedSession, RequestView, describe_
 from overt.app.records.rebuild import RebuiltRequest
 from overt.context.assemble import Assembler
 from overt.context.provenance import RequestSpan, scale_tokens, trace_spans
-from overt.context.spoken import TextCallWire
+from overt.context.text_calls import TextCallWire
 from overt.core.errors import SessionError
 from overt.core.messages import Message
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Request
 from overt.core.spending.usage import Usage
 from overt.lib.catalogue import say

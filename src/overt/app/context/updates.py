@@ -19,7 +19,7 @@ from overt.core.events import Event, Noticed, RequestSent
 from overt.core.fragments import LABEL, Origin
 from overt.core.history import History
 from overt.core.messages import Message, said
-from overt.core.ports import Hands
+from overt.core.protocols import Hands
 from overt.core.requests import Prefix
 from overt.extensions.facts import announce_changes, known_facts
 from overt.extensions.instructions import FOREIGN_RULES, RULES

@@ -14,7 +14,7 @@ from time import gmtime, strftime
 from msgspec import Struct
 
 from overt import __version__
-from overt.app.diagnostics.recent import RECENT
+from overt.app.diagnostics.recent_events import RECENT
 from overt.config.origin import explain
 from overt.config.paths import Environment, read_environment
 from overt.config.schema import SettingValue

@@ -16,7 +16,7 @@ from overt.app.models.pick_model import choose_model
 from overt.app.setting import Setting
 from overt.config.profiles import load_profile, with_profile
 from overt.core.errors import ConfigError, OvertError
-from overt.core.ports import SandboxState, Spawner
+from overt.core.protocols import SandboxState, Spawner
 from overt.lib.catalogue import say
 from overt.lib.paths import display_path
 from overt.sandbox.choose import find_bubblewrap

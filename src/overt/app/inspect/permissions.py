@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.setting import Setting
-from overt.config.always import load_always, remove_always
+from overt.config.saved_rules import load_always, remove_always
 from overt.core.capabilities import Effect
 from overt.core.codec import decode
 from overt.core.errors import ConfigError, SessionError
 from overt.core.events import Event, PermissionDecided, ToolStarted
 from overt.core.history import History
 from overt.core.messages import Call
-from overt.core.ports import CommandChange, SandboxState, Survey
+from overt.core.protocols import CommandChange, SandboxState, Survey
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Arguments, Tool
 from overt.safety.command import read_command

@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 from overt.app.context.git_branch import Branch
 from overt.app.conversation import Conversation
 from overt.app.spend_limit import spend_limit
-from overt.core.gauges import Gauges
+from overt.core.status_values import Gauges
 
 PROMPT_TITLE_CHARACTERS = 80
 """Characters of a prompt that stands in for a title."""

@@ -10,8 +10,8 @@ from overt.app.setting import Setting
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.lib.catalogue import say
 from overt.lib.text import visible
-from overt.providers.embedded.fetching import FetchJob, WeightsSource, fetch, is_fetched, sources
 from overt.providers.embedded.provider import is_runnable
+from overt.providers.embedded.weight_sources import FetchJob, WeightsSource, fetch, is_fetched, sources
 from overt.providers.embedded.weights import find_weights
 
 

@@ -13,7 +13,7 @@ from overt.app.setting import Setting
 from overt.context.budget import Budget
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import Emit, Event, Noticed, Replied
-from overt.core.ports import Provider
+from overt.core.protocols import Provider
 from overt.core.settings import ModelFacts, Price
 from overt.lib.redaction.redact import Redactor
 from overt.providers.discover import ChosenModel, is_local

@@ -22,7 +22,7 @@ from overt.core.errors import ProviderError
 from overt.core.events import Event, PrefixSet, Replied, RequestSent, ToolFinished, ToolStarted, TurnEnded, UserSpoke
 from overt.core.history import History, fold
 from overt.core.messages import Call, Message
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Request
 from overt.core.settings import Limits
 from overt.lib.redaction.redact import HIDDEN

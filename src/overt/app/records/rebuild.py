@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from overt.context.assemble import Assembler
 from overt.core.events import Compacted, Event, PrefixReset, PrefixSet, Replied, RequestSent
 from overt.core.history import History, fold
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Request
 from overt.providers.wires import WireKind, make_wire
 from overt.sessions.entries import Entry
@@ -47,7 +47,7 @@ def wire_of(opening: PrefixSet, wires: Sequence[WireKind] = ()) -> Wire:
     wire = make_wire(opening.wire, opening.about, extra=wires)
     if opening.calls == "native":
         return wire
-    from overt.context.spoken import TextCallWire  # late: 0.2 ms
+    from overt.context.text_calls import TextCallWire  # late: 0.2 ms
 
     return TextCallWire(wire, opening.calls)
 

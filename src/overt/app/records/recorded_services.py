@@ -6,16 +6,16 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from overt.agent.decision import CallRequest, Decision, read_request
-from overt.agent.inbox import Inbox
 from overt.agent.permissions import PermissionState, Terms
+from overt.agent.queued_messages import Inbox
 from overt.app.records.recorded_steps import RecordedStep
-from overt.context.spoken import as_written
+from overt.context.text_calls import as_written
 from overt.core.capabilities import Blocked, Effect, EndedJob
 from overt.core.errors import ProviderError, ToolError
 from overt.core.events import Emit, PrefixSet, ToolFinished
 from overt.core.history import INTERRUPTED, History
 from overt.core.messages import Document, Image, Message, Reasoning, Text
-from overt.core.ports import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey, Wire
+from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey, Wire
 from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.tool import Outcome, Tool
 from overt.repair.mend import MendedCall

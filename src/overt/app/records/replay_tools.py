@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.agent.attempt import attempt
+from overt.agent.run_tool import attempt
 from overt.app.capabilities import Capabilities
 from overt.app.options import Options
 from overt.app.records.recorded_steps import RecordedStep, flattens_arguments, read_steps, tools_of
@@ -31,7 +31,7 @@ from overt.core.errors import SessionError, ToolError
 from overt.core.events import Event, PrefixSet, RequestSent, TodoSet, ToolFinished
 from overt.core.history import History
 from overt.core.messages import Call
-from overt.core.ports import Profile, SandboxState
+from overt.core.protocols import Profile, SandboxState
 from overt.core.views import Output
 from overt.lib.diff import file_diff
 from overt.lib.redaction.redact import HIDDEN

@@ -16,7 +16,7 @@ from overt.core.errors import OvertError
 from overt.core.events import Compacted, EndReason, Event, Noticed, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
 from overt.core.messages import Text
 from overt.frontends.describe import ALONG, attachment_words, describe_end, describe_event
-from overt.frontends.headless.closing import RunSummary, closing_line, denied_line
+from overt.frontends.headless.closing_lines import RunSummary, closing_line, denied_line
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 
@@ -47,7 +47,7 @@ async def _run(options: Options, prompt: str) -> int:
     finally:
         unsaved = await conversation.close()
         if unsaved:
-            from overt.app.records.unsaved import describe_unsaved  # late: 0.5 ms
+            from overt.app.records.save_failure import describe_unsaved  # late: 0.5 ms
 
             for line in describe_unsaved(unsaved, conversation.path):
                 _warn(line)

@@ -18,7 +18,7 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from overt import __version__
-from overt.app.chat.starting import start
+from overt.app.chat.chat_preferences import start
 from overt.app.command import Action
 from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
@@ -26,13 +26,13 @@ from overt.app.setting import Setting, read_setting
 from overt.app.start import open_conversation
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
-from overt.core.ports import Answer
+from overt.core.protocols import Answer
 from overt.frontends.describe import always_words, takes_session
 from overt.frontends.plain.draw import Ink, draw_question
 from overt.frontends.plain.screen import Screen
 from overt.frontends.plain.trust import ask_trust
 from overt.frontends.session_thread import NUDGE, SessionItem, SessionThread
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 

@@ -14,7 +14,7 @@ from overt.frontends.tui.chat.chat import Chat
 from overt.frontends.tui.terminal.loop import Callback, Item, Loop, ThreadCrash
 from overt.frontends.tui.terminal.screen import Device, Gone, Terminal
 from overt.frontends.tui.terminal.theme import theme
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 from overt.lib.catalogue import say
 
 SWITCH = 0.0005

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from overt.core.errors import ConfigError, ProviderError
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Delta, Params, Prefix, Reply, Request, RetryDelta, WaitDelta
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.lib.logs.background import log_failure

@@ -10,7 +10,7 @@ from overt.core.codec import decode
 from overt.core.errors import ProviderError
 from overt.core.fragments import HARNESS, USER, Fragment
 from overt.core.messages import Call, Image, Message, Part, Reasoning, Text
-from overt.core.ports import Provider, Wire
+from overt.core.protocols import Provider, Wire
 from overt.core.requests import (
     CallDelta,
     Params,

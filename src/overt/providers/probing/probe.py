@@ -10,7 +10,7 @@ from os import urandom
 
 from msgspec.structs import replace
 
-from overt.core.ports import Provider, Wire
+from overt.core.protocols import Provider, Wire
 from overt.core.settings import Calls, ProviderEntry, Quirks
 from overt.lib.catalogue import say
 from overt.providers.http_provider import HttpProvider

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from overt import __version__
 from overt.core.codec import decode
 from overt.core.errors import ProviderError
-from overt.core.ports import Decoder, Wire
+from overt.core.protocols import Decoder, Wire
 from overt.core.requests import Delta, WaitDelta
 from overt.core.settings import Timeouts
 from overt.lib.logs.log import LOG

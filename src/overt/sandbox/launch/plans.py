@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.errors import ToolError
-from overt.core.ports import BOXED, Profile, SandboxState
+from overt.core.protocols import BOXED, Profile, SandboxState
 from overt.sandbox.choose import can_make_namespaces, choose, find_bubblewrap
 from overt.sandbox.launch.file_identity import (
     FileIdentity,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from overt.core.errors import ToolError
-from overt.core.ports import BOXED, Profile, SandboxState, Tracking
+from overt.core.protocols import BOXED, Profile, SandboxState, Tracking
 from overt.lib.logs.log import LOG
 from overt.sandbox.launch.plans import LaunchPlanner
 from overt.sandbox.launch.started_program import OrderLedger, StartedProgram, payload

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from overt.core.errors import ToolError
-from overt.core.ports import BOXED, Child, Profile, Spawner
+from overt.core.protocols import BOXED, Child, Profile, Spawner
 from overt.sandbox.selftest.surroundings import HostObserver, SelfTestFolders, marked, staged, threads
 
 __all__ = ["EscapeAttempt", "SelfTestFolders", "SelfTestResult", "Wall", "check"]

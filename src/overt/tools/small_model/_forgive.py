@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from overt.tools._near import NUMBERED
+from overt.tools._nearest_text import NUMBERED
 from overt.tools._replace import Wording, replace_text
 
 MARKS = "'\"‘’“”`"

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import GitMoved, Level, Noticed, TreeTaken
-from overt.core.ports import Tracking
+from overt.core.protocols import Tracking
 from overt.core.settings import UndoSettings
 from overt.core.states import FileChange, FileState
 from overt.lib.catalogue import say
 from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
 from overt.lib.paths import slug
-from overt.lib.protected import AT_HOME
+from overt.lib.protected_names import AT_HOME
 from overt.sandbox.profile import PRIVATE, SandboxPlace, writable
 from overt.sandbox.secret_places import HIDDEN
 from overt.workspace.contained_path import lies_below

@@ -13,9 +13,9 @@ from contextlib import suppress
 from msgspec import Struct
 
 from overt.core.errors import OvertError
-from overt.core.ports import CommandChange, Loss, Survey
+from overt.core.protocols import CommandChange, Loss, Survey
 from overt.lib.encoding import read_name, show_name
-from overt.lib.protected import protected_name
+from overt.lib.protected_names import protected_name
 from overt.workspace.contained_path import lies_below
 from overt.workspace.git.process import NO_PROGRAMS, start_git, wait_for_git
 from overt.workspace.git.state import find_repository

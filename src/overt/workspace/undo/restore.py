@@ -15,7 +15,7 @@ from overt.core.errors import OvertError, ToolError
 from overt.core.states import FileChange, FileState
 from overt.lib.atomic import discard, new_name, replace_in
 from overt.lib.encoding import read_name
-from overt.lib.protected import protected_name
+from overt.lib.protected_names import protected_name
 from overt.workspace.contained_path import (
     FOLDER,
     OpenPath,

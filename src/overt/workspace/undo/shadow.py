@@ -21,7 +21,7 @@ from overt.core.errors import OvertError
 from overt.core.states import FileChange, FileState
 from overt.lib.catalogue import say
 from overt.lib.encoding import read_name, show_name
-from overt.lib.protected import protected_name
+from overt.lib.protected_names import protected_name
 from overt.workspace.contained_path import lies_below
 from overt.workspace.git.process import NO_PROGRAMS
 from overt.workspace.undo.first_snapshot import FirstSnapshot, SnapshotSizeError

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterable
 
 from overt.lib.encoding import show_name
-from overt.lib.protected import protected_name
+from overt.lib.protected_names import protected_name
 
 MOST_EMPTY = 1000
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
-from overt.core.ports import Answer
+from overt.core.protocols import Answer
 from overt.core.views import Diffs, Plain, View
 from overt.frontends.describe import (
     EDITS,
@@ -21,14 +21,14 @@ from overt.frontends.describe import (
     permission_lines,
     takes_session,
 )
-from overt.frontends.tui.chat.live import label
+from overt.frontends.tui.chat.live_region import label
 from overt.frontends.tui.chat.views import file_head, view_rows
 from overt.frontends.tui.composer import emacs
 from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.editor import EditText
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
-from overt.frontends.tui.terminal.verbatim import chop, harmless, one_line
+from overt.frontends.tui.terminal.verbatim_text import chop, harmless, one_line
 from overt.lib.catalogue import say
 from overt.lib.display_width import fitting_length, has_certain_width, width
 from overt.lib.text import exact, visible

@@ -13,7 +13,7 @@ from overt.app.options import Options
 from overt.core.errors import OvertError
 from overt.core.events import EndReason, TurnEnded
 from overt.frontends.tui.terminal.loop import Callback, Item, ThreadCrash
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -21,9 +21,9 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.gauges import Gauges
 from overt.core.messages import Image
 from overt.core.settings import Mode
+from overt.core.status_values import Gauges
 from overt.frontends.tui.chat.background import Background
 from overt.frontends.tui.chat.command_runner import CommandRunner
 from overt.frontends.tui.chat.completion import CompletionRequests
@@ -38,7 +38,7 @@ from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.loop import Callback, Item
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
 from overt.frontends.tui.terminal.screen import Frame, Terminal
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
-from overt.frontends.tui.terminal.verbatim import chop, one_line
+from overt.frontends.tui.terminal.verbatim_text import chop, one_line
 from overt.lib.text import visible
 
 MOST = 2_000_000

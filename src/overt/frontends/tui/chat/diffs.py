@@ -7,7 +7,7 @@ from typing import NamedTuple
 from overt.core.views import FileDiff
 from overt.frontends.tui.markdown.highlight import lines as coloured
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span
-from overt.frontends.tui.terminal.verbatim import chop, harmless
+from overt.frontends.tui.terminal.verbatim_text import chop, harmless
 from overt.lib.catalogue import say
 from overt.lib.diff import NO_NEWLINE, renamed_from
 from overt.lib.text import exact, visible

@@ -19,9 +19,9 @@ from overt.frontends.tui.terminal.theme import theme as make_theme
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:
+    from overt.app.chat.chat_preferences import ChatStart, Depth, TerminalTraits
     from overt.app.chat.input_history import InputHistory
     from overt.app.chat.interface import ChatPreferences
-    from overt.app.chat.starting import ChatStart, Depth, TerminalTraits
     from overt.app.chat.trust_question import TrustQuestion
     from overt.app.conversation import Conversation
     from overt.app.setting import Setting
@@ -60,10 +60,10 @@ class Startup:
 
     def _read_surroundings(self) -> None:
         chat = self._chat
-        from overt.app.chat import starting  # late: 28 ms
+        from overt.app.chat import chat_preferences  # late: 28 ms
         from overt.app.chat.trust_question import trust_question  # late: 16 ms
 
-        chat.background.post(self._apply_traits, starting.terminal_traits())
+        chat.background.post(self._apply_traits, chat_preferences.terminal_traits())
         question = trust_question(chat.options)
         if question is None:
             self._open_session()
@@ -72,11 +72,11 @@ class Startup:
 
     def _open_session(self) -> None:
         chat = self._chat
-        from overt.app.chat import starting  # late: 28 ms
+        from overt.app.chat import chat_preferences  # late: 28 ms
         from overt.app.setting import read_setting  # late: 25 ms
 
         self.setting = setting = read_setting(chat.options)
-        start = starting.start(setting)
+        start = chat_preferences.start(setting)
         chat.background.post(self._apply_preferences, start)
         if not start.preferences.plain:
             chat.background.post(self._greet, chat.background.open_blocking(chat.options, setting))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from overt.core.gauges import Gauges, template_parts
+from overt.core.status_values import Gauges, template_parts
 from overt.frontends.tui.terminal.formats import count, money
 from overt.frontends.tui.terminal.rows import Row, Span, columns, cut
 from overt.lib.catalogue import say

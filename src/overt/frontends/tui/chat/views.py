@@ -7,10 +7,10 @@ from typing import NamedTuple, assert_never
 from msgspec.structs import replace
 
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
-from overt.frontends.tui.chat.live import headline_on_one_line, label
+from overt.frontends.tui.chat.live_region import headline_on_one_line, label
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import Row, Span, columns, cut, row, wrap
-from overt.frontends.tui.terminal.verbatim import one_line
+from overt.frontends.tui.terminal.verbatim_text import one_line
 from overt.lib.catalogue import say
 from overt.lib.text import visible
 

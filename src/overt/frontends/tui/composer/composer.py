@@ -13,8 +13,8 @@ from overt.frontends.tui.composer import emacs
 from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.draw import ComposerView, Drawing, SearchMatch
 from overt.frontends.tui.composer.editor import EditText, insert_text, left, replace_range
-from overt.frontends.tui.composer.folds import OPENING, Folds, is_fold
-from overt.frontends.tui.composer.recall import Recall, Search
+from overt.frontends.tui.composer.folded_pastes import OPENING, Folds, is_fold
+from overt.frontends.tui.composer.history_recall import Recall, Search
 from overt.frontends.tui.terminal.rows import Row
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from overt.frontends.tui.composer.editor import EditText, pieces
-from overt.frontends.tui.composer.folds import Folds, is_fold
+from overt.frontends.tui.composer.folded_pastes import Folds, is_fold
 from overt.frontends.tui.composer.rows import DisplayRow, Layout
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut
 from overt.lib.catalogue import say

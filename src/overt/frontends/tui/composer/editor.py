@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from overt.frontends.tui.composer.folds import RESERVED, is_fold
+from overt.frontends.tui.composer.folded_pastes import RESERVED, is_fold
 from overt.lib.display_width import JOINING, clusters
 
 Kind = Literal["space", "letter", "han", "hiragana", "katakana", "fold", "mark"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from overt.frontends.tui.composer.editor import pieces, sure
-from overt.frontends.tui.composer.folds import RESERVED, Folds, is_fold
+from overt.frontends.tui.composer.folded_pastes import RESERVED, Folds, is_fold
 from overt.frontends.tui.terminal.rows import common_length
 from overt.lib.display_width import fitting_length, width
 from overt.lib.text import visible

@@ -7,7 +7,7 @@ from overt.frontends.tui.markdown.highlight import lines as coloured
 from overt.frontends.tui.markdown.inline import InlineOptions, spans
 from overt.frontends.tui.markdown.tables import Table, table_rows, widths_for
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, wrap
-from overt.frontends.tui.terminal.verbatim import chop, harmless, strip_trailing_spaces
+from overt.frontends.tui.terminal.verbatim_text import chop, harmless, strip_trailing_spaces
 from overt.lib.display_width import width
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span
-from overt.frontends.tui.terminal.verbatim import expand_tabs, harmless
+from overt.frontends.tui.terminal.verbatim_text import expand_tabs, harmless
 from overt.lib.text import visible
 
 if TYPE_CHECKING:

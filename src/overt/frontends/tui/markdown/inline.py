@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from overt.frontends.tui.markdown.citations import HOSTS, CitationChecker, marked, place
 from overt.frontends.tui.terminal.rows import Span
-from overt.frontends.tui.terminal.verbatim import harmless
+from overt.frontends.tui.terminal.verbatim_text import harmless
 from overt.lib.display_width import width
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import count, size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Span
-from overt.frontends.tui.terminal.verbatim import one_line
+from overt.frontends.tui.terminal.verbatim_text import one_line
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from overt.app.inspect.values import Changes
 from overt.frontends.tui.chat.diffs import diff_head, diff_rows
 from overt.frontends.tui.panels.pager import Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
-from overt.frontends.tui.terminal.verbatim import one_line
+from overt.frontends.tui.terminal.verbatim_text import one_line
 from overt.lib.catalogue import say
 
 

@@ -16,7 +16,7 @@ from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.formats import duration, size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
-from overt.frontends.tui.terminal.verbatim import one_line
+from overt.frontends.tui.terminal.verbatim_text import one_line
 from overt.lib.catalogue import say
 
 OFTEN = 0.5

@@ -8,7 +8,7 @@ from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, S
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
-from overt.frontends.tui.terminal.verbatim import one_line
+from overt.frontends.tui.terminal.verbatim_text import one_line
 from overt.lib.catalogue import say
 
 if TYPE_CHECKING:

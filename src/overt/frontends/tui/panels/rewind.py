@@ -11,7 +11,7 @@ from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.panels.sessions import when
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
-from overt.frontends.tui.terminal.verbatim import one_line
+from overt.frontends.tui.terminal.verbatim_text import one_line
 from overt.lib.catalogue import say
 
 PARTS = {"1": "conversation", "2": "files", "3": "both"}

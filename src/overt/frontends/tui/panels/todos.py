@@ -6,7 +6,7 @@ from overt.app.inspect.values import Todos
 from overt.core.views import Todo
 from overt.frontends.tui.panels.pager import Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import Row, Span, wrap
-from overt.frontends.tui.terminal.verbatim import one_line
+from overt.frontends.tui.terminal.verbatim_text import one_line
 from overt.lib.catalogue import say
 
 MARKS = {"pending": "☐ ", "in_progress": "▸ ", "completed": "☑ "}

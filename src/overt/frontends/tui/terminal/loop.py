@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, Protocol, Self,
 
 from overt.frontends.tui.terminal.keyboard import Key, KeyDecoder
 from overt.frontends.tui.terminal.screen import Gone, Terminal
-from overt.frontends.wake import Wake
+from overt.frontends.wakeup_queue import Wake
 
 if TYPE_CHECKING:
     from overt.frontends.session_thread import SessionItem

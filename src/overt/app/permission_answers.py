@@ -3,7 +3,7 @@
 import asyncio
 
 from overt.core.events import PermissionAsked
-from overt.core.ports import Answer
+from overt.core.protocols import Answer
 
 
 class Mailbox:

@@ -15,7 +15,7 @@ from msgspec import Struct, convert
 from overt.core.codec import compact, decode
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.messages import Call, Part, Reasoning, Text
-from overt.core.ports import Wire
+from overt.core.protocols import Wire
 from overt.core.requests import CallDelta, Delta, Finish, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.spending.usage import Usage

