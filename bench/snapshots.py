@@ -11,8 +11,8 @@ from bench.runs import Site, interleaved
 from bench.table import Row, Series
 from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.content_store import ContentStore
-from overt.workspace.undo.shadow import Shadow
 from overt.workspace.undo.shadow_git import Git
+from overt.workspace.undo.shadow_repository import Shadow
 
 FILES = 20_000
 EDITS = 300

@@ -199,18 +199,18 @@ def _is_blanket(handler: ast.ExceptHandler) -> bool:
 
 READS_OWN_TEXTS = {
     # A text of the catalogue with several columns.
-    "lib/catalogue.py": ["say(key).split('|')"],
+    "lib/translations.py": ["say(key).split('|')"],
     # Markup of models.
     "repair/markup_filter.py": ["text.startswith(CERTAIN)", "text.startswith(OPENINGS)"],
     # The format of the data file `programs.txt`.
-    "safety/programs/table.py": [
+    "safety/programs/program_table.py": [
         "fields[0].startswith('like: ')",
         "head.startswith(('always ', 'words '))",
         "name.removeprefix('bad ')",
         "name.startswith('bad ')",
     ],
     # The file of the self-test is expected to be as it was written.
-    "sandbox/selftest/surroundings.py": ["_text(path) == CONTENT"],
+    "sandbox/selftest/fixture.py": ["_text(path) == CONTENT"],
 }
 
 

@@ -28,7 +28,7 @@ from overt.core.protocols import (
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Outcome
 from overt.core.views import Output
-from overt.repair.mend import mend
+from overt.repair.repair_call import mend
 from overt.safety.policy import PathFacts, World, judge, subject_of
 from overt.sandbox.denial import NETWORK
 from overt.tools.registry import BUILT_IN

@@ -15,10 +15,10 @@ from tests.fakes.services import plain_services
 from overt.agent.agent import Agent, AgentSpec, Runtime
 from overt.agent.gate import Gate
 from overt.agent.permissions import PermissionState, Terms
-from overt.app.capabilities import Capabilities
+from overt.app.agent_capabilities import Capabilities
 from overt.app.conversation import Conversation
-from overt.app.record import NoLog, SessionRecord
 from overt.app.session import Session, follow
+from overt.app.session_record import NoLog, SessionRecord
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting
 from overt.app.workspace_services import WorkspaceServices

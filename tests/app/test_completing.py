@@ -22,8 +22,8 @@ from overt.config.paths import read_environment
 from overt.config.saved_rules import add_always
 from overt.core.events import Pinned, TitleSet
 from overt.core.settings import Rule
-from overt.lib.catalogue import say
 from overt.lib.result_limit import result_limit
+from overt.lib.translations import say
 
 REPLY = Turn(text="yes")
 RULE = Rule(action="allow", tool="bash", pattern="git push:*")

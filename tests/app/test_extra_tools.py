@@ -18,7 +18,7 @@ from overt.core.events import PermissionDecided, ToolFinished
 from overt.core.messages import Call
 from overt.core.tool import Outcome, tool
 from overt.core.views import Plain
-from overt.repair.mend import mend
+from overt.repair.repair_call import mend
 from overt.sessions.load import load
 from overt.tools.registry import BUILT_IN, ToolRegistry
 

@@ -15,8 +15,7 @@ from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls
 
 from overt.app.conversation import Conversation
-from overt.app.inspect.sessions import PAGE, SEARCHED
-from overt.app.inspect.values import (
+from overt.app.inspect.inspector_values import (
     Changes,
     Contents,
     Decisions,
@@ -30,6 +29,7 @@ from overt.app.inspect.values import (
     Todos,
     Turns,
 )
+from overt.app.inspect.sessions import PAGE, SEARCHED
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.config.saved_rules import add_always

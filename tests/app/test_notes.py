@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.app.context.notes import Notebook, NoteRow, run_memory_command
+from overt.app.context.memory_notes import Notebook, NoteRow, run_memory_command
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.core.errors import OvertError

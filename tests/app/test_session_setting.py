@@ -11,7 +11,7 @@ from tests.frontends.tui.panel_kit import text_of
 
 from overt.app.completion.completer import Completer
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Contents, ModelChoices, PermissionRules
+from overt.app.inspect.inspector_values import Contents, ModelChoices, PermissionRules
 from overt.app.options import Options
 from overt.frontends.tui.panels.permissions import PermissionsPanel
 

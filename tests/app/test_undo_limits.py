@@ -15,7 +15,7 @@ from overt.core.settings import UndoSettings
 from overt.sessions.log import SessionLog
 from overt.workspace.undo.content_store import ContentStore, list_contents
 from overt.workspace.undo.first_snapshot import FirstSnapshotError, read_marker
-from overt.workspace.undo.shadow import Shadow
+from overt.workspace.undo.shadow_repository import Shadow
 from overt.workspace.undo.shadow_store import ShadowStore, SnapshotRemovedError, disk_bytes
 
 MB = 1024**2

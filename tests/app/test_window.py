@@ -17,7 +17,7 @@ from overt.core.fragments import USER
 from overt.core.messages import said
 from overt.core.requests import Prefix
 from overt.core.settings import Compaction, ModelFacts, ProviderEntry, Quirks
-from overt.providers.discover import ChosenModel
+from overt.providers.model_choice import ChosenModel
 
 LONG = said("word " * 2 * MATTERS, origin=USER)
 SHORT = said("word", origin=USER)

@@ -17,7 +17,7 @@ from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import call, calls
 from tests.workspace.programs_kit import gone, marked
 
-from overt.app.capabilities import Capabilities
+from overt.app.agent_capabilities import Capabilities
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session_workspace import SessionWorkspace

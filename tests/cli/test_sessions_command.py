@@ -8,7 +8,7 @@ from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import Place, Ran, call, calls
 
 from overt.cli import subcommands
-from overt.lib.discover import find_module, module_names
+from overt.lib.module_discovery import find_module, module_names
 
 CLEAN = {"PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -26,7 +26,7 @@ from overt.context.compaction import (
     summary_instruction,
     token_rates,
 )
-from overt.context.facts import FILES, RAN, REMOVED, SAID, WRITTEN
+from overt.context.compaction_facts import FILES, RAN, REMOVED, SAID, WRITTEN
 from overt.core.codec import compact
 from overt.core.events import Compacted
 from overt.core.fragments import HARNESS, MODEL, STEERED, USER, Origin

@@ -9,7 +9,7 @@ import pytest
 from overt.core.fragments import USER, Fragment, Origin
 from overt.core.messages import said
 from overt.core.settings import Mode
-from overt.extensions.facts import (
+from overt.extensions.environment_facts import (
     announce_changes,
     branch,
     describe_limits,

@@ -7,7 +7,7 @@ from overt.core.messages import Call, Result, Text
 from overt.core.views import Diffs, FileDiff, Output, Plain, View
 from overt.frontends.headless.closing_lines import RunSummary, closing_line
 from overt.frontends.headless.narrate import Narrator
-from overt.lib.catalogue import set_language
+from overt.lib.translations import set_language
 
 NOTHING = Plain(text="")
 

@@ -39,8 +39,8 @@ def overt_after(*lines: str) -> tuple[str, ...]:
 
 PATIENT = overt_after(
     "from overt.app import session_workspace",
-    "from overt.workspace.undo import first_snapshot, keeper, maintenance",
-    "first_snapshot.FIRST_SNAPSHOT_LIMIT_S = keeper.FIRST_PATIENCE = keeper.PATIENCE = 100.0",
+    "from overt.workspace.undo import first_snapshot, snapshot_keeper, maintenance",
+    "first_snapshot.FIRST_SNAPSHOT_LIMIT_S = snapshot_keeper.FIRST_PATIENCE = snapshot_keeper.PATIENCE = 100.0",
     "session_workspace.CLOSE_WITHIN_S = maintenance.CLOSE_WAIT_S = 100.0",
 )
 """Snapshots may take as long as they like: a busy machine does not decide what a test of undo sees."""

@@ -21,7 +21,7 @@ from tests.journeys.journey_kit import (
     messages,
 )
 
-from overt.app.context.updates import ContextUpdates
+from overt.app.context.context_updates import ContextUpdates
 from overt.app.options import Options
 from overt.app.session import follow
 from overt.app.start import open_conversation

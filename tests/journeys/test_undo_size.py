@@ -25,9 +25,9 @@ def impatient(place: Place) -> tuple[str, ...]:
     return overt_after(
         f"sys.path.append({str(Path(__file__).parents[2])!r})",
         "import pathlib, threading",
-        "from overt.workspace.undo import first_snapshot, keeper",
+        "from overt.workspace.undo import first_snapshot, snapshot_keeper",
         "from tests.workspace.keeping_kit import timer_until_stored",
-        "first_snapshot.FIRST_SNAPSHOT_LIMIT_S, keeper.FIRST_PATIENCE = 0.2, 100.0",
+        "first_snapshot.FIRST_SNAPSHOT_LIMIT_S, snapshot_keeper.FIRST_PATIENCE = 0.2, 100.0",
         f"threading.Timer = timer_until_stored(pathlib.Path({str(place.home)!r}))",
     )
 

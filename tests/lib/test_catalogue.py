@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import overt
-from overt.lib.catalogue import Language, language_of, load_texts, say, set_language
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
+from overt.lib.translations import Language, language_of, load_texts, say, set_language
 
 ENGLISH, CHINESE = load_texts("en"), load_texts("zh")
 

@@ -10,7 +10,7 @@ from tests.providers.provider_kit import run
 from overt.core.errors import ConfigError
 from overt.core.settings import ModelFacts, Price, ProviderEntry, Quirks
 from overt.providers.catalog import read_vendors, vendors, with_vendor_defaults
-from overt.providers.discover import ONLY_HERE, ChosenModel, Surroundings, discover
+from overt.providers.model_choice import ONLY_HERE, ChosenModel, Surroundings, discover
 
 WEIGHTS = ProviderEntry(
     name="local",

@@ -13,10 +13,10 @@ from tests.providers.proxy_kit import FakeProxy
 
 from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 from overt.providers.catalog import local_servers, vendors
 from overt.providers.credentials import VENDOR_KEYS, find_key
-from overt.providers.discover import (
+from overt.providers.model_choice import (
     ALIKE,
     ONLY_HERE,
     ChosenModel,
@@ -96,7 +96,7 @@ def test_a_base_url_without_a_model_takes_the_first_the_server_has() -> None:
 def test_a_base_url_with_a_model_asks_nobody_and_loads_no_catalog() -> None:
     program = """
 import asyncio, sys
-from overt.providers.discover import Surroundings, discover
+from overt.providers.model_choice import Surroundings, discover
 environ = {"OVERT_BASE_URL": "http://127.0.0.1:9/v1", "OVERT_MODEL": "m"}
 found = asyncio.run(discover(Surroundings(environ=environ, keyring=lambda name: 1 / 0, embedded=lambda: 1 / 0)))
 assert found.model == "m"

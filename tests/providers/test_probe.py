@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.odd_server import LEAKED, Odd, OddServer
 
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.lib.catalogue import set_language
+from overt.lib.translations import set_language
 from overt.providers.probing.probe import NAMES, ProbeRow, decide, probe
 from overt.providers.registry import make
 

@@ -23,9 +23,9 @@ from overt.core.fragments import USER
 from overt.core.messages import Text, said
 from overt.core.requests import Delta, Reply, TextDelta
 from overt.core.settings import ProviderEntry, Quirks, Timeouts
-from overt.providers import discover as discovering
-from overt.providers.discover import Surroundings, ask_server
+from overt.providers import model_choice as discovering
 from overt.providers.http_provider import HttpProvider
+from overt.providers.model_choice import Surroundings, ask_server
 from overt.providers.transport import tls as _tls
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.client import Client

@@ -8,7 +8,7 @@ from tests.fakes.model_server import ModelServer
 from tests.providers.provider_kit import run
 
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.providers.discover import ChosenModel
+from overt.providers.model_choice import ChosenModel
 from overt.providers.probing.server_window import ask_window
 from overt.providers.server_models import read_models
 

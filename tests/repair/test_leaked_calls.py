@@ -11,7 +11,7 @@ from msgspec import json, to_builtins
 
 from overt.core.messages import Call, Part, Reasoning, Text
 from overt.repair.leaked_calls import ExtractedCalls, extract_leaked_calls
-from overt.repair.mend import mend
+from overt.repair.repair_call import mend
 from overt.tools.registry import BUILT_IN
 
 DATA = Path(__file__).parent.parent / "data"

@@ -11,7 +11,7 @@ from msgspec import json, to_builtins
 from overt.core.codec import compact
 from overt.core.messages import Call
 from overt.core.views import Todo
-from overt.repair.mend import mend
+from overt.repair.repair_call import mend
 from overt.tools.registry import BUILT_IN
 
 TOOLS = {tool.name: tool for tool in BUILT_IN}

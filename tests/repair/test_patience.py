@@ -11,7 +11,7 @@ from overt.core.messages import Call, Reasoning, Text
 from overt.core.settings import Calls
 from overt.repair.leaked_calls import extract_leaked_calls
 from overt.repair.markup_filter import MarkupFilter
-from overt.repair.mend import mend
+from overt.repair.repair_call import mend
 from overt.tools.registry import BUILT_IN
 
 TOOLS = {tool.name: tool for tool in BUILT_IN}

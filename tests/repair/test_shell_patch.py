@@ -6,7 +6,7 @@ import pytest
 
 from overt.core.codec import compact
 from overt.core.messages import Call
-from overt.repair.mend import MendedCall, mend
+from overt.repair.repair_call import MendedCall, mend
 from overt.tools.registry import BUILT_IN
 
 TOOLS = {tool.name: tool for tool in BUILT_IN}

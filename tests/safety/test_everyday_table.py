@@ -10,10 +10,10 @@ from tests.workspace.keeping_kit import GIT, shadow
 from overt.core.protocols import SandboxState
 from overt.core.settings import Mode
 from overt.safety.policy import PathFacts, World, judge, subject_of
-from overt.safety.reach import Reach, changes_of, judge_reach
+from overt.safety.reversibility import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject
 from overt.tools.registry import BUILT_IN
-from overt.workspace.undo.losses import UndoCover
+from overt.workspace.undo.undo_coverage import UndoCover
 
 TOOLS = BUILT_IN.by_name
 

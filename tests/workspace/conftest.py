@@ -3,7 +3,7 @@
 import pytest
 
 from overt.workspace.undo import first_snapshot
-from overt.workspace.undo import keeper as keeping
+from overt.workspace.undo import snapshot_keeper as keeping
 
 LONGEST_S = 100.0
 

@@ -14,8 +14,8 @@ from overt.core.views import FileDiff
 from overt.workspace.contained_path import Forbid
 from overt.workspace.files import Files, FileServices, Workspace
 from overt.workspace.trusted_programs import find_rg
-from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
+from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 T = TypeVar("T")
 Roots = tuple[str, ...]

@@ -8,9 +8,9 @@ from pathlib import Path
 from overt.core.states import FileState
 from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.content_store import ContentStore
-from overt.workspace.undo.keeper import SnapshotKeeper
-from overt.workspace.undo.shadow import LARGEST, Shadow
 from overt.workspace.undo.shadow_git import Git
+from overt.workspace.undo.shadow_repository import LARGEST, Shadow
+from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 GIT = find_git(os.environ["PATH"], writable=())
 

@@ -12,14 +12,14 @@ from tests.workspace.keeping_kit import GIT, has_stored, shadow, timer_until_sto
 from overt.core.errors import OvertError
 from overt.core.events import Event, Noticed, TreeTaken
 from overt.workspace.undo import first_snapshot
-from overt.workspace.undo import keeper as keeping
-from overt.workspace.undo import shadow as shadow_module
+from overt.workspace.undo import shadow_repository as shadow_module
+from overt.workspace.undo import snapshot_keeper as keeping
 from overt.workspace.undo.content_store import ContentStore
 from overt.workspace.undo.first_snapshot import FirstSnapshotError, clear_marker, mark_indexed, read_marker
-from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
 from overt.workspace.undo.shadow_git import Git
 from overt.workspace.undo.shadow_store import disk_bytes
+from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 SMALL = 64 * 1024
 """What an empty store takes, with room to spare."""

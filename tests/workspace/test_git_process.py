@@ -19,8 +19,8 @@ from overt.workspace.git import process as git_process
 from overt.workspace.git.process import GitPlaces, start_git
 from overt.workspace.undo import shadow_git as _shadow_git
 from overt.workspace.undo import shadow_index
-from overt.workspace.undo.shadow import Shadow
 from overt.workspace.undo.shadow_git import Git
+from overt.workspace.undo.shadow_repository import Shadow
 
 PLACE = "a/b/c/d/e"
 needs_landlock = pytest.mark.skipif(landlock.version() < 1, reason="this kernel has no Landlock")

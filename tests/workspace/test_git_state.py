@@ -12,8 +12,8 @@ from overt.core.states import GitState, StashEntry
 from overt.workspace.git import state as git_state
 from overt.workspace.git.state import GitReader, GitReading, differ, digest_index
 from overt.workspace.undo.content_store import ContentStore
-from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
+from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 
 @pytest.fixture

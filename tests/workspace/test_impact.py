@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from overt.workspace.impact import MOST, describe_impact
+from overt.workspace.change_preview import MOST, describe_impact
 
 
 def test_each_kind_of_thing_is_told_in_a_few_words(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from overt.core.capabilities import Change
 from overt.core.errors import ToolError
 from overt.core.events import Event, Noticed, SnapshotTaken, TreeTaken
 from overt.core.protocols import Profile
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.workspace.files import Files
-from overt.workspace.undo import keeper as keeping
+from overt.workspace.undo import snapshot_keeper as keeping
 from overt.workspace.undo.content_store import ContentStore
-from overt.workspace.undo.keeper import CommandWatch, NoSnapshot, SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
-from overt.workspace.undo.shadow import Snapshot
+from overt.workspace.undo.shadow_repository import Snapshot
+from overt.workspace.undo.snapshot_keeper import CommandWatch, NoSnapshot, SnapshotKeeper
 
 
 class Recorded:

@@ -8,7 +8,7 @@ import pytest
 from tests.workspace.keeping_kit import GIT, shadow
 
 from overt.core.protocols import CommandChange, Survey
-from overt.workspace.undo.losses import NOT_IGNORED, UndoCover
+from overt.workspace.undo.undo_coverage import NOT_IGNORED, UndoCover
 
 LARGEST = 1000
 
@@ -158,6 +158,6 @@ def test_git_work_is_a_loss_only_in_changed_files_that_undo_does_not_cover(work:
 def test_a_whole_work_tree_outside_the_temporary_folders_is_covered(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("overt.workspace.undo.losses.PRIVATE", ())
+    monkeypatch.setattr("overt.workspace.undo.undo_coverage.PRIVATE", ())
     (work / "data" / "big.bin").unlink()
     assert lost(cover_of(work).survey(change("tracked", "."))) == {}

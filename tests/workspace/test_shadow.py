@@ -13,8 +13,8 @@ from overt.core.states import FileChange, FileState
 from overt.workspace.files import Workspace
 from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.content_store import ContentStore
-from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.restore import name_in_git, restore, state_of
+from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 
 @pytest.fixture

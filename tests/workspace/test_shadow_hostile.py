@@ -12,9 +12,9 @@ from tests.workspace.keeping_kit import GIT, shadow
 from overt.core.errors import OvertError
 from overt.sandbox.profile import SandboxPlace
 from overt.workspace.undo import shadow_git as _shadow_git
-from overt.workspace.undo.keeper import make_keeper
 from overt.workspace.undo.restore import name_in_git
-from overt.workspace.undo.shadow import Shadow
+from overt.workspace.undo.shadow_repository import Shadow
+from overt.workspace.undo.snapshot_keeper import make_keeper
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.workspace.keeping_kit import GIT, shadow
 from overt.workspace.undo import shadow_store as undo_store
 from overt.workspace.undo.content_store import ContentStore, list_contents, remove_contents
 from overt.workspace.undo.restore import name_in_git
-from overt.workspace.undo.shadow import Shadow
 from overt.workspace.undo.shadow_git import Git
+from overt.workspace.undo.shadow_repository import Shadow
 from overt.workspace.undo.shadow_store import ShadowStore, SnapshotRemovedError, disk_bytes, read_recent
 
 MB = 1024**2

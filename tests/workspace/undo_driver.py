@@ -26,9 +26,9 @@ from overt.workspace.files import Workspace
 from overt.workspace.jobs import Jobs
 from overt.workspace.programs import Programs, ProgramServices, SupervisorSpawner
 from overt.workspace.undo import first_snapshot
-from overt.workspace.undo import keeper as keeping
-from overt.workspace.undo.keeper import make_keeper
+from overt.workspace.undo import snapshot_keeper as keeping
 from overt.workspace.undo.recorder import UndoRecorder
+from overt.workspace.undo.snapshot_keeper import make_keeper
 
 LONGEST_S = 60.0
 """How long a person or a snapshot may take, so that a busy machine does not decide what a test sees."""

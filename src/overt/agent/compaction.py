@@ -29,12 +29,12 @@ from overt.context.compaction import (
     summary_instruction,
     token_rates,
 )
-from overt.context.facts import REMOVED
+from overt.context.compaction_facts import REMOVED
 from overt.core.errors import ProviderError
 from overt.core.events import Compacted, Emit, Event, Noticed, Replied, Retried
 from overt.core.history import History, fold
 from overt.core.messages import Message, Result
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 Cause = Literal["limit", "asked", "overflow"]
 TARGET_SHARE = 0.4

@@ -11,7 +11,7 @@ from overt.core.events import Emit, PermissionDecided
 from overt.core.fragments import LABEL
 from overt.core.protocols import BOXED, Profile
 from overt.core.tool import Outcome, Tool
-from overt.repair.mend import MendedCall
+from overt.repair.repair_call import MendedCall
 from overt.safety.policy import PathFacts, harmless, subject_of
 from overt.safety.rules import Subject
 

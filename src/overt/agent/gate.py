@@ -21,10 +21,10 @@ from overt.core.protocols import Answer, Asker, Hands, Profile, SandboxState
 from overt.core.settings import Mode
 from overt.core.tool import Outcome
 from overt.core.views import Output, Plain
-from overt.lib.catalogue import say
-from overt.repair.mend import MendedCall
+from overt.lib.translations import say
+from overt.repair.repair_call import MendedCall
 from overt.safety.policy import CallFacts, PathFacts, Verdict, World, judge, subject_of_paths
-from overt.safety.reach import Reach, changes_of, judge_reach
+from overt.safety.reversibility import Reach, changes_of, judge_reach
 
 
 class Gate:

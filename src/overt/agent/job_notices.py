@@ -4,7 +4,7 @@ from overt.agent.agent import Agent
 from overt.core.capabilities import EndedJob
 from overt.core.events import Noticed, UserSpoke
 from overt.core.messages import own_message
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 LONGEST_COMMAND = 120
 

@@ -15,7 +15,7 @@ from overt.agent.tool_calls import run_calls
 from overt.core.events import Emit, Noticed, TurnEnded, UserSpoke
 from overt.core.history import History
 from overt.core.messages import own_message
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.repair.repeat_guard import RepeatGuard
 
 NUDGE = "The last reply was empty. Go on with the task, or say in words that it is done."

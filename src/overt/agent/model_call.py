@@ -23,7 +23,7 @@ from overt.core.fragments import Origin
 from overt.core.ids import new_id
 from overt.core.messages import Call, Message, Part
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, Request, RetryDelta, TextDelta, WaitDelta
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.repair.markup_filter import MarkupFilter

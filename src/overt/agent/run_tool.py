@@ -8,7 +8,7 @@ from overt.core.protocols import BOXED, Hands, Journal, Profile
 from overt.core.tool import Outcome
 from overt.lib.logs.log import LOG
 from overt.lib.result_limit import ResultLimit, limited_to
-from overt.repair.mend import MendedCall
+from overt.repair.repair_call import MendedCall
 
 T = TypeVar("T")
 

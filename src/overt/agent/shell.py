@@ -11,7 +11,7 @@ from overt.core.messages import Call, said
 from overt.core.protocols import Profile
 from overt.core.spending.usage import Usage
 from overt.core.tool import Tool
-from overt.repair.mend import mend
+from overt.repair.repair_call import mend
 
 TYPED = Origin(kind="user", where="!")
 

@@ -23,7 +23,7 @@ from overt.core.messages import Call, Result, Text
 from overt.core.tool import Outcome
 from overt.core.views import Failure, Output, Plain
 from overt.lib.redaction.redact import HIDDEN
-from overt.repair.mend import MendedCall, mend
+from overt.repair.repair_call import MendedCall, mend
 from overt.repair.repeat_guard import RepeatGuard
 
 

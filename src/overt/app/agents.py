@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from overt.agent.agent import Agent, AgentSpec, Runtime
 from overt.agent.decision import PermissionGate
+from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
-from overt.app.context.updates import ContextUpdates
 from overt.app.models.session_models import FREE, SessionModels, recorded_facts
 from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldContext, ToolProtocol, efforts_of
 from overt.app.services import Fallback
@@ -20,9 +20,9 @@ from overt.core.events import PrefixSet
 from overt.core.protocols import Hands, Wire
 from overt.core.requests import Params, Prefix
 from overt.core.tool import Tool
-from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
-from overt.providers.discover import ChosenModel, is_local
+from overt.lib.translations import say
+from overt.providers.model_choice import ChosenModel, is_local
 from overt.sessions.resume import ResumedSession
 
 

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from overt.core.errors import OvertError
 from overt.core.events import TurnEnded
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
-    from overt.app.completion.facts import CompletionFacts
+    from overt.app.completion.completion_facts import CompletionFacts
     from overt.app.conversation import Conversation
 
 

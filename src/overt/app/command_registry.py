@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from overt.app import commands
 from overt.app.command import Command, CommandOutcome, Query
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.conversation import Conversation
@@ -23,7 +23,7 @@ class CommandRegistry:
 
     @cached_property
     def _by_name(self) -> dict[str, Command]:
-        from overt.lib.discover import values_in  # late: 0.1 ms
+        from overt.lib.module_discovery import values_in  # late: 0.1 ms
 
         named = {command.name: command for command in (*values_in(commands, Command), *self._extra)}
         return dict(sorted(named.items(), key=lambda item: (item[1].order, item[0])))

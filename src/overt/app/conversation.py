@@ -46,7 +46,7 @@ from overt.core.protocols import Answer, UnsavedEntry
 from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
 from overt.core.spending.usage import Usage
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.sessions.resume import ResumedSession
 from overt.tools.bash import bash
 

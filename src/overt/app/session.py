@@ -16,8 +16,8 @@ from time import monotonic
 from typing import NamedTuple
 
 from overt.app.diagnostics.recent_events import RECENT
-from overt.app.record import SessionRecord
 from overt.app.redaction.scrub import Scrub, redact_event
+from overt.app.session_record import SessionRecord
 from overt.app.setting import Setting
 from overt.core.events import (
     TYPE_OF,
@@ -41,9 +41,9 @@ from overt.core.history import History, add_mark, fold
 from overt.core.messages import Call
 from overt.core.protocols import UnsavedEntry
 from overt.core.spending.spend import fold_spend
-from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
 from overt.lib.redaction.redact import Redactor
+from overt.lib.translations import say
 from overt.sessions.resume import ResumedSession
 
 Receive = Callable[[Event], None]

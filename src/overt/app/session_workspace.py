@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from overt.app.record import SessionRecord
+from overt.app.session_record import SessionRecord
 from overt.app.setting import Setting
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.capabilities import JobState

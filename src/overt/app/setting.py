@@ -13,8 +13,8 @@ from overt.config.rules import split_rules
 from overt.config.schema import Config
 from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
-from overt.lib.catalogue import language_of, set_language
 from overt.lib.logs.log import LOG
+from overt.lib.translations import language_of, set_language
 from overt.providers.registry import is_kind, kinds
 from overt.tools.registry import BUILT_IN, ToolRegistry
 

@@ -6,7 +6,7 @@ from overt.agent.agent import SpendCheck
 from overt.core.history import History
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Spend
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 WARN_SHARE = 0.8
 """Warn once this share of the limit is spent."""

@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 from overt.agent.gate import Gate, warn_about_sandbox
 from overt.agent.permissions import PermissionState, Terms
+from overt.app.agent_capabilities import Capabilities
 from overt.app.agents import Agents
-from overt.app.capabilities import Capabilities
+from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
-from overt.app.context.updates import ContextUpdates
 from overt.app.conversation import Conversation
 from overt.app.models.session_models import SessionModels
 from overt.app.options import Options
 from overt.app.permission_answers import Mailbox
-from overt.app.record import open_record
 from overt.app.redaction.secrets import make_redactor
 from overt.app.services import Services
 from overt.app.session import Session
+from overt.app.session_record import open_record
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
@@ -25,8 +25,8 @@ from overt.app.workspace_services import shared_services
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TurnEnded
-from overt.lib.catalogue import say
 from overt.lib.redaction.redact import Redactor
+from overt.lib.translations import say
 from overt.safety.policy import PathFacts
 from overt.sandbox.choose import choose as choose_sandbox
 from overt.sessions.ledger import LedgerWriter

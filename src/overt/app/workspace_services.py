@@ -23,8 +23,8 @@ from overt.lib.paths import lies_in
 if TYPE_CHECKING:
     from overt.sandbox.profile import SandboxPlace
     from overt.workspace.programs import SupervisorSpawner
-    from overt.workspace.undo.keeper import SnapshotKeeper
     from overt.workspace.undo.maintenance import LimitEnforcer
+    from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 IDLE_S = 3.0
 """A sandbox that runs nothing is taken down this long after the last turn."""
@@ -108,7 +108,7 @@ class WorkspaceServices:
     @property
     def keeper(self) -> "SnapshotKeeper":
         if self._keeper is None:
-            from overt.workspace.undo.keeper import make_keeper  # late: 6 ms
+            from overt.workspace.undo.snapshot_keeper import make_keeper  # late: 6 ms
 
             self._keeper = make_keeper(
                 self.place,

@@ -20,7 +20,7 @@ ABOUT = """A coding agent for the terminal with nothing hidden.
 def about(extra: Iterable[str] = ()) -> str:
     """Return the text above the flags in `overt --help`, with the names of all subcommands."""
     from overt.cli import subcommands  # late: 0.0 ms
-    from overt.lib.discover import module_names  # late: 0.1 ms
+    from overt.lib.module_discovery import module_names  # late: 0.1 ms
 
     names = " | ".join(name for name in (*module_names(subcommands), *extra) if name != "setup")
     return ABOUT.format(subcommands="\n        ".join(wrap(names, 106)))

@@ -110,7 +110,7 @@ def _dispatch(argv: list[str], registries: Registries) -> int:
         return _prompt(argv[1:], registries, headless=True)
     subcommand = registries.subcommands.get(name)
     if not subcommand and name.isidentifier():
-        from overt.lib.discover import find_module  # late: 0.1 ms
+        from overt.lib.module_discovery import find_module  # late: 0.1 ms
 
         if module := find_module("overt.cli.subcommands", name):
             subcommand = module.run
@@ -155,7 +155,7 @@ def _frontend(name: str, registries: Registries) -> Frontend:
     """Return the frontend of that name: one of another package, or that of the folder `overt/frontends/NAME`."""
     if frontend := registries.frontends.get(name):
         return frontend
-    from overt.lib.discover import find_module  # late: 0.1 ms
+    from overt.lib.module_discovery import find_module  # late: 0.1 ms
 
     module = find_module("overt.frontends", name) and find_module(f"overt.frontends.{name}", "run")
     if module is None:

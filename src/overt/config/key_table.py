@@ -13,7 +13,7 @@ from overt.config.reading.keys import FACTS, PRICES, PROVIDER, SETTINGS
 from overt.config.rules import nearest
 from overt.config.schema import default_of
 from overt.core.settings import ModelFacts, ProviderEntry
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 
 ENTRY, MODEL = "providers.NAME", "providers.NAME.models.MODEL"
 QUIRKS_TABLE = KeyType("a table", dict, OBJECT, secret=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from overt.context.facts import (
+from overt.context.compaction_facts import (
     REMOVED,
     arguments_of,
     calls_with_results,
@@ -24,7 +24,7 @@ from overt.core.messages import Message, Result, Text, said
 from overt.core.requests import Finish
 from overt.core.settings import Price
 from overt.core.tool import ToolLookup
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 
 LARGE = 0.2
 """A result above this share of the end that stays is large. It may be removed there, and counts as so much then: else

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.fragments import Fragment, Origin, SourceFile
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 
 CUT = "[cut here: {where} has {size} characters, of which {room} are shown]"
 TOO_LARGE = "[cut here: {where} is too large; its first {room} characters are shown]"

@@ -20,8 +20,8 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.views import Diffs, Plain, View
-from overt.lib.catalogue import say
 from overt.lib.text import cut_line, exact, visible
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.chat.trust_question import TrustQuestion

@@ -12,9 +12,9 @@ from overt.app.options import Options
 from overt.app.setting import Setting
 from overt.app.setup.run import Answers, SetupResult, set_up
 from overt.core.errors import OvertError, UsageError
-from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 
 class TerminalDialog:

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Sequence
 from functools import cache
 
-from overt.lib.data import read_bytes
+from overt.lib.package_data import read_bytes
 
 CLASSES = ("words", "numbers", "marks", "scripts", "east")
 

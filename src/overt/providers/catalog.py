@@ -8,7 +8,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from overt.core.settings import ProviderEntry, Quirks
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 from overt.providers.transport.address import host_of, is_loopback, parse_address
 
 ENDPOINT = ("kind", "base_url", "api_key_env", "context_window", "max_tokens", "headers")

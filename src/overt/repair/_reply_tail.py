@@ -8,13 +8,13 @@ import re
 from collections import deque
 from typing import NamedTuple
 
-from overt.repair import _elements as elements
 from overt.repair import _tokens as tokens
-from overt.repair._call_shapes import CallText, Trust, from_broken, from_python, from_value, value_at
-from overt.repair._elements import MarkupSpan
+from overt.repair import _xml_calls as elements
+from overt.repair._call_objects import CallText, Trust, from_broken, from_python, from_value, value_at
 from overt.repair._loose_json import BrokenJson, CutObject
-from overt.repair._prose import FENCE, comment_end, fence_end, is_quoted, leads_to_call, ticked_end
 from overt.repair._scan_limit import ScanLimitError, ScannedTools
+from overt.repair._text_before_call import FENCE, comment_end, fence_end, is_quoted, leads_to_call, ticked_end
+from overt.repair._xml_calls import MarkupSpan
 from overt.repair.names import tool_name
 
 SCAN = re.compile(

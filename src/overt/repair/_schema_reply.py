@@ -1,7 +1,7 @@
 """A reply that is one JSON object by agreement: a call, or the final words."""
 
 from overt.core.messages import Call, Part, Text
-from overt.repair._call_shapes import CallText, from_broken, from_value, make_call, value_at
+from overt.repair._call_objects import CallText, from_broken, from_value, make_call, value_at
 from overt.repair._loose_json import BrokenJson, CutObject
 from overt.repair._scan_limit import ScannedTools
 

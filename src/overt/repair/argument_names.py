@@ -1,6 +1,6 @@
 """Other agents' names for the arguments of tools, and for some of their values (`argument_names.txt`)."""
 
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 
 
 def _read() -> dict[str, dict[str, str]]:

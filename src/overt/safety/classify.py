@@ -18,8 +18,14 @@ from overt.safety.programs.call import NO_CHANGE, UNREADABLE, Effects, ProgramCa
 from overt.safety.programs.git import git
 from overt.safety.programs.listing import NOT_IGNORED, REVISION
 from overt.safety.programs.options import in_value
-from overt.safety.programs.shapes import CONVERTERS, changed_paths, classify_by_shape, classify_unknown, converter
-from overt.safety.programs.table import ALWAYS, SHAPES, WORDS
+from overt.safety.programs.program_classes import (
+    CONVERTERS,
+    changed_paths,
+    classify_by_shape,
+    classify_unknown,
+    converter,
+)
+from overt.safety.programs.program_table import ALWAYS, SHAPES, WORDS
 from overt.safety.programs.wrappers import SUBCOMMANDS, WRAPPERS
 from overt.safety.shell.ast import NO_FEED, Doubt, Enter, Feed, Inner, Leave, Redirect, Simple
 from overt.safety.shell.parse import CLOSING, parse

@@ -13,7 +13,7 @@ from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Tool
 from overt.safety.command import read_command
 from overt.safety.danger import CommandReading
-from overt.safety.reach import FinalCause, Reach, judge_reach
+from overt.safety.reversibility import FinalCause, Reach, judge_reach
 from overt.safety.rules import Subject, matching, normal, opens, operands
 
 

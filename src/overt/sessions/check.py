@@ -10,7 +10,7 @@ from msgspec import Struct
 from overt.core.codec import decode
 from overt.core.errors import SessionError
 from overt.core.events import Event
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 from overt.sessions._lock import lock_holder
 from overt.sessions.entries import Entry
 from overt.sessions.load import Fault, Loaded, load

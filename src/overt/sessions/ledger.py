@@ -17,8 +17,8 @@ from msgspec.structs import asdict
 from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, RequestSent, TurnStarted
 from overt.core.spending.spend import Charge, Purpose, Spend, fold_spend
-from overt.lib.catalogue import say
 from overt.lib.paths import slug
+from overt.lib.translations import say
 from overt.sessions.log import make_private
 
 NAME = "ledger.jsonl"

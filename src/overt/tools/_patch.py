@@ -10,8 +10,8 @@ from typing import Literal
 from msgspec import Struct
 
 from overt.core.errors import ToolError
-from overt.tools._envelope import find_envelope, read_envelope
 from overt.tools._hunks import FilePatch, Hunk, checked_path, invalid
+from overt.tools._patch_format import find_envelope, read_envelope
 
 HEADER = r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@"
 HEREDOC = r"<<-?[ \t]*['\"]?(\w+)"

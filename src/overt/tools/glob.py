@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from overt.core.capabilities import ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
-from overt.tools._words import clip_result
+from overt.tools._result_texts import clip_result
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from overt.core.capabilities import Query, ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
-from overt.tools._words import clip_result
+from overt.tools._result_texts import clip_result
 
 NO_LIMIT = 10_000
 """What a limit of 0 stands for: more matches than a result can hold."""

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from overt.core.capabilities import FolderEntry, ReadFiles
 from overt.core.tool import Outcome, tool
 from overt.core.views import Listing
-from overt.tools._words import clip_result
+from overt.tools._result_texts import clip_result
 
 LIMIT = 400
 MARK = {"file": "", "folder": "/", "link": "@", "other": "|"}

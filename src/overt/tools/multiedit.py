@@ -8,7 +8,7 @@ from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
 from overt.tools._replace import replace_text
-from overt.tools._words import report_changes
+from overt.tools._result_texts import report_changes
 
 
 class Replacement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

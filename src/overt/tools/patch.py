@@ -8,7 +8,7 @@ from overt.core.errors import ToolError
 from overt.core.tool import Outcome, tool
 from overt.tools._hunks import FilePatch, apply_hunks
 from overt.tools._patch import parse_patch
-from overt.tools._words import report_changes
+from overt.tools._result_texts import report_changes
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ from overt.core.views import Excerpt, Plain
 from overt.lib.result_limit import current_limit
 from overt.lib.text import cut_line, size
 from overt.tools._notebook import render_cells
-from overt.tools._words import clip_result
+from overt.tools._result_texts import clip_result
 
 LIMIT = 2000
 WIDTH = 2000

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from overt.core.capabilities import Change, WriteFiles
 from overt.core.tool import Outcome, tool
-from overt.tools._words import report_changes
+from overt.tools._result_texts import report_changes
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -14,8 +14,8 @@ from overt.core.capabilities import Blob, Change, FileText, FolderEntry, FoundFi
 from overt.core.errors import ToolError
 from overt.core.protocols import Journal
 from overt.core.views import FileDiff
-from overt.lib.catalogue import say
 from overt.lib.encoding import show_name
+from overt.lib.translations import say
 from overt.workspace import read_file
 from overt.workspace.change_files import PlannedChange, commit, plan, snapshot_facts
 from overt.workspace.contained_path import OpenPath, Workspace, open_path
@@ -33,8 +33,8 @@ from overt.workspace.ripgrep import (
     split_pattern,
 )
 from overt.workspace.trusted_programs import find_rg, lies_outside
-from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.recorder import UndoRecorder
+from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 __all__ = ["FileServices", "Files", "Workspace"]
 

@@ -19,7 +19,7 @@ from overt.workspace.command_output import HINT, NOT_KEPT, FileSpool, OutputFile
 from overt.workspace.contained_path import Workspace, lies_below, open_path
 from overt.workspace.jobs import Jobs
 from overt.workspace.output_text import STEP, Spool, plain_text, read_pipe, render_if_whole, render_output
-from overt.workspace.undo.keeper import CommandWatch
+from overt.workspace.undo.snapshot_keeper import CommandWatch
 
 __all__ = ["NoPrograms", "ProgramServices", "Programs", "SupervisorSpawner"]
 

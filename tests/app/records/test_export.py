@@ -22,7 +22,7 @@ from overt.app.records.export_prose import fence, split_fences
 from overt.core.events import UserSpoke
 from overt.core.fragments import Origin
 from overt.core.messages import Text, said
-from overt.lib.catalogue import set_language
+from overt.lib.translations import set_language
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""

@@ -5,8 +5,7 @@ from typing import Any
 
 from tests.fakes.commands import BUILT_IN
 
-from overt.app.inspect.permissions import RecordedDecision
-from overt.app.inspect.values import (
+from overt.app.inspect.inspector_values import (
     Changes,
     Contents,
     ContextPiece,
@@ -22,6 +21,7 @@ from overt.app.inspect.values import (
     TurnRow,
     Turns,
 )
+from overt.app.inspect.permissions import RecordedDecision
 from overt.app.models.model_list import ModelListing, ModelRow
 from overt.app.records.context_view import RequestView
 from overt.core.capabilities import JobOutput, JobState
@@ -34,7 +34,7 @@ from overt.frontends.tui.panels.pager import PanelInputs, PanelRequest, Screenfu
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, plain
 from overt.lib.diff import file_diff
-from overt.lib.discover import find_module, module_names
+from overt.lib.module_discovery import find_module, module_names
 from overt.sessions.index import Summary
 
 PANELS = tuple(name for name in module_names(panels) if hasattr(find_module(panels.__name__, name), "make"))

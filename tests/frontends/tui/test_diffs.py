@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from overt.core.views import FileDiff
 from overt.frontends.tui.chat.diffs import diff_head, diff_rows
 from overt.frontends.tui.terminal.rows import Row, Span, columns, plain
-from overt.lib.catalogue import set_language
 from overt.lib.diff import file_diff
+from overt.lib.translations import set_language
 
 LONG = "".join(f"line {number}\n" for number in range(30))
 

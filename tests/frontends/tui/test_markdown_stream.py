@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from overt.frontends.tui.markdown import units
+from overt.frontends.tui.markdown import block_boundaries
 from overt.frontends.tui.markdown.markdown import Markdown
 from overt.frontends.tui.terminal.rows import Row, columns, plain
 
@@ -198,7 +198,7 @@ def test_what_is_read_grows_with_the_text_and_not_with_its_square(line: str, mon
     head = "| a | b |\n|---|---|\n" * line.startswith("|") + "- a\n" * line.startswith(" ")
     text = head + line * (60_000 // len(line))
     read = [0]
-    blocks = units.blocks
+    blocks = block_boundaries.blocks
 
     def counted(lines: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
         read[0] += sum(map(len, lines))

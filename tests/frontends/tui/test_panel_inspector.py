@@ -7,14 +7,14 @@ import pytest
 from tests.fakes.commands import BUILT_IN
 from tests.frontends.tui.panel_kit import EVIL, FILLED, PANELS, filled, key, numbered, text_of
 
-from overt.app.inspect.values import JobListing, Todos
+from overt.app.inspect.inspector_values import JobListing, Todos
 from overt.frontends.tui.panels.inspector import Inspector, open_panel
 from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, columns, plain
 from overt.frontends.tui.terminal.theme import theme
-from overt.lib.catalogue import set_language
 from overt.lib.text import visible
+from overt.lib.translations import set_language
 
 KINDS = tuple(kind for command in BUILT_IN.listed() for kind in command.queries)
 NOTHING, MORE = JobListing(()), Todos(())

@@ -5,7 +5,7 @@ from time import localtime, strftime
 import pytest
 from tests.frontends.tui.panel_kit import MODELS, SESSIONS, TURNS, UNDONE, body, filled, kept, press, text_of
 
-from overt.app.inspect.values import Changes, Preview, SessionPage, Turns
+from overt.app.inspect.inspector_values import Changes, Preview, SessionPage, Turns
 from overt.frontends.tui.panels.models import ModelsPanel
 from overt.frontends.tui.panels.pager import CLOSE, PanelRequest
 from overt.frontends.tui.panels.rewind import RewindPanel

@@ -17,13 +17,21 @@ from tests.frontends.tui.panel_kit import (
     text_of,
 )
 
-from overt.app.inspect.values import Changes, Decisions, JobListing, PermissionRules, RequestBody, RevokedRule, Todos
+from overt.app.inspect.inspector_values import (
+    Changes,
+    Decisions,
+    JobListing,
+    PermissionRules,
+    RequestBody,
+    RevokedRule,
+    Todos,
+)
 from overt.frontends.tui.panels.context import ContextPanel, bar
 from overt.frontends.tui.panels.inspector import open_panel
 from overt.frontends.tui.panels.jobs import JobsPanel
 from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest
 from overt.frontends.tui.panels.permissions import PermissionsPanel
-from overt.lib.catalogue import set_language
+from overt.lib.translations import set_language
 
 # ── context ──────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -7,7 +7,7 @@ import pytest
 from overt.core.status_values import PLACEHOLDERS, Gauges
 from overt.frontends.tui.chat.status import PLACED, status_row
 from overt.frontends.tui.terminal.rows import Span, columns, plain
-from overt.lib.catalogue import set_language
+from overt.lib.translations import set_language
 
 USUAL = Gauges(
     model="fake-model",

@@ -49,7 +49,7 @@ from overt.core.spending.usage import Usage
 from overt.core.views import Diffs, Excerpt, Failure, FileDiff, Output, Plain
 from overt.frontends.tui.chat.transcript import Transcript
 from overt.frontends.tui.terminal.rows import Span
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.safety.policy import Verdict
 
 DIFF = Diffs(files=(FileDiff(path="a.py", diff="@@ -1 +1 @@\n-old\n+new\n", change="updated", added=1, removed=1),))

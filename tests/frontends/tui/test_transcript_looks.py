@@ -26,7 +26,7 @@ from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row
 from overt.frontends.tui.terminal.rows import columns as taken
 from overt.frontends.tui.terminal.theme import theme
-from overt.lib.catalogue import Language, set_language
+from overt.lib.translations import Language, set_language
 
 DIFF = Diffs(
     files=(FileDiff(path="a.py", diff="@@ -1,2 +1,2 @@\n a = 1\n-b = 2\n+b = 3\n", change="updated", added=1),)

@@ -9,7 +9,7 @@ from overt.frontends.tui.chat.welcome import no_model_panel, trust_panel
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, columns, plain
 from overt.frontends.tui.terminal.theme import theme
-from overt.lib.catalogue import set_language
+from overt.lib.translations import set_language
 
 QUESTION = TrustQuestion(
     project="/home/ada/shop",

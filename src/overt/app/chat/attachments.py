@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from overt.core.errors import OvertError
 from overt.core.messages import Image
-from overt.lib.catalogue import say
 from overt.lib.encoding import sniff_media
 from overt.lib.read_file import read_regular
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 LIMIT_MB = 10
 LIMIT = LIMIT_MB << 20

@@ -9,7 +9,7 @@ import time
 from overt.app.chat.attachments import LIMIT, LIMIT_MB, Attachment, from_bytes
 from overt.config.paths import read_environment
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 SECONDS = 5.0
 NAME = "clipboard"

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 
 from overt.core.errors import OvertError
 from overt.lib.atomic import write_all
-from overt.lib.catalogue import say
 from overt.lib.read_file import read_regular
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 LIMIT = 16 << 20
 GRACE = 0.7

@@ -2,7 +2,7 @@
 
 from overt.core.events import BudgetSet, Compacted
 from overt.core.spending.cost import dollars
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 def describe_budget(event: BudgetSet) -> str:

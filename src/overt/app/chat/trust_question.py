@@ -10,8 +10,8 @@ from overt.config.load import load
 from overt.config.paths import Environment, read_environment, roots
 from overt.config.trust import TrustAnswer, TrustState, check_trust, decide, trust, untrust
 from overt.core.errors import ConfigError
-from overt.lib.catalogue import language_of, set_language
 from overt.lib.paths import lies_in
+from overt.lib.translations import language_of, set_language
 
 MOST_DESCRIBED = 40
 DESCRIBED_FILES = frozenset(f".overt/{name}" for name in ("config.json", "config.jsonc", "config.toml", "hooks.json"))

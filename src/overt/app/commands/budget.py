@@ -5,7 +5,7 @@ from overt.app.conversation import Conversation
 from overt.app.spend_limit import spend_limit
 from overt.core.events import BudgetSet
 from overt.core.spending.cost import dollars
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 OFF = ("off", "none", "0")
 HIGHEST_LIMIT = 1_000_000.0

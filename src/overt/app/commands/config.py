@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.codec import printable
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.config.schema import SettingValue

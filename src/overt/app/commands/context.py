@@ -2,7 +2,7 @@
 
 from overt.app.command import Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Contents, RequestBody
+from overt.app.inspect.inspector_values import Contents, RequestBody
 from overt.core.errors import OvertError
 
 

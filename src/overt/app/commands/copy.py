@@ -3,8 +3,8 @@
 from overt.app.command import Action, Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
 from overt.lib.text import whole_number
+from overt.lib.translations import say
 
 
 async def copy(conversation: Conversation, argument: str) -> CommandOutcome:

@@ -6,7 +6,7 @@ from overt.app.command import Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Totals
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 SHOWN = {"24 h": "stats.day", "7 d": "stats.week", "30 d": "stats.month", "total": "stats.total"}
 

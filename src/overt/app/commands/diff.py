@@ -7,7 +7,7 @@ from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.protocols import Profile
 from overt.core.views import FileDiff
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 GIT = "git --no-optional-locks --no-pager"
 UNCOMMITTED = (

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from overt.app.command import Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 USUAL = ("low", "medium", "high")
 DEFAULT = "default"

@@ -4,10 +4,10 @@ import os
 from collections.abc import Sequence
 
 from overt.app.command import Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 async def export(conversation: Conversation, argument: str) -> CommandOutcome:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from overt import __version__
 from overt.app.command import Action, Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
 from overt.lib.text import whole_number
+from overt.lib.translations import say
 
 
 async def fork(conversation: Conversation, argument: str) -> CommandOutcome:

@@ -2,7 +2,7 @@
 
 from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 async def help(conversation: Conversation, _argument: str) -> CommandOutcome:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from overt.app.command import Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import JobListing
+from overt.app.inspect.inspector_values import JobListing
 from overt.core.capabilities import JobOutput, JobState
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 TAIL, PANEL_TAIL = 40, 2000
 """Lines of a job's output that are shown, in the chat and in the inspector."""

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Sequence
 
 from overt.app.command import Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 SHELVES = ("global/", "project/")
 """How the names of private notes begin. Other rows of `/memory` are files that it does not remove."""
 
 
 async def memory(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.context.notes import Notebook, run_memory_command  # late: 10 ms
+    from overt.app.context.memory_notes import Notebook, run_memory_command  # late: 10 ms
 
     return CommandOutcome(
         lines=run_memory_command(Notebook(conversation.setting), conversation.redact(argument), how="/memory")
@@ -23,7 +23,7 @@ async def memory(conversation: Conversation, argument: str) -> CommandOutcome:
 async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
     verb, blank, _ = argument.partition(" ")
     if verb in ("remove", "rm") and blank:
-        from overt.app.context.notes import Notebook  # late: 10 ms
+        from overt.app.context.memory_notes import Notebook  # late: 10 ms
 
         rows = await asyncio.to_thread(lambda: Notebook(facts.conversation.setting).rows())
         return [Offer(f"{verb} {row.name}", row.first, row.name) for row in rows if row.name.startswith(SHELVES)]

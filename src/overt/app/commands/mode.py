@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import get_args
 
 from overt.app.command import Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.options import CLAUDE_MODES
 from overt.core.errors import OvertError
 from overt.core.settings import Mode
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 async def mode(conversation: Conversation, argument: str) -> CommandOutcome:

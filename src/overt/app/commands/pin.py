@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from overt.app.command import Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.events import Pinned
-from overt.lib.catalogue import say
 from overt.lib.text import first_line, shorten, whole_number
+from overt.lib.translations import say
 
 OFF = "--off"
 

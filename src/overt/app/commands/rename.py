@@ -4,7 +4,7 @@ from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.events import TitleSet
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 async def rename(conversation: Conversation, argument: str) -> CommandOutcome:

@@ -6,12 +6,12 @@ from time import localtime, strftime
 from typing import TYPE_CHECKING
 
 from overt.app.command import Action, Command, CommandOutcome, Offer
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Preview, SessionPage
+from overt.app.inspect.inspector_values import Preview, SessionPage
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
 from overt.lib.text import shorten
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.sessions.index import Summary

@@ -4,7 +4,7 @@ import os
 
 from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 
 RULES = ("AGENTS.md", "CLAUDE.md")
 

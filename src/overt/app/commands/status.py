@@ -3,7 +3,7 @@
 from overt.agent.gate import warn_about_sandbox
 from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 async def status(conversation: Conversation, _argument: str) -> CommandOutcome:

@@ -2,8 +2,8 @@
 
 from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Todos
-from overt.lib.catalogue import say
+from overt.app.inspect.inspector_values import Todos
+from overt.lib.translations import say
 
 
 async def todo(conversation: Conversation, _argument: str) -> CommandOutcome:

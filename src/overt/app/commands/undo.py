@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from overt.app.command import Command, CommandOutcome, Offer, offer_words
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.history import Mark
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.undo.session_undo import SessionUndo, UndoRequest, UndoResult

@@ -14,7 +14,7 @@ from typing import TypeVar
 from overt.app.command import Offer
 from overt.app.command_registry import CommandRegistry
 from overt.app.completion.choices import ENDS, Choice, Completion, CompletionRequest, request_at
-from overt.app.completion.facts import CompletionFacts
+from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.completion.folder import FolderSearch, PathMatch, PathQuery
 from overt.app.completion.frecency import FileUses
 from overt.app.completion.ignore_files import IgnoreRules
@@ -22,9 +22,9 @@ from overt.app.completion.ranking import best_matches
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
 from overt.core.protocols import Journal
-from overt.lib.catalogue import say
 from overt.lib.logs.background import log_failure
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 T = TypeVar("T")
 Answer = Callable[[int, Completion], None]

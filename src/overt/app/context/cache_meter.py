@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from overt.core.events import Compacted, Event, PrefixReset, Replied, RequestSent
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.context.cache import CacheMeter

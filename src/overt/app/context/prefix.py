@@ -19,12 +19,12 @@ from overt.core.errors import ConfigError
 from overt.core.fragments import Fragment, Origin, SourceFile
 from overt.core.protocols import SandboxState
 from overt.core.settings import Mode, is_file_name
-from overt.extensions import facts, instructions, memory
+from overt.extensions import environment_facts, instructions, memory
 from overt.extensions.instructions import RULES, RuleFolders
-from overt.lib.catalogue import say
 from overt.lib.paths import display_path
 from overt.lib.redaction.redact import Redactor
 from overt.lib.text import visible
+from overt.lib.translations import say
 from overt.safety.rules import Subject, matching, normal
 
 SMALL_CAP = 4096
@@ -259,16 +259,16 @@ class Fragments:
         self._fixed_facts = self._fixed_facts or self._look_around()
         current = {
             **self._fixed_facts,
-            "Mode": facts.describe_mode(
+            "Mode": environment_facts.describe_mode(
                 mode,
                 interactive=interactive,
                 read_only=not sandbox.write,
                 dont_ask=permissions.dont_ask,
                 fallback=permissions.fallback,
             ),
-            "Sandbox": facts.describe_sandbox(boxed=boxed, read_only=not sandbox.write),
-            "Network": facts.describe_network(is_open=network or sandbox.network or not boxed),
-            "Limit": facts.describe_limits(max_steps=max_steps, budget_usd=budget_usd),
+            "Sandbox": environment_facts.describe_sandbox(boxed=boxed, read_only=not sandbox.write),
+            "Network": environment_facts.describe_network(is_open=network or sandbox.network or not boxed),
+            "Limit": environment_facts.describe_limits(max_steps=max_steps, budget_usd=budget_usd),
         }
         return {name: self._redactor.clean(value) for name, value in current.items() if value}
 
@@ -279,7 +279,7 @@ class Fragments:
             "Workspace": visible(roots.workspace).replace("\n", "\\n"),
             "Platform": sys.platform,
             "Date": strftime("%Y-%m-%d"),
-            "Git branch": facts.branch(roots.workspace, roots.project),
+            "Git branch": environment_facts.branch(roots.workspace, roots.project),
         }
 
     def _without_secrets(self, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:

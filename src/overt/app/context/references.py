@@ -18,8 +18,8 @@ from overt.core.messages import Document, Image, Message, Part, Text
 from overt.core.protocols import Hands
 from overt.core.tool import Outcome
 from overt.core.views import Excerpt
-from overt.lib.catalogue import say
 from overt.lib.result_limit import ResultLimit, limited_to
+from overt.lib.translations import say
 from overt.tools.list import list_
 from overt.tools.read import read
 

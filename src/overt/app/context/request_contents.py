@@ -6,7 +6,7 @@ from msgspec import json
 
 from overt.agent.agent import Agent
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Contents, ContextPiece, RequestBody
+from overt.app.inspect.inspector_values import Contents, ContextPiece, RequestBody
 from overt.app.records.context_lines import origin_text
 from overt.app.records.context_view import OpenedSession, RequestView, describe_request, exact_request, measure_cache
 from overt.app.records.rebuild import RebuiltRequest
@@ -18,7 +18,7 @@ from overt.core.messages import Message
 from overt.core.protocols import Wire
 from overt.core.requests import Request
 from overt.core.spending.usage import Usage
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.sessions.load import load
 
 

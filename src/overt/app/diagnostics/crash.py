@@ -20,12 +20,12 @@ from overt.config.paths import Environment, read_environment
 from overt.config.schema import SettingValue
 from overt.core.errors import InternalError, OvertError
 from overt.core.events import Event
-from overt.lib.catalogue import say
 from overt.lib.logs.dated_files import write_dated
 from overt.lib.logs.log import DEFAULT_KEEP, DEFAULT_LEVEL, DEFAULT_SIZE, LOG
 from overt.lib.logs.tracebacks import describe_error, summarize
 from overt.lib.redaction.secret_values import secret_values
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 FOLDER = "crashes"
 MAX_FILES = 20

@@ -17,8 +17,8 @@ from overt.app.setting import Setting
 from overt.config.profiles import load_profile, with_profile
 from overt.core.errors import ConfigError, OvertError
 from overt.core.protocols import SandboxState, Spawner
-from overt.lib.catalogue import say
 from overt.lib.paths import display_path
+from overt.lib.translations import say
 from overt.sandbox.choose import find_bubblewrap
 from overt.sandbox.profile import SandboxPlace
 from overt.sandbox.selftest.checks import NAMES, SelfTestFolders, SelfTestResult, Wall, check

@@ -21,7 +21,7 @@ from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Arguments, Tool
 from overt.safety.command import read_command
 from overt.safety.policy import PathFacts, World, judge, subject_of
-from overt.safety.reach import Reach, changes_of, judge_reach
+from overt.safety.reversibility import Reach, changes_of, judge_reach
 from overt.safety.rules import Subject, opens_network, speaks_of
 from overt.sessions.entries import Entry
 from overt.sessions.index import paths
@@ -181,7 +181,7 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
 
 
 async def _survey(setting: Setting, changes: tuple[CommandChange, ...]) -> tuple[Survey, ...]:
-    from overt.app.capabilities import Capabilities  # late: 5 ms
+    from overt.app.agent_capabilities import Capabilities  # late: 5 ms
     from overt.app.session_workspace import SessionWorkspace  # late: 3 ms
     from overt.app.workspace_services import WorkspaceServices  # late: 2 ms
 

@@ -12,7 +12,7 @@ from overt.config.schema import SettingValue
 from overt.core.errors import OvertError
 from overt.core.events import Event, PrefixReset
 from overt.core.tool import Tool
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.sessions.entries import Entry
 from overt.sessions.index import Summary, delete, find_path, list_sessions
 from overt.sessions.load import load

@@ -4,7 +4,7 @@ import os
 from itertools import islice
 
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Preview, SessionPage, SessionRow
+from overt.app.inspect.inspector_values import Preview, SessionPage, SessionRow
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Replied, UserSpoke
 from overt.sessions.entries import sound_entries

@@ -9,7 +9,7 @@ from overt.config.json_schema import build_schema
 from overt.config.key_table import ENTRY, KEYS, SettingKey, find_key, keys_below, nearest_key, show_value
 from overt.config.schema import SettingValue
 from overt.core.errors import UsageError
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.providers.registry import kinds
 
 

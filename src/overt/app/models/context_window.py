@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from overt.config.schema import Config
 from overt.context.budget import Budget
 from overt.core.events import Noticed
-from overt.lib.catalogue import say
 from overt.lib.logs.background import log_failure
 from overt.lib.tokens import family_of
-from overt.providers.discover import ChosenModel
+from overt.lib.translations import say
+from overt.providers.model_choice import ChosenModel
 from overt.providers.wires import WireKind, find_wire
 
 SAFE = 32_768

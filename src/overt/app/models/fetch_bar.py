@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import monotonic
 
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 WIDTH = 24
 PAUSE = 0.1

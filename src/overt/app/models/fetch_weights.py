@@ -8,8 +8,8 @@ from overt.app.models.fetch_bar import Bar
 from overt.app.models.pick_model import choose_model
 from overt.app.setting import Setting
 from overt.core.errors import ConfigError, OvertError, ProviderError
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 from overt.providers.embedded.provider import is_runnable
 from overt.providers.embedded.weight_sources import FetchJob, WeightsSource, fetch, is_fetched, sources
 from overt.providers.embedded.weights import find_weights

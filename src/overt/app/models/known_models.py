@@ -7,9 +7,9 @@ from overt.app.conversation import Conversation
 from overt.app.models.model_list import ModelRow, list_models
 from overt.app.setting import Setting
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
 from overt.lib.text import visible
-from overt.providers.discover import ENVIRONMENT
+from overt.lib.translations import say
+from overt.providers.model_choice import ENVIRONMENT
 
 
 async def known_models(conversation: Conversation) -> list[tuple[str, str]]:

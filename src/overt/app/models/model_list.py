@@ -13,7 +13,7 @@ from overt.app.setting import Setting
 from overt.core.errors import OvertError, UsageError
 from overt.core.settings import Price, ProviderEntry
 from overt.providers.credentials import GENERAL, find_key
-from overt.providers.discover import (
+from overt.providers.model_choice import (
     ONLY_HERE,
     ChosenModel,
     Surroundings,

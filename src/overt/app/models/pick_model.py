@@ -10,10 +10,10 @@ from overt.config.profiles import ModelProfile, load_profile, with_profile
 from overt.config.trust import dotenv
 from overt.core.errors import OvertError
 from overt.core.settings import ProviderEntry, Timeouts
-from overt.lib.catalogue import say
 from overt.lib.logs.log import LOG
+from overt.lib.translations import say
 from overt.providers.credentials import VENDOR_KEYS, secrets_in
-from overt.providers.discover import ChosenModel, Surroundings, discover, with_vendor_facts
+from overt.providers.model_choice import ChosenModel, Surroundings, discover, with_vendor_facts
 from overt.sessions.resume import ResumedSession
 
 STRONGER = ("--model", "OVERT_MODEL")

@@ -11,7 +11,7 @@ from overt.app.setting import Setting
 from overt.config.profiles import Cache, ModelProfile, save_profile, with_profile
 from overt.core.settings import Calls
 from overt.lib.paths import display_path
-from overt.providers.discover import ChosenModel
+from overt.providers.model_choice import ChosenModel
 from overt.providers.probing.probe import ProbeRow, decide, probe
 from overt.providers.registry import make
 

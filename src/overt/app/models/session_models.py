@@ -16,7 +16,7 @@ from overt.core.events import Emit, Event, Noticed, Replied
 from overt.core.protocols import Provider
 from overt.core.settings import ModelFacts, Price
 from overt.lib.redaction.redact import Redactor
-from overt.providers.discover import ChosenModel, is_local
+from overt.providers.model_choice import ChosenModel, is_local
 from overt.providers.registry import make
 from overt.sessions.resume import ResumedSession
 

@@ -7,8 +7,8 @@ from overt.app.records.context_view import RequestRow, RequestView
 from overt.context.cache import CacheTotals
 from overt.context.provenance import RequestSpan
 from overt.core.fragments import Origin
-from overt.lib.catalogue import say, say_columns
 from overt.lib.text import visible, wide
+from overt.lib.translations import say, say_columns
 
 SHOWN_LATEST = 12
 MANY = 40

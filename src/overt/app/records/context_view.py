@@ -16,7 +16,7 @@ from overt.context.provenance import RequestSpan, mark_cached, scale_tokens, tra
 from overt.core.errors import SessionError, UsageError
 from overt.core.events import Event, RequestSent
 from overt.core.spending.usage import Usage
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.providers.wires import WireKind
 from overt.sessions.entries import Entry, decode_line
 from overt.sessions.index import find_path, latest_path

@@ -34,7 +34,7 @@ from overt.core.events import (
 from overt.core.messages import Call, Document, Image, Message, Reasoning
 from overt.core.spending.usage import Usage
 from overt.core.views import Diffs
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.sessions.entries import Entry
 
 FORMAT = 1

@@ -10,8 +10,8 @@ from html import escape
 
 from overt.app.records.export import ExportedFile, ExportedMessage, ExportedTurn, SessionExport, format_stamp
 from overt.app.records.export_prose import code_spans, show_controls, split_fences
-from overt.lib.catalogue import say
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
+from overt.lib.translations import say
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 RASTER = ("image/png", "image/jpeg", "image/gif", "image/webp")

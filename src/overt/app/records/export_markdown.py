@@ -4,7 +4,7 @@ import re
 
 from overt.app.records.export import ExportedMessage, ExportedTurn, SessionExport, format_stamp
 from overt.app.records.export_prose import code_spans, fence, show_controls, split_fences
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 def render_markdown(session: SessionExport) -> str:

@@ -18,7 +18,7 @@ from overt.core.messages import Document, Image, Message, Reasoning, Text
 from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey, Wire
 from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
 from overt.core.tool import Outcome, Tool
-from overt.repair.mend import MendedCall
+from overt.repair.repair_call import MendedCall
 from overt.safety.policy import PathFacts
 
 STOPPED = "replay"

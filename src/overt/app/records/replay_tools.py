@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.agent.run_tool import attempt
-from overt.app.capabilities import Capabilities
+from overt.app.agent_capabilities import Capabilities
 from overt.app.options import Options
 from overt.app.records.recorded_steps import RecordedStep, flattens_arguments, read_steps, tools_of
 from overt.app.redaction.secrets import make_redactor
@@ -38,7 +38,7 @@ from overt.lib.redaction.redact import HIDDEN
 from overt.lib.result_limit import ResultLimit, result_limit
 from overt.lib.text import clip
 from overt.lib.tokens import family_of
-from overt.repair.mend import mend
+from overt.repair.repair_call import mend
 from overt.sessions.entries import Entry
 from overt.tools.jobs import jobs
 from overt.workspace.command_output import HINT

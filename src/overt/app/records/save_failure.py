@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from overt.core.protocols import UnsavedEntry
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 def describe_unsaved(entries: Sequence[UnsavedEntry], path: str) -> Iterator[str]:

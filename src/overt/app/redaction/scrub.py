@@ -19,8 +19,8 @@ from overt.core.codec import compact, decode
 from overt.core.events import Event, Noticed, ReasoningStreamed, Replied, RequestSent, TextStreamed, UserSpoke
 from overt.core.messages import Message
 from overt.core.redaction import Treatment
-from overt.lib.catalogue import say
 from overt.lib.redaction.redact import HIDDEN, Flow, Redactor
+from overt.lib.translations import say
 
 Clean = Callable[[str], str]
 Items = list[object] | tuple[object, ...]

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.providers.transport.address import parse_address
 
 ENDS = ("/chat/completions", "/responses", "/messages", "/models")

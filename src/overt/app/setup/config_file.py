@@ -12,9 +12,9 @@ from overt.config.paths import Environment
 from overt.core.codec import compact
 from overt.core.errors import ConfigError
 from overt.lib.atomic import replace
-from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
 from overt.lib.paths import display_path
+from overt.lib.translations import say
 
 F = TypeVar("F", bound=MutableMapping[str, Any])
 

@@ -29,11 +29,11 @@ from overt.app.setup.trial import add_models, find_address, trial
 from overt.config.load import load
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ProviderEntry
-from overt.lib.catalogue import say
 from overt.lib.paths import display_path
 from overt.lib.text import cut_line, visible, wide
-from overt.providers.discover import EMBEDDED, is_local
+from overt.lib.translations import say
 from overt.providers.embedded.provider import is_runnable
+from overt.providers.model_choice import EMBEDDED, is_local
 from overt.providers.suggest import nearest
 from overt.providers.wires import wire_names
 

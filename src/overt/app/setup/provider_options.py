@@ -12,7 +12,7 @@ from overt.core.errors import ConfigError
 from overt.core.settings import ProviderEntry
 from overt.lib.redaction.secret_values import says_secret
 from overt.providers.credentials import GENERAL, vendor_variables
-from overt.providers.discover import ALIKE, EMBEDDED, ENVIRONMENT, Surroundings, is_local, list_local_servers
+from overt.providers.model_choice import ALIKE, EMBEDDED, ENVIRONMENT, Surroundings, is_local, list_local_servers
 
 Source = Literal["configured", "here", "known", "own", "embedded"]
 BETWEEN = frozenset({"openai-chat"})

@@ -7,7 +7,7 @@ from overt.app.setting import Setting, read_setting
 from overt.app.setup.answers import Answers, Asking, SetupResult
 from overt.app.setup.dialog import Dialog
 from overt.core.errors import ConfigError, OvertError
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.providers.embedded.provider import is_runnable
 from overt.providers.embedded.weights import find_weights
 

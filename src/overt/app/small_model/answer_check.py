@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from overt.context.facts import arguments_of, calls_with_results
+from overt.context.compaction_facts import arguments_of, calls_with_results
 from overt.core.messages import Message
 from overt.core.tool import Tool
 from overt.safety.command import read_command

@@ -16,7 +16,7 @@ from overt.app.workspace_services import WorkspaceServices
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import Event, UserSpoke
 from overt.core.messages import own_message
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.sessions.index import find_path, latest_path, summary
 from overt.sessions.log import SessionLog
 from overt.sessions.resume import resume

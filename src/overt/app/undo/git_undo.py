@@ -11,7 +11,7 @@ from overt.app.undo.session_undo import SessionUndo, UndoRequest, UndoResult
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
 from overt.core.states import GitState, StashEntry
-from overt.lib.catalogue import load_texts, say
+from overt.lib.translations import load_texts, say
 from overt.sessions.checkpoints import RESTORE, Checkpoints, TurnFileChanges
 from overt.workspace.git.restore import REMOTES, GitChange, GitRepository
 from overt.workspace.git.state import GitReader, find_repository

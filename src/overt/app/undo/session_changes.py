@@ -7,21 +7,21 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from overt.app.conversation import Conversation
-from overt.app.inspect.values import Changes, TurnRow, Turns
+from overt.app.inspect.inspector_values import Changes, TurnRow, Turns
 from overt.app.undo.session_undo import SessionUndo, is_folder
 from overt.core.errors import OvertError
 from overt.core.events import UserSpoke
 from overt.core.history import ALONG
 from overt.core.states import FileState
 from overt.core.views import FileDiff
-from overt.lib.catalogue import say
 from overt.lib.diff import file_diff
 from overt.lib.text import first_line
+from overt.lib.translations import say
 from overt.sessions.checkpoints import net_changes, read_checkpoints
 from overt.sessions.load import load
 from overt.workspace.files import Workspace
-from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.restore import is_state, state_of
+from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 MOST_FILES = 60
 LARGEST = 1024 * 1024

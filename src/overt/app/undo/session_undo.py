@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, Restored, SnapshotTaken, TreeTaken
 from overt.core.states import FileChange, FileState
-from overt.lib.catalogue import say
 from overt.lib.text import first_line, wide
+from overt.lib.translations import say
 from overt.sandbox.profile import PRIVATE
 from overt.sessions.checkpoints import (
     RESTORE,
@@ -25,7 +25,6 @@ from overt.sessions.checkpoints import (
 )
 from overt.sessions.load import load
 from overt.workspace.files import Workspace
-from overt.workspace.undo.keeper import SnapshotKeeper
 from overt.workspace.undo.restore import (
     RestoreError,
     is_state,
@@ -35,6 +34,7 @@ from overt.workspace.undo.restore import (
     state_of,
     unlock_folders,
 )
+from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
 
 TEMPORARY = tuple(f"{folder}/ (" for folder in PRIVATE)
 """How names of temporary folders begin. They are named, but leaving them as they are is no failure."""

@@ -10,8 +10,8 @@ from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
 from overt.app.undo.limits import PruneResult, UndoLimits, UndoPlace
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
 from overt.lib.sizes import show_size
+from overt.lib.translations import say
 from overt.sandbox.profile import writable
 from overt.sessions.index import summary
 from overt.sessions.snapshot_uses import read_uses

@@ -11,8 +11,8 @@ from overt.app.setting import Setting
 from overt.cli.output import setting_of
 from overt.cli.parse import CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.errors import UsageError
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 COMMAND = CommandLine(
     name="overt models fetch",

@@ -8,7 +8,7 @@ from overt.app.registries import Registries
 from overt.cli.output import print_result, setting_of
 from overt.cli.parse import FOLDER, JSON, CommandLine, parse
 from overt.core.errors import UsageError
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 COMMAND = CommandLine(
     name="overt auth",

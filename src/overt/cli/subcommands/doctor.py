@@ -11,8 +11,8 @@ from overt.app.setting import Setting
 from overt.cli.output import pad, print_result, setting_of, setting_or_defaults_of
 from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.errors import UsageError
-from overt.lib.catalogue import say
 from overt.lib.text import visible, wide
+from overt.lib.translations import say
 
 COMMAND = CommandLine(
     name="overt doctor",

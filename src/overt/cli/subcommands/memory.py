@@ -1,13 +1,13 @@
 """`overt memory`: the notes that join at the start of a session."""
 
-from overt.app.context.notes import Notebook, note_lines
+from overt.app.context.memory_notes import Notebook, note_lines
 from overt.app.registries import Registries
 from overt.cli.output import print_lines, setting_of
 from overt.cli.parse import FOLDER, CommandLine, Flag, parse
 from overt.core.codec import printable
 from overt.core.errors import UsageError
-from overt.lib.catalogue import say
 from overt.lib.text import cut_line
+from overt.lib.translations import say
 
 WIDEST = 160
 

@@ -8,8 +8,8 @@ from overt.app.registries import Registries
 from overt.cli.output import print_result, setting_of, table, warn
 from overt.cli.parse import FOLDER, JSON, CommandLine, parse
 from overt.core.settings import Price
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 COMMAND = CommandLine(
     name="overt models",

@@ -22,8 +22,8 @@ from overt.cli.parse import FOLDER, JSON, CommandLine, Flag, parse
 from overt.core.codec import decode, printable
 from overt.core.errors import UsageError
 from overt.core.settings import Mode
-from overt.lib.catalogue import say
 from overt.lib.text import cut_line, visible
+from overt.lib.translations import say
 
 PIECE = 1 << 16
 LAST = 20

@@ -28,8 +28,8 @@ from overt.core.events import (
 )
 from overt.core.messages import Text
 from overt.frontends.describe import ALONG, attachment_words
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 SHOWN_LINES = 6
 """Lines of a result that `show` prints; the others are counted."""

@@ -6,7 +6,7 @@ from overt.app.chat.trust_question import TrustQuestion, set_trust, trust_state
 from overt.app.registries import Registries
 from overt.cli.output import print_lines
 from overt.cli.parse import CommandLine, Flag, parse
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 COMMAND = CommandLine(
     name="overt trust",

@@ -9,7 +9,7 @@ from overt.app.undo.session_undo import UndoRequest
 from overt.cli.output import print_lines, setting_of
 from overt.cli.parse import FOLDER, CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.errors import UsageError
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 EXIT_INCOMPLETE = 3
 """Some files were left as they are, because somebody else may have changed them or undo does not cover them."""

@@ -7,7 +7,7 @@ from msgspec import Struct
 from overt.app.session import Denial
 from overt.core.events import Event, ToolFinished, TreeTaken
 from overt.core.views import Diffs
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 class RunSummary(Struct, kw_only=True):

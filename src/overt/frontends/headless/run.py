@@ -17,8 +17,8 @@ from overt.core.events import Compacted, EndReason, Event, Noticed, Replied, Ret
 from overt.core.messages import Text
 from overt.frontends.describe import ALONG, attachment_words, describe_end, describe_event
 from overt.frontends.headless.closing_lines import RunSummary, closing_line, denied_line
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.frontends.headless.narrate import Narrator

@@ -7,7 +7,7 @@ from overt.app.diagnostics.event_loop import run_async
 from overt.app.models.fetch_bar import Bar
 from overt.app.models.fetch_weights import offer
 from overt.app.setting import Setting
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 def offer_model(setting: Setting) -> bool:

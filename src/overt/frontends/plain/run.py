@@ -33,8 +33,8 @@ from overt.frontends.plain.screen import Screen
 from overt.frontends.plain.trust import ask_trust
 from overt.frontends.session_thread import NUDGE, SessionItem, SessionThread
 from overt.frontends.wakeup_queue import Wake
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 PROMPT = "› "
 SETTLING = 0.3

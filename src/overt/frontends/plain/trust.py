@@ -9,8 +9,8 @@ from overt.app.options import Options
 from overt.core.errors import OvertError
 from overt.frontends.describe import trust_lines
 from overt.frontends.plain.draw import Ink
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 
 def ask_trust(options: Options) -> bool:

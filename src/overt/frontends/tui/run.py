@@ -15,7 +15,7 @@ from overt.frontends.tui.terminal.loop import Callback, Item, Loop, ThreadCrash
 from overt.frontends.tui.terminal.screen import Device, Gone, Terminal
 from overt.frontends.tui.terminal.theme import theme
 from overt.frontends.wakeup_queue import Wake
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 SWITCH = 0.0005
 """Seconds that a thread may keep the interpreter: a key must not wait for the usual ten times of that."""

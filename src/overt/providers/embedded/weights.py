@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from overt.core.codec import decode
 from overt.core.errors import ConfigError
-from overt.lib.data import read_bytes
+from overt.lib.package_data import read_bytes
 
 MB = 1024 * 1024
 CONTEXT, LEAST_CONTEXT = 8192, 4096

@@ -23,7 +23,7 @@ from overt.core.requests import (
     ToolSpec,
 )
 from overt.core.spending.usage import Usage
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 REPLY_WITHIN = 120.0
 """Seconds for one request: a server on a CPU reads slowly."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from overt.core.protocols import Provider, Wire
 from overt.core.settings import Calls, ProviderEntry, Quirks
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.providers.http_provider import HttpProvider
 from overt.providers.probing import trials
 from overt.providers.probing.ask import EventWatch, ProbeQuestion, ProbeReply, ask

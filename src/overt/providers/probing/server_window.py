@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from overt.core.codec import decode, encode
 from overt.core.errors import OvertError, ProviderError
 from overt.providers.credentials import vendor_variables
-from overt.providers.discover import ChosenModel
 from overt.providers.http_provider import HttpProvider, make
+from overt.providers.model_choice import ChosenModel
 from overt.providers.server_models import is_size, read_models
 from overt.providers.wires import WireKind
 

@@ -9,7 +9,7 @@ from overt.core.codec import decode
 from overt.core.errors import ProviderError
 from overt.core.messages import Call
 from overt.core.requests import ToolSpec
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.providers.probing.ask import ProbeQuestion, ProbeReply
 from overt.providers.transport.errors import clean
 

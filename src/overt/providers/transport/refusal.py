@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from overt.core.codec import decode
-from overt.lib.data import read_bytes
+from overt.lib.package_data import read_bytes
 from overt.providers.wires._decoding import word
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from overt.safety.programs.call import DELETES, ProgramCall, base_name
 from overt.safety.programs.options import read_options
-from overt.safety.programs.shapes import DESTROYING, verbs
+from overt.safety.programs.program_classes import DESTROYING, verbs
 from overt.safety.shell.words import Word, literal
 
 # ── interpreters ─────────────────────────────────────────────────────────────────────────────────────────

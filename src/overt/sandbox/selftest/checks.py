@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from overt.core.errors import ToolError
 from overt.core.protocols import BOXED, Child, Profile, Spawner
-from overt.sandbox.selftest.surroundings import HostObserver, SelfTestFolders, marked, staged, threads
+from overt.sandbox.selftest.fixture import HostObserver, SelfTestFolders, marked, staged, threads
 
 __all__ = ["EscapeAttempt", "SelfTestFolders", "SelfTestResult", "Wall", "check"]
 

@@ -14,9 +14,9 @@ from overt.core.errors import ToolError
 from overt.core.tool import Outcome
 from overt.core.views import FileDiff
 from overt.lib.syntax import parse_error
-from overt.tools._words import report_changes
+from overt.tools._result_texts import report_changes
 from overt.tools.edit import edit as full_edit
-from overt.tools.small_model._forgive import possible_edits
+from overt.tools.small_model._approximate_edit import possible_edits
 
 SHOWN = 12
 

@@ -5,7 +5,7 @@ from msgspec import Struct
 from overt.core.capabilities import ReadFiles
 from overt.core.tool import Outcome
 from overt.core.views import Excerpt
-from overt.tools._words import clip_result
+from overt.tools._result_texts import clip_result
 from overt.tools.read import read as full_read
 
 LIMIT = 400

@@ -6,7 +6,7 @@ from overt.core.capabilities import Change, WriteFiles
 from overt.core.errors import ToolError
 from overt.core.tool import Outcome, Tool
 from overt.lib.syntax import parse_error
-from overt.tools._words import report_changes
+from overt.tools._result_texts import report_changes
 from overt.tools.write import Args
 from overt.tools.write import write as full_write
 

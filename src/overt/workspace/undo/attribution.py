@@ -25,7 +25,7 @@ from overt.lib.encoding import read_name, show_name
 from overt.lib.logs.log import LOG
 from overt.sandbox.profile import PRIVATE
 from overt.workspace.contained_path import folders_above
-from overt.workspace.undo.shadow import Shadow, Snapshot
+from overt.workspace.undo.shadow_repository import Shadow, Snapshot
 
 ANY_NAME = ".overt-any-name"
 

@@ -12,7 +12,7 @@ from errno import ECANCELED
 
 from overt.core.errors import OvertError
 from overt.lib.atomic import replace_in
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 HEX = frozenset("0123456789abcdef")
 

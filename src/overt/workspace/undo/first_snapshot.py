@@ -20,9 +20,9 @@ from msgspec.json import Decoder
 
 from overt.core.codec import encode
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
 from overt.lib.encoding import read_name, show_name
 from overt.lib.sizes import show_size
+from overt.lib.translations import say
 from overt.workspace.undo.shadow_git import Git, UnusableStoreError
 
 FIRST_SNAPSHOT_LIMIT_S = 10.0

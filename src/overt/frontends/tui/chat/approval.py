@@ -29,9 +29,9 @@ from overt.frontends.tui.composer.editor import EditText
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
 from overt.frontends.tui.terminal.verbatim_text import chop, harmless, one_line
-from overt.lib.catalogue import say
 from overt.lib.display_width import fitting_length, has_certain_width, width
 from overt.lib.text import exact, visible
+from overt.lib.translations import say
 
 LINE, WRAPPED, INDENT = Span("  │ ", "border"), Span("  ┆ ", "border"), Span("    ")
 NARROWEST = 2

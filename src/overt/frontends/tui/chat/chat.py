@@ -39,8 +39,8 @@ from overt.frontends.tui.terminal.loop import Callback, Item
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
 from overt.frontends.tui.terminal.screen import Frame, Terminal
 from overt.frontends.wakeup_queue import Wake
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.chat.citations import Citations

@@ -12,7 +12,7 @@ from overt.core.errors import OvertError
 from overt.core.messages import Image
 from overt.frontends.tui.chat.prompt_queue import IMAGE, Prompt
 from overt.frontends.tui.chat.views import words_rows
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.command import CommandOutcome

@@ -8,9 +8,9 @@ from overt.core.views import FileDiff
 from overt.frontends.tui.markdown.highlight import lines as coloured
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span
 from overt.frontends.tui.terminal.verbatim_text import chop, harmless
-from overt.lib.catalogue import say
 from overt.lib.diff import NO_NEWLINE, renamed_from
 from overt.lib.text import exact, visible
+from overt.lib.translations import say
 
 HUNK = r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@"
 WORDS = r"\w+|\s+|."

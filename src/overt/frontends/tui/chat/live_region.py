@@ -19,9 +19,9 @@ from overt.core.events import (
 from overt.frontends.tui.terminal.formats import clock, size
 from overt.frontends.tui.terminal.rows import Row, Span, cut, row
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
 from overt.lib.display_width import clusters, width
 from overt.lib.text import exact, visible
+from overt.lib.translations import say
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 PER_SECOND = 10

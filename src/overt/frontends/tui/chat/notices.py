@@ -5,7 +5,7 @@ from overt.frontends.describe import describe_end, describe_event
 from overt.frontends.tui.chat.views import words_rows
 from overt.frontends.tui.terminal.formats import count, duration, money
 from overt.frontends.tui.terminal.rows import Row
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 NOTICES = {"info": ("· ", "dim"), "warning": ("! ", "warn"), "error": ("✗ ", "error")}
 STOPPED = ("interrupted", "terminated")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from overt.core.events import Event, TurnEnded, UserSpoke
 from overt.core.fragments import STEERED
 from overt.frontends.tui.terminal.rows import Row, Span, cut, row
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.chat.attachments import Attachment

@@ -16,7 +16,7 @@ from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.screen import SETTLE_TMUX
 from overt.frontends.tui.terminal.theme import shade
 from overt.frontends.tui.terminal.theme import theme as make_theme
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.chat.chat_preferences import ChatStart, Depth, TerminalTraits

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from overt.core.status_values import Gauges, template_parts
 from overt.frontends.tui.terminal.formats import count, money
 from overt.frontends.tui.terminal.rows import Row, Span, columns, cut
-from overt.lib.catalogue import say
 from overt.lib.display_width import width
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 BETWEEN = Span(" · ", "muted")
 NARROW = 8

@@ -35,7 +35,7 @@ from overt.frontends.tui.chat.streamed_answer import Streamed, StreamedAnswer
 from overt.frontends.tui.chat.views import FinishedCall, prompt_rows, tool_rows, view_rows, words_rows
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 MAIN, TYPED = "main", "!"
 """The agent that speaks to the person, and where a command that the person typed comes from."""

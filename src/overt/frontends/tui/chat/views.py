@@ -11,8 +11,8 @@ from overt.frontends.tui.chat.live_region import headline_on_one_line, label
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import Row, Span, columns, cut, row, wrap
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 HEAD, TAIL = 8, 4
 """Lines of an output that are shown."""

@@ -11,8 +11,8 @@ from overt.app.chat.trust_question import TrustQuestion
 from overt.frontends.describe import QuestionLine, trust_lines
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row, wrap
-from overt.lib.catalogue import say
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 Choice = Literal["yes", "no", "setup", "fetch", "leave", ""]
 """Empty: the key meant nothing here."""

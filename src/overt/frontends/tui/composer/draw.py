@@ -6,9 +6,9 @@ from overt.frontends.tui.composer.editor import EditText, pieces
 from overt.frontends.tui.composer.folded_pastes import Folds, is_fold
 from overt.frontends.tui.composer.rows import DisplayRow, Layout
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut
-from overt.lib.catalogue import say
 from overt.lib.display_width import width
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 MARK, SHELL, INDENT = Span("› ", "accent"), Span("! ", "warn"), "  "
 NARROWEST = 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from overt.core.errors import OvertError
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.chat.attachments import Attachment

@@ -3,8 +3,8 @@
 from overt.app.completion.choices import Choice, Completion
 from overt.frontends.tui.terminal.rows import ELLIPSIS, Row, Span, cut
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
 from overt.lib.display_width import before, width
+from overt.lib.translations import say
 
 MARK, SPACE = "▸ ", "  "
 GAP = 2

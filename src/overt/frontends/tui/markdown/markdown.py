@@ -12,13 +12,13 @@ and for those behind it. And whether there is a blank row between the items of a
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from overt.frontends.tui.markdown.block_boundaries import References, Unit, blocks, read_inside, units
 from overt.frontends.tui.markdown.blocks import UNCOUNTED, block_rows, read_table
 from overt.frontends.tui.markdown.citations import CitationChecker
 from overt.frontends.tui.markdown.fence import Fence
 from overt.frontends.tui.markdown.inline import InlineOptions
 from overt.frontends.tui.markdown.source import TABLE_ROWS, WINDOW, PendingText
 from overt.frontends.tui.markdown.tables import table_rows, widths_for
-from overt.frontends.tui.markdown.units import References, Unit, blocks, read_inside, units
 from overt.frontends.tui.terminal.rows import BLANK, Row
 
 if TYPE_CHECKING:

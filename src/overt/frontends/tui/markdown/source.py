@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from overt.frontends.tui.markdown.units import may_end
+from overt.frontends.tui.markdown.block_boundaries import may_end
 
 WINDOW = 4000
 """Characters read at once; more only when one block is longer."""

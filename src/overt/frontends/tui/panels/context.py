@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.inspect.values import Contents, ContextPiece, RequestBody
+from overt.app.inspect.inspector_values import Contents, ContextPiece, RequestBody
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.pager import CLOSE, Pager, PanelInputs, PanelRequest, Screenful, text_rows
 from overt.frontends.tui.panels.picker import Picker
@@ -10,7 +10,7 @@ from overt.frontends.tui.terminal.formats import count, size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Span
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.records.context_view import RequestView

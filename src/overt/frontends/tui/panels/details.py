@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from overt.frontends.tui.panels.pager import Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import Row, Span
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 def make(inputs: PanelInputs) -> Pager:

@@ -1,11 +1,11 @@
 """The diff inspector: every file that the session changed, as it stood before and as it stands now."""
 
-from overt.app.inspect.values import Changes
+from overt.app.inspect.inspector_values import Changes
 from overt.frontends.tui.chat.diffs import diff_head, diff_rows
 from overt.frontends.tui.panels.pager import Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 
 def make(_inputs: PanelInputs) -> Pager:

@@ -6,8 +6,8 @@ from itertools import zip_longest
 from overt.app.command import Command
 from overt.frontends.tui.panels.pager import LEAVING, Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, pad, wrap
-from overt.lib.catalogue import say, say_columns
 from overt.lib.display_width import width
+from overt.lib.translations import say, say_columns
 
 WIDE = 110
 GAP = 3

@@ -1,6 +1,6 @@
 """The jobs inspector: commands in the background, what each prints as it prints it, and an end to one."""
 
-from overt.app.inspect.values import JobListing
+from overt.app.inspect.inspector_values import JobListing
 from overt.core.capabilities import JobOutput, JobState
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.pager import (
@@ -17,7 +17,7 @@ from overt.frontends.tui.terminal.formats import duration, size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 OFTEN = 0.5
 COLUMNS = (

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.inspect.values import ModelChoices
+from overt.app.inspect.inspector_values import ModelChoices
 from overt.core.settings import Price
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful
@@ -11,7 +11,7 @@ from overt.frontends.tui.terminal.formats import count
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.models.model_list import ModelRow

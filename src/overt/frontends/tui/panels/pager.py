@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, plain, wrap
 from overt.frontends.tui.terminal.verbatim_text import chop, one_line
-from overt.lib.catalogue import say
 from overt.lib.display_width import before, width
 from overt.lib.text import visible
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.command import Command

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from overt.app.inspect.values import Decisions, PermissionRules, RevokedRule, RuleRow
+from overt.app.inspect.inspector_values import Decisions, PermissionRules, RevokedRule, RuleRow
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll, yes_or_no
 from overt.frontends.tui.panels.picker import Picker
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, wrap
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.inspect.permissions import RecordedDecision

@@ -23,8 +23,8 @@ from overt.frontends.tui.panels.pager import (
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, cut, pad
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say, say_columns
 from overt.lib.display_width import width
+from overt.lib.translations import say, say_columns
 
 T = TypeVar("T")
 Did = Literal["", "used", "moved", "chose", "close"]

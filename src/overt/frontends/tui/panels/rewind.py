@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import time
 
-from overt.app.inspect.values import Changes, TurnRow, Turns
+from overt.app.inspect.inspector_values import Changes, TurnRow, Turns
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.diff import changed
 from overt.frontends.tui.panels.pager import CLOSE, PanelInputs, PanelRequest, Screenful, Scroll
@@ -12,7 +12,7 @@ from overt.frontends.tui.panels.sessions import when
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Span
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 PARTS = {"1": "conversation", "2": "files", "3": "both"}
 COLUMNS = (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import localtime, strftime, time
 
-from overt.app.inspect.values import Preview, SessionPage, SessionRow
+from overt.app.inspect.inspector_values import Preview, SessionPage, SessionRow
 from overt.frontends.tui.panels.cells import Column
 from overt.frontends.tui.panels.pager import (
     CLOSE,
@@ -19,8 +19,8 @@ from overt.frontends.tui.terminal.formats import size
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
 from overt.lib.display_width import width
+from overt.lib.translations import say
 
 PREVIEWS = 200
 """Previews that are row."""

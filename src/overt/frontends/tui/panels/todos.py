@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from overt.app.inspect.values import Todos
+from overt.app.inspect.inspector_values import Todos
 from overt.core.views import Todo
 from overt.frontends.tui.panels.pager import Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import Row, Span, wrap
 from overt.frontends.tui.terminal.verbatim_text import one_line
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 
 MARKS = {"pending": "☐ ", "in_progress": "▸ ", "completed": "☑ "}
 STYLES = {"pending": "", "in_progress": "bold accent", "completed": "muted"}

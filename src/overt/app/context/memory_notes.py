@@ -10,8 +10,8 @@ from overt.app.setting import Setting
 from overt.core.errors import UsageError
 from overt.extensions import memory
 from overt.extensions.instructions import read_source
-from overt.lib.catalogue import say
 from overt.lib.paths import display_path
+from overt.lib.translations import say
 
 
 class NoteRow(Struct, frozen=True, kw_only=True):

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from overt.core.codec import encode
 from overt.core.errors import OvertError
 from overt.core.states import FileChange, FileState
-from overt.lib.catalogue import say
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected_names import protected_name
+from overt.lib.translations import say
 from overt.workspace.contained_path import lies_below
 from overt.workspace.git.process import NO_PROGRAMS
 from overt.workspace.undo.first_snapshot import FirstSnapshot, SnapshotSizeError

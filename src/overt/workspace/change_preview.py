@@ -3,8 +3,8 @@
 import os
 import stat
 
-from overt.lib.catalogue import say
 from overt.lib.sizes import spell_size
+from overt.lib.translations import say
 
 MOST = 2000
 

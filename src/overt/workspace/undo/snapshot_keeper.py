@@ -20,11 +20,11 @@ from overt.core.events import GitMoved, Level, Noticed, TreeTaken
 from overt.core.protocols import Tracking
 from overt.core.settings import UndoSettings
 from overt.core.states import FileChange, FileState
-from overt.lib.catalogue import say
 from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
 from overt.lib.paths import slug
 from overt.lib.protected_names import AT_HOME
+from overt.lib.translations import say
 from overt.sandbox.profile import PRIVATE, SandboxPlace, writable
 from overt.sandbox.secret_places import HIDDEN
 from overt.workspace.contained_path import lies_below
@@ -35,8 +35,8 @@ from overt.workspace.undo.content_store import ClosedContentStore, ContentStore
 from overt.workspace.undo.first_snapshot import FIRST_SNAPSHOT_LIMIT_S, FirstSnapshotError
 from overt.workspace.undo.maintenance import LimitEnforcer, Maintenance
 from overt.workspace.undo.recorder import UndoRecorder
-from overt.workspace.undo.shadow import Shadow, Snapshot
 from overt.workspace.undo.shadow_git import Git
+from overt.workspace.undo.shadow_repository import Shadow, Snapshot
 
 PATIENCE = 2.0
 FIRST_PATIENCE = FIRST_SNAPSHOT_LIMIT_S + 2.0

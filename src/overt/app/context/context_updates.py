@@ -21,7 +21,7 @@ from overt.core.history import History
 from overt.core.messages import Message, said
 from overt.core.protocols import Hands
 from overt.core.requests import Prefix
-from overt.extensions.facts import announce_changes, known_facts
+from overt.extensions.environment_facts import announce_changes, known_facts
 from overt.extensions.instructions import FOREIGN_RULES, RULES
 
 if TYPE_CHECKING:

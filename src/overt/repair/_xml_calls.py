@@ -7,7 +7,7 @@ what stands there is no call. An element that was not closed gives arguments tha
 import re
 from typing import NamedTuple
 
-from overt.repair._call_shapes import (
+from overt.repair._call_objects import (
     CallText,
     from_broken,
     from_python,

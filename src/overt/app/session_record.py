@@ -13,7 +13,7 @@ from overt.core.errors import SessionError
 from overt.core.events import Event, Noticed, SessionOpened
 from overt.core.ids import new_id
 from overt.core.protocols import UnsavedEntry
-from overt.lib.catalogue import say
+from overt.lib.translations import say
 from overt.sessions.entries import VERSION
 from overt.sessions.load import Loaded, load
 from overt.sessions.log import SessionLog

@@ -89,15 +89,15 @@ class Capabilities:
         return tuple(describe_path(self._workspace.workspace, path) for path in paths)
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
-        from overt.workspace.impact import describe_impact  # late: 0.2 ms
+        from overt.workspace.change_preview import describe_impact  # late: 0.2 ms
 
         root = self._workspace.workspace.root
         lines = (describe_impact(os.path.join(root, path), path, verb) for path in paths[:MOST_DESCRIBED])
         return tuple(line for line in lines if line)
 
     async def survey(self, changes: Sequence[CommandChange]) -> tuple[Survey, ...]:
-        from overt.workspace.undo.keeper import NoSnapshot  # late: 6 ms
-        from overt.workspace.undo.losses import UndoCover  # late: 4 ms
+        from overt.workspace.undo.snapshot_keeper import NoSnapshot  # late: 6 ms
+        from overt.workspace.undo.undo_coverage import UndoCover  # late: 4 ms
 
         shared, workspace = self._workspace.shared, self._workspace.workspace
         snapshot = await shared.keeper.before(self._workspace.recorder, self._agent)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
-from overt.lib.data import read_bytes
+from overt.lib.package_data import read_bytes
 
 Language = Literal["en", "zh"]
 

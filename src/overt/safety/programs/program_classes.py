@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from overt.safety.danger import Reason
 from overt.safety.programs.call import ProgramCall
 from overt.safety.programs.options import DRY, ProgramOptions, Shape, read_options, use_patterns
-from overt.safety.programs.table import ALWAYS, WORDS
+from overt.safety.programs.program_table import ALWAYS, WORDS
 from overt.safety.shell.words import Word
 
 TELLING = ALWAYS.keys() - set("install split format restore dump view init batch at ex ed ne mg eject trash".split())

@@ -6,8 +6,8 @@ from time import monotonic
 from overt.app.command import Offer
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
-from overt.lib.catalogue import say
 from overt.lib.text import first_line
+from overt.lib.translations import say
 from overt.sessions.index import Summary, paths, summary
 
 MOST_SESSIONS = 100

@@ -19,7 +19,7 @@ from overt.lib.protected_names import protected_name
 from overt.workspace.contained_path import lies_below
 from overt.workspace.git.process import NO_PROGRAMS, start_git, wait_for_git
 from overt.workspace.git.state import find_repository
-from overt.workspace.undo.shadow import Shadow, Snapshot
+from overt.workspace.undo.shadow_repository import Shadow, Snapshot
 
 PRIVATE = ("/tmp", "/var/tmp")
 """A sandbox with all walls has folders of its own there."""

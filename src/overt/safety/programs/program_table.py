@@ -5,7 +5,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from overt.lib.data import read_text
+from overt.lib.package_data import read_text
 from overt.safety.danger import Kind, Reason, Verb
 from overt.safety.programs.options import Shape
 
