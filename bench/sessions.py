@@ -10,10 +10,10 @@ from msgspec import json
 from bench.runs import Site
 from bench.table import Row, Series, compared
 from overt.core.events import Event, Replied, RequestSent, ToolFinished, ToolStarted, TurnEnded, UserSpoke
-from overt.core.fragments import MODEL, USER
 from overt.core.messages import Call, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL, USER
 from overt.core.views import Excerpt
 from overt.sessions.index import summary
 from overt.sessions.load import load

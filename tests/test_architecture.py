@@ -35,7 +35,7 @@ ANY_WHERE_JSON_ENTERS = {
     "context/reply_schema.py": "the JSON schema that a reply must fit",
     "repair/_loose_json.py": "reads JSON as models write it",
     "repair/arguments.py": "arguments of a call as the model wrote them",
-    "repair/flatten.py": "JSON schemas of tools, and arguments with dotted names",
+    "repair/flatten_schema.py": "JSON schemas of tools, and arguments with dotted names",
     "sessions/entries.py": "lines of a session file",
 }
 MAX_ANY_ELSEWHERE = 25
@@ -161,7 +161,7 @@ def test_no_folder_holds_more_than_twenty_modules() -> None:
 def test_no_module_is_imported_by_a_computed_name() -> None:
     """Only the folders of built-in values are read that way, in one place; plugins will enter by the same function."""
     users = [path.name for path in SOURCE if re.search(r"import_module|__import__", path.read_text())]
-    assert users == ["discover.py"]
+    assert users == ["module_discovery.py"]
 
 
 def test_any_stands_only_where_json_enters() -> None:

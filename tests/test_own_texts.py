@@ -3,7 +3,7 @@
 import pytest
 from tests.own_texts import find_text_reads
 
-LABEL = {"overt.core.fragments": {"LABEL": ["[overt] "]}}
+LABEL = {"overt.core.text_fragments": {"LABEL": ["[overt] "]}}
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ LABEL = {"overt.core.fragments": {"LABEL": ["[overt] "]}}
         'say("turn.waiting", seconds="").partition("")',
         'DENIED = ("The user denied", "Denied (")\ntext.startswith(DENIED)',
         'text.removeprefix("[overt] ")',
-        "from overt.core.fragments import LABEL\ntext.removeprefix(LABEL)",
+        "from overt.core.text_fragments import LABEL\ntext.removeprefix(LABEL)",
         'UNWANTED = "sandbox.mode is none"\nstate.why == UNWANTED',
         'error.message.partition("`offline` is set, and ")',
         'why in ("", say("undo.not_ready"))',

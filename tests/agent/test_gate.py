@@ -30,7 +30,7 @@ from overt.core.tool import Outcome
 from overt.core.views import Output
 from overt.repair.repair_call import mend
 from overt.safety.policy import PathFacts, World, judge, subject_of
-from overt.sandbox.denial import NETWORK
+from overt.sandbox.refused_access import NETWORK
 from overt.tools.registry import BUILT_IN
 
 TOOLS = BUILT_IN.for_effects(frozenset({"read", "write", "run", "notes"}))

@@ -6,7 +6,7 @@ from tests.agent.test_gate import BARE, BOX, Hands, Made, Person
 from overt.agent.permissions import Terms
 from overt.core.protocols import Profile
 from overt.core.settings import Mode, Rule
-from overt.sandbox.denial import NETWORK
+from overt.sandbox.refused_access import NETWORK
 
 INSTALL = "pip install requests"
 NPM = Rule(action="allow", tool="bash", pattern="pip *", origin="config.toml:1", network=True)

@@ -10,11 +10,11 @@ from tests.fakes.played import call, says
 
 from overt.app.session import follow
 from overt.core.events import Event, Noticed, Replied, ToolFinished, TurnEnded, UserSpoke
-from overt.core.fragments import own_origin
 from overt.core.history import History
 from overt.core.messages import Message, Result
 from overt.core.protocols import Answer
 from overt.core.requests import Delta, Request, WaitDelta
+from overt.core.text_fragments import own_origin
 from overt.core.views import Failure
 
 

@@ -12,15 +12,15 @@ from overt.agent.agent import Agent, AgentSpec, Runtime
 from overt.agent.compaction import compact, make_room
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
-from overt.context.compaction import find_tail
+from overt.context.compaction_plan import find_tail
 from overt.core.errors import ProviderError
 from overt.core.events import Compacted, Event, Pinned, Replied, RequestSent, ToolFinished, UserSpoke
-from overt.core.fragments import HARNESS, STEERED, USER, Fragment, Origin
 from overt.core.history import History, fold
 from overt.core.messages import Call, Message, Result, Text, said
 from overt.core.protocols import Wire
 from overt.core.requests import Params, Prefix, Reply
 from overt.core.settings import Limits
+from overt.core.text_fragments import HARNESS, STEERED, USER, Fragment, Origin
 from overt.core.views import Plain
 from overt.providers.wires.anthropic import Anthropic
 from overt.providers.wires.openai import OpenAIChat

@@ -6,8 +6,8 @@ import pytest
 from msgspec import json
 
 from overt.app.redaction.allowed_calls import remember_messages
-from overt.core.fragments import MODEL
 from overt.core.messages import Call, Message, Result, Text
+from overt.core.text_fragments import MODEL
 from overt.lib.redaction.allow import AllowedSecrets
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MjQyNDI0MiJ9.s3cr3tS1gnatur3s3cr3tS1gnatur3"

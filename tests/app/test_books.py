@@ -17,8 +17,8 @@ from overt.app.session import follow
 from overt.app.start import open_conversation
 from overt.core.events import Event, Noticed, PrefixSet, TextStreamed
 from overt.lib.paths import slug
-from overt.sessions.ledger import LedgerLine, read_ledger
 from overt.sessions.load import load
+from overt.sessions.usage_ledger import LedgerLine, read_ledger
 
 USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 100_000, "prompt_tokens_details": {"cached_tokens": 400_000}}
 

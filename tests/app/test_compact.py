@@ -17,13 +17,13 @@ from overt.app.small_model.scaffold import SmallModelLead, set_up_protocol, smal
 from overt.context.assemble import encode_opening
 from overt.core.codec import compact
 from overt.core.events import Event, Replied, ToolFinished, UserSpoke
-from overt.core.fragments import MODEL, USER, Fragment
 from overt.core.history import History, fold_all, last_exchange
 from overt.core.messages import Call, Message, Result, Text, own_message, said
 from overt.core.protocols import Hands, Loan
 from overt.core.requests import Params
 from overt.core.settings import Limits
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL, USER, Fragment
 from overt.core.views import Plain
 from overt.lib.tokens import estimate
 from overt.providers.wires.openai import OpenAIChat

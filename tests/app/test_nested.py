@@ -6,9 +6,9 @@ from pathlib import Path
 
 from overt.app.context.folder_rules import FolderRules
 from overt.core.events import Compacted, Event, ToolFinished, UserSpoke
-from overt.core.fragments import USER, Origin
 from overt.core.history import History, fold, fold_all
 from overt.core.messages import Message, Result, said
+from overt.core.text_fragments import USER, Origin
 from overt.core.views import Plain
 
 HEAD = "[overt] Rules for the files below {}/, from {}; there they hold over the rules before:\n"

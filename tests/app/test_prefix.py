@@ -12,9 +12,9 @@ from overt.app.options import Options
 from overt.app.registries import Registries
 from overt.app.setting import Setting, read_setting
 from overt.core.errors import ConfigError
-from overt.core.fragments import Fragment, Origin
 from overt.core.protocols import SandboxState
 from overt.core.settings import Recipe, Rule
+from overt.core.text_fragments import Fragment, Origin
 from overt.extensions import memory
 from overt.lib.redaction.redact import Redactor
 

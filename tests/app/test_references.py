@@ -11,10 +11,10 @@ from tests.workspace.files_kit import files
 
 from overt.app.context.references import MOST, MOST_LOOKED, TRIES, references
 from overt.core.events import Noticed, UserSpoke
-from overt.core.fragments import Origin
 from overt.core.history import History, fold
 from overt.core.messages import Image, Message, Text
 from overt.core.protocols import Loan
+from overt.core.text_fragments import Origin
 from overt.lib.result_limit import ResultLimit, result_limit
 from overt.workspace.contained_path import Forbid
 

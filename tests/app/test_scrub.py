@@ -23,11 +23,11 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, MODEL, USER
+from overt.core.file_states import GitState, StashEntry
 from overt.core.messages import Call, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params
 from overt.core.spending.usage import Usage
-from overt.core.states import GitState, StashEntry
+from overt.core.text_fragments import HARNESS, MODEL, USER
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
 from overt.lib.redaction.redact import HIDDEN, Redactor
 

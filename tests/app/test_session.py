@@ -27,10 +27,10 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, MODEL
 from overt.core.history import History
 from overt.core.messages import Text, said
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, MODEL
 from overt.sessions.load import load
 from overt.sessions.resume import resume
 

@@ -18,9 +18,9 @@ from overt.app.session import follow
 from overt.config.paths import read_environment
 from overt.core.events import Noticed, TextStreamed
 from overt.core.spending.spend import Totals
-from overt.sessions.ledger import NAME, LedgerLine, UsageLedger
 from overt.sessions.load import load
 from overt.sessions.resume import resume
+from overt.sessions.usage_ledger import NAME, LedgerLine, UsageLedger
 
 LONG = Turn(text="and so on " * 900, usage={"prompt_tokens": 200_000, "completion_tokens": 0})
 SUMMARY = Turn(text="## Objective\nTalk.\n## Next steps\nGo on.", usage={"prompt_tokens": 300_000})

@@ -18,7 +18,7 @@ from overt.config.paths import read_environment
 from overt.config.saved_rules import add_always
 from overt.core.settings import Rule
 from overt.lib.translations import load_texts
-from overt.sessions.ledger import LedgerLine, UsageLedger
+from overt.sessions.usage_ledger import LedgerLine, UsageLedger
 
 REPLY = Turn(text="yes")
 

@@ -13,10 +13,10 @@ from overt.app.models.context_window import MATTERS, SAFE, WindowSeeker, budget_
 from overt.config.schema import Config, SettingValue
 from overt.context.budget import Budget
 from overt.core.events import Noticed
-from overt.core.fragments import USER
 from overt.core.messages import said
 from overt.core.requests import Prefix
 from overt.core.settings import Compaction, ModelFacts, ProviderEntry, Quirks
+from overt.core.text_fragments import USER
 from overt.providers.model_choice import ChosenModel
 
 LONG = said("word " * 2 * MATTERS, origin=USER)

@@ -297,4 +297,4 @@ def test_a_conversation_opens_and_closes_without_the_modules_behind_its_tools(wo
         done = subprocess.run(
             [sys.executable, "-c", OPENED, str(work)], env=env, capture_output=True, text=True, check=True
         )
-    assert done.stdout.splitlines() == ["overt.sandbox overt.sandbox.choose"] * 2
+    assert done.stdout.splitlines() == ["overt.sandbox overt.sandbox.choose_sandbox"] * 2

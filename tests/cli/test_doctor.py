@@ -13,11 +13,11 @@ from tests.journeys.journey_kit import OVERT, Place, Ran, gone, until
 from tests.sandbox.walls_kit import PACKAGE, person
 
 from overt import __version__
-from overt.sandbox import choose
+from overt.sandbox import choose_sandbox
 from overt.sandbox.mechanisms import landlock
 from overt.sandbox.selftest.checks import NAMES
 
-boxed = pytest.mark.skipif(not choose.find_bubblewrap(), reason="bubblewrap is not here")
+boxed = pytest.mark.skipif(not choose_sandbox.find_bubblewrap(), reason="bubblewrap is not here")
 landlocked = pytest.mark.skipif(landlock.version() < 6, reason="needs a kernel with all of Landlock's walls")
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 

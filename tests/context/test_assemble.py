@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from overt.context.assemble import Assembler
 from overt.core.events import Event, Replied, ToolFinished, UserSpoke
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import History, fold, heal, open_calls
 from overt.core.messages import Call, Image, Message, Part, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.views import Plain
 from overt.providers.wires.anthropic import Anthropic
 from overt.providers.wires.openai import OpenAIChat

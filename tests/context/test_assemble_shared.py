@@ -4,9 +4,9 @@ from msgspec import Raw
 from tests.context.test_assemble import PARAMS, PREFIX
 
 from overt.context.assemble import Assembler
-from overt.core.fragments import MODEL, USER, Fragment, Origin
 from overt.core.messages import Message, said
 from overt.core.requests import Prefix, ToolSpec
+from overt.core.text_fragments import MODEL, USER, Fragment, Origin
 from overt.providers.wires.anthropic import Anthropic
 from overt.providers.wires.openai import OpenAIChat
 

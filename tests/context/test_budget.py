@@ -9,10 +9,10 @@ from tests.lib.token_kit import TEXTS, Counted, of
 
 from overt.context import budget as budget_module
 from overt.context.budget import CALL, MESSAGE, PAGE, RESULT, Budget, image_tokens
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Prefix, ToolSpec
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment
 from overt.lib.tokens import FAMILIES
 
 CODE = ("python", "javascript", "c", "json", "diff", "log", "listing")

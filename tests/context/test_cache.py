@@ -2,10 +2,10 @@
 
 from overt.context.cache import CacheMeter, CacheStep, CacheTotals
 from overt.core.events import Compacted, Event, PrefixReset, Replied, RequestSent
-from overt.core.fragments import MODEL, Origin
 from overt.core.messages import Message, said
 from overt.core.requests import Params
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL, Origin
 
 ANSWER = said("ok", role="assistant", origin=MODEL)
 

@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from overt.context.changes import describe_head_change, describe_history_change, describe_prefix_change
 from overt.core.events import PrefixSet
-from overt.core.fragments import HARNESS, USER, Fragment, Origin
 from overt.core.messages import said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import ModelFacts
+from overt.core.text_fragments import HARNESS, USER, Fragment, Origin
 
 SYSTEM = Fragment(key="system", text="Be brief.", origin=Origin(kind="harness", where="context/prompts/system.md"))
 RULES = Fragment(key="rules", text="Use tabs.", origin=Origin(kind="file", where="AGENTS.md"))

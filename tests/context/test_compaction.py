@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from overt.context.compaction import (
+from overt.context.compaction_facts import FILES, RAN, REMOVED, SAID, WRITTEN
+from overt.context.compaction_plan import (
     FEWEST,
     MOST,
     HistoryTail,
@@ -26,13 +27,12 @@ from overt.context.compaction import (
     summary_instruction,
     token_rates,
 )
-from overt.context.compaction_facts import FILES, RAN, REMOVED, SAID, WRITTEN
 from overt.core.codec import compact
 from overt.core.events import Compacted
-from overt.core.fragments import HARNESS, MODEL, STEERED, USER, Origin
 from overt.core.history import History, Mark, fold
 from overt.core.messages import Call, Message, Result, ResultCause, SummaryFacts, Text, said
 from overt.core.settings import Price
+from overt.core.text_fragments import HARNESS, MODEL, STEERED, USER, Origin
 from overt.core.views import Todo
 from overt.lib.tokens import estimate
 from overt.tools.registry import BUILT_IN

@@ -15,12 +15,12 @@ from overt.context.assemble import Assembler
 from overt.context.provenance import RequestSpan, key_of, mark_cached, scale_tokens, trace_spans
 from overt.context.text_calls import TextCallWire, call_label, result_text
 from overt.core.codec import encode
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import INTERRUPTED, History
 from overt.core.messages import Call, Document, Image, Message, Result, Text, said
 from overt.core.protocols import Wire
 from overt.core.requests import Params, Prefix, Request, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.providers.wires.anthropic import Anthropic
 from overt.providers.wires.openai import OpenAIChat
 from overt.providers.wires.responses import OpenAIResponses

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overt.context.prefix_sources import IndexedNote, environment, file, files, given_prompt, notes, order, shares
-from overt.core.fragments import Fragment, Origin, SourceFile
+from overt.core.text_fragments import Fragment, Origin, SourceFile
 
 
 def digest(text: str) -> str:

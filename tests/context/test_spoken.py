@@ -6,10 +6,10 @@ from msgspec import Raw, json
 
 from overt.context.assemble import Assembler
 from overt.context.text_calls import TextCallWire, call_label, tool_guide
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.messages import Call, Image, Message, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import Calls
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.providers.wires.openai import OpenAIChat
 
 READ = ToolSpec(

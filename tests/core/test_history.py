@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from tests.sessions.samples import assert_valid, histories, outcome, prompt, reply
 
 from overt.core.events import Event, Noticed, PrefixReset, Replied, TodoSet, UserSpoke
-from overt.core.fragments import MODEL, USER, Origin
 from overt.core.history import INTERRUPTED, History, fold, fold_all, heal, last_exchange, open_calls
 from overt.core.messages import Call, Message, Result, Text, said
+from overt.core.text_fragments import MODEL, USER, Origin
 from overt.core.views import Todo
 
 A = Call(id="a", name="read", arguments="{}")

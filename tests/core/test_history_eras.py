@@ -5,9 +5,9 @@ from functools import reduce
 from tests.sessions.samples import outcome, prompt, reply
 
 from overt.core.events import Compacted, Event, Pinned, PrefixReset
-from overt.core.fragments import MODEL, USER, Origin
 from overt.core.history import History, Mark, add_mark, fold, fold_all
 from overt.core.messages import Call, Message, Result, Text, said
+from overt.core.text_fragments import MODEL, USER, Origin
 
 A = Call(id="a", name="read", arguments="{}")
 B = Call(id="b", name="bash", arguments="{}")

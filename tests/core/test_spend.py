@@ -3,12 +3,12 @@
 from msgspec.structs import replace
 
 from overt.core.events import Compacted, Event, PrefixSet, Replied, RequestSent, TextStreamed, TitleSet, TurnStarted
-from overt.core.fragments import MODEL, Origin
 from overt.core.messages import said
 from overt.core.requests import Params, Prefix
 from overt.core.settings import ModelFacts, Price
 from overt.core.spending.spend import Charge, Spend, Totals, fold_spend
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL, Origin
 
 USAGE = Usage(input=1_000_000, output=100_000, cached=400_000)
 PRICE = Price(input=2.0, output=10.0, cached=0.5)

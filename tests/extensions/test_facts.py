@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from overt.core.fragments import USER, Fragment, Origin
 from overt.core.messages import said
 from overt.core.settings import Mode
+from overt.core.text_fragments import USER, Fragment, Origin
 from overt.extensions.environment_facts import (
     announce_changes,
     branch,

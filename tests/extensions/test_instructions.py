@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from overt.core.fragments import SourceFile
+from overt.core.text_fragments import SourceFile
 from overt.extensions.instructions import LARGEST, RuleFolders, files_matching, files_named, project_rules
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from overt.core.events import Event, Noticed, UserSpoke
-from overt.core.fragments import HARNESS, STEERED, USER, Origin
 from overt.core.messages import said
-from overt.frontends.headless.claude import claude_event
+from overt.core.text_fragments import HARNESS, STEERED, USER, Origin
+from overt.frontends.headless.claude_output import claude_event
 from overt.frontends.headless.narrate import Narrator
 from overt.frontends.headless.run import tell
 

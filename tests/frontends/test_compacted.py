@@ -7,10 +7,10 @@ import pytest
 
 from overt.app.chat.notices import short_count
 from overt.core.events import Compacted, Replied
-from overt.core.fragments import MODEL, Origin
 from overt.core.messages import Message, said
 from overt.core.spending.usage import Usage
-from overt.frontends.headless.claude import claude_event
+from overt.core.text_fragments import MODEL, Origin
+from overt.frontends.headless.claude_output import claude_event
 from overt.frontends.plain.draw import Ink
 from overt.frontends.plain.screen import Screen
 

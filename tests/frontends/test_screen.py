@@ -26,9 +26,9 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, MODEL, USER, Origin
 from overt.core.messages import Call, Message, Result, Text, said
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, MODEL, USER, Origin
 from overt.core.views import (
     Checklist,
     Diffs,

@@ -23,7 +23,7 @@ from overt.app.registries import Registries
 from overt.app.start import open_conversation
 from overt.cli.main import main
 from overt.core.capabilities import ReadFiles
-from overt.core.fragments import Fragment, Origin
+from overt.core.text_fragments import Fragment, Origin
 from overt.core.tool import Outcome, tool
 from overt.core.views import Plain
 from overt.frontends.tui.panels.pager import Pager

@@ -14,7 +14,7 @@ from tests.journeys.test_trust import HOSTILE, made, traced
 
 from overt.app.chat.citations import Citations
 from overt.frontends.tui.chat.approval import CALM, PAUSE
-from overt.frontends.tui.chat.views import words_rows
+from overt.frontends.tui.chat.view_rows import words_rows
 from overt.frontends.tui.markdown.highlight import lines
 from overt.frontends.tui.markdown.markdown import Markdown
 from overt.frontends.tui.terminal.rows import plain

@@ -10,10 +10,10 @@ from tests.judges.judge_kit import Aimock
 
 from overt.context.assemble import Assembler
 from overt.core.errors import ProviderError
-from overt.core.fragments import HARNESS, USER, Fragment
 from overt.core.messages import Message, Reasoning, said
 from overt.core.requests import Params, Prefix, ReasoningDelta, Reply, Request, RetryDelta, TextDelta
 from overt.core.settings import ModelFacts, ProviderEntry
+from overt.core.text_fragments import HARNESS, USER, Fragment
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.attempt import HttpWire
 from overt.providers.transport.retry import Patience

@@ -14,10 +14,10 @@ from tests.judges.published import faults_in
 
 from overt.context.assemble import Assembler
 from overt.core.errors import ProviderError
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, Reply, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment
 from overt.providers.transport.attempt import HttpWire
 from overt.providers.wires import make_wire
 

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from overt.config.paths import read_environment
 from overt.context.assemble import Assembler
 from overt.core.codec import encode
-from overt.core.fragments import HARNESS, USER, Fragment
 from overt.core.messages import Message, said
 from overt.core.protocols import Provider
 from overt.core.requests import Params, Prefix, Request, ToolSpec
 from overt.core.settings import ProviderEntry
+from overt.core.text_fragments import HARNESS, USER, Fragment
 from overt.providers.embedded.provider import LocalProvider, installed_weights, is_runnable, make
 from overt.providers.embedded.weights import WEIGHTS, find_weights, models_folder
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from overt.core.errors import ProviderError
-from overt.core.fragments import HARNESS, USER, Fragment
 from overt.core.messages import Message, said
 from overt.core.requests import Delta, Params, Prefix, Reply, Request
 from overt.core.settings import ProviderEntry
+from overt.core.text_fragments import HARNESS, USER, Fragment
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.retry import Patience
 from overt.providers.wires.openai import OpenAIChat

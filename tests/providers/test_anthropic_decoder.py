@@ -10,11 +10,11 @@ from tests.providers.provider_kit import KEY, QUICK, ask, run
 
 from overt.context.assemble import Assembler
 from overt.core.errors import ProviderError
-from overt.core.fragments import MODEL, USER
 from overt.core.messages import Call, Message, Part, Reasoning, Text, said
 from overt.core.requests import CallDelta, Delta, Params, Prefix, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL, USER
 from overt.providers.http_provider import HttpProvider
 from overt.providers.wires.anthropic import Anthropic
 

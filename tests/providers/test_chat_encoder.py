@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment
 from overt.providers.wires.openai import OpenAIChat
 
 WIRE = OpenAIChat()

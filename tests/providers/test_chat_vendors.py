@@ -11,11 +11,11 @@ from tests.providers.provider_kit import KEY, reply, request, run
 
 from overt.core.codec import compact
 from overt.core.errors import ProviderError
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text
 from overt.core.requests import Params, Prefix, Reply
 from overt.core.settings import ModelFacts, ProviderEntry, Quirks
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment
 from overt.providers.catalog import vendors
 from overt.providers.http_provider import HttpProvider, make
 from overt.providers.wires.openai import OpenAIChat

@@ -10,11 +10,11 @@ from tests.fakes.model_server import FakeCall, Fault, ModelServer, Recorded, Tur
 from tests.providers.provider_kit import KEY, ask, provider, reply, request, run
 
 from overt.core.errors import ConfigError
-from overt.core.fragments import USER
 from overt.core.messages import Call, Reasoning, Text, said
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import USER
 from overt.providers.http_provider import HttpProvider
 from overt.providers.wires.openai import OpenAIChat
 

@@ -12,9 +12,9 @@ from tests.providers.local_kit import READ, SMALL, Talk, cache, needs_small, out
 from tests.providers.provider_kit import run
 
 from overt.core.codec import decode, encode
-from overt.core.fragments import HARNESS, MODEL, USER
 from overt.core.messages import Call, Message, Result, Text, said
 from overt.core.requests import Delta, Reply, Request, TextDelta
+from overt.core.text_fragments import HARNESS, MODEL, USER
 from overt.providers.embedded.provider import LocalProvider, installed_weights, make
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.client import Client, Outgoing

@@ -19,17 +19,17 @@ from tests.providers.proxy_kit import FakeProxy
 from tests.providers.tls_kit import Authority, needs_openssl, serving
 
 from overt.core.errors import ConfigError, ProviderError
-from overt.core.fragments import USER
 from overt.core.messages import Text, said
 from overt.core.requests import Delta, Reply, TextDelta
 from overt.core.settings import ProviderEntry, Quirks, Timeouts
+from overt.core.text_fragments import USER
 from overt.providers import model_choice as discovering
 from overt.providers.http_provider import HttpProvider
 from overt.providers.model_choice import Surroundings, ask_server
 from overt.providers.transport import tls as _tls
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.client import Client
-from overt.providers.transport.route import parse_proxy, proxy_for, transport_for
+from overt.providers.transport.proxy_route import parse_proxy, proxy_for, transport_for
 from overt.providers.wires.openai import OpenAIChat
 
 HOST = "api.example.test"
@@ -164,7 +164,7 @@ def test_a_request_without_a_proxy_loads_neither_the_library_nor_a_keyring() -> 
         "from overt.providers.registry import make\n"
         "make(ProviderEntry(name='v', base_url='https://h/v1'), 'k', 'm', {'NO_PROXY': '*', 'ALL_PROXY': 'http://p'})\n"
         "late = {'httpx', 'httpx2', 'httpcore2', 'anyio', 'keyring', 'ipaddress'}\n"
-        "late.add('overt.providers.transport.refusal')\n"
+        "late.add('overt.providers.transport.classify_error')\n"
         "print(sorted(late & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

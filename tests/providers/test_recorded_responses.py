@@ -10,11 +10,11 @@ from tests.fakes.model_server import ModelServer, Turn
 from tests.providers.provider_kit import KEY, QUICK, reply, run
 
 from overt.core.errors import ProviderError
-from overt.core.fragments import MODEL
 from overt.core.messages import Call, Message, Part, Reasoning, Text
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from overt.core.settings import ProviderEntry
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport.sse import EventStream
 from overt.providers.wires.responses import OpenAIResponses

@@ -10,10 +10,10 @@ from openai.types.responses.response_create_params import ResponseCreateParamsSt
 from pydantic import TypeAdapter
 
 from overt.context.assemble import Assembler
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import ModelFacts, Quirks
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment
 from overt.providers.wires.responses import OpenAIResponses
 
 WIRE = OpenAIResponses()

@@ -11,10 +11,10 @@ from tests.providers.provider_kit import QUICK, failure, provider, reply, reques
 from tests.providers.tls_kit import Authority, needs_openssl, serving
 
 from overt.core.errors import ConfigError
-from overt.core.fragments import USER
 from overt.core.messages import Text, said
 from overt.core.requests import Reply
 from overt.core.settings import ProviderEntry
+from overt.core.text_fragments import USER
 from overt.providers.http_provider import HttpProvider
 from overt.providers.transport import tls as _tls
 from overt.providers.wires.openai import OpenAIChat

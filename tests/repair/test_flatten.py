@@ -9,7 +9,7 @@ from msgspec import Raw
 from overt.core.codec import decode, encode
 from overt.core.messages import Call
 from overt.core.requests import ToolSpec
-from overt.repair.flatten import flatten_schema, unflatten
+from overt.repair.flatten_schema import flatten_schema, unflatten
 from overt.repair.repair_call import mend
 from overt.tools.registry import BUILT_IN
 

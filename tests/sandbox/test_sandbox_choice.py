@@ -11,7 +11,7 @@ from tests.workspace.programs_kit import gone, make_programs
 
 from overt.core.errors import ToolError
 from overt.core.protocols import Profile
-from overt.sandbox.choose import ADVICE, NO_WALLS, choose, find_bubblewrap
+from overt.sandbox.choose_sandbox import ADVICE, NO_WALLS, choose, find_bubblewrap
 from overt.sandbox.profile import SandboxPlace
 from overt.workspace.environment import child_environment
 from overt.workspace.jobs import Jobs

@@ -4,8 +4,8 @@ import pytest
 from tests.sandbox.box_kit import USERS, staged
 
 from overt.core.capabilities import Blocked
-from overt.sandbox.denial import NETWORK, find_refusal
 from overt.sandbox.profile import AccessRules
+from overt.sandbox.refused_access import NETWORK, find_refusal
 
 WALLS = AccessRules(
     write=("/w",),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.sandbox.box_kit import USERS, staged
 
-from overt.sandbox.new_repository import harmful, set_aside
+from overt.sandbox.harmful_repository import harmful, set_aside
 
 PLAIN = "git init -q .; git config user.name n; git config user.email n@n; echo 1 > a; git add a; git commit -qm a"
 HARM = {

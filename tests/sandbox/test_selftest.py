@@ -13,7 +13,7 @@ import pytest
 from tests.sandbox.walls_kit import EVERYBODY, RESTRICTED, Person, Who, person
 
 from overt.core.protocols import Spawner
-from overt.sandbox import choose
+from overt.sandbox import choose_sandbox
 from overt.sandbox.mechanisms import landlock
 from overt.sandbox.profile import SandboxPlace
 from overt.sandbox.selftest.attempts import outcome
@@ -102,7 +102,7 @@ def test_without_a_box_every_wall_that_is_tried_is_found_missing(one: Person) ->
     assert (found["checked"]["void"], found["checked"]["loopback"]) == ("", True)
 
 
-@pytest.mark.skipif(not choose.find_bubblewrap(), reason="bubblewrap is not here")
+@pytest.mark.skipif(not choose_sandbox.find_bubblewrap(), reason="bubblewrap is not here")
 def test_with_bubblewrap_all_twelve_hold(one: Person) -> None:
     found = tried(one, "bubblewrap")
     assert found["state"] == {"kind": "bubblewrap", "missing": [], "why": "", "disabled": False}

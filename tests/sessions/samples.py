@@ -36,12 +36,12 @@ from overt.core.events import (
     Unknown,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
+from overt.core.file_states import GitState, StashEntry
 from overt.core.history import History
 from overt.core.messages import Call, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.spending.usage import Usage
-from overt.core.states import GitState, StashEntry
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.views import Diffs, Excerpt, FileDiff, Output, Plain, Todo
 from overt.sessions.entries import Entry
 from overt.sessions.log import SessionLog

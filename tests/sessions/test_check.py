@@ -9,7 +9,7 @@ from tests.sessions.samples import new_log, prompt, thirty, write
 from tests.sessions.test_log import said_by, start
 
 from overt.core.events import ENTRY_TYPES, TitleSet, TurnEnded
-from overt.sessions.check import CheckResult, Finding, UnfinishedTurn, check, lost_texts, strays
+from overt.sessions.check_session import CheckResult, Finding, UnfinishedTurn, check, lost_texts, strays
 from overt.sessions.names import id_of
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from overt.core.events import Event, Restored, SnapshotTaken, ToolStarted, TreeTaken, UserSpoke
-from overt.core.fragments import USER, Origin
+from overt.core.file_states import FileChange, FileState
 from overt.core.messages import Call, said
-from overt.core.states import FileChange, FileState
+from overt.core.text_fragments import USER, Origin
 from overt.sessions.checkpoints import (
     RESTORE,
     NetChange,

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.sessions.samples import ROOT, assert_valid
 
 from overt.core.events import PrefixSet, SessionOpened, SnapshotTaken, TurnEnded, Unknown
-from overt.sessions.check import UnfinishedTurn, check
+from overt.sessions.check_session import UnfinishedTurn, check
 from overt.sessions.load import load
 from overt.sessions.log import SessionLog
 from overt.sessions.resume import resume

@@ -10,8 +10,8 @@ from tests.sessions.samples import PREFIX, facts, outcome, prompt, reply, run_wr
 
 from overt.core.errors import SessionError
 from overt.core.events import Noticed, Replied, TitleSet, UserSpoke
-from overt.core.fragments import Origin
 from overt.core.messages import Text, said
+from overt.core.text_fragments import Origin
 from overt.lib.paths import slug
 from overt.sessions.entries import encode_line
 from overt.sessions.index import Summary, delete, find_path, latest_path, list_sessions, summary

@@ -4,11 +4,11 @@ from msgspec.structs import replace
 from tests.sessions.samples import PREFIX, outcome, prompt, reply
 
 from overt.core.events import Compacted, Event, Replied, RequestSent, TitleSet, ToolStarted, TurnEnded, UserSpoke
-from overt.core.fragments import Origin
 from overt.core.messages import Call, Text, said
 from overt.core.requests import Params
 from overt.core.settings import ModelFacts, Price
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import Origin
 from overt.sessions.diff import (
     ComparedCall,
     ComparedStep,

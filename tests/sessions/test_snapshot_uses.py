@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from overt.core.events import GitMoved, SnapshotTaken, TreeTaken
-from overt.core.states import GitState
+from overt.core.file_states import GitState
 from overt.sessions.log import SessionLog
 from overt.sessions.snapshot_uses import read_uses
 

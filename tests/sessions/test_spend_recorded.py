@@ -10,10 +10,10 @@ from tests.sessions.samples import ROOT
 from overt.core.spending.spend import Spend, Totals
 from overt.sessions.fork import fork
 from overt.sessions.index import find_path, paths
-from overt.sessions.ledger import read_ledger
 from overt.sessions.load import load
 from overt.sessions.resume import resume, session_spend
 from overt.sessions.stats import sum_usage
+from overt.sessions.usage_ledger import read_ledger
 
 FIRST_FORMAT = ROOT / "tests/golden/sessions/20261116T124032Z-d76e5910.jsonl"
 

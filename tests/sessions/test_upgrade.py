@@ -11,12 +11,12 @@ import pytest
 
 from overt.agent.loop import LIMIT, NUDGE
 from overt.core.events import Compacted, Event, Noticed, PrefixReset, PrefixSet, Replied, ToolFinished, UserSpoke
-from overt.core.fragments import HARNESS, STEERED, USER, Fragment, Origin, own_origin
 from overt.core.history import INTERRUPTED
 from overt.core.messages import Message, Result, SummaryFacts, Text, own_message, said
 from overt.core.requests import Prefix
 from overt.core.settings import Calls
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, STEERED, USER, Fragment, Origin, own_origin
 from overt.core.views import Diffs, Failure, FileDiff, Output
 from overt.sessions.entries import decode_line, encode_line, seal_line
 from overt.sessions.load import load

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from overt.core.errors import SessionError
-from overt.sessions.ledger import LedgerLine, UsageLedger, read_ledger
+from overt.sessions.usage_ledger import LedgerLine, UsageLedger, read_ledger
 
 ONE = LedgerLine(ts=1.5, session="ab12", project="work-1", provider="p", model="m", turn=1, step=2, input=10, output=3)
 
 WRITER = """
 import sys
-from overt.sessions.ledger import LedgerLine, UsageLedger
+from overt.sessions.usage_ledger import LedgerLine, UsageLedger
 ledger = UsageLedger(sys.argv[1])
 for number in range(int(sys.argv[3])):
     said = ledger.book(LedgerLine(ts=float(number), session=sys.argv[2], project="p", model="m" * 200))

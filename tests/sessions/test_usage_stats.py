@@ -5,8 +5,8 @@ import time
 import pytest
 
 from overt.core.spending.spend import Totals
-from overt.sessions.ledger import LedgerLine
 from overt.sessions.stats import Stats, UsageGroup, sum_usage
+from overt.sessions.usage_ledger import LedgerLine
 
 NOW = 1_800_000_000.0
 HOUR, DAY = 3600.0, 86400.0

@@ -5,7 +5,7 @@ import stat
 import threading
 from pathlib import Path
 
-from overt.core.states import FileState
+from overt.core.file_states import FileState
 from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.content_store import ContentStore
 from overt.workspace.undo.shadow_git import Git

@@ -8,7 +8,7 @@ import pytest
 from tests.workspace.test_git_process import run_git
 
 from overt.core.events import Event, GitMoved
-from overt.core.states import GitState, StashEntry
+from overt.core.file_states import GitState, StashEntry
 from overt.workspace.git import state as git_state
 from overt.workspace.git.state import GitReader, GitReading, differ, digest_index
 from overt.workspace.undo.content_store import ContentStore

@@ -8,7 +8,7 @@ import pytest
 from tests.workspace.keeping_kit import folder, whole
 
 from overt.core.errors import OvertError, ToolError
-from overt.core.states import FileChange, FileState
+from overt.core.file_states import FileChange, FileState
 from overt.workspace.files import Workspace
 from overt.workspace.undo import restore as module
 from overt.workspace.undo.content_store import ContentStore

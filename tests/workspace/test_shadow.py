@@ -9,7 +9,7 @@ import pytest
 from tests.workspace.keeping_kit import GIT, folder, shadow, whole
 
 from overt.core.errors import OvertError
-from overt.core.states import FileChange, FileState
+from overt.core.file_states import FileChange, FileState
 from overt.workspace.files import Workspace
 from overt.workspace.trusted_programs import find_git
 from overt.workspace.undo.content_store import ContentStore

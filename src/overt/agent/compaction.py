@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from overt.agent.agent import Agent, compacts_automatically
 from overt.agent.model_call import call_model, request_sent
 from overt.context.budget import Budget
-from overt.context.compaction import (
+from overt.context.compaction_facts import REMOVED
+from overt.context.compaction_plan import (
     HistoryTail,
     MessageRange,
     PrunableResult,
@@ -29,7 +30,6 @@ from overt.context.compaction import (
     summary_instruction,
     token_rates,
 )
-from overt.context.compaction_facts import REMOVED
 from overt.core.errors import ProviderError
 from overt.core.events import Compacted, Emit, Event, Noticed, Replied, Retried
 from overt.core.history import History, fold

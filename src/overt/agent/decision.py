@@ -8,8 +8,8 @@ from overt.agent.permissions import PermissionState
 from overt.core.capabilities import Blocked
 from overt.core.errors import ToolError
 from overt.core.events import Emit, PermissionDecided
-from overt.core.fragments import LABEL
 from overt.core.protocols import BOXED, Profile
+from overt.core.text_fragments import LABEL
 from overt.core.tool import Outcome, Tool
 from overt.repair.repair_call import MendedCall
 from overt.safety.policy import PathFacts, harmless, subject_of

@@ -198,7 +198,7 @@ def _find_blocked(request: CallRequest, box: Profile, outcome: Outcome, hands: H
         return outcome.blocked
     if not request.subject.reading.network or not hands.guess().boxed:
         return None
-    from overt.sandbox.denial import NETWORK, OFFLINE  # late: 3 ms
+    from overt.sandbox.refused_access import NETWORK, OFFLINE  # late: 3 ms
 
     return NETWORK if outcome.view.code or OFFLINE.search(outcome.text) else None
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import count
 
 from overt.agent.agent import Agent
-from overt.agent.ask import ask
+from overt.agent.ask_model import ask
 from overt.agent.job_notices import announce_ended_jobs
 from overt.agent.queued_messages import Inbox
 from overt.agent.tool_calls import run_calls

@@ -19,10 +19,10 @@ from overt.core.events import (
     Retried,
     TextStreamed,
 )
-from overt.core.fragments import Origin
 from overt.core.ids import new_id
 from overt.core.messages import Call, Message, Part
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, Request, RetryDelta, TextDelta, WaitDelta
+from overt.core.text_fragments import Origin
 from overt.lib.translations import say
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ Text steers at the next step, or waits for the next turn.
 
 from collections import deque
 
-from overt.core.fragments import STEERED
 from overt.core.messages import Message, own_message, said
+from overt.core.text_fragments import STEERED
 
 NEAR_LIMIT = (
     "{used} of the {limit} steps that this turn may take are used. Finish what matters most, and leave the "

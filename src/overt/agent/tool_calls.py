@@ -17,9 +17,9 @@ from overt.agent.run_tool import attempt, contain
 from overt.core.codec import compact
 from overt.core.errors import ToolError
 from overt.core.events import Emit, Event, Repaired, ToolFinished, ToolProgressed, ToolStarted
-from overt.core.fragments import LABEL
 from overt.core.interruption import Interrupted
 from overt.core.messages import Call, Result, Text
+from overt.core.text_fragments import LABEL
 from overt.core.tool import Outcome
 from overt.core.views import Failure, Output, Plain
 from overt.lib.redaction.redact import HIDDEN

@@ -131,7 +131,7 @@ def set_up_protocol(
     limits = context.limits
     specs = {name: tool.spec for name, tool in tools.items()}
     if protocol.flatten:
-        from overt.repair.flatten import flatten_schema  # late: 0.3 ms
+        from overt.repair.flatten_schema import flatten_schema  # late: 0.3 ms
 
         specs = {name: flatten_schema(spec) for name, spec in specs.items()}
     if protocol.calls == "native":

@@ -17,7 +17,7 @@ from overt.agent.agent import Agent
 from overt.agent.job_notices import announce_ended_jobs
 from overt.agent.loop import run_turn
 from overt.agent.queued_messages import Inbox
-from overt.agent.shell import TYPED, run_command
+from overt.agent.user_command import TYPED, run_command
 from overt.app.context.cache_meter import LiveCacheMeter
 from overt.app.diagnostics.recent_events import RECENT
 from overt.app.diagnostics.turn_failure import failed_end, failure_of
@@ -39,13 +39,13 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.fragments import MODEL, USER
 from overt.core.history import History, Mark, heal, last_exchange
 from overt.core.messages import Image, Message, Text, own_message, said
 from overt.core.protocols import Answer, UnsavedEntry
 from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL, USER
 from overt.lib.translations import say
 from overt.sessions.resume import ResumedSession
 from overt.tools.bash import bash

@@ -23,12 +23,12 @@ from overt.core.events import (
     TextStreamed,
     TitleSet,
 )
-from overt.core.fragments import HARNESS, USER, Fragment, Origin
 from overt.core.messages import Message, Text, said
 from overt.core.protocols import Provider, Wire
 from overt.core.requests import Finish, Params, Prefix, Reply, RetryDelta, WaitDelta
 from overt.core.settings import ModelFacts
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, USER, Fragment, Origin
 from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
 

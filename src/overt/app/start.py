@@ -28,9 +28,9 @@ from overt.core.events import Event, Noticed, TurnEnded
 from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
 from overt.safety.policy import PathFacts
-from overt.sandbox.choose import choose as choose_sandbox
-from overt.sessions.ledger import LedgerWriter
+from overt.sandbox.choose_sandbox import choose as choose_sandbox
 from overt.sessions.resume import ResumedSession
+from overt.sessions.usage_ledger import LedgerWriter
 
 
 async def open_conversation(

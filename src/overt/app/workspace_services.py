@@ -128,7 +128,7 @@ class WorkspaceServices:
         """Return which sandbox programs will run in. Before the first one, that follows from the settings."""
         if self._spawner is not None:
             return self._spawner.guess(profile)
-        from overt.sandbox.choose import choose  # late: 0.3 ms
+        from overt.sandbox.choose_sandbox import choose  # late: 0.3 ms
 
         return choose(self._setting.config.sandbox.mode)
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from overt.config import _store
+from overt.config import _private_json
 from overt.core.codec import encode
 from overt.core.errors import ConfigError
 from overt.core.settings import Calls, ModelFacts
@@ -51,7 +51,7 @@ class ModelProfile(Struct, frozen=True, kw_only=True):
 
 def load_profile(data_dir: str, base_url: str, model: str) -> ModelProfile | None:
     """The profile of a model on a server; None where there is none, or none that can be believed."""
-    content, _ = _store.read(_path(data_dir, base_url, model))
+    content, _ = _private_json.read(_path(data_dir, base_url, model))
     try:
         found = convert(content, ModelProfile)
     except ValueError:

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from overt.config._store import plain
+from overt.config._private_json import plain
 from overt.config.paths import is_present
 from overt.lib.read_file import read_regular
 

@@ -4,7 +4,7 @@ import os
 
 from msgspec import Struct
 
-from overt.config._store import plain, read, update
+from overt.config._private_json import plain, read, update
 from overt.config.paths import Environment
 from overt.core.settings import Rule
 from overt.lib.paths import slug

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct, ValidationError, convert
 
-from overt.config._store import plain, read, update
+from overt.config._private_json import plain, read, update
 from overt.config.paths import KEY_VARIABLES, Environment
 from overt.config.project_files import CONFIGURATION, ProjectFiles, hash_project_files, list_project_files
 from overt.core.errors import ConfigError

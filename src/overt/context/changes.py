@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from overt.core.events import PrefixSet
-from overt.core.fragments import Fragment
 from overt.core.messages import Message
 from overt.core.requests import Params, Prefix, ToolSpec
+from overt.core.text_fragments import Fragment
 
 MOST_NAMED = 6
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.core.fragments import Fragment, Origin, SourceFile
+from overt.core.text_fragments import Fragment, Origin, SourceFile
 from overt.lib.package_data import read_text
 
 CUT = "[cut here: {where} has {size} characters, of which {room} are shown]"

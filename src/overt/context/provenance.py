@@ -17,10 +17,10 @@ from overt.context._json_offsets import JsonPlace, json_field, json_items
 from overt.context.assemble import without_foreign_reasoning
 from overt.context.text_calls import TextCallWire, call_label, result_text
 from overt.core.codec import encode
-from overt.core.fragments import HARNESS, Fragment, Origin
 from overt.core.messages import Call, Document, Image, Message, Result, Text
 from overt.core.protocols import Wire
 from overt.core.requests import Prefix, Request, ToolSpec
+from overt.core.text_fragments import HARNESS, Fragment, Origin
 from overt.lib.tokens import estimate
 
 CachedPart = Literal["", "yes", "part", "no"]

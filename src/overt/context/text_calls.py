@@ -10,11 +10,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from overt.core.codec import compact, decode
-from overt.core.fragments import Fragment, Origin
 from overt.core.messages import Call, Document, Image, Message, Part, Reasoning, Result, Text
 from overt.core.protocols import Decoder, Wire
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import Calls
+from overt.core.text_fragments import Fragment, Origin
 
 LABEL = 80
 

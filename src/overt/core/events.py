@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from overt.core.file_states import GitState
 from overt.core.messages import Call, Message, Result
 from overt.core.redaction import Exact, RuleText
 from overt.core.requests import Finish, Params, Prefix
 from overt.core.settings import Calls, ModelFacts
 from overt.core.spending.usage import Usage
-from overt.core.states import GitState
 from overt.core.views import Todo, View
 
 EndReason = Literal["done", "interrupted", "error", "limit", "denied", "storm", "terminated"]

@@ -22,8 +22,8 @@ from overt.core.events import (
     ToolFinished,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, USER, Origin
 from overt.core.messages import Call, Message, Result, Text
+from overt.core.text_fragments import HARNESS, USER, Origin
 from overt.core.views import Failure, Todo
 
 INTERRUPTED = (

@@ -4,8 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from overt.core.fragments import LABEL, Origin, own_origin
 from overt.core.redaction import Exact, JsonText, Seal, ToolName
+from overt.core.text_fragments import LABEL, Origin, own_origin
 
 Role = Literal["user", "assistant", "tool"]
 ResultCause = Literal["", "denied", "repeated", "interrupted", "removed"]

@@ -6,10 +6,10 @@ from msgspec import Raw, Struct
 from msgspec.structs import force_setattr
 
 from overt.core.codec import encode
-from overt.core.fragments import Fragment
 from overt.core.messages import Message, Part
 from overt.core.redaction import Exact
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import Fragment
 
 ToolChoice = Literal["auto", "none", "required"]
 Finish = Literal["stop", "calls", "length", "filter", "interrupted"]

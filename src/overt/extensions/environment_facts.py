@@ -9,9 +9,9 @@ is told again.
 import os
 from collections.abc import Iterable, Mapping
 
-from overt.core.fragments import LABEL, Fragment, Origin
 from overt.core.messages import Message, said
 from overt.core.settings import Action, Mode
+from overt.core.text_fragments import LABEL, Fragment, Origin
 from overt.lib.read_file import read_regular
 
 NO_VALUE = "none"

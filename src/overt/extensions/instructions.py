@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from overt.core.fragments import SourceFile
+from overt.core.text_fragments import SourceFile
 from overt.lib.paths import display_path, literal
 from overt.lib.read_file import read_regular
 

@@ -17,13 +17,13 @@ from overt.core.requests import Delta, Request, RetryDelta
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.lib.logs.log import LOG
 from overt.providers.credentials import secrets_in
-from overt.providers.suggest import exists_instead
+from overt.providers.suggest_names import exists_instead
 from overt.providers.transport.address import parse_address
 from overt.providers.transport.attempt import AttemptServer, HttpWire, RequestAttempt, limits_of, read_all
 from overt.providers.transport.client import Exchange, Outgoing, Transport
 from overt.providers.transport.errors import RequestPlace, from_status, not_api, redact_error
+from overt.providers.transport.proxy_route import transport_for
 from overt.providers.transport.retry import Patience, RetryHistory, final_error, next_wait
-from overt.providers.transport.route import transport_for
 from overt.providers.wires import WireKind, make_wire
 
 MAX_LIST = 8 * 1024 * 1024

@@ -23,7 +23,7 @@ from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ModelFacts, ProviderEntry
 from overt.providers.credentials import VENDOR_KEYS, Lookup, find_key, vendor_variables
 from overt.providers.http_provider import make
-from overt.providers.suggest import nearest, nearest_spelling
+from overt.providers.suggest_names import nearest, nearest_spelling
 from overt.providers.transport.address import parse_address
 from overt.providers.wires import WireKind
 

@@ -18,7 +18,7 @@ from overt.core.tool import Tool
 from overt.repair._loose_json import BrokenJson, CutObject, read
 from overt.repair._scan_limit import ScannedTools
 from overt.repair.argument_names import OUR_ARGUMENTS
-from overt.repair.names import resolve_implied, tool_name
+from overt.repair.foreign_names import resolve_implied, tool_name
 
 Trust = Literal["marked", "whole", "block"]
 

@@ -15,7 +15,7 @@ from overt.repair._loose_json import BrokenJson, CutObject
 from overt.repair._scan_limit import ScanLimitError, ScannedTools
 from overt.repair._text_before_call import FENCE, comment_end, fence_end, is_quoted, leads_to_call, ticked_end
 from overt.repair._xml_calls import MarkupSpan
-from overt.repair.names import tool_name
+from overt.repair.foreign_names import tool_name
 
 SCAN = re.compile(
     r"(?P<fence>^[ \t]*(?:`{3,}|~{3,})[^\n`]*$)|(?P<tick>`+)|(?P<comment><!--|/\*)|(?P<mark>"

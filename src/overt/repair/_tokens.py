@@ -6,7 +6,7 @@ from overt.repair._call_objects import CallText, from_python, make_call
 from overt.repair._loose_json import CutObject
 from overt.repair._scan_limit import ScannedTools
 from overt.repair._xml_calls import ELEMENT, MarkupSpan, arguments, before_end, element, skip_blank, values
-from overt.repair.names import tool_name
+from overt.repair.foreign_names import tool_name
 
 BAR = r"[｜|]"
 GAP = r"[▁_ ]"

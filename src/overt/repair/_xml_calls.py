@@ -20,7 +20,7 @@ from overt.repair._call_objects import (
 from overt.repair._loose_json import BrokenJson, CutObject
 from overt.repair._scan_limit import ScannedTools
 from overt.repair.argument_names import OUR_ARGUMENTS
-from overt.repair.names import tool_name
+from overt.repair.foreign_names import tool_name
 
 SPACE = r"(?:\]<\]minimax\[>\[\s*)?<{slash}(?:[\w-]+:|[｜|]\s*DSML\s*[｜|]\s*)?"
 OPEN, CLOSE, EITHER = (SPACE.format(slash=slash) for slash in ("", "/", "/?"))

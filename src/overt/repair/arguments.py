@@ -8,7 +8,7 @@ from msgspec.structs import FieldInfo, fields, replace
 from overt.core.codec import compact
 from overt.core.tool import Tool
 from overt.repair.argument_names import OUR_ITEMS
-from overt.repair.names import argument_names, our_value
+from overt.repair.foreign_names import argument_names, our_value
 
 GUESS_LIMIT, GUESS_DEPTH, OBJECTS = 4000, 60, 3
 """Characters and brackets beyond which broken JSON is not guessed at: guessing takes the square of them. Objects that

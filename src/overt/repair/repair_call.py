@@ -16,8 +16,8 @@ from overt.core.messages import Call
 from overt.core.tool import Tool
 from overt.repair._scan_limit import ScannedTools
 from overt.repair.arguments import ParsedArguments, check, guess_broken, parse, shape
-from overt.repair.flatten import unflatten
-from overt.repair.names import resolve_implied, tool_name
+from overt.repair.flatten_schema import unflatten
+from overt.repair.foreign_names import resolve_implied, tool_name
 from overt.repair.shell_patch import find_shell_patch
 
 READING: frozenset[Effect] = frozenset({"read"})

@@ -14,10 +14,10 @@ from overt.safety.programs import find_xargs as _find_xargs
 from overt.safety.programs import interpreters as _interpreters
 from overt.safety.programs import sed_awk as _sed_awk
 from overt.safety.programs import wrappers as _wrappers
-from overt.safety.programs.call import NO_CHANGE, UNREADABLE, Effects, ProgramCall, shown
 from overt.safety.programs.git import git
-from overt.safety.programs.listing import NOT_IGNORED, REVISION
+from overt.safety.programs.listing_commands import NOT_IGNORED, REVISION
 from overt.safety.programs.options import in_value
+from overt.safety.programs.program_call import NO_CHANGE, UNREADABLE, Effects, ProgramCall, shown
 from overt.safety.programs.program_classes import (
     CONVERTERS,
     changed_paths,

@@ -23,7 +23,7 @@ PR_SET_CHILD_SUBREAPER = 36
 IGNORED = tuple(signal.Signals["SIG" + name] for name in "INT HUP TERM QUIT PIPE TSTP TTIN TTOU".split())
 KEYCTL = {"x86_64": 250, "aarch64": 219}
 JOIN_SESSION_KEYRING = 1
-LAST_LOOK = "import sys; sys.path[:0] = sys.argv[1:2]; from overt.sandbox.new_repository import main; main()"
+LAST_LOOK = "import sys; sys.path[:0] = sys.argv[1:2]; from overt.sandbox.harmful_repository import main; main()"
 PATIENCE = 1.0
 TRIES = 20
 GRACE = 0.8

@@ -10,8 +10,8 @@ from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
 from overt.core.events import Event, GitMoved, Restored, SnapshotTaken, ToolStarted, TreeTaken, UserSpoke
+from overt.core.file_states import Doubt, FileChange, FileState
 from overt.core.history import ALONG
-from overt.core.states import Doubt, FileChange, FileState
 from overt.sessions.entries import Entry
 
 RESTORE = "restore"

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from overt.core.spending.spend import Totals
-from overt.sessions.ledger import LedgerLine
+from overt.sessions.usage_ledger import LedgerLine
 
 By = Literal["day", "model", "session", "project", "agent"]
 DAY = 86400.0

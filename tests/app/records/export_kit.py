@@ -17,9 +17,9 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.fragments import Origin
 from overt.core.messages import Call, Image, Reasoning, Result, Text, said
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import Origin
 from overt.core.views import Diffs, FileDiff, Plain
 from overt.sessions.log import SessionLog
 

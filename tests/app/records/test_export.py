@@ -20,8 +20,8 @@ from overt.app.records.export_html import POLICY
 from overt.app.records.export_markdown import _tagless
 from overt.app.records.export_prose import fence, split_fences
 from overt.core.events import UserSpoke
-from overt.core.fragments import Origin
 from overt.core.messages import Text, said
+from overt.core.text_fragments import Origin
 from overt.lib.translations import set_language
 
 CHROMIUM = next(

@@ -20,12 +20,12 @@ from overt.core.events import (
     ToolFinished,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.history import History, fold
 from overt.core.messages import Call, Image, Message, Reasoning, Result, Text, said
 from overt.core.requests import Params, Prefix, ToolSpec
 from overt.core.settings import Calls, ModelFacts
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, MODEL, USER, Fragment, Origin
 from overt.core.views import Plain
 from overt.sessions.entries import Entry
 

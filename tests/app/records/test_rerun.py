@@ -31,8 +31,8 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.fragments import HARNESS, MODEL
 from overt.core.messages import said
+from overt.core.text_fragments import HARNESS, MODEL
 from overt.sessions.entries import Entry
 from overt.sessions.load import load
 

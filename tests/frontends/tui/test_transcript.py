@@ -21,7 +21,7 @@ from tests.frontends.tui.transcript_kit import (
 )
 
 from overt.agent.gate import describe_refusal
-from overt.agent.shell import TYPED
+from overt.agent.user_command import TYPED
 from overt.core.events import (
     BudgetSet,
     Compacted,
@@ -42,10 +42,10 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.fragments import STEERED, USER, Origin, own_origin
 from overt.core.messages import Reasoning, Result, Text, said
 from overt.core.protocols import Answer
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import STEERED, USER, Origin, own_origin
 from overt.core.views import Diffs, Excerpt, Failure, FileDiff, Output, Plain
 from overt.frontends.tui.chat.transcript import Transcript
 from overt.frontends.tui.terminal.rows import Span

@@ -17,9 +17,9 @@ from overt.core.events import (
     TurnStarted,
     UserSpoke,
 )
-from overt.core.fragments import STEERED, USER, Origin
 from overt.core.messages import Text, said
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import STEERED, USER, Origin
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo
 from overt.frontends.tui.chat.approval import Approvals
 from overt.frontends.tui.terminal.keyboard import Key

@@ -2,12 +2,12 @@
 
 from tests.frontends.tui.transcript_kit import call, finished, lines, made, printed, replied, sent, started
 
-from overt.agent.shell import TYPED
+from overt.agent.user_command import TYPED
 from overt.core.events import Event, ModeSet, Noticed, PartialSaved, Replied, TurnEnded, UserSpoke
-from overt.core.fragments import USER, Origin
 from overt.core.history import History, fold_all, heal
 from overt.core.messages import Reasoning, Text, said
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import USER, Origin
 from overt.core.views import Excerpt, Output
 from overt.frontends.tui.chat.transcript import ROWS
 from overt.sessions.entries import Entry, entry_type

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.frontends.tui.transcript_kit import lines
 
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, Todo, View
-from overt.frontends.tui.chat.views import FinishedCall, prompt_rows, tool_rows, view_rows
+from overt.frontends.tui.chat.view_rows import FinishedCall, prompt_rows, tool_rows, view_rows
 from overt.frontends.tui.terminal.rows import columns as taken
 
 LONG = "\n".join(f"line {number}" for number in range(40))

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from overt.core.events import Event, ReasoningStreamed, Replied, RequestSent, TextStreamed, ToolFinished, ToolStarted
-from overt.core.fragments import MODEL
 from overt.core.messages import Call, Message, Part, Result, Text
 from overt.core.requests import Params
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL
 from overt.core.views import Plain, View
 from overt.frontends.tui.chat.transcript import Transcript
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, plain, wrap

@@ -16,11 +16,11 @@ from overt.app.setting import Setting
 from overt.app.spend_limit import spend_limit
 from overt.core.capabilities import WRITING
 from overt.core.events import Event, Noticed, RequestSent
-from overt.core.fragments import LABEL, Origin
 from overt.core.history import History
 from overt.core.messages import Message, said
 from overt.core.protocols import Hands
 from overt.core.requests import Prefix
+from overt.core.text_fragments import LABEL, Origin
 from overt.extensions.environment_facts import announce_changes, known_facts
 from overt.extensions.instructions import FOREIGN_RULES, RULES
 

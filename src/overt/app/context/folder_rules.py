@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Mapping
 
 from overt.context.prefix_sources import file
-from overt.core.fragments import Origin
 from overt.core.history import History
 from overt.core.messages import Message, said
+from overt.core.text_fragments import Origin
 from overt.extensions.instructions import read_source
 
 HEAD = "[overt] Rules for the files below {folder}/, from {where}; there they hold over the rules before:"

@@ -16,9 +16,9 @@ from overt.app.setting import Setting
 from overt.context import prefix_sources
 from overt.context.prefix_sources import IndexedNote
 from overt.core.errors import ConfigError
-from overt.core.fragments import Fragment, Origin, SourceFile
 from overt.core.protocols import SandboxState
 from overt.core.settings import Mode, is_file_name
+from overt.core.text_fragments import Fragment, Origin, SourceFile
 from overt.extensions import environment_facts, instructions, memory
 from overt.extensions.instructions import RULES, RuleFolders
 from overt.lib.paths import display_path

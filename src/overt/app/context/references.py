@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from overt.core.errors import ToolError
 from overt.core.events import Noticed
-from overt.core.fragments import Origin
 from overt.core.messages import Document, Image, Message, Part, Text
 from overt.core.protocols import Hands
+from overt.core.text_fragments import Origin
 from overt.core.tool import Outcome
 from overt.core.views import Excerpt
 from overt.lib.result_limit import ResultLimit, limited_to

@@ -19,7 +19,7 @@ from overt.core.errors import ConfigError, OvertError
 from overt.core.protocols import SandboxState, Spawner
 from overt.lib.paths import display_path
 from overt.lib.translations import say
-from overt.sandbox.choose import find_bubblewrap
+from overt.sandbox.choose_sandbox import find_bubblewrap
 from overt.sandbox.profile import SandboxPlace
 from overt.sandbox.selftest.checks import NAMES, SelfTestFolders, SelfTestResult, Wall, check
 from overt.workspace.environment import child_environment

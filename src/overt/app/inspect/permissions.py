@@ -171,7 +171,7 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
     reading, policy = subject.reading, setting.config.permissions.dangerous_policy
     if reading.hazard != "dangerous":
         return None
-    from overt.sandbox.choose import choose  # late: 0.4 ms
+    from overt.sandbox.choose_sandbox import choose  # late: 0.4 ms
 
     sandbox: SandboxState = choose(setting.config.sandbox.mode)
     changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}

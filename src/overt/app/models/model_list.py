@@ -22,7 +22,7 @@ from overt.providers.model_choice import (
     list_local_servers,
     offline_reason,
 )
-from overt.providers.suggest import nearest
+from overt.providers.suggest_names import nearest
 
 Source = Literal["configured", "here", "embedded", "known"]
 

@@ -16,7 +16,7 @@ from overt.core.codec import printable
 from overt.core.errors import OvertError, SessionError, UsageError
 from overt.core.events import TitleSet
 from overt.lib import atomic
-from overt.sessions.check import CheckResult, check, strays
+from overt.sessions.check_session import CheckResult, check, strays
 from overt.sessions.fork import fork
 from overt.sessions.index import Summary, paths, summary
 from overt.sessions.load import load

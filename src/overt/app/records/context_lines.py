@@ -6,7 +6,7 @@ from overt.app.records.context_diff import RequestComparison
 from overt.app.records.context_view import RequestRow, RequestView
 from overt.context.cache import CacheTotals
 from overt.context.provenance import RequestSpan
-from overt.core.fragments import Origin
+from overt.core.text_fragments import Origin
 from overt.lib.text import visible, wide
 from overt.lib.translations import say, say_columns
 

@@ -18,9 +18,9 @@ from overt.core.events import (
     TurnEnded,
     UserSpoke,
 )
-from overt.core.fragments import STEERED, own_origin
 from overt.core.messages import Message
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import STEERED, own_origin
 from overt.core.tool import Tool
 from overt.sessions.entries import Entry
 from overt.tools.registry import BUILT_IN

@@ -20,10 +20,10 @@ from overt.app.session_title import title_request
 from overt.config.paths import read_environment
 from overt.context.assemble import common_length
 from overt.core.events import Event, RequestSent, TitleSet, UserSpoke
-from overt.core.fragments import USER
 from overt.core.requests import Request
 from overt.core.spending.spend import Spend, fold_spend
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import USER
 from overt.providers.wires import WireKind, make_wire
 from overt.sessions.entries import Entry
 from overt.sessions.index import find_path

@@ -22,9 +22,9 @@ from overt.sessions.diff import (
 )
 from overt.sessions.entries import Entry
 from overt.sessions.index import find_path
-from overt.sessions.ledger import read_ledger
 from overt.sessions.load import load
 from overt.sessions.stats import By, Stats, UsageGroup, sum_usage
+from overt.sessions.usage_ledger import read_ledger
 
 __all__ = [
     "By",

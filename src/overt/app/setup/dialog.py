@@ -25,7 +25,7 @@ from overt.app.setup.answers import (
 from overt.app.setup.config_file import ConfigChange, find_json_file, plan_edit, write
 from overt.app.setup.foreign_rules import unread_rules, with_rules
 from overt.app.setup.provider_options import ProviderOption, check_provider_name, key_at, list_options, variable_for
-from overt.app.setup.trial import add_models, find_address, trial
+from overt.app.setup.trial_request import add_models, find_address, trial
 from overt.config.load import load
 from overt.core.errors import ConfigError, OvertError, ProviderError
 from overt.core.settings import ProviderEntry
@@ -34,7 +34,7 @@ from overt.lib.text import cut_line, visible, wide
 from overt.lib.translations import say
 from overt.providers.embedded.provider import is_runnable
 from overt.providers.model_choice import EMBEDDED, is_local
-from overt.providers.suggest import nearest
+from overt.providers.suggest_names import nearest
 from overt.providers.wires import wire_names
 
 T = TypeVar("T")

@@ -18,18 +18,18 @@ from overt.app.small_model.answer_check import (
     speaks_of_tests,
 )
 from overt.app.small_model.mentions import find_identifiers, looks_private, named_paths
-from overt.context.compact import example_messages, small_model_calls, small_model_prompt
 from overt.context.reply_schema import MOST_PATHS, form_of
+from overt.context.small_model_prefix import example_messages, small_model_calls, small_model_prompt
 from overt.context.text_calls import TextCallWire, tool_guide
 from overt.core.capabilities import Query, ReadFiles
 from overt.core.codec import decode, encode
 from overt.core.errors import ToolError
-from overt.core.fragments import Origin, own_origin
 from overt.core.history import History, last_exchange
 from overt.core.messages import Message, said
 from overt.core.protocols import Hands, Wire
 from overt.core.requests import Prefix, ToolSpec
 from overt.core.settings import Calls, Limits
+from overt.core.text_fragments import Origin, own_origin
 from overt.core.tool import Tool
 from overt.lib.syntax import parse_error
 from overt.lib.text import clip

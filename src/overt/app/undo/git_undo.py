@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from overt.app.undo.session_undo import SessionUndo, UndoRequest, UndoResult
 from overt.core.errors import OvertError
 from overt.core.events import Event, GitMoved, Restored
-from overt.core.states import GitState, StashEntry
+from overt.core.file_states import GitState, StashEntry
 from overt.lib.translations import load_texts, say
 from overt.sessions.checkpoints import RESTORE, Checkpoints, TurnFileChanges
 from overt.workspace.git.restore import REMOTES, GitChange, GitRepository

@@ -11,8 +11,8 @@ from overt.app.inspect.inspector_values import Changes, TurnRow, Turns
 from overt.app.undo.session_undo import SessionUndo, is_folder
 from overt.core.errors import OvertError
 from overt.core.events import UserSpoke
+from overt.core.file_states import FileState
 from overt.core.history import ALONG
-from overt.core.states import FileState
 from overt.core.views import FileDiff
 from overt.lib.diff import file_diff
 from overt.lib.text import first_line

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Event, Restored, SnapshotTaken, TreeTaken
-from overt.core.states import FileChange, FileState
+from overt.core.file_states import FileChange, FileState
 from overt.lib.text import first_line, wide
 from overt.lib.translations import say
 from overt.sandbox.profile import PRIVATE

@@ -1,4 +1,4 @@
-"""`overt sessions`: list, show, rename, fork, export, delete; search and check are in `_sessions_look`."""
+"""`overt sessions`: list, show, rename, fork, export, delete; search and check are in `_sessions_search`."""
 
 import sys
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.messages import Text
-from overt.frontends.describe import ALONG, attachment_words
+from overt.frontends.describe_events import ALONG, attachment_words
 from overt.lib.text import visible
 from overt.lib.translations import say
 
@@ -96,7 +96,7 @@ def _act(action: str, words: list[str], args: ParsedCommandLine) -> int:
     if action == "show":
         return _show(words[0], setting, as_json=args.switch("json"))
     if action in ("search", "check"):
-        from overt.cli.subcommands import _sessions_look as sessions_look  # late: 11 ms
+        from overt.cli.subcommands import _sessions_search as sessions_look  # late: 11 ms
 
         return (sessions_look.search if action == "search" else sessions_look.check)(setting, words, args)
     from overt.app.records import archive  # late: 8 ms

@@ -15,7 +15,7 @@ from overt.core.codec import printable
 from overt.core.errors import OvertError
 from overt.core.events import Compacted, EndReason, Event, Noticed, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
 from overt.core.messages import Text
-from overt.frontends.describe import ALONG, attachment_words, describe_end, describe_event
+from overt.frontends.describe_events import ALONG, attachment_words, describe_end, describe_event
 from overt.frontends.headless.closing_lines import RunSummary, closing_line, denied_line
 from overt.lib.text import visible
 from overt.lib.translations import say
@@ -64,7 +64,7 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, summa
     for notice in conversation.notices:
         _warn(notice)
     if options.output == "stream-json":
-        from overt.frontends.headless.claude import claude_event, init  # late: 2 ms
+        from overt.frontends.headless.claude_output import claude_event, init  # late: 2 ms
 
         _line(init(conversation))
     api_ms, narrator = 0, _make_narrator() if options.verbose else None
@@ -98,7 +98,7 @@ def _close(run: RunSummary, conversation: Conversation, end: TurnEnded) -> None:
 
 def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms: int) -> None:
     if options.output != "text":
-        from overt.frontends.headless.claude import result  # late: 2 ms
+        from overt.frontends.headless.claude_output import result  # late: 2 ms
 
         _line(result(end, conversation, api_ms=api_ms))
     elif end.reason in ("done", "limit") and end.kind != "budget":

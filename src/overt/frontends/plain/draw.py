@@ -5,7 +5,7 @@ from typing import assert_never
 
 from overt.core.events import PermissionAsked
 from overt.core.views import Checklist, Diffs, Excerpt, Failure, FileDiff, Listing, Output, Plain, View
-from overt.frontends.describe import headline_words, permission_lines
+from overt.frontends.describe_events import headline_words, permission_lines
 from overt.lib.text import exact, visible, wide
 from overt.lib.translations import say
 

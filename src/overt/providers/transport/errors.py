@@ -9,7 +9,7 @@ from overt.core.errors import ProviderError
 from overt.providers.transport.address import Address
 
 if TYPE_CHECKING:
-    from overt.providers.transport.refusal import ServerMessage
+    from overt.providers.transport.classify_error import ServerMessage
 
 RETRIED = frozenset({408, 429})
 HTTPS_WANTED = ("http request to an https server", "plain http request was sent to https port")
@@ -27,27 +27,27 @@ class RequestPlace(Struct, frozen=True, kw_only=True):
 
 def from_status(status: int, headers: dict[str, str], body: bytes, *, place: RequestPlace) -> ProviderError:
     """The error for a response that is not 2xx."""
-    from overt.providers.transport import refusal  # late: 0.9 ms
+    from overt.providers.transport import classify_error  # late: 0.9 ms
 
-    said: ServerMessage = refusal.read(body)
+    said: ServerMessage = classify_error.read(body)
     kind, text = _judge(status, said, headers, place=place)
     return ProviderError(
         " ".join(text.split()),
         kind=kind,
         status=status,
         retryable=(status in RETRIED or status >= 500) and kind in ("rate", "server"),
-        retry_after=retry_after(headers) or refusal.asked_wait(said.words()),
+        retry_after=retry_after(headers) or classify_error.asked_wait(said.words()),
         server_text=_server_text(said),
     )
 
 
 def from_event(error: object) -> ProviderError:
     """The error a server put into the stream after it had already answered 200."""
-    from overt.providers.transport import refusal  # late: 0.9 ms
+    from overt.providers.transport import classify_error  # late: 0.9 ms
 
-    said: ServerMessage = refusal.said_in({"error": error})
+    said: ServerMessage = classify_error.said_in({"error": error})
     status = int(said.code) if said.code.isascii() and said.code.isdigit() and len(said.code) == 3 else 0
-    kind = refusal.kind_of(status, said) or "server"
+    kind = classify_error.kind_of(status, said) or "server"
     detail = said.message or said.code or said.type or "no reason given"
     return ProviderError(f"The server broke off its reply with an error: {clean(detail)}", kind=kind, status=status)
 
@@ -144,9 +144,9 @@ def _judge(status: int, said: "ServerMessage", headers: dict[str, str], *, place
         return "proxy", f"The proxy wants a name and a password (407). {unreached.PROXY_LOGIN}"
     if any(words in said.message.lower() for words in HTTPS_WANTED):
         return "not_api", f"{place.url} speaks TLS: begin base_url with https:// instead of http://."
-    from overt.providers.transport import refusal  # late: 0.9 ms
+    from overt.providers.transport import classify_error  # late: 0.9 ms
 
-    kind = refusal.kind_of(status, said)
+    kind = classify_error.kind_of(status, said)
     if kind:
         return kind, _words(kind, status, said, place=place)
     if status < 200 or status in (404, 405, 501):

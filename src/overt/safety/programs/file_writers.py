@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.safety.danger import Reason
-from overt.safety.programs.call import DELETES, ProgramCall, base_name
 from overt.safety.programs.options import ProgramOptions
+from overt.safety.programs.program_call import DELETES, ProgramCall, base_name
 from overt.safety.programs.program_classes import classify_by_shape
 from overt.safety.programs.program_table import SHAPES
 from overt.safety.shell.words import Word, literal

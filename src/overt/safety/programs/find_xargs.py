@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.safety.programs.call import DELETES, ProgramCall, base_name
-from overt.safety.programs.listing import found_places
+from overt.safety.programs.listing_commands import found_places
 from overt.safety.programs.options import read_options
+from overt.safety.programs.program_call import DELETES, ProgramCall, base_name
 from overt.safety.programs.wrappers import command_start
 from overt.safety.shell.words import NAMED, UNKNOWN, Word, literal
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from overt.safety.danger import Reason
-from overt.safety.programs.call import ProgramCall
-from overt.safety.programs.listing import REVISION
+from overt.safety.programs.listing_commands import REVISION
 from overt.safety.programs.options import Shape, read_options
+from overt.safety.programs.program_call import ProgramCall
 from overt.safety.programs.program_classes import classify_by_shape
 from overt.safety.programs.wrappers import command_start
 from overt.safety.shell.words import UNKNOWN, Word, literal

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.safety.programs.call import DELETES, ProgramCall, base_name
 from overt.safety.programs.options import read_options
+from overt.safety.programs.program_call import DELETES, ProgramCall, base_name
 from overt.safety.programs.program_classes import DESTROYING, verbs
 from overt.safety.shell.words import Word, literal
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from overt.safety.danger import Reason
-from overt.safety.programs.call import ProgramCall
 from overt.safety.programs.options import DRY, ProgramOptions, Shape, read_options, use_patterns
+from overt.safety.programs.program_call import ProgramCall
 from overt.safety.programs.program_table import ALWAYS, WORDS
 from overt.safety.shell.words import Word
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from overt.safety.programs.call import ProgramCall
+from overt.safety.programs.program_call import ProgramCall
 from overt.safety.shell.words import Word, literal
 
 

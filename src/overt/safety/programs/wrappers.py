@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.safety.programs.call import ProgramCall, shown
 from overt.safety.programs.options import read_options
+from overt.safety.programs.program_call import ProgramCall, shown
 from overt.safety.shell.words import NAMED, UNKNOWN, Word, literal
 
 

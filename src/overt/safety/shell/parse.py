@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.safety.programs.listing import listed_places, lists_names
+from overt.safety.programs.listing_commands import listed_places, lists_names
 from overt.safety.shell.ast import (
     NO_FEED,
     STREAM,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from overt.safety.programs.listing import NOT_IGNORED, listed_places, lists_names, references, tame
+from overt.safety.programs.listing_commands import NOT_IGNORED, listed_places, lists_names, references, tame
 from overt.safety.shell.words import DEFAULTS, NAMES, Values, Word, scan
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from overt.safety.programs.listing import references, substituted_names
+from overt.safety.programs.listing_commands import references, substituted_names
 from overt.safety.shell.quoting import ANSI_C, MOST_WORDS, after_bracket, after_quote, ansi_c, expand_braces
 
 Values = Mapping[str, str | None]

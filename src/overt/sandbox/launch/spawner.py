@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from overt.core.errors import ToolError
 from overt.core.protocols import BOXED, Profile, SandboxState, Tracking
 from overt.lib.logs.log import LOG
-from overt.sandbox.launch.plans import LaunchPlanner
+from overt.sandbox.launch.launch_plans import LaunchPlanner
 from overt.sandbox.launch.started_program import OrderLedger, StartedProgram, payload
 from overt.sandbox.launch.supervisor_process import SupervisorProcess
 from overt.sandbox.profile import SandboxPlace

@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from overt.sandbox.launch.plans import LaunchPlan
+from overt.sandbox.launch.launch_plans import LaunchPlan
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 RUN = "import sys; sys.path[:0] = sys.argv[1:2]; from overt.sandbox.{} import main; main()"

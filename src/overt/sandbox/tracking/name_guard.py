@@ -21,7 +21,7 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from overt.sandbox.new_repository import find_unusual_setting, set_aside
+from overt.sandbox.harmful_repository import find_unusual_setting, set_aside
 from overt.sandbox.tracking.file_checks import RENAME_EXCHANGE, has_writer
 
 FREE, GIT, FOLDER, CONFIG, NEVER, MODULE = range(6)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from overt.core.errors import OvertError
-from overt.core.states import GitState, StashEntry
+from overt.core.file_states import GitState, StashEntry
 from overt.lib.atomic import NEW, discard, stage
 from overt.lib.read_file import read_regular
 from overt.workspace.git.process import GitPlaces, start_git, wait_for_git

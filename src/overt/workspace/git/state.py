@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from overt.core.states import GitState, StashEntry
+from overt.core.file_states import GitState, StashEntry
 from overt.lib.read_file import read_regular
 from overt.workspace.git.process import GitPlaces
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from overt.core.errors import OvertError
 from overt.core.events import TreeTaken
-from overt.core.states import FileChange, FileState
+from overt.core.file_states import FileChange, FileState
 from overt.lib.encoding import read_name, show_name
 from overt.lib.logs.log import LOG
 from overt.sandbox.profile import PRIVATE

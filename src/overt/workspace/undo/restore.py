@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from overt.core.errors import OvertError, ToolError
-from overt.core.states import FileChange, FileState
+from overt.core.file_states import FileChange, FileState
 from overt.lib.atomic import discard, new_name, replace_in
 from overt.lib.encoding import read_name
 from overt.lib.protected_names import protected_name

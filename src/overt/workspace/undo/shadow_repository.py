@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from overt.core.codec import encode
 from overt.core.errors import OvertError
-from overt.core.states import FileChange, FileState
+from overt.core.file_states import FileChange, FileState
 from overt.lib.encoding import read_name, show_name
 from overt.lib.protected_names import protected_name
 from overt.lib.translations import say

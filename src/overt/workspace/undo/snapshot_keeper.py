@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import GitMoved, Level, Noticed, TreeTaken
+from overt.core.file_states import FileChange, FileState
 from overt.core.protocols import Tracking
 from overt.core.settings import UndoSettings
-from overt.core.states import FileChange, FileState
 from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
 from overt.lib.paths import slug

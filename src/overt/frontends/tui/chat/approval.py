@@ -13,7 +13,7 @@ from typing import Literal
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
 from overt.core.protocols import Answer
 from overt.core.views import Diffs, Plain, View
-from overt.frontends.describe import (
+from overt.frontends.describe_events import (
     EDITS,
     always_words,
     change_words,
@@ -22,7 +22,7 @@ from overt.frontends.describe import (
     takes_session,
 )
 from overt.frontends.tui.chat.live_region import label
-from overt.frontends.tui.chat.views import file_head, view_rows
+from overt.frontends.tui.chat.view_rows import file_head, view_rows
 from overt.frontends.tui.composer import emacs
 from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.editor import EditText

@@ -32,7 +32,7 @@ from overt.frontends.tui.chat.prompt_queue import Prompt, PromptQueue
 from overt.frontends.tui.chat.startup import Startup
 from overt.frontends.tui.chat.status import status_row
 from overt.frontends.tui.chat.transcript import RecordedEvent, Transcript
-from overt.frontends.tui.chat.views import words_rows
+from overt.frontends.tui.chat.view_rows import words_rows
 from overt.frontends.tui.composer.composer import Composer
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.loop import Callback, Item

@@ -11,7 +11,7 @@ from overt.app.command_registry import CommandRegistry
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 from overt.frontends.tui.chat.prompt_queue import IMAGE, Prompt
-from overt.frontends.tui.chat.views import words_rows
+from overt.frontends.tui.chat.view_rows import words_rows
 from overt.lib.translations import say
 
 if TYPE_CHECKING:

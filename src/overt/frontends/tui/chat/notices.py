@@ -1,8 +1,8 @@
 """What is told in a line or two: notices, repairs, what was remembered, and how a turn ended."""
 
 from overt.core.events import Event, Noticed, TurnEnded
-from overt.frontends.describe import describe_end, describe_event
-from overt.frontends.tui.chat.views import words_rows
+from overt.frontends.describe_events import describe_end, describe_event
+from overt.frontends.tui.chat.view_rows import words_rows
 from overt.frontends.tui.terminal.formats import count, duration, money
 from overt.frontends.tui.terminal.rows import Row
 from overt.lib.translations import say

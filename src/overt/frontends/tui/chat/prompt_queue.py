@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from overt.core.events import Event, TurnEnded, UserSpoke
-from overt.core.fragments import STEERED
+from overt.core.text_fragments import STEERED
 from overt.frontends.tui.terminal.rows import Row, Span, cut, row
 from overt.lib.text import visible
 from overt.lib.translations import say

@@ -27,12 +27,12 @@ from overt.core.events import (
 )
 from overt.core.messages import Call, Reasoning, Text
 from overt.core.views import Diffs, Failure, Output, Plain
-from overt.frontends.describe import ALONG, attachment_words
+from overt.frontends.describe_events import ALONG, attachment_words
 from overt.frontends.tui.chat.details import DetailLog
 from overt.frontends.tui.chat.live_region import Live
 from overt.frontends.tui.chat.notices import end_rows, notice_rows, refusal_words
 from overt.frontends.tui.chat.streamed_answer import Streamed, StreamedAnswer
-from overt.frontends.tui.chat.views import FinishedCall, prompt_rows, tool_rows, view_rows, words_rows
+from overt.frontends.tui.chat.view_rows import FinishedCall, prompt_rows, tool_rows, view_rows, words_rows
 from overt.frontends.tui.terminal.formats import duration
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row
 from overt.lib.translations import say

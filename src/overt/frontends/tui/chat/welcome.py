@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from overt.app.chat.trust_question import TrustQuestion
-from overt.frontends.describe import QuestionLine, trust_lines
+from overt.frontends.describe_events import QuestionLine, trust_lines
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, row, wrap
 from overt.lib.text import visible

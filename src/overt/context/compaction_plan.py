@@ -18,11 +18,11 @@ from overt.context.compaction_facts import (
     section_limits,
     sections,
 )
-from overt.core.fragments import USER, Origin
 from overt.core.history import ALONG, History, Mark
 from overt.core.messages import Message, Result, Text, said
 from overt.core.requests import Finish
 from overt.core.settings import Price
+from overt.core.text_fragments import USER, Origin
 from overt.core.tool import ToolLookup
 from overt.lib.package_data import read_text
 

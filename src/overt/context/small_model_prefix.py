@@ -5,8 +5,8 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from overt.core.codec import compact, decode
-from overt.core.fragments import Fragment, Origin
 from overt.core.messages import Call, Message, Result, Text, said
+from overt.core.text_fragments import Fragment, Origin
 from overt.lib.package_data import read_text
 
 SHOT = Origin(kind="harness", where="context/prompts/examples.json")

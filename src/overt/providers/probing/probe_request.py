@@ -8,7 +8,6 @@ from msgspec import Raw, Struct
 
 from overt.core.codec import decode
 from overt.core.errors import ProviderError
-from overt.core.fragments import HARNESS, USER, Fragment
 from overt.core.messages import Call, Image, Message, Part, Reasoning, Text
 from overt.core.protocols import Provider, Wire
 from overt.core.requests import (
@@ -23,6 +22,7 @@ from overt.core.requests import (
     ToolSpec,
 )
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, USER, Fragment
 from overt.lib.translations import say
 
 REPLY_WITHIN = 120.0

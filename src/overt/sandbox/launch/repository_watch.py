@@ -109,20 +109,20 @@ class RepositoryWatch:
             self._nested[path] = None
 
     def _harm(self, path: str, git: str) -> str:
-        from overt.sandbox import new_repository  # late: 0.2 ms
+        from overt.sandbox import harmful_repository  # late: 0.2 ms
 
         if path == git:
-            return new_repository.harmful(git)
+            return harmful_repository.harmful(git)
         if os.path.islink(path):
             return "it leads elsewhere"
         if os.path.dirname(path) == f"{git}/worktrees":
-            return new_repository.harmful_worktree(path)
-        return new_repository.harmful_module(path, git)
+            return harmful_repository.harmful_worktree(path)
+        return harmful_repository.harmful_module(path, git)
 
     def _move(self, path: str, git: str, what: str) -> str:
         name = os.path.relpath(path, self._workspace)
         self._young.discard(path)
-        from overt.sandbox.new_repository import set_aside  # late: 0.2 ms
+        from overt.sandbox.harmful_repository import set_aside  # late: 0.2 ms
 
         try:
             if path == git:
@@ -169,7 +169,7 @@ class RepositoryWatch:
             aside = "nothing"
             try:
                 if os.path.lexists(path):
-                    from overt.sandbox.new_repository import set_aside  # late: 0.2 ms
+                    from overt.sandbox.harmful_repository import set_aside  # late: 0.2 ms
 
                     aside = set_aside(path)
                 os.symlink(text, path)

@@ -10,7 +10,7 @@ from overt.core.errors import ProviderError
 from overt.core.messages import Call
 from overt.core.requests import ToolSpec
 from overt.lib.translations import say
-from overt.providers.probing.ask import ProbeQuestion, ProbeReply
+from overt.providers.probing.probe_request import ProbeQuestion, ProbeReply
 from overt.providers.transport.errors import clean
 
 NAMES = (

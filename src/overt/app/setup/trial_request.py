@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from overt.core.errors import OvertError, ProviderError
 from overt.core.settings import ProviderEntry
 from overt.providers.model_choice import EMBEDDED, Surroundings, list_models, with_models
-from overt.providers.probing.ask import ProbeQuestion, ProbeReply, ask
+from overt.providers.probing.probe_request import ProbeQuestion, ProbeReply, ask
 from overt.providers.registry import make
 
 LISTED_WITHIN = 10.0

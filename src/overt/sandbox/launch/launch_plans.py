@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from overt.core.errors import ToolError
 from overt.core.protocols import BOXED, Profile, SandboxState
-from overt.sandbox.choose import can_make_namespaces, choose, find_bubblewrap
+from overt.sandbox.choose_sandbox import can_make_namespaces, choose, find_bubblewrap
 from overt.sandbox.launch.file_identity import (
     FileIdentity,
     HeldFiles,
@@ -18,7 +18,7 @@ from overt.sandbox.launch.file_identity import (
     newly_protected,
     replaced_paths,
 )
-from overt.sandbox.launch.new_repositories import RepositoryWatch
+from overt.sandbox.launch.repository_watch import RepositoryWatch
 from overt.sandbox.mechanisms.bubblewrap import describe_mounts, words
 from overt.sandbox.private_folder import hold_private, make_private, remove_private
 from overt.sandbox.profile import AccessRules, RuleSource, SandboxPlace, built, spare_caches
@@ -183,7 +183,7 @@ class LaunchPlanner:
         for path in launch.names:
             if os.path.lexists(path) and os.path.basename(path) != ".git":
                 try:
-                    from overt.sandbox.new_repository import set_aside  # late: 0.1 ms
+                    from overt.sandbox.harmful_repository import set_aside  # late: 0.1 ms
 
                     aside = set_aside(path)
                 except OSError as error:

@@ -5,11 +5,11 @@ from overt.agent.run_tool import attempt
 from overt.core.codec import compact
 from overt.core.errors import ToolError
 from overt.core.events import Emit, Replied, TextStreamed, ToolProgressed, ToolStarted, TurnEnded
-from overt.core.fragments import Origin
 from overt.core.ids import new_id
 from overt.core.messages import Call, said
 from overt.core.protocols import Profile
 from overt.core.spending.usage import Usage
+from overt.core.text_fragments import Origin
 from overt.core.tool import Tool
 from overt.repair.repair_call import mend
 
