@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overt.app.completion.choices import BEFORE, ENDS, LONGEST, LONGEST_ARGUMENT, CompletionRequest, request_at
-from overt.app.completion.folder import MOST_LISTED, MOST_NAMES, FolderSearch, PathMatch, PathQuery
+from overt.app.completion.count_mentions import mentioned_paths
 from overt.app.completion.frecency import HALF_LIFE, MOST, FileUses
 from overt.app.completion.ignore_files import IgnoreRules
-from overt.app.completion.mentions import mentioned_paths
+from overt.app.completion.offered_files import MOST_LISTED, MOST_NAMES, FolderSearch, PathMatch, PathQuery
 from overt.app.completion.ranking import best_matches, rank
 from overt.app.context.references import ENDS as REFERENCE_ENDS
 from overt.app.context.references import FOUND
@@ -318,7 +318,7 @@ def test_a_folder_of_many_files_is_cut_and_says_how_many_more(place: Place) -> N
 
 
 def test_a_folder_of_any_size_is_read_only_so_far(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("overt.app.completion.folder.MOST_NAMES", 10)
+    monkeypatch.setattr("overt.app.completion.offered_files.MOST_NAMES", 10)
     for number in range(30):
         place.put(f"f{number}")
     assert len(place.find("")) == 10

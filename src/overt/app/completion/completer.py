@@ -15,9 +15,9 @@ from overt.app.command import Offer
 from overt.app.command_registry import CommandRegistry
 from overt.app.completion.choices import ENDS, Choice, Completion, CompletionRequest, request_at
 from overt.app.completion.completion_facts import CompletionFacts
-from overt.app.completion.folder import FolderSearch, PathMatch, PathQuery
 from overt.app.completion.frecency import FileUses
 from overt.app.completion.ignore_files import IgnoreRules
+from overt.app.completion.offered_files import FolderSearch, PathMatch, PathQuery
 from overt.app.completion.ranking import best_matches
 from overt.app.conversation import Conversation
 from overt.core.errors import OvertError
@@ -167,7 +167,7 @@ class Completer:
         return Choice(f"@{path}", label, detail, folder=match.folder, again=match.folder)
 
     async def _count(self, text: str) -> None:
-        from overt.app.completion.mentions import mentioned_paths  # late: 1.1 ms
+        from overt.app.completion.count_mentions import mentioned_paths  # late: 1.1 ms
 
         workspace = self._conversation.workspace
         async with self._writing:
