@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from tests.fakes.played import call
 
-from overt.agent.decision import CallRequest, Decision
-from overt.agent.gate import Gate, warn_about_sandbox
-from overt.agent.judges import JUDGES, Judge
-from overt.agent.permissions import PermissionState, Terms
+from overt.agent.permission_checks import JUDGES, Judge
+from overt.agent.permission_decision import CallRequest, Decision
+from overt.agent.permission_gate import Gate, warn_about_sandbox
+from overt.agent.permission_settings import PermissionState, Terms
 from overt.agent.run_tool import attempt
 from overt.core.capabilities import Blocked, Effect, EndedJob, FinishedCommand, JobOutput, JobState
 from overt.core.events import Event, PermissionAsked, PermissionDecided

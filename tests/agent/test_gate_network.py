@@ -3,7 +3,7 @@
 import pytest
 from tests.agent.test_gate import BARE, BOX, Hands, Made, Person
 
-from overt.agent.permissions import Terms
+from overt.agent.permission_settings import Terms
 from overt.core.protocols import Profile
 from overt.core.settings import Mode, Rule
 from overt.sandbox.refused_access import NETWORK

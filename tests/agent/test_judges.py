@@ -3,8 +3,8 @@
 import pytest
 from tests.agent.test_gate import BARE, BOX, LOST, Hands, Made, Person
 
-from overt.agent.judges import Case, guards, mode, rules
-from overt.agent.permissions import PermissionState, Terms
+from overt.agent.permission_checks import Case, guards, mode, rules
+from overt.agent.permission_settings import PermissionState, Terms
 from overt.core.events import PermissionAsked, PermissionDecided
 from overt.core.protocols import Answer, Profile
 from overt.core.settings import Action, Mode, Rule

@@ -13,8 +13,8 @@ from tests.fakes.played import Played, Player, call, says
 from tests.fakes.services import plain_services
 
 from overt.agent.agent import Agent, AgentSpec, Runtime
-from overt.agent.gate import Gate
-from overt.agent.permissions import PermissionState, Terms
+from overt.agent.permission_gate import Gate
+from overt.agent.permission_settings import PermissionState, Terms
 from overt.app.agent_capabilities import Capabilities
 from overt.app.conversation import Conversation
 from overt.app.session import Session, follow

@@ -11,10 +11,10 @@ from tests.fakes.commands import NAMES, slash
 from tests.fakes.model_server import Fault, ModelServer, Turn
 from tests.journeys.journey_kit import assert_each_extends_the_one_before, assert_paired, call, calls, messages
 
-from overt.app.command import Action, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.app.slash_command import Action, CommandOutcome
 from overt.app.start import open_conversation
 from overt.core.errors import OvertError
 from overt.core.events import (

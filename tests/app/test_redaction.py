@@ -14,7 +14,7 @@ from tests.fakes.model_server import ModelServer, Turn
 
 from overt.app.conversation import Conversation
 from overt.app.options import Options
-from overt.app.redaction.scrub import Scrub, redact_event
+from overt.app.redaction.redact_events import Scrub, redact_event
 from overt.app.session import follow
 from overt.app.start import open_conversation
 from overt.core import events as event_module

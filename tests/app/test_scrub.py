@@ -2,7 +2,7 @@
 
 import pytest
 
-from overt.app.redaction.scrub import Scrub, redact_event
+from overt.app.redaction.redact_events import Scrub, redact_event
 from overt.core.events import (
     Event,
     GitMoved,

@@ -11,9 +11,9 @@ from tests.fakes.model_server import Turn
 from tests.journeys.journey_kit import call, calls, messages
 
 from overt.app import commands
-from overt.app.command import Action, Command, CommandOutcome
 from overt.app.command_registry import CommandRegistry
 from overt.app.options import Options
+from overt.app.slash_command import Action, Command, CommandOutcome
 from overt.config.paths import read_environment
 from overt.config.saved_rules import add_always
 from overt.core.settings import Rule

@@ -12,9 +12,9 @@ from tests.app.test_conversation import Opener, turn
 from tests.fakes.commands import slash
 from tests.fakes.model_server import Turn
 
-from overt.app.command import Action, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.app.options import Options
+from overt.app.slash_command import Action, CommandOutcome
 from overt.core.errors import OvertError
 from overt.sessions.index import find_path, summary
 from overt.sessions.load import load

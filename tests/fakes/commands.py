@@ -1,8 +1,8 @@
 """Run the commands and queries of a conversation as a frontend does."""
 
-from overt.app.command import CommandOutcome
 from overt.app.command_registry import CommandRegistry
 from overt.app.conversation import Conversation
+from overt.app.slash_command import CommandOutcome
 
 BUILT_IN = CommandRegistry()
 NAMES = tuple(command.name for command in BUILT_IN.listed())

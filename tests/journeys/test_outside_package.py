@@ -17,7 +17,7 @@ import sys
 
 from msgspec import Struct
 
-from overt.app.command import Command, CommandOutcome
+from overt.app.slash_command import Command, CommandOutcome
 from overt.app.context.prefix import ContextSource
 from overt.app.registries import Registries
 from overt.app.start import open_conversation

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Raw, Struct, field
 
-from overt.agent.decision import PermissionGate
+from overt.agent.permission_decision import PermissionGate
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
 from overt.core.capabilities import Effect

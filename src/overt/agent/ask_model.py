@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent, compacts_automatically
-from overt.agent.model_call import call_model, request_sent
+from overt.agent.streamed_reply import call_model, request_sent
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixReset, Replied
 from overt.core.history import History

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent, compacts_automatically
-from overt.agent.model_call import call_model, request_sent
+from overt.agent.streamed_reply import call_model, request_sent
 from overt.context.budget import Budget
 from overt.context.compaction_facts import REMOVED
 from overt.context.compaction_plan import (

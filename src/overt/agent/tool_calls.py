@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent
-from overt.agent.decision import CallRequest, Decision
+from overt.agent.permission_decision import CallRequest, Decision
 from overt.agent.run_tool import attempt, contain
 from overt.core.codec import compact
 from overt.core.errors import ToolError

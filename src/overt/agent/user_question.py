@@ -1,7 +1,7 @@
 """The user as the last judge: questions are put to them, and their answers are kept."""
 
-from overt.agent.decision import CallRequest
-from overt.agent.permissions import PermissionState, Terms
+from overt.agent.permission_decision import CallRequest
+from overt.agent.permission_settings import PermissionState, Terms
 from overt.agent.run_tool import attempt
 from overt.core.events import Emit, Noticed, PermissionAsked
 from overt.core.ids import new_id

@@ -4,7 +4,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent, AgentSpec, Runtime
-from overt.agent.decision import PermissionGate
+from overt.agent.permission_decision import PermissionGate
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
 from overt.app.models.session_models import FREE, SessionModels, recorded_facts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from overt.app import commands
-from overt.app.command import Command, CommandOutcome, Query
+from overt.app.slash_command import Command, CommandOutcome, Query
 from overt.core.errors import OvertError
 from overt.lib.translations import say
 

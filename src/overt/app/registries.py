@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from overt.app.command import Command
     from overt.app.context.prefix import ContextSource
     from overt.app.options import Options
+    from overt.app.slash_command import Command
     from overt.core.tool import Tool
     from overt.providers.wires import WireKind
 

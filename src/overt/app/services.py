@@ -13,7 +13,7 @@ from overt.core.history import History
 from overt.core.messages import Message
 
 if TYPE_CHECKING:
-    from overt.app.command import Command
+    from overt.app.slash_command import Command
 
 
 class Fallback(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from overt.app.diagnostics.recent_events import RECENT
-from overt.app.redaction.scrub import Scrub, redact_event
+from overt.app.redaction.redact_events import Scrub, redact_event
 from overt.app.session_record import SessionRecord
 from overt.app.setting import Setting
 from overt.core.events import (

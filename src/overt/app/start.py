@@ -4,8 +4,8 @@ import os
 from collections import deque
 from collections.abc import Callable
 
-from overt.agent.gate import Gate, warn_about_sandbox
-from overt.agent.permissions import PermissionState, Terms
+from overt.agent.permission_gate import Gate, warn_about_sandbox
+from overt.agent.permission_settings import PermissionState, Terms
 from overt.app.agent_capabilities import Capabilities
 from overt.app.agents import Agents
 from overt.app.context.context_updates import ContextUpdates

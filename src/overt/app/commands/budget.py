@@ -1,7 +1,7 @@
 """`/budget`: the spend limit of this session."""
 
-from overt.app.command import Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome, offer_words
 from overt.app.spend_limit import spend_limit
 from overt.core.events import BudgetSet
 from overt.core.spending.cost import dollars

@@ -1,7 +1,7 @@
 """`/compact [WHAT TO KEEP]`: summarise the history now."""
 
-from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome
 
 
 async def compact(conversation: Conversation, argument: str) -> CommandOutcome:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome, Offer
 from overt.core.codec import printable
 from overt.lib.translations import say
 

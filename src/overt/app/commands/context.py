@@ -1,8 +1,8 @@
 """`/context`: what the next request holds as things stand, and how much room is left."""
 
-from overt.app.command import Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
 from overt.app.inspect.inspector_values import Contents, RequestBody
+from overt.app.slash_command import Command, CommandOutcome, offer_words
 from overt.core.errors import OvertError
 
 

@@ -1,7 +1,7 @@
 """`/copy`: an answer of the model for the clipboard."""
 
-from overt.app.command import Action, Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Action, Command, CommandOutcome
 from overt.core.errors import OvertError
 from overt.lib.text import whole_number
 from overt.lib.translations import say

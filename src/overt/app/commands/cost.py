@@ -2,8 +2,8 @@
 
 import asyncio
 
-from overt.app.command import Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome, offer_words
 from overt.core.spending.cost import dollars
 from overt.core.spending.spend import Totals
 from overt.lib.translations import say

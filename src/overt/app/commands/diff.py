@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome
 from overt.core.errors import OvertError
 from overt.core.protocols import Profile
 from overt.core.views import FileDiff

@@ -1,7 +1,7 @@
 """`/doctor`: check the configuration, the programs Overt needs, and the sandbox."""
 
-from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome
 
 
 async def doctor(conversation: Conversation, _argument: str) -> CommandOutcome:

@@ -1,7 +1,7 @@
 """`/editor`: write the prompt in the editor of the user."""
 
-from overt.app.command import Action, Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Action, Command, CommandOutcome
 
 
 async def open_editor(_conversation: Conversation, _argument: str) -> CommandOutcome:

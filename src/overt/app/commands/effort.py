@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome, Offer
 from overt.core.errors import OvertError
 from overt.lib.translations import say
 

@@ -1,7 +1,7 @@
 """`/exit`, `/quit` and `/q`: leave the chat."""
 
-from overt.app.command import Action, Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Action, Command, CommandOutcome
 
 
 async def leave(_conversation: Conversation, _argument: str) -> CommandOutcome:

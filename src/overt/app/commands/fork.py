@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from overt import __version__
-from overt.app.command import Action, Command, CommandOutcome, Offer
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Action, Command, CommandOutcome, Offer
 from overt.core.errors import OvertError
 from overt.lib.text import whole_number
 from overt.lib.translations import say

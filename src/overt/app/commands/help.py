@@ -1,7 +1,7 @@
 """`/help`: list the commands."""
 
-from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome
 from overt.lib.translations import say
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.inspect.inspector_values import JobListing
+from overt.app.slash_command import Command, CommandOutcome, Offer
 from overt.core.capabilities import JobOutput, JobState
 from overt.lib.translations import say
 

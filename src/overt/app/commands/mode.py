@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import get_args
 
-from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.options import CLAUDE_MODES
+from overt.app.slash_command import Command, CommandOutcome, Offer
 from overt.core.errors import OvertError
 from overt.core.settings import Mode
 from overt.lib.translations import say

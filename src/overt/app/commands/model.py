@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.inspect.inspector_values import ModelChoices
+from overt.app.slash_command import Command, CommandOutcome, Offer
 from overt.core.spending.cost import dollars
 from overt.lib.translations import say
 

@@ -1,7 +1,7 @@
 """`/new` and `/clear`: begin a session with an empty history."""
 
-from overt.app.command import Action, Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Action, Command, CommandOutcome
 
 
 async def new(_conversation: Conversation, _argument: str) -> CommandOutcome:

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
-from overt.app.command import Command, CommandOutcome, Offer
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.inspect.inspector_values import Decisions, PermissionRules, RevokedRule, RuleRow
+from overt.app.slash_command import Command, CommandOutcome, Offer
 from overt.lib.translations import say
 
 MOST_DECISIONS = 50

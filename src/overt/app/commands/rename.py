@@ -1,7 +1,7 @@
 """`/rename`: give this session a name."""
 
-from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome
 from overt.core.errors import OvertError
 from overt.core.events import TitleSet
 from overt.lib.translations import say

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from time import localtime, strftime
 from typing import TYPE_CHECKING
 
-from overt.app.command import Action, Command, CommandOutcome, Offer
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
 from overt.app.inspect.inspector_values import Preview, SessionPage
+from overt.app.slash_command import Action, Command, CommandOutcome, Offer
 from overt.core.errors import OvertError
 from overt.lib.text import shorten
 from overt.lib.translations import say

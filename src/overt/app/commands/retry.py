@@ -1,7 +1,7 @@
 """`/retry`: ask the model once more for the answer to the last prompt."""
 
-from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome
 
 
 async def retry(conversation: Conversation, _argument: str) -> CommandOutcome:

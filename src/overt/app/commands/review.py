@@ -2,8 +2,8 @@
 
 import os
 
-from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome
 from overt.lib.package_data import read_text
 
 RULES = ("AGENTS.md", "CLAUDE.md")

@@ -1,8 +1,8 @@
 """`/status`: the model and its mode, the room that is left, and what the session has cost so far."""
 
-from overt.agent.gate import warn_about_sandbox
-from overt.app.command import Command, CommandOutcome
+from overt.agent.permission_gate import warn_about_sandbox
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome
 from overt.lib.translations import say
 
 

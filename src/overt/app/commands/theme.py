@@ -1,7 +1,7 @@
 """`/theme`: show or set the colours."""
 
-from overt.app.command import Action, Command, CommandOutcome, offer_words
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Action, Command, CommandOutcome, offer_words
 
 THEMES = ("auto", "dark", "light")
 

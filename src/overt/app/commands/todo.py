@@ -1,8 +1,8 @@
 """`/todo`: show the todo list."""
 
-from overt.app.command import Command, CommandOutcome
 from overt.app.conversation import Conversation
 from overt.app.inspect.inspector_values import Todos
+from overt.app.slash_command import Command, CommandOutcome
 from overt.lib.translations import say
 
 

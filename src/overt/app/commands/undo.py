@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from overt.app.command import Command, CommandOutcome, Offer, offer_words
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Command, CommandOutcome, Offer, offer_words
 from overt.core.errors import OvertError
 from overt.core.history import Mark
 from overt.lib.translations import say

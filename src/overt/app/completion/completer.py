@@ -11,7 +11,6 @@ from collections.abc import Callable
 from time import time
 from typing import TypeVar
 
-from overt.app.command import Offer
 from overt.app.command_registry import CommandRegistry
 from overt.app.completion.choices import ENDS, Choice, Completion, CompletionRequest, request_at
 from overt.app.completion.completion_facts import CompletionFacts
@@ -20,6 +19,7 @@ from overt.app.completion.ignore_files import IgnoreRules
 from overt.app.completion.offered_files import FolderSearch, PathMatch, PathQuery
 from overt.app.completion.ranking import best_matches
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Offer
 from overt.core.errors import OvertError
 from overt.core.protocols import Journal
 from overt.lib.logs.background import log_failure

@@ -3,8 +3,8 @@
 import asyncio
 from time import monotonic
 
-from overt.app.command import Offer
 from overt.app.conversation import Conversation
+from overt.app.slash_command import Offer
 from overt.core.errors import OvertError
 from overt.lib.text import first_line
 from overt.lib.translations import say

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from msgspec import Raw
 from msgspec.structs import replace
 
-from overt.agent.decision import CallRequest, Decision, read_request
-from overt.agent.permissions import PermissionState, Terms
+from overt.agent.permission_decision import CallRequest, Decision, read_request
+from overt.agent.permission_settings import PermissionState, Terms
 from overt.agent.queued_messages import Inbox
 from overt.app.records.recorded_steps import RecordedStep
 from overt.context.text_calls import as_written

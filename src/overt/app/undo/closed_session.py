@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.app.options import Options
-from overt.app.redaction.scrub import redact_event
+from overt.app.redaction.redact_events import redact_event
 from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting

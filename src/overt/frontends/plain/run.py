@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from overt import __version__
 from overt.app.chat.chat_preferences import start
-from overt.app.command import Action
 from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
+from overt.app.slash_command import Action
 from overt.app.start import open_conversation
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded

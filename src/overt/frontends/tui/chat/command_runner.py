@@ -15,8 +15,8 @@ from overt.frontends.tui.chat.view_rows import words_rows
 from overt.lib.translations import say
 
 if TYPE_CHECKING:
-    from overt.app.command import CommandOutcome
     from overt.app.conversation import Conversation
+    from overt.app.slash_command import CommandOutcome
     from overt.frontends.tui.chat.chat import Chat
     from overt.frontends.tui.panels.inspector import Inspector, Panel
     from overt.frontends.tui.panels.pager import PanelRequest

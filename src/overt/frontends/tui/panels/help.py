@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from overt.app.command import Command
+from overt.app.slash_command import Command
 from overt.frontends.tui.panels.pager import LEAVING, Pager, PanelInputs
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, cut, pad, wrap
 from overt.lib.display_width import width

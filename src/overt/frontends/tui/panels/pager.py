@@ -17,7 +17,7 @@ from overt.lib.text import visible
 from overt.lib.translations import say
 
 if TYPE_CHECKING:
-    from overt.app.command import Command
+    from overt.app.slash_command import Command
 
 Lay = Callable[[int], Sequence[Row]]
 """Lines that are made for so many columns."""

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.agent.decision import CallRequest, Decision, read_request
-from overt.agent.judges import JUDGES, Case, Judge, hold_for_network
-from overt.agent.permissions import PermissionState
+from overt.agent.permission_checks import JUDGES, Case, Judge, hold_for_network
+from overt.agent.permission_decision import CallRequest, Decision, read_request
+from overt.agent.permission_settings import PermissionState
 from overt.agent.user_question import Person, answer_unattended, network_reason
 from overt.core.capabilities import Blocked, Effect
 from overt.core.errors import ToolError

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
-from overt.agent.decision import CallRequest
+from overt.agent.permission_decision import CallRequest
 from overt.core.protocols import SandboxState
 from overt.safety.policy import CallFacts, Verdict, judge_by_guards, judge_by_mode, judge_by_rules
 

@@ -4,7 +4,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from overt.agent.permissions import PermissionState
+from overt.agent.permission_settings import PermissionState
 from overt.core.capabilities import Blocked
 from overt.core.errors import ToolError
 from overt.core.events import Emit, PermissionDecided
