@@ -8,11 +8,11 @@ from overt.agent.permission_settings import PermissionState
 from overt.core.capabilities import Blocked
 from overt.core.errors import ToolError
 from overt.core.events import Emit, PermissionDecided
-from overt.core.protocols import BOXED, Profile
+from overt.core.protocols import BOXED, Answer, Profile
 from overt.core.text_fragments import LABEL
 from overt.core.tool import Outcome, Tool
 from overt.repair.repair_call import MendedCall
-from overt.safety.policy import PathFacts, harmless, subject_of
+from overt.safety.policy import PathFacts, Verdict, harmless, subject_of
 from overt.safety.rules import Subject
 
 
@@ -115,3 +115,11 @@ def read_request(mended: MendedCall, sight: PathFacts) -> CallRequest:
     """Find out what a repaired call is about."""
     assert mended.tool is not None  # a call that names no tool was answered before
     return CallRequest(mended=mended, subject=subject_of(mended.tool, mended.args.subjects(), sight))
+
+
+def describe_refusal(verdict: Verdict, answer: Answer, by: str) -> str:
+    """Return what the model reads of a denial."""
+    if by == "person":
+        return f"The user denied this call{f': {answer.reason}' if answer.reason else '.'}"
+    reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)
+    return f"Denied ({verdict.rule}, {verdict.origin}): {'. '.join(reasons)}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from overt.agent.permission_checks import JUDGES, Case, Judge, hold_for_network
-from overt.agent.permission_decision import CallRequest, Decision, read_request
+from overt.agent.permission_decision import CallRequest, Decision, describe_refusal, read_request
 from overt.agent.permission_settings import PermissionState
 from overt.agent.user_question import Person, answer_unattended, network_reason
 from overt.core.capabilities import Blocked, Effect
@@ -179,14 +179,6 @@ def _ways_to_allow(verdict: Verdict, tool: str) -> tuple[str, ...]:
     """Return flags or settings that allow a call in a non-interactive run."""
     asked_by_mode = verdict.action == "ask" and verdict.by == "mode"
     return verdict.allowed_by or ((f"--allowedTools {tool}",) if asked_by_mode else ())
-
-
-def describe_refusal(verdict: Verdict, answer: Answer, by: str) -> str:
-    """Return what the model reads of a denial."""
-    if by == "person":
-        return f"The user denied this call{f': {answer.reason}' if answer.reason else '.'}"
-    reasons = dict.fromkeys(part for part in (verdict.why, answer.reason) if part)
-    return f"Denied ({verdict.rule}, {verdict.origin}): {'. '.join(reasons)}"
 
 
 # ── after a command has run ──────────────────────────────────────────────────────────────────────────────

@@ -20,7 +20,7 @@ from tests.frontends.tui.transcript_kit import (
     thought,
 )
 
-from overt.agent.permission_gate import describe_refusal
+from overt.agent.permission_decision import describe_refusal
 from overt.agent.user_command import TYPED
 from overt.core.events import (
     BudgetSet,
