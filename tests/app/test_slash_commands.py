@@ -45,9 +45,8 @@ def test_every_command_has_a_place_and_a_line_in_both_languages() -> None:
 
 def test_a_module_in_the_folder_is_all_that_a_command_needs() -> None:
     modules = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__"}
-    assert modules - {"chat", "cost", "mode", "model", "review", "undo"} == set(NAMES) - {
+    assert modules - {"cost", "mode", "model", "review", "undo"} == set(NAMES) - {
         *("cost", "stats", "mode", "plan", "model", "models", "review", "init", "undo", "redo", "rewind"),
-        *("new", "retry", "compact", "editor", "exit"),
     }
 
 

@@ -125,7 +125,7 @@ def test_exception_in_the_terminal_chat_leaves_a_crash_file_and_the_terminal_as_
 
 def test_exception_while_the_status_line_is_read_is_shown_and_the_terminal_chat_goes_on(place: Place) -> None:
     with ModelServer([DONE, Turn(text="the second answer")]) as server:
-        env = {**environment(place, server), **faulty(place, "overt.app.inspect.status:gauges", times=1)}
+        env = {**environment(place, server), **faulty(place, "overt.app.inspect.status:read_gauges", times=1)}
         with tty(place, env=env, size=(160, 30)) as chat:
             shown = chat.expect(crash_shown)
             chat.type("first\r")
