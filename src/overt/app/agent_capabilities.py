@@ -69,7 +69,7 @@ class Capabilities:
                 case "read" | "write":
                     return self._workspace.files(call_id, journal, seen=self._history().seen, preview=preview)
                 case "run" if preview:
-                    from overt.workspace.programs import NoPrograms  # late: 9 ms
+                    from overt.workspace.programs import NoPrograms  # late: 11 ms
 
                     return NoPrograms()
                 case "run":
@@ -84,20 +84,20 @@ class Capabilities:
         return Loan(capabilities={parameter: make(effect) for parameter, effect in needs.items()}, journal=journal)
 
     def look(self, paths: Sequence[str]) -> tuple[ResolvedPath, ...]:
-        from overt.workspace.real_path import describe_path  # late: 0.8 ms
+        from overt.workspace.real_path import describe_path  # late: 0.7 ms
 
         return tuple(describe_path(self._workspace.workspace, path) for path in paths)
 
     def weigh(self, paths: Sequence[str], verb: str) -> tuple[str, ...]:
-        from overt.workspace.change_preview import describe_impact  # late: 0.2 ms
+        from overt.workspace.change_preview import describe_impact  # late: 0.3 ms
 
         root = self._workspace.workspace.root
         lines = (describe_impact(os.path.join(root, path), path, verb) for path in paths[:MOST_DESCRIBED])
         return tuple(line for line in lines if line)
 
     async def survey(self, changes: Sequence[CommandChange]) -> tuple[Survey, ...]:
-        from overt.workspace.undo.snapshot_keeper import NoSnapshot  # late: 6 ms
-        from overt.workspace.undo.undo_coverage import UndoCover  # late: 4 ms
+        from overt.workspace.undo.snapshot_keeper import NoSnapshot  # late: 8 ms
+        from overt.workspace.undo.undo_coverage import UndoCover  # late: 6 ms
 
         shared, workspace = self._workspace.shared, self._workspace.workspace
         snapshot = await shared.keeper.before(self._workspace.recorder, self._agent)

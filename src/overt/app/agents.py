@@ -23,6 +23,7 @@ from overt.core.tool import Tool
 from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
 from overt.providers.model_choice import ChosenModel, is_local
+from overt.repair.flatten_schema import flatten_schema
 from overt.sessions.resume import ResumedSession
 
 
@@ -125,19 +126,17 @@ def set_up_protocol(
     protocol: ToolProtocol, tools: dict[str, Tool], fragments: Fragments, *, wire: Wire, context: ScaffoldContext
 ) -> ProtocolParts:
     if protocol.compact:
-        from overt.app.small_model import scaffold as compact  # late: 6 ms
+        from overt.app.small_model import scaffold as compact  # late: 5 ms
 
         return compact.set_up_protocol(protocol, tools, fragments, wire=wire, context=context)
     limits = context.limits
     specs = {name: tool.spec for name, tool in tools.items()}
     if protocol.flatten:
-        from overt.repair.flatten_schema import flatten_schema  # late: 0.3 ms
-
         specs = {name: flatten_schema(spec) for name, spec in specs.items()}
     if protocol.calls == "native":
         prefix = Prefix(system=fragments.usual(), tools=tuple(specs.values()))
         return ProtocolParts(tools=tools, prefix=prefix, wire=wire, limits=limits)
-    from overt.context.text_calls import TextCallWire, tool_guide  # late: 0.4 ms
+    from overt.context.text_calls import TextCallWire, tool_guide  # late: 0.2 ms
 
     guide = tool_guide(specs.values(), protocol.calls)
     return ProtocolParts(

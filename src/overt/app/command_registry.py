@@ -23,7 +23,7 @@ class CommandRegistry:
 
     @cached_property
     def _by_name(self) -> dict[str, Command]:
-        from overt.lib.module_discovery import values_in  # late: 0.1 ms
+        from overt.lib.module_discovery import values_in  # late: 0.2 ms
 
         named = {command.name: command for command in (*values_in(commands, Command), *self._extra)}
         return dict(sorted(named.items(), key=lambda item: (item[1].order, item[0])))
@@ -66,7 +66,7 @@ class CommandRegistry:
         return replace(done, paged=True) if command.panel == "lines" else done
 
     def _suggest(self, name: str) -> str:
-        import difflib  # late: 0.8 ms
+        import difflib  # late: 0.9 ms
 
         near = difflib.get_close_matches(name, (*self._by_name, *self.aliases), n=1)
         return f" (/{near[0]}?)" if near else ""

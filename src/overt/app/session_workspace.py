@@ -88,7 +88,7 @@ class SessionWorkspace:
         """The stored outputs of this session, and those of the session it was forked from."""
         recorded = self._recorded
         if self._outputs is None and recorded is not None:
-            from overt.workspace.command_output import OutputFiles  # late: 0.9 ms
+            from overt.workspace.command_output import OutputFiles  # late: 1.1 ms
 
             opened = recorded.resumed.opened if recorded.resumed else None
             self._outputs = OutputFiles(
@@ -103,7 +103,7 @@ class SessionWorkspace:
     @cached_property
     def workspace(self) -> "Workspace":
         """The folders that file tools may reach, with the rules of this session."""
-        from overt.workspace.files import Workspace  # late: 7 ms
+        from overt.workspace.files import Workspace  # late: 9 ms
         from overt.workspace.readable_paths import Readable  # late: 2 ms
 
         shared, place = self.shared, self.shared.place
@@ -125,13 +125,13 @@ class SessionWorkspace:
         self, call_id: str, journal: Journal, *, seen: Mapping[str, str] | None = None, preview: bool = False
     ) -> "Files":
         """Return what a call may do with files. `seen` are the files that its agent has read."""
-        from overt.workspace.files import Files  # late: 7 ms
+        from overt.workspace.files import Files  # late: 9 ms
 
         return Files(self._file_services, call_id=call_id, journal=journal, seen=seen or {}, preview=preview)
 
     @cached_property
     def _file_services(self) -> "FileServices":
-        from overt.workspace.files import FileServices  # late: 7 ms
+        from overt.workspace.files import FileServices  # late: 9 ms
 
         return FileServices(
             workspace=self.workspace,
@@ -145,7 +145,7 @@ class SessionWorkspace:
         self, call_id: str, profile: Profile, *, agent: str = "main", report: Callable[[str], None] | None = None
     ) -> "Programs":
         """Return what a call of an agent may do with programs."""
-        from overt.workspace.programs import Programs  # late: 9 ms
+        from overt.workspace.programs import Programs  # late: 11 ms
 
         self.shared.stay_up(self)
         keeper, recorder = self.shared.keeper, self.recorder
@@ -159,7 +159,7 @@ class SessionWorkspace:
 
     @cached_property
     def _program_services(self) -> "ProgramServices":
-        from overt.workspace.programs import ProgramServices  # late: 9 ms
+        from overt.workspace.programs import ProgramServices  # late: 11 ms
 
         return ProgramServices(
             spawner=self.shared.spawner,

@@ -121,7 +121,7 @@ def _session_name(options: Options, redactor: Redactor) -> str:
     """Return the name that `--name` gives the session, or an empty string."""
     if not options.name:
         return ""
-    from overt.app.records.archive import clean_name  # late: 7 ms
+    from overt.app.records.archive import clean_name  # late: 6 ms
 
     return clean_name(redactor.clean(options.name))
 

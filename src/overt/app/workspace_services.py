@@ -53,7 +53,7 @@ class WorkspaceServices:
     def place(self) -> "SandboxPlace":
         """The folders around the workspace. From now on no module is imported from where tools may write."""
         from overt.app.context.folders import sandbox_place  # late: 2 ms
-        from overt.sandbox.profile import own_code, writable  # late: 1.5 ms
+        from overt.sandbox.profile import own_code, writable  # late: 1.3 ms
 
         place = sandbox_place(self._setting)
         _leave_out_of_imports(writable(place), own_code(writable(place)))
@@ -62,14 +62,14 @@ class WorkspaceServices:
     @cached_property
     def writable(self) -> tuple[str, ...]:
         """Folders that commands may write to: no program from there runs outside of the sandbox."""
-        from overt.sandbox.profile import writable  # late: 1.5 ms
+        from overt.sandbox.profile import writable  # late: 1.3 ms
 
         return writable(self.place)
 
     @cached_property
     def own_folders(self) -> tuple[str, ...]:
         """Folders of Overt, which are no part of the workspace although they may lie in it."""
-        from overt.sandbox.profile import own_code  # late: 1.5 ms
+        from overt.sandbox.profile import own_code  # late: 1.3 ms
 
         place = self.place
         folders = (place.config_dir, place.data_dir, place.cache_dir, place.state_dir)
@@ -78,7 +78,7 @@ class WorkspaceServices:
     @cached_property
     def environment(self) -> dict[str, str]:
         """The environment variables of child processes."""
-        from overt.workspace.environment import child_environment  # late: 0.3 ms
+        from overt.workspace.environment import child_environment  # late: 0.2 ms
 
         variables, config = self._setting.environment.variables, self._setting.config
         return child_environment(variables, config.env_pass, secrets=known_secrets(self._setting))
@@ -86,21 +86,21 @@ class WorkspaceServices:
     @cached_property
     def rg(self) -> str:
         """The path of a ripgrep that no command can change, or an empty string."""
-        from overt.workspace.trusted_programs import find_rg  # late: 0.3 ms
+        from overt.workspace.trusted_programs import find_rg  # late: 0.2 ms
 
         return find_rg(self.environment.get("PATH", ""), writable=self.writable)
 
     @cached_property
     def git(self) -> str:
         """The path of a git that no command can change, or an empty string."""
-        from overt.workspace.trusted_programs import find_git  # late: 0.3 ms
+        from overt.workspace.trusted_programs import find_git  # late: 0.2 ms
 
         return find_git(self.environment.get("PATH", ""), writable=self.writable)
 
     @property
     def spawner(self) -> "SupervisorSpawner":
         if self._spawner is None:
-            from overt.workspace.programs import SupervisorSpawner  # late: 10 ms
+            from overt.workspace.programs import SupervisorSpawner  # late: 11 ms
 
             self._spawner = SupervisorSpawner(place=self.place, mode=self._setting.config.sandbox.mode)
         return self._spawner
@@ -108,7 +108,7 @@ class WorkspaceServices:
     @property
     def keeper(self) -> "SnapshotKeeper":
         if self._keeper is None:
-            from overt.workspace.undo.snapshot_keeper import make_keeper  # late: 6 ms
+            from overt.workspace.undo.snapshot_keeper import make_keeper  # late: 8 ms
 
             self._keeper = make_keeper(
                 self.place,
@@ -120,7 +120,7 @@ class WorkspaceServices:
         return self._keeper
 
     def _make_limits(self) -> "LimitEnforcer":
-        from overt.app.undo.usage import limits_of  # late: 11 ms
+        from overt.app.undo.usage import limits_of  # late: 12 ms
 
         return limits_of(self._setting)
 
@@ -128,7 +128,7 @@ class WorkspaceServices:
         """Return which sandbox programs will run in. Before the first one, that follows from the settings."""
         if self._spawner is not None:
             return self._spawner.guess(profile)
-        from overt.sandbox.choose_sandbox import choose  # late: 0.3 ms
+        from overt.sandbox.choose_sandbox import choose  # late: 0.2 ms
 
         return choose(self._setting.config.sandbox.mode)
 

@@ -28,7 +28,7 @@ def about(extra: Iterable[str] = ()) -> str:
 
 def _is_rule(word: str) -> bool:
     """True if a word after a list of rules is one more rule and not the prompt."""
-    from overt.app.setting import is_tool_name  # late: 20 ms
+    from overt.app.setting import is_tool_name  # late: 12 ms
 
     name = word.partition("(")[0]
     return name.startswith("mcp__") or is_tool_name(name)

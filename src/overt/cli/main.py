@@ -45,7 +45,7 @@ def _run(argv: list[str], registries: Registries) -> int:
         return 1  # as `head` leaves: nobody is there to be told
     except OvertError as error:
         first_paint.undo()
-        from overt.app.redaction.secrets import harmless  # late: 9 ms
+        from overt.app.redaction.secrets import harmless  # late: 6 ms
 
         print(f"overt: {harmless(error.message)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
@@ -53,7 +53,7 @@ def _run(argv: list[str], registries: Registries) -> int:
         first_paint.undo()
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITTEN:
             return _report_unwritten(error)
-        from overt.app.diagnostics.crash import print_report, report_crash  # late: 25 ms
+        from overt.app.diagnostics.crash import print_report, report_crash  # late: 23 ms
 
         print_report(report_crash(error))
         return 1
@@ -65,14 +65,14 @@ def _report_uncaught(_kind: type[BaseException], error: BaseException, _trace: T
     if RECENT.reporting:  # messages may hold secrets, so only the type is shown
         print(f"overt: internal error: {type(error).__name__}; it could not be reported", file=sys.stderr)
     else:
-        from overt.app.diagnostics.crash import report_uncaught  # late: 25 ms
+        from overt.app.diagnostics.crash import report_uncaught  # late: 23 ms
 
         report_uncaught(error, "main")
 
 
 def _report_thread(failed: threading.ExceptHookArgs) -> None:
     if isinstance(failed.exc_value, Exception):
-        from overt.app.diagnostics.crash import report_uncaught  # late: 25 ms
+        from overt.app.diagnostics.crash import report_uncaught  # late: 23 ms
 
         report_uncaught(failed.exc_value, f"thread {failed.thread.name if failed.thread else '?'}")
 
@@ -167,7 +167,7 @@ def _frontend(name: str, registries: Registries) -> Frontend:
 
 def _is_capable() -> bool:
     """Return whether the terminal can show the full chat."""
-    from overt.app.chat.terminal import terminal_type  # late: 0.8 ms
+    from overt.app.chat.terminal import terminal_type  # late: 0.6 ms
 
     return first_paint.capable(terminal_type())
 

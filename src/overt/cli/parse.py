@@ -74,7 +74,7 @@ class ParsedCommandLine(Struct, frozen=True, kw_only=True):
         """Return a whole number above 0, or None if the flag was not given."""
         if key not in self.values:
             return None
-        from overt.lib.text import whole_number  # late: 1.0 ms
+        from overt.lib.text import whole_number  # late: 0.7 ms
 
         number = whole_number(self.text(key)) or 0
         if not 0 < number <= most:

@@ -168,7 +168,7 @@ class _Merged:
     def file(
         self, path: str, name: str, *, base: str, home: str, trusted: bool = True, of_project: bool = False
     ) -> None:
-        from overt.config.reading.files import read_settings  # late: 3 ms
+        from overt.config.reading.files import read_settings  # late: 2 ms
 
         settings, warnings = read_settings(path, name)
         self.warnings.extend(warnings)
@@ -203,8 +203,8 @@ class _Merged:
 
     def outside(self, setting: SettingValue) -> None:
         """Put a value from a flag or a variable, held to the same checks as one from a file."""
-        from overt.config.reading.key_types import read_value  # late: 2 ms
-        from overt.config.reading.keys import SETTINGS  # late: 2 ms
+        from overt.config.reading.key_types import read_value  # late: 0.4 ms
+        from overt.config.reading.keys import SETTINGS  # late: 0.9 ms
 
         key, value, place = setting.key, setting.value, setting.origin
         family, _, name = key.rpartition(".")

@@ -8,7 +8,7 @@ from overt.core.settings import ModelFacts, Rule
 
 def explain(config: Config) -> tuple[SettingValue, ...]:
     """Every setting in a fixed order, one row for each item of a list, the defaults included."""
-    from overt.config.reading.keys import SETTINGS  # late: 3 ms
+    from overt.config.reading.keys import SETTINGS  # late: 1.2 ms
 
     explained: list[SettingValue] = []
     for key in SETTINGS:

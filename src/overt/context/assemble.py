@@ -123,12 +123,12 @@ class Assembler:
             return ""
         reason = ""
         if head != self._head:
-            from overt.context.changes import describe_head_change  # late: 0.1 ms
+            from overt.context.changes import describe_head_change  # late: 0.2 ms
 
             assert before is not None  # a head was encoded from it
             reason = describe_head_change(before, made_of)
         elif messages[: len(self._messages)] != self._messages:
-            from overt.context.changes import describe_history_change  # late: 0.1 ms
+            from overt.context.changes import describe_history_change  # late: 0.2 ms
 
             reason = describe_history_change(self._messages, messages)
         return reason

@@ -119,7 +119,7 @@ def _below(folder: str, parts: Sequence[str], left: list[int]) -> Iterator[str]:
         return
     if part == "**" and rest:
         yield from _below(folder, rest, left)
-    import fnmatch  # late: 0.2 ms
+    import fnmatch  # late: 0.1 ms
 
     alike = fnmatch.fnmatchcase
     for entry in _entries(folder, left, hidden=part.startswith(".")):

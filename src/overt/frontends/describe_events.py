@@ -61,11 +61,11 @@ def describe_event(event: Event) -> Notice | None:
         case PermissionDecided(verdict="allow", remembered=rule) if rule:
             return Notice(say("ask.remembered", rule=rule))
         case Compacted():
-            from overt.app.chat.notices import describe_compaction  # late: 0.6 ms
+            from overt.app.chat.notices import describe_compaction  # late: 1.3 ms
 
             return Notice(describe_compaction(event))
         case BudgetSet():
-            from overt.app.chat.notices import describe_budget  # late: 1.0 ms
+            from overt.app.chat.notices import describe_budget  # late: 1.3 ms
 
             return Notice(describe_budget(event))
         case PrefixReset(cause=cause):

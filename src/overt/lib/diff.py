@@ -98,7 +98,7 @@ def _middle(left: list[str], right: list[str], shift: int) -> list[Opcode]:
         return [("delete", shift, end[0], shift, shift)]
     if len(left) * len(right) > MAX_WORK:
         return [("replace", shift, end[0], shift, end[1])]
-    import difflib  # late: 0.8 ms
+    import difflib  # late: 0.9 ms
 
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=len(left) + len(right) > 2000)
     return [(tag, a + shift, b + shift, c + shift, d + shift) for tag, a, b, c, d in matcher.get_opcodes()]

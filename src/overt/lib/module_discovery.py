@@ -19,7 +19,7 @@ def module_names(package: ModuleType) -> list[str]:
     if os.path.isdir(folder):
         names = [name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")]
     else:  # in a zip
-        from pkgutil import iter_modules  # late: 1.3 ms
+        from pkgutil import iter_modules  # late: 1.1 ms
 
         names = [module.name for module in iter_modules(package.__path__)]
     return sorted(name for name in names if not name.startswith("_"))

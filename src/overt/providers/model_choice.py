@@ -135,7 +135,7 @@ async def _by_reference(reference: str, around: Surroundings) -> ChosenModel:
         return await _complete(_need_weights(around), reference.partition("/")[2], around)
     if around.get("OVERT_BASE_URL"):
         return await _complete(_from_environment(around), reference, around)
-    from overt.providers import catalog  # late: 1.2 ms
+    from overt.providers import catalog  # late: 2 ms
 
     vendors = catalog.vendors()
     found = _match(reference, vendors)
@@ -278,7 +278,7 @@ def with_vendor_facts(entry: ProviderEntry, around: Surroundings) -> ProviderEnt
     if entry.kind in (EMBEDDED, "scripted") or shipped:
         return entry
     if not entry.base_url or entry.name in ALIKE or vendor_variables(entry.base_url):
-        from overt.providers import catalog  # late: 1.2 ms
+        from overt.providers import catalog  # late: 2 ms
 
         entry = catalog.with_vendor_defaults(entry, around.stated.get(entry.name) or _differing(entry))
     if not entry.base_url:
@@ -355,7 +355,7 @@ async def list_local_servers(around: Surroundings) -> tuple[ProviderEntry, ...]:
     """The well-known servers of this machine with the models each lists; none from one that does not answer."""
     servers = around.servers
     if servers is None:
-        from overt.providers import catalog  # late: 1.2 ms
+        from overt.providers import catalog  # late: 2 ms
 
         servers = catalog.local_servers()
     return tuple(await asyncio.gather(*(_with_local_models(entry) for entry in servers)))
@@ -389,7 +389,7 @@ def _with_key(around: Surroundings) -> ProviderEntry | None:
     for has in (around.holds, around.keeps) if around.keyring else (around.holds,):
         host = next((host for host, names in VENDOR_KEYS.items() if any(map(has, names))), "")
         if host:
-            from overt.providers import catalog  # late: 1.2 ms
+            from overt.providers import catalog  # late: 2 ms
 
             return next(entry for entry in catalog.vendors() if parse_address(entry.base_url).host == host)
     return None

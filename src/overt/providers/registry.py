@@ -30,11 +30,11 @@ def make(
     """Return the provider for an entry. `environ` may name a proxy; `wires` are those that another package adds."""
     match entry.kind:
         case "local":
-            from overt.providers.embedded import provider as local  # late: 38 ms
+            from overt.providers.embedded import provider as local  # late: 37 ms
 
             return local.make(entry, key, model)
         case "scripted":
-            from overt.providers import scripted_provider  # late: 22 ms
+            from overt.providers import scripted_provider  # late: 21 ms
 
             return scripted_provider.make(entry, key, model)
         case _ if not has_wire(entry.kind, wires):

@@ -102,7 +102,7 @@ class _Extraction:
     def _take(self, text: str) -> str:
         if not _may_hold(text):
             return text
-        from overt.repair._reply_tail import find_calls  # late: 34 ms
+        from overt.repair._reply_tail import find_calls  # late: 27 ms
 
         found, limit = find_calls(text, self._tools)
         if not found:

@@ -78,7 +78,7 @@ def _out_of_shell(mended: MendedCall, tools: Mapping[str, Tool]) -> MendedCall:
 
 def _spelled(call: Call, tools: Mapping[str, Tool], *, cut: bool) -> Call:
     """A call whose name the server read too far, over the markup of its arguments."""
-    from overt.repair._reply_tail import find_calls  # late: 30 ms
+    from overt.repair._reply_tail import find_calls  # late: 24 ms
 
     found, _ = find_calls(f"<tool_call>{call.name}{'' if cut else '</tool_call>'}", ScannedTools(tools))
     if call.arguments.strip(" {}\n") or not found or len(found[0].calls) != 1:

@@ -127,7 +127,7 @@ def _speaks_of_paths(rule: Rule, paths: tuple[str, ...]) -> bool:
     pattern = _path_pattern(rule.pattern)
     if rule.action == "allow":
         return bool(paths) and all(pattern.fullmatch(path) for path in paths)
-    from overt.lib.protected_names import fold_name  # late: 2 ms
+    from overt.lib.protected_names import fold_name  # late: 1.2 ms
 
     alike = _path_pattern(fold_name(rule.pattern))
     return any(pattern.fullmatch(path) or alike.fullmatch(fold_name(path)) for path in paths)

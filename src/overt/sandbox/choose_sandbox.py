@@ -74,7 +74,7 @@ def find_bubblewrap() -> str:
 
 def can_make_namespaces() -> bool:
     """True if we are root and the kernel lets us create namespaces."""
-    from overt.sandbox.process_tree import effective_capabilities  # late: 1 ms
+    from overt.sandbox.process_tree import effective_capabilities  # late: 0.6 ms
 
     try:
         return os.geteuid() == 0 and bool(effective_capabilities() & SYS_ADMIN)

@@ -175,7 +175,7 @@ def pair_turns(
     left: Sequence[ComparedTurn], right: Sequence[ComparedTurn]
 ) -> list[tuple[ComparedTurn | None, ComparedTurn | None]]:
     """Turns with the same prompt belong together; between them, those in the same place."""
-    import difflib  # late: 0.7 ms
+    import difflib  # late: 0.9 ms
 
     matcher = difflib.SequenceMatcher(
         None, [turn.prompt for turn in left], [turn.prompt for turn in right], autojunk=False

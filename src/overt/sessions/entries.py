@@ -163,7 +163,7 @@ def newer_format_error(version: int) -> SessionError:
 
 
 def _decoder(kind: bytes) -> tuple[Callable[[bytes], Entry[Any]], str]:
-    from overt.sessions.upgrade import UPGRADES  # late: 0.3 ms
+    from overt.sessions.upgrade import UPGRADES  # late: 0.2 ms
 
     name = kind.decode()
     cls = ENTRY_TYPES[name]
@@ -173,7 +173,7 @@ def _decoder(kind: bytes) -> tuple[Callable[[bytes], Entry[Any]], str]:
 
 
 def _upgraded(entry: Entry[Any]) -> Entry[Any]:
-    from overt.sessions.upgrade import upgrade  # late: 0.3 ms
+    from overt.sessions.upgrade import upgrade  # late: 0.2 ms
 
     event = upgrade(entry.data)
     return entry if event is entry.data else replace(entry, data=event)

@@ -22,8 +22,8 @@ class ToolRegistry:
 
     @cached_property
     def by_name(self) -> dict[str, "Tool"]:
-        from overt.core.tool import Tool  # late: 1 ms
-        from overt.lib.module_discovery import values_in  # late: 0.1 ms
+        from overt.core.tool import Tool  # late: 22 ms
+        from overt.lib.module_discovery import values_in  # late: 0.9 ms
 
         named = {tool.name: tool for tool in (*values_in(tools, Tool), *self._extra)}
         return dict(sorted(named.items(), key=lambda item: (item[1].order, item[0])))

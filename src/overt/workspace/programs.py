@@ -180,7 +180,7 @@ class Programs:
         rules = child.rules if isinstance(child, StartedProgram) else None
         if rules is None or (code == 0 and ("|" not in command or self._profile.reading)):
             return None
-        from overt.sandbox.refused_access import find_refusal  # late: 1.3 ms
+        from overt.sandbox.refused_access import find_refusal  # late: 2 ms
 
         return find_refusal(text, rules, cwd=cwd, failed=code != 0)
 

@@ -76,7 +76,7 @@ def set_trust(directory: str, *, trusting: bool) -> str:
 
 
 def _make_question(environment: Environment, found: TrustState) -> TrustQuestion:
-    from overt.config.describe_files import describe_file  # late: 4 ms
+    from overt.config.describe_files import describe_file  # late: 3 ms
 
     names = sorted(found.now.files, key=lambda name: _rank(name, found.changed))
     described = (ProjectFile(name=name, effects=describe_file(found.project, name)) for name in names[:MOST_DESCRIBED])

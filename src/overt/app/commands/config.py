@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 async def config(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.inspect.queries import list_settings  # late: 14 ms
-    from overt.app.inspect.settings import explain_setting, setting_lines  # late: 17 ms
+    from overt.app.inspect.queries import list_settings  # late: 2 ms
+    from overt.app.inspect.settings import explain_setting, setting_lines  # late: 8 ms
 
     if argument in ("", "all"):
         rows, warnings = list_settings(conversation.setting)
@@ -32,7 +32,7 @@ def _line(row: "SettingValue") -> str:
 
 
 async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
-    from overt.app.inspect.queries import list_settings  # late: 14 ms
+    from overt.app.inspect.queries import list_settings  # late: 2 ms
 
     rows, _ = list_settings(facts.conversation.setting)
     return [Offer("all"), *(Offer(row.key, f"{row.value}") for row in rows)]

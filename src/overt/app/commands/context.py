@@ -7,9 +7,9 @@ from overt.core.errors import OvertError
 
 
 async def context(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.context.request_contents import next_request  # late: 45 ms
-    from overt.app.records.context_lines import request_lines  # late: 33 ms
-    from overt.app.records.context_view import terminal_width  # late: 33 ms
+    from overt.app.context.request_contents import next_request  # late: 2 ms
+    from overt.app.records.context_lines import request_lines  # late: 2 ms
+    from overt.app.records.context_view import terminal_width  # late: 2 ms
 
     if argument not in ("", "all"):
         raise OvertError(f"/context takes nothing or `all`, got {argument!r}; `overt context` shows what was sent.")
@@ -20,13 +20,13 @@ async def context(conversation: Conversation, argument: str) -> CommandOutcome:
 
 
 async def show_contents(conversation: Conversation, _text: str, number: int) -> Contents:
-    from overt.app.context.request_contents import request_contents as contents_of  # late: 45 ms
+    from overt.app.context.request_contents import request_contents as contents_of  # late: 2 ms
 
     return await contents_of(conversation, number)
 
 
 async def show_body(conversation: Conversation, _text: str, number: int) -> RequestBody:
-    from overt.app.context.request_contents import request_body  # late: 45 ms
+    from overt.app.context.request_contents import request_body  # late: 2 ms
 
     return await request_body(conversation, number)
 

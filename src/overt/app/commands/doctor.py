@@ -5,7 +5,7 @@ from overt.app.slash_command import Command, CommandOutcome
 
 
 async def doctor(conversation: Conversation, _argument: str) -> CommandOutcome:
-    from overt.app.diagnostics.doctor import doctor_lines, examine  # late: 50 ms
+    from overt.app.diagnostics.doctor import doctor_lines, examine  # late: 18 ms
 
     return CommandOutcome(lines=tuple(doctor_lines(await examine(conversation.setting))))
 

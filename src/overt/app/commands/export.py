@@ -12,7 +12,7 @@ from overt.lib.translations import say
 
 async def export(conversation: Conversation, argument: str) -> CommandOutcome:
     """Write the file, but never over one that exists: a name typed in passing should not cost the user a file."""
-    from overt.app.records.archive import export_text, format_for, write_export  # late: 18 ms
+    from overt.app.records.archive import export_text, format_for, write_export  # late: 4 ms
 
     path = conversation.require_file("/export")
     target = os.path.join(conversation.workspace, os.path.expanduser(argument)) if argument else _unused(conversation)

@@ -26,7 +26,7 @@ async def model(conversation: Conversation, argument: str) -> CommandOutcome:
 async def models(conversation: Conversation, argument: str) -> CommandOutcome:
     if argument:
         return await model(conversation, argument)
-    from overt.app.models.model_list import list_models  # late: 32 ms
+    from overt.app.models.model_list import list_models  # late: 4 ms
 
     found = await list_models(conversation.setting)
     current = (conversation.agent.runtime.provider.name, conversation.agent.spec.params.model)
@@ -57,7 +57,7 @@ async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
 
 
 async def show_models(conversation: Conversation, _text: str, _number: int) -> ModelChoices:
-    from overt.app.models.model_list import list_models  # late: 32 ms
+    from overt.app.models.model_list import list_models  # late: 4 ms
 
     agent = conversation.agent
     current = (agent.runtime.provider.name, agent.spec.params.model)

@@ -8,7 +8,7 @@ from overt.lib.translations import say
 
 
 async def rename(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.records.archive import clean_name  # late: 18 ms
+    from overt.app.records.archive import clean_name  # late: 4 ms
 
     title = clean_name(conversation.redact(argument))
     if not title:

@@ -12,6 +12,7 @@ from overt.app.slash_command import Action, Command, CommandOutcome, Offer
 from overt.core.errors import OvertError
 from overt.lib.text import shorten
 from overt.lib.translations import say
+from overt.sessions.names import id_of
 
 if TYPE_CHECKING:
     from overt.sessions.index import Summary
@@ -21,8 +22,7 @@ WIDEST = 60
 
 
 async def resume(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.inspect.queries import find_session  # late: 11 ms
-    from overt.sessions.names import id_of  # late: 1.4 ms
+    from overt.app.inspect.queries import find_session  # late: 1.5 ms
 
     if not argument:
         return CommandOutcome(lines=await asyncio.to_thread(_recent, conversation))
@@ -33,7 +33,7 @@ async def resume(conversation: Conversation, argument: str) -> CommandOutcome:
 
 
 def _recent(conversation: Conversation) -> tuple[str, ...]:
-    from overt.app.inspect.queries import list_project_sessions  # late: 11 ms
+    from overt.app.inspect.queries import list_project_sessions  # late: 1.5 ms
 
     found = [
         each for each in list_project_sessions(conversation.setting, everywhere=False) if each.id != conversation.id
@@ -55,19 +55,19 @@ async def offers(facts: CompletionFacts, _argument: str) -> Sequence[Offer]:
 
 
 async def list_sessions(conversation: Conversation, _text: str, start: int) -> SessionPage:
-    from overt.app.inspect.sessions import session_page  # late: 20 ms
+    from overt.app.inspect.sessions import session_page  # late: 0.5 ms
 
     return await asyncio.to_thread(session_page, conversation, start)
 
 
 async def preview_session(_conversation: Conversation, path: str, _number: int) -> Preview:
-    from overt.app.inspect.sessions import session_preview  # late: 20 ms
+    from overt.app.inspect.sessions import session_preview  # late: 0.5 ms
 
     return await asyncio.to_thread(session_preview, path)
 
 
 async def search_sessions(conversation: Conversation, words: str, start: int) -> SessionPage:
-    from overt.app.inspect.sessions import search_page  # late: 20 ms
+    from overt.app.inspect.sessions import search_page  # late: 0.5 ms
 
     return await asyncio.to_thread(search_page, conversation, words, start)
 

@@ -19,21 +19,21 @@ FLAGS = ("--yes", "--force", "--git")
 
 
 async def undo(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.undo.session_undo import UndoRequest  # late: 20 ms
+    from overt.app.undo.session_undo import UndoRequest  # late: 11 ms
 
     yes, force, git = _flags(argument, UNDO, FLAGS)
     return await _run(conversation, UndoRequest(yes=yes, force=force, git=git))
 
 
 async def redo(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.undo.session_undo import UndoRequest  # late: 20 ms
+    from overt.app.undo.session_undo import UndoRequest  # late: 11 ms
 
     (force,) = _flags(argument, REDO, ("--force",))
     return await _run(conversation, UndoRequest(redo=True, force=force))
 
 
 async def rewind(conversation: Conversation, argument: str) -> CommandOutcome:
-    from overt.app.undo.session_undo import UndoRequest, turn_lines  # late: 20 ms
+    from overt.app.undo.session_undo import UndoRequest, turn_lines  # late: 11 ms
 
     yes, force, git = (flag in argument.split() for flag in FLAGS)
     words = [word for word in argument.split() if word not in FLAGS]
@@ -73,7 +73,7 @@ def _flags(argument: str, command: Command, allowed: tuple[str, ...]) -> list[bo
 
 
 async def _open(conversation: Conversation) -> "SessionUndo":
-    from overt.app.undo.session_undo import SessionUndo  # late: 20 ms
+    from overt.app.undo.session_undo import SessionUndo  # late: 11 ms
 
     shared = conversation.session_workspace.shared
     await shared.wait_for_records()
@@ -81,7 +81,7 @@ async def _open(conversation: Conversation) -> "SessionUndo":
 
 
 async def _run(conversation: Conversation, request: "UndoRequest") -> CommandOutcome:
-    from overt.app.undo.git_undo import GitUndo, run_undo  # late: 21 ms
+    from overt.app.undo.git_undo import GitUndo, run_undo  # late: 12 ms
 
     work, shared = await _open(conversation), conversation.session_workspace.shared
     git = GitUndo(conversation.workspace, shared.keeper.store, shared.git)
@@ -112,13 +112,13 @@ async def rewind_offers(facts: CompletionFacts, argument: str) -> Sequence[Offer
 
 
 async def list_turns(conversation: Conversation, _text: str, _number: int) -> object:
-    from overt.app.undo import session_changes  # late: 36 ms
+    from overt.app.undo import session_changes  # late: 13 ms
 
     return await session_changes.list_turns(conversation)
 
 
 async def show_undone(conversation: Conversation, _text: str, turn: int) -> object:
-    from overt.app.undo.session_changes import preview_rewind  # late: 36 ms
+    from overt.app.undo.session_changes import preview_rewind  # late: 13 ms
 
     return await preview_rewind(conversation, turn)
 

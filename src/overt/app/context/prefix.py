@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from overt.app.options import Options
 from overt.app.setting import Setting
+from overt.config.rules import did_you_mean, nearest, printable
 from overt.context import prefix_sources
 from overt.context.prefix_sources import IndexedNote
 from overt.core.errors import ConfigError
@@ -313,8 +314,6 @@ def sources_of(setting: Setting) -> tuple[ContextSource, ...]:
 
 
 def _unknown_source(setting: Setting, name: str, known: Iterable[str]) -> ConfigError:
-    from overt.config.rules import did_you_mean, nearest, printable  # late: 0.0 ms
-
     near = did_you_mean(nearest(name, (*known,)))
     return ConfigError(
         f"{setting.config.origin('context.sources')}: `sources` holds {printable(name)!r}, which is no source"

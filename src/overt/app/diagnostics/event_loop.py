@@ -23,7 +23,7 @@ def report_failures(loop: asyncio.AbstractEventLoop, show: Callable[[InternalErr
 
 
 def _handle(context: dict[str, object], show: Callable[[InternalError], None]) -> None:
-    from overt.app.diagnostics.crash import report_callback  # late: 22 ms
+    from overt.app.diagnostics.crash import report_callback  # late: 18 ms
 
     reported = report_callback(context)
     if reported is not None:
@@ -32,6 +32,6 @@ def _handle(context: dict[str, object], show: Callable[[InternalError], None]) -
 
 def _print_report(reported: InternalError) -> None:
     RECENT.uncaught += 1
-    from overt.app.diagnostics.crash import print_report  # late: 22 ms
+    from overt.app.diagnostics.crash import print_report  # late: 18 ms
 
     print_report(reported)

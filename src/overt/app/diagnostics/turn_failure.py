@@ -18,7 +18,7 @@ async def failure_of(work: Awaitable[None]) -> Exception | None:
 def failed_end(error: Exception) -> TurnEnded:
     """The end of a turn that failed: with the words of an OvertError, else with the path of a crash file."""
     if not isinstance(error, OvertError):
-        from overt.app.diagnostics.crash import report_crash  # late: 30 ms
+        from overt.app.diagnostics.crash import report_crash  # late: 25 ms
 
         error = report_crash(error, where="turn")
     return TurnEnded(reason="error", text=error.message, kind="internal")

@@ -171,7 +171,7 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
     reading, policy = subject.reading, setting.config.permissions.dangerous_policy
     if reading.hazard != "dangerous":
         return None
-    from overt.sandbox.choose_sandbox import choose  # late: 0.4 ms
+    from overt.sandbox.choose_sandbox import choose  # late: 0.2 ms
 
     sandbox: SandboxState = choose(setting.config.sandbox.mode)
     changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
@@ -181,9 +181,9 @@ def _judge_reach(setting: Setting, subject: Subject) -> Reach | None:
 
 
 async def _survey(setting: Setting, changes: tuple[CommandChange, ...]) -> tuple[Survey, ...]:
-    from overt.app.agent_capabilities import Capabilities  # late: 5 ms
+    from overt.app.agent_capabilities import Capabilities  # late: 4 ms
     from overt.app.session_workspace import SessionWorkspace  # late: 3 ms
-    from overt.app.workspace_services import WorkspaceServices  # late: 2 ms
+    from overt.app.workspace_services import WorkspaceServices  # late: 1.5 ms
 
     workspace = SessionWorkspace(setting, WorkspaceServices(setting))
     try:

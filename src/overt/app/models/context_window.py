@@ -76,7 +76,7 @@ class WindowSeeker:
         return self._task is not None and not self._task.done()
 
     async def _seek(self, chosen: ChosenModel, budget: Budget) -> None:
-        from overt.providers.probing.server_window import ask_window  # late: 0.6 ms
+        from overt.providers.probing.server_window import ask_window  # late: 0.4 ms
 
         size: int = await ask_window(chosen, self._environ, self._wires)
         budget.resize(size or SAFE)

@@ -65,7 +65,7 @@ def keyring_lookup(name: str) -> str | None:
 def _ask(name: str, answer: Callable[[str | None], None]) -> None:
     """A backend is anybody's code and may fail in any way, which means that there is no key."""
     with suppress(Exception):
-        import keyring  # late: 51 ms
+        import keyring  # late: 39 ms
 
         answer(keyring.get_password(SERVICE, name) or None)
 
@@ -131,7 +131,7 @@ def remove_key(name: str) -> bool:
 
 def _ring() -> ModuleType:
     try:
-        import keyring  # late: 51 ms
+        import keyring  # late: 39 ms
 
         return keyring
     except ImportError:

@@ -68,7 +68,7 @@ def surroundings(setting: Setting) -> Surroundings:
     said = config.origin("offline")
 
     def embedded() -> ProviderEntry | None:
-        from overt.providers.embedded import provider as local  # late: 3 ms
+        from overt.providers.embedded import provider as local  # late: 2 ms
 
         return local.installed_weights(setting.environment.cache_dir)
 
@@ -96,7 +96,7 @@ def usable_entries(around: Surroundings) -> list[ProviderEntry]:
 
 
 def _kept(name: str) -> str | None:
-    from overt.app.models.credentials import keyring_lookup  # late: 2 ms
+    from overt.app.models.credentials import keyring_lookup  # late: 1.5 ms
 
     found: str | None = keyring_lookup(name)
     return found

@@ -131,7 +131,7 @@ def render_export(session: SessionExport, format: Format) -> str:
 
             return export_html.render_html(session)
         case "markdown":
-            from overt.app.records import export_markdown  # late: 0.5 ms
+            from overt.app.records import export_markdown  # late: 0.4 ms
 
             return export_markdown.render_markdown(session)
         case "json":

@@ -75,7 +75,7 @@ def _moved(
     """What left and what came, in order; the wire's own bytes aside."""
     one = [(span, _print(span, before)) for span in old if span.key != "wire"]
     other = [(span, _print(span, after)) for span in new if span.key != "wire"]
-    import difflib  # late: 0.6 ms
+    import difflib  # late: 0.8 ms
 
     matcher = difflib.SequenceMatcher(None, [mark for _, mark in one], [mark for _, mark in other], autojunk=False)
     changes: list[ChangedSpan] = []

@@ -132,7 +132,7 @@ def tools_of(opening: PrefixSet) -> dict[str, Tool]:
     """Return the tools the model was told of, as far as this version has them."""
     known = BUILT_IN.by_name
     if opening.about is not None and opening.about.compact:
-        from overt.app.small_model.scaffold import small_model_tools  # late: 13 ms
+        from overt.app.small_model.scaffold import small_model_tools  # late: 26 ms
 
         known = small_model_tools()
     if opening.calls == "native":

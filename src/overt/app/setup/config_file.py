@@ -63,7 +63,7 @@ def find_json_file(environment: Environment) -> str:
 
 def plan_edit(environment: Environment, change: ConfigChange) -> FileEdit:
     """What would be written. A link, as people who keep their settings elsewhere have one, stays a link."""
-    from overt.config.reading.files import parse_settings  # late: 3 ms
+    from overt.config.reading.files import parse_settings  # late: 2 ms
 
     path = os.path.realpath(os.path.join(environment.config_dir, USER_FILES[-1]))
     name = display_path(os.path.join(environment.config_dir, USER_FILES[-1]), home=environment.home)
@@ -90,7 +90,7 @@ def write(edit: FileEdit) -> None:
 
 
 def _read(path: str, name: str) -> str | None:
-    from overt.config.reading.files import read_text  # late: 3 ms
+    from overt.config.reading.files import read_text  # late: 2 ms
 
     return read_text(path, name) if os.path.lexists(path) else None
 

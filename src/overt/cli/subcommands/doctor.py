@@ -55,7 +55,7 @@ def run(argv: list[str], registries: Registries) -> int:
 
 
 def _report(args: ParsedCommandLine, examined: Examination, setting: Setting) -> int:
-    from overt.app.diagnostics.report import make_report  # late: 18 ms
+    from overt.app.diagnostics.report import make_report  # late: 17 ms
 
     report = make_report(examined, setting, session=args.text("session"), replies=args.switch("replies"))
     lines = [

@@ -26,7 +26,7 @@ COMMAND = CommandLine(
 
 def run(argv: list[str], registries: Registries) -> int:
     if argv[:1] == ["fetch"]:
-        from overt.cli.subcommands import _models_fetch as models_fetch  # late: 10 ms
+        from overt.cli.subcommands import _models_fetch as models_fetch  # late: 8 ms
 
         return models_fetch.run(argv[1:], registries)
     args = parse(COMMAND, argv, registries)

@@ -41,7 +41,7 @@ def run(argv: list[str], registries: Registries) -> int:
     if args.switch("raw"):
         if args.words or args.switch("tools"):
             raise UsageError("--raw takes one file and no session")
-        from overt.cli.subcommands._replay_raw import replay_raw  # late: 15 ms
+        from overt.cli.subcommands._replay_raw import replay_raw  # late: 17 ms
 
         code: int = replay_raw(args, registries)
         return code

@@ -91,7 +91,7 @@ def _maintain(args: ParsedCommandLine, setting: Setting) -> tuple[str, ...]:
         raise UsageError("--all needs --prune: overt undo --prune --all")
     if len(chosen) > 1 or others or args.words:
         raise UsageError(f"--{chosen[0]} takes no session and no other flag than -C (--prune also takes --all)")
-    from overt.app.undo import usage as undo_usage  # late: 5 ms
+    from overt.app.undo import usage as undo_usage  # late: 4 ms
 
     if chosen == ["usage"]:
         return undo_usage.describe_usage(setting)

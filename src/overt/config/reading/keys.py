@@ -71,7 +71,7 @@ def fits_address(text: str) -> bool:
 
 
 def read_template(value: object) -> str:
-    from overt.core.status_values import PLACEHOLDERS, template_parts  # late: 0.4 ms
+    from overt.core.status_values import PLACEHOLDERS, template_parts  # late: 0.3 ms
 
     text = read_text(value)
     try:

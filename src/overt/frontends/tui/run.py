@@ -37,7 +37,7 @@ def run(options: Options, first: str) -> int:
                 chat.background.close(chat.ending)
         wake.close()
         first_paint.restore_signals()
-        from overt.frontends.terminal_dialog import fetch_embedded, run_setup  # late: 69 ms
+        from overt.frontends.terminal_dialog import fetch_embedded, run_setup  # late: 73 ms
 
         match chat.startup.outside:
             case "plain":
@@ -67,7 +67,7 @@ def _play(chat: Chat, loop: Loop) -> None:
 def _broken(wake: Wake[Item], failed: threading.ExceptHookArgs) -> None:
     """A traceback would be drawn over the screen, and whoever waits for the thread would wait for ever."""
     if isinstance(failed.thread, Worker) and isinstance(failed.exc_value, Exception):
-        from overt.app.diagnostics.crash import report_crash  # late: 24 ms
+        from overt.app.diagnostics.crash import report_crash  # late: 23 ms
 
         wake.post(Callback(partial(failed.thread.failed, report_crash(failed.exc_value, where="thread"))))
     elif failed.exc_value is not None:
@@ -83,7 +83,7 @@ def _farewell(chat: Chat) -> None:
     conversation = chat.background.conversation
     if conversation is None or not conversation.turn:
         return
-    from overt.app.inspect.queries import is_stored  # late: 23 ms
+    from overt.app.inspect.queries import is_stored  # late: 28 ms
 
     if is_stored(conversation.path):
         print(say("tui.chat.goodbye", id=conversation.id))

@@ -80,7 +80,7 @@ class Served:
 
 def _server(told: ServerArguments) -> LlamaServer:
     sys.path.append(told["library"])
-    import xllamacpp as library  # late: 18 ms
+    import xllamacpp as library  # late: 19 ms
 
     wanted = library.CommonParams()
     wanted.model.path = told["path"]

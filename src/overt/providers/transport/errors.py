@@ -27,7 +27,7 @@ class RequestPlace(Struct, frozen=True, kw_only=True):
 
 def from_status(status: int, headers: dict[str, str], body: bytes, *, place: RequestPlace) -> ProviderError:
     """The error for a response that is not 2xx."""
-    from overt.providers.transport import classify_error  # late: 0.9 ms
+    from overt.providers.transport import classify_error  # late: 5 ms
 
     said: ServerMessage = classify_error.read(body)
     kind, text = _judge(status, said, headers, place=place)
@@ -43,7 +43,7 @@ def from_status(status: int, headers: dict[str, str], body: bytes, *, place: Req
 
 def from_event(error: object) -> ProviderError:
     """The error a server put into the stream after it had already answered 200."""
-    from overt.providers.transport import classify_error  # late: 0.9 ms
+    from overt.providers.transport import classify_error  # late: 5 ms
 
     said: ServerMessage = classify_error.said_in({"error": error})
     status = int(said.code) if said.code.isascii() and said.code.isdigit() and len(said.code) == 3 else 0
@@ -144,7 +144,7 @@ def _judge(status: int, said: "ServerMessage", headers: dict[str, str], *, place
         return "proxy", f"The proxy wants a name and a password (407). {unreached.PROXY_LOGIN}"
     if any(words in said.message.lower() for words in HTTPS_WANTED):
         return "not_api", f"{place.url} speaks TLS: begin base_url with https:// instead of http://."
-    from overt.providers.transport import classify_error  # late: 0.9 ms
+    from overt.providers.transport import classify_error  # late: 5 ms
 
     kind = classify_error.kind_of(status, said)
     if kind:

@@ -24,7 +24,7 @@ def transport_for(entry: ProviderEntry, address: Address, environ: Mapping[str, 
     proxy = proxy_for(entry, address, environ)
     if proxy is None:
         return Client(address, tls)
-    from overt.providers.transport.proxy_transport import Proxied  # late: 41 ms
+    from overt.providers.transport.proxy_transport import Proxied  # late: 39 ms
 
     transport: Transport = Proxied(address, proxy, tls)
     return transport

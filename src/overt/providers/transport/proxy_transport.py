@@ -129,14 +129,14 @@ class Proxied:
     def _unmet(self, cause: OSError | UnicodeError) -> ProviderError:
         if isinstance(cause, ConnectionError) and cause.errno:
             cause = OSError(cause.errno, strerror(cause.errno))  # asyncio puts words of its own into it
-        from overt.providers.transport import connection_errors as unreached  # late: 0.6 ms
+        from overt.providers.transport import connection_errors as unreached  # late: 0.7 ms
 
         why = unreached.explain_failure(cause)
         return self._proxy_failed(why.text, why.advice or "Is it running?", passing=why.passing)
 
     def _refused(self, said: str) -> ProviderError:
         """What it answered to CONNECT, as in `407 Proxy Authentication Required`, or through SOCKS."""
-        from overt.providers.transport import connection_errors as unreached  # late: 0.6 ms
+        from overt.providers.transport import connection_errors as unreached  # late: 0.7 ms
 
         login: str = unreached.PROXY_LOGIN
         if said.startswith("407") or "USERNAME" in said.upper() or "NO ACCEPTABLE" in said.upper():

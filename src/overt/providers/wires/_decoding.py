@@ -89,7 +89,7 @@ def _read_broken(payload: bytes) -> object:
     except ValueError:
         if "\\u" not in text:
             raise
-    import json  # late: 1.2 ms
+    import json  # late: 1.1 ms
 
     try:
         paired = json.dumps(json.loads(text), ensure_ascii=False)

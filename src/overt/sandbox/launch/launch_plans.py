@@ -137,7 +137,7 @@ class LaunchPlanner:
                 marks=identify(stood),
             )
         if kind == "seatbelt":
-            from overt.sandbox.mechanisms import seatbelt  # late: 0.2 ms
+            from overt.sandbox.mechanisms import seatbelt  # late: 0.1 ms
 
             return LaunchPlan(kind=kind, rules=rules, before=seatbelt.argv(rules), temp=self._temp)
         write = (*rules.write, self._temp)
@@ -183,7 +183,7 @@ class LaunchPlanner:
         for path in launch.names:
             if os.path.lexists(path) and os.path.basename(path) != ".git":
                 try:
-                    from overt.sandbox.harmful_repository import set_aside  # late: 0.1 ms
+                    from overt.sandbox.harmful_repository import set_aside  # late: 1.5 ms
 
                     aside = set_aside(path)
                 except OSError as error:
@@ -225,7 +225,7 @@ class LaunchPlanner:
 
     def _trivial_works(self) -> bool:
         """Whether a box around nothing comes up."""
-        import subprocess  # late: 8 ms
+        import subprocess  # late: 3 ms
 
         argv = (*words(AccessRules(), program=self._program, root=can_make_namespaces()), "true")
         try:

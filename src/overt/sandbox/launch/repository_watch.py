@@ -109,7 +109,7 @@ class RepositoryWatch:
             self._nested[path] = None
 
     def _harm(self, path: str, git: str) -> str:
-        from overt.sandbox import harmful_repository  # late: 0.2 ms
+        from overt.sandbox import harmful_repository  # late: 2 ms
 
         if path == git:
             return harmful_repository.harmful(git)
@@ -122,7 +122,7 @@ class RepositoryWatch:
     def _move(self, path: str, git: str, what: str) -> str:
         name = os.path.relpath(path, self._workspace)
         self._young.discard(path)
-        from overt.sandbox.harmful_repository import set_aside  # late: 0.2 ms
+        from overt.sandbox.harmful_repository import set_aside  # late: 2 ms
 
         try:
             if path == git:
@@ -169,7 +169,7 @@ class RepositoryWatch:
             aside = "nothing"
             try:
                 if os.path.lexists(path):
-                    from overt.sandbox.harmful_repository import set_aside  # late: 0.2 ms
+                    from overt.sandbox.harmful_repository import set_aside  # late: 2 ms
 
                     aside = set_aside(path)
                 os.symlink(text, path)

@@ -179,7 +179,7 @@ def make_environment(places: GitPlaces, settings: Mapping[str, str]) -> dict[str
 
 def limit_thread(program: str, places: GitPlaces) -> None:
     """Bind this thread and what it starts to the places; does nothing where the kernel has no Landlock."""
-    from overt.sandbox.mechanisms import landlock  # late: 2 ms # it needs ctypes, which is slow to load
+    from overt.sandbox.mechanisms import landlock  # late: 6 ms # it needs ctypes, which is slow to load
 
     version = landlock.version()
     if version < 1:
@@ -206,7 +206,7 @@ _rules_lock = threading.Lock()
 
 def make_rules(rules: "Ruleset", program: str, places: GitPlaces) -> "Ruleset":
     """Fill a ruleset. It is kept for the next start, which is faster with it."""
-    from overt.sandbox.mechanisms import landlock  # late: 2 ms
+    from overt.sandbox.mechanisms import landlock  # late: 6 ms
 
     try:
         for path in (*LIBRARIES, *places.read):

@@ -112,7 +112,7 @@ def _finish(child: "subprocess.Popen[bytes]", deadline: float) -> bytes | None:
 
 def _runs_nothing_else(program: str) -> bool:
     """True if the kernel keeps git from executing other programs."""
-    from overt.sandbox.mechanisms import landlock  # late: 2 ms
+    from overt.sandbox.mechanisms import landlock  # late: 6 ms
 
     return landlock.version() >= 1 and find_loader(program) is not None
 

@@ -64,11 +64,11 @@ class Background:
 
     def open_blocking(self, options: Options, setting: "Setting | None" = None) -> "Conversation":
         """Open a conversation. Call this in a thread that may block. The old one is closed when the new one is open."""
-        from overt.frontends.session_thread import SessionThread  # late: 48 ms
+        from overt.frontends.session_thread import SessionThread  # late: 51 ms
 
         session_thread = self.session_thread or SessionThread(self._wake)
         try:
-            from overt.app.start import open_conversation  # late: 110 ms
+            from overt.app.start import open_conversation  # late: 102 ms
 
             conversation = session_thread.call(open_conversation(options, setting))
         except BaseException:

@@ -145,7 +145,7 @@ class Chat:
 
     def _markdown(self) -> "Markdown":
         if self._citing is None:
-            from overt.app.chat.citations import Citations  # late: 1.2 ms
+            from overt.app.chat.citations import Citations  # late: 4 ms
 
             self._citing = Citations(self.background.current.workspace)
         from overt.frontends.tui.markdown.markdown import Markdown  # late: 2 ms
@@ -390,6 +390,6 @@ class Chat:
 
 
 def _read_gauges(conversation: "Conversation") -> Gauges:
-    from overt.app.inspect.status import read_gauges  # late: 75 ms
+    from overt.app.inspect.status import read_gauges  # late: 73 ms
 
     return read_gauges(conversation)

@@ -127,8 +127,8 @@ class CommandRunner:
         chat = self._chat
         if chat.background.conversation is None or self.inspector is not None:
             return
-        from overt.frontends.tui.panels.inspector import open_panel  # late: 1.2 ms
-        from overt.frontends.tui.panels.pager import PanelInputs  # late: 1.0 ms
+        from overt.frontends.tui.panels.inspector import open_panel  # late: 1.3 ms
+        from overt.frontends.tui.panels.pager import PanelInputs  # late: 1.1 ms
 
         commands = chat.background.conversation.commands.listed()
         inputs = PanelInputs(details=chat.transcript.details, commands=commands)
@@ -136,12 +136,12 @@ class CommandRunner:
 
     def _page(self, lines: Sequence[str]) -> None:
         """Show the lines of a command in an inspector of their own."""
-        from overt.frontends.tui.panels.pager import Pager  # late: 1.0 ms
+        from overt.frontends.tui.panels.pager import Pager  # late: 1.1 ms
 
         self._inspect(Pager("", lambda columns: [row for line in lines for row in words_rows(line, columns, "")]))
 
     def _inspect(self, panel: "Panel") -> None:
-        from overt.frontends.tui.panels.inspector import Inspector  # late: 1.2 ms
+        from overt.frontends.tui.panels.inspector import Inspector  # late: 1.3 ms
 
         chat = self._chat
         mouse = chat.startup.preferences.mouse if chat.startup.preferences else False
@@ -217,7 +217,7 @@ def _prompt_of_turn(conversation: "Conversation", argument: str) -> Prompt | Non
     text = next((mark.text for mark in conversation.marks if mark.turn >= int(turn) and mark.text), "")
     messages = [message for message in conversation.history.messages if message.text() == text]
     images = [part for part in messages[-1].parts if isinstance(part, Image)] if messages else []
-    from overt.app.chat.attachments import Attachment  # late: 1.2 ms
+    from overt.app.chat.attachments import Attachment  # late: 1.4 ms
 
     attached = map(Attachment, re.findall(IMAGE, text), images)
     return Prompt(text, tuple(attached)) if text else None

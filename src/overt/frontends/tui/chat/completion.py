@@ -78,6 +78,6 @@ class CompletionRequests:
 
 
 def _completer(conversation: "Conversation") -> "Completer":
-    from overt.app.completion.completer import Completer  # late: 111 ms
+    from overt.app.completion.completer import Completer  # late: 112 ms
 
     return Completer(conversation)

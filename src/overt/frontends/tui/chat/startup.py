@@ -60,8 +60,8 @@ class Startup:
 
     def _read_surroundings(self) -> None:
         chat = self._chat
-        from overt.app.chat import chat_preferences  # late: 28 ms
-        from overt.app.chat.trust_question import trust_question  # late: 16 ms
+        from overt.app.chat import chat_preferences  # late: 33 ms
+        from overt.app.chat.trust_question import trust_question  # late: 18 ms
 
         chat.background.post(self._apply_traits, chat_preferences.terminal_traits())
         question = trust_question(chat.options)
@@ -72,8 +72,8 @@ class Startup:
 
     def _open_session(self) -> None:
         chat = self._chat
-        from overt.app.chat import chat_preferences  # late: 28 ms
-        from overt.app.setting import read_setting  # late: 25 ms
+        from overt.app.chat import chat_preferences  # late: 33 ms
+        from overt.app.setting import read_setting  # late: 29 ms
 
         self.setting = setting = read_setting(chat.options)
         start = chat_preferences.start(setting)
@@ -96,7 +96,7 @@ class Startup:
 
     def _ask(self, question: "TrustQuestion") -> None:
         self._question = question
-        from overt.frontends.tui.chat.welcome import trust_panel  # late: 17 ms
+        from overt.frontends.tui.chat.welcome import trust_panel  # late: 26 ms
 
         self._show(trust_panel(question))
 
@@ -112,7 +112,7 @@ class Startup:
             case "yes" | "no" as said:
                 self.panel, question = None, self._question
                 assert question is not None
-                from overt.app.chat.trust_question import answer  # late: 16 ms
+                from overt.app.chat.trust_question import answer  # late: 18 ms
 
                 self._chat.background.run_in_thread(
                     lambda: answer(question, said == "yes"), self._answered, self._unkept
@@ -184,7 +184,7 @@ class Startup:
                 self._told.add(notice)
                 chat.tell((notice,), "dim")
         if conversation.turn and conversation.path:
-            from overt.app.inspect.queries import entries_after_rewinds  # late: 37 ms
+            from overt.app.inspect.queries import entries_after_rewinds  # late: 45 ms
 
             chat.background.run_in_thread(lambda: entries_after_rewinds(conversation.path), self._replay, self._unread)
         else:
@@ -220,7 +220,7 @@ class Startup:
         self._chat.background.run_in_thread(lambda: _missing(setting, error), self._offer, self._failed)
 
     def _offer(self, missing: "MissingModel") -> None:
-        from overt.frontends.tui.chat.welcome import no_model_panel  # late: 17 ms
+        from overt.frontends.tui.chat.welcome import no_model_panel  # late: 26 ms
 
         self._show(no_model_panel(missing.told, embedded=missing.embedded, size=missing.size))
 
@@ -243,12 +243,12 @@ class Startup:
 def _load() -> None:
     """Load what drawing an answer needs, and the lexer for the code that answers contain most often."""
     sleep(HEADSTART)
-    import markdown_it  # noqa: F401  # late: 37 ms
+    import markdown_it  # noqa: F401  # late: 23 ms
 
-    from overt.app.chat import citations  # noqa: F401  # late: 9 ms
-    from overt.frontends.tui.chat import diffs  # noqa: F401  # late: 32 ms
-    from overt.frontends.tui.markdown import markdown  # noqa: F401  # late: 25 ms
-    from overt.frontends.tui.markdown.highlight import Highlighter  # late: 13 ms
+    from overt.app.chat import citations  # noqa: F401  # late: 4 ms
+    from overt.frontends.tui.chat import diffs  # noqa: F401  # late: 5 ms
+    from overt.frontends.tui.markdown import markdown  # noqa: F401  # late: 4 ms
+    from overt.frontends.tui.markdown.highlight import Highlighter  # late: 2 ms
 
     Highlighter("python").feed("x = 1\n")
 
@@ -258,6 +258,6 @@ def _nothing(_value: object) -> None:
 
 
 def _missing(setting: "Setting", problem: ConfigError) -> "MissingModel":
-    from overt.app.setup.run import explain_missing_model  # late: 82 ms
+    from overt.app.setup.run import explain_missing_model  # late: 91 ms
 
     return explain_missing_model(setting, problem)

@@ -61,7 +61,7 @@ class Composer:
     def keys(self, keys: Keys) -> None:
         self._vi = None
         if keys == "vi":
-            from overt.frontends.tui.composer.vi import Vi  # late: 1.1 ms
+            from overt.frontends.tui.composer.vi import Vi  # late: 1.0 ms
 
             self._vi = Vi(self._buffer, self._up_or_down, self._press, self._seek)
 

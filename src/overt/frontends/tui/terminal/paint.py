@@ -36,7 +36,7 @@ def harmless(text: str) -> str:
         return text
     for char in set(text) - HARMLESS:
         if not _draws_itself(char):
-            from overt.lib.text import visible  # late: 0.7 ms
+            from overt.lib.text import visible  # late: 0.8 ms
 
             return str(visible(text)).replace("\n", "\\x0a").replace("\t", " ")
         HARMLESS.add(char)
@@ -58,6 +58,6 @@ def _draws_itself(char: str) -> bool:
         return char.isprintable()
     if char in "\n\t":
         return False
-    from overt.lib.text import visible  # late: 0.7 ms
+    from overt.lib.text import visible  # late: 0.8 ms
 
     return visible(char) == char
