@@ -166,7 +166,10 @@ def assert_kept(before: History, living: Living) -> None:
 
 
 def assert_tail(before: History, living: Living, cause: str) -> None:
-    """The end stays word for word but for large results, and is no longer than a fifth of the window."""
+    """The end stays word for word but for large results, and is no longer than a fifth of the window.
+
+    Where no window is known, and where a short history is compacted on request, it is a fifth of what there was.
+    """
     made, budget = living.of(Compacted), living.agent.runtime.budget
     assert budget is not None
     if len(made) != 1 or not made[0].summary or living.of(RequestSent) == []:
@@ -178,7 +181,8 @@ def assert_tail(before: History, living: Living, cause: str) -> None:
         removed = any(isinstance(part, Result) and part.call_id in event.pruned for part in old.parts)
         assert (old == new) is not removed
     filled = budget.count(PREFIX, before.messages)
-    window = min(budget.window or filled, filled) if cause == "asked" else budget.window
+    window = budget.window or filled
+    window = min(window, filled) if cause == "asked" else window
     least = find_tail(
         before.messages, 0, budget.message, find_tool=BUILT_IN.find
     ).start  # the last exchange stays whatever its size
@@ -203,6 +207,7 @@ def assert_paired(messages: tuple[Message, ...]) -> None:
     wire=st.sampled_from(WIRES),
     cause=st.sampled_from(["limit", "asked", "overflow"]),
 )
+@example(happened=[("prompt", "go on")] * 18, window=0, summary="overflow", wire=OpenAIChat, cause="limit")
 def test_any_history_is_compacted_once_and_stays_whole(
     happened: list[tuple[str, Any]], window: int, summary: str, wire: type[Any], cause: str
 ) -> None:
