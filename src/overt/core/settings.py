@@ -140,6 +140,44 @@ class Rule(Struct, frozen=True, kw_only=True):
         return f"{self.text()} with the network" if self.network else self.text()
 
 
+class OAuthClient(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An OAuth client that was registered by hand. `metadata_url` is a Client ID Metadata Document; without either,
+    Overt registers itself where the server lets it. `callback_port` 0 takes a free one."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    metadata_url: str = ""
+    callback_port: int = 0
+
+
+class ServerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One MCP server of the configuration, with its variables filled in.
+
+    A `stdio` server is a `command` that runs in the sandbox, with `network` if it may use the network; the others have
+    a `url`. `headers_helper` is a command that prints further headers as JSON. `timeout_ms` is for one call.
+
+    `read_only`: the user says that the server changes nothing. With `elicitation` "defaults", questions of the server
+    are answered with the defaults of their schema. `origin` is the file or flag that set it; `of_project`: it came with
+    the project.
+    """
+
+    name: str
+    kind: Literal["stdio", "http", "sse"] = "stdio"
+    command: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+    url: str = ""
+    headers: dict[str, str] = {}
+    headers_helper: str = ""
+    timeout_ms: int = 120_000
+    enabled: bool = True
+    network: bool = False
+    read_only: bool = False
+    elicitation: Literal["ask", "defaults"] = "ask"
+    oauth: OAuthClient = OAuthClient()
+    origin: str = ""
+    of_project: bool = False
+
+
 class Sandbox(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which walls programs run behind: `auto` takes the best there is; `write` is to the workspace."""
 

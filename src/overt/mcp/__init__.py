@@ -1,0 +1,1 @@
+"""MCP servers: their tools, prompts and resources, through one host process per workspace."""
