@@ -121,11 +121,11 @@ class Stage:
             "timeout": given.pop("timeout", 60_000), "write": given.pop("also", ()), "read": given.pop("shown", ()),
             "commands": commands, "project": str(given.pop("project", "")),
         }  # fmt: skip
-        before = given.pop("before", ())
+        before, driver = given.pop("before", ()), given.pop("driver", DRIVER)
         spec["profile"] = given
         variables = self.variables()
         return subprocess.Popen(
-            [*before, self.python, "-c", DRIVER, json.dumps(spec)],
+            [*before, self.python, "-c", driver, json.dumps(spec)],
             env=variables | {"SEEDED_TOKEN": "seeded-secret-value", "LANG": "C.UTF-8"},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/",
             user=NOBODY if self.user == "nobody" else None, group=NOBODY if self.user == "nobody" else None,

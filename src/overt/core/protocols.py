@@ -247,6 +247,20 @@ class Child(Protocol):
         ...
 
 
+class ServerChild(Child, Protocol):
+    """A started server: `stdin` is the end to write its input to, `stdout` the end to read its output from.
+
+    Both block. `output` carries its stderr only.
+    """
+
+    stdin: int
+    stdout: int
+
+    def close_pipes(self) -> None:
+        """Close both ends; `close` does so too. Another process may have received them before."""
+        ...
+
+
 class Tracking(Struct, frozen=True, kw_only=True):
     """Record which files below `roots` a program changes; `since` is the time of the snapshot before it, in ns."""
 
@@ -269,6 +283,12 @@ class Spawner(Protocol):
 
         With `linger`, what it leaves running lives on and is waited for: a declared background job.
         """
+        ...
+
+    async def spawn_server(
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile
+    ) -> ServerChild:
+        """Start a program whose standard input and output are pipes; what it leaves running is ended after it."""
         ...
 
     async def close(self) -> None: ...

@@ -20,7 +20,9 @@ is a subreaper too.
 On a control the monitor says `pid N`, then `exit CODE KILLED`, or `failed ERRNO`, and `breach PATH` (in hexadecimal)
 before it ends a command that got around `name_guard.py`; it is told `kill GRACE`. An order may
 bring a fourth descriptor, a file in memory for the record of what the command changes (see `write_tracker.py`): it is
-written before the exit is said, and when `report` is asked for, which is answered with `report`.
+written before the exit is said, and when `report` is asked for, which is answered with `report`. The order for a
+server (`stdio`) brings two descriptors instead, its standard input and output; the pipe for the output then takes only
+its stderr.
 """
 
 import ctypes
@@ -70,7 +72,8 @@ class Order:
         self.argv = words[: int(count)]
         self.env = dict([pair.split(b"=", 1) for pair in words[int(count) :]])
         self.control, self.output, self.ledger = descriptors[:3]
-        self.record = descriptors[3] if len(descriptors) > 3 else -1
+        self.pipes = descriptors[-2:] if b"stdio" in flags else []
+        self.record = descriptors[3] if len(descriptors) - len(self.pipes) > 3 else -1
 
     def start(self, guard: NameGuard | None) -> tuple[int, WriteTracker | None]:
         if self.reading and (not guard or landlock.version()):
@@ -93,6 +96,7 @@ def drain(wake: int) -> None:
 
 
 def start(order: Order) -> int:
+    streams = {0: order.pipes[0], 1: order.pipes[1]} if order.pipes else {1: order.output}
     os.chdir(order.cwd)
     path = order.env.get(b"PATH", b"/usr/local/bin:/usr/bin:/bin")
     if os.environb.get(b"PATH") != path:
@@ -101,7 +105,7 @@ def start(order: Order) -> int:
         order.argv[0],
         order.argv,
         order.env,
-        file_actions=[(os.POSIX_SPAWN_DUP2, order.output, 1), (os.POSIX_SPAWN_DUP2, order.output, 2)],
+        file_actions=[(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in (streams | {2: order.output}).items()],
         setsid=True,
         setsigmask=(),
         setsigdef=USUAL,
@@ -132,6 +136,9 @@ class CommandMonitor:
         except OSError as error:
             self.say(b"failed %d\n" % (error.errno or 0))
             return True
+        finally:
+            for fd in order.pipes:  # or the end of the program would not be the end of its output
+                os.close(fd)
         self.say(b"pid %d\n" % root)
         self.poller.register(self.control, select.POLLIN)
         if self.tracker:
@@ -225,13 +232,13 @@ class CommandMonitor:
 def receive(link: socket.socket) -> Order | None:
     """The next order, or None when Overt is gone."""
     try:
-        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(16), socket.MSG_CMSG_CLOEXEC)
+        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(20), socket.MSG_CMSG_CLOEXEC)
     except OSError:
         return None
     descriptors = [
         int.from_bytes(data[at : at + 4], sys.byteorder) for _, _, data in ancillary for at in range(0, len(data), 4)
     ]
-    if not head or len(descriptors) not in (3, 4):
+    if not head or len(descriptors) not in (3, 4, 5):
         return None
     data = bytearray(head)
     while len(data) < 8 or len(data) < 8 + int(data[:8], 16):

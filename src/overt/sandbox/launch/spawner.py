@@ -77,8 +77,26 @@ class SupervisorSpawner:
         linger: bool = False,
         track: Tracking | None = None,
     ) -> StartedProgram:
+        return await self._spawn(argv, "linger" if linger else "", cwd=cwd, env=env, profile=profile, track=track)
+
+    async def spawn_server(
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile
+    ) -> StartedProgram:
+        return await self._spawn(argv, "stdio", cwd=cwd, env=env, profile=profile)
+
+    async def _spawn(
+        self,
+        argv: Sequence[str],
+        flags: str,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        profile: Profile,
+        track: Tracking | None = None,
+    ) -> StartedProgram:
         reading, profile = profile.reading, replace(profile, reading=False)
-        flags = ",".join(name for name, given in (("linger", linger), ("reading", reading)) if given)
+        stdio = flags == "stdio"
+        flags += ",reading" if reading else ""
         if track and not reading:
             flags += f",track:{track.since}"
         payload([flags, cwd, *argv, *env, *env.values()])  # what cannot be said is refused before anything is started
@@ -90,7 +108,7 @@ class SupervisorSpawner:
                 places = track.roots if track and not reading else places
                 before = [flags, cwd, str(len(places)), *places, str(len(argv)), *argv]
                 order = payload([*before, *(f"{name}={value}" for name, value in {**told, **more}.items())])
-                child = StartedProgram(self._ledger, self._forget, tracked=track is not None)
+                child = StartedProgram(self._ledger, self._forget, tracked=track is not None, stdio=stdio)
                 await self._try(child, station, order, program=argv[0], cwd=cwd)
                 if reading and child.rules:
                     child.rules = replace(child.rules, write=places, read=(*child.rules.read, *child.rules.write))

@@ -1,4 +1,4 @@
-"""A started program as Overt knows it: its control socket and the pipe of its output."""
+"""A started program as Overt knows it: its control socket and its pipes."""
 
 import asyncio
 import fcntl
@@ -48,10 +48,15 @@ class StartedProgram:
     """A Child. `walls` are those it runs behind, None outside."""
 
     def __init__(
-        self, ledger: OrderLedger, forget: Callable[["StartedProgram"], None], *, tracked: bool = False
+        self,
+        ledger: OrderLedger,
+        forget: Callable[["StartedProgram"], None],
+        *,
+        tracked: bool = False,
+        stdio: bool = False,
     ) -> None:
         self.pid = 0
-        self.output = -1
+        self.output = self.stdin = self.stdout = -1
         self.left = 0
         self.rules: AccessRules | None = None
         self.breaches: list[str] = []
@@ -66,6 +71,7 @@ class StartedProgram:
         self._waiting: list[asyncio.Future[None]] = []
         self._said = b""
         self._sent = False
+        self._stdio = stdio
         self._control: socket.socket | None = None
         self._station: SupervisorProcess | None = None
         self._record = os.memfd_create("writes") if tracked and sys.platform == "linux" else -1
@@ -79,6 +85,7 @@ class StartedProgram:
         self._control.setblocking(False)
         self.output, writer = os.pipe()
         os.set_blocking(self.output, False)
+        pipes = self._open_pipes() if self._stdio else ()
         try:
             try:
                 fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE)
@@ -86,13 +93,20 @@ class StartedProgram:
                 pass  # only slower: this user's share of large pipes is used up
             ledger, self._place = self._ledger.enter()
             order = b"%d\0%b" % (self._place, payload)
-            descriptors = [theirs.fileno(), writer, ledger, *((self._record,) if self._record >= 0 else ())]
+            descriptors = [theirs.fileno(), writer, ledger, *((self._record,) if self._record >= 0 else ()), *pipes]
             await station.send(b"%08x%b" % (len(order), order), descriptors)
         finally:
             theirs.close()
-            os.close(writer)
+            for fd in (writer, *pipes):
+                os.close(fd)
         self._sent = True
         self._loop.add_reader(self._control.fileno(), self._hear)
+
+    def _open_pipes(self) -> tuple[int, int]:
+        """Return the ends for the program: what it reads its input from, and what it writes its output to."""
+        reader, self.stdin = os.pipe()
+        self.stdout, writer = os.pipe()
+        return reader, writer
 
     async def started(self, program: str, cwd: str) -> None:
         try:
@@ -152,6 +166,12 @@ class StartedProgram:
             return False  # the supervisor goes on trying
         return True
 
+    def close_pipes(self) -> None:
+        for fd in (self.stdin, self.stdout):
+            if fd >= 0:
+                os.close(fd)
+        self.stdin = self.stdout = -1
+
     def close(self) -> None:
         self._release()
         if self._record >= 0:
@@ -163,6 +183,7 @@ class StartedProgram:
         self._end(-signal.SIGKILL)
 
     def _release(self) -> None:
+        self.close_pipes()
         if self._control is not None:
             self._loop.remove_reader(self._control.fileno())
             self._control.close()
