@@ -5,12 +5,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
+from overt.app.permission_answers import UserForms
 from overt.app.session_workspace import SessionWorkspace
-from overt.core.capabilities import Effect, EndedJob, Notes, ReadFiles, RunPrograms
+from overt.core.capabilities import AskUser, Effect, EndedJob, Notes, ReadFiles, RunPrograms
 from overt.core.errors import ToolError
 from overt.core.events import TodoSet
 from overt.core.history import History
 from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey
+from overt.core.questions import FormAnswer, QuestionForm
 from overt.core.views import Todo
 
 MOST_DESCRIBED = 8
@@ -32,6 +34,20 @@ class TodoNotes:
         self._journal.add(TodoSet(items=items))
 
 
+class CallForms:
+    """AskUser: puts the forms of one call to the user. Without `forms` there is no user, and they are declined."""
+
+    def __init__(self, forms: UserForms | None, agent: str, call_id: str) -> None:
+        self._forms = forms
+        self._agent = agent
+        self._call_id = call_id
+
+    async def ask(self, form: QuestionForm) -> FormAnswer:
+        if self._forms is None:
+            return FormAnswer(action="decline", unattended=True)
+        return await self._forms.ask(form, agent=self._agent, call_id=self._call_id)
+
+
 class Capabilities:
     """The `Hands` of one agent. It lends nothing beyond `effects`.
 
@@ -45,11 +61,13 @@ class Capabilities:
         history: Callable[[], History],
         effects: frozenset[Effect],
         agent: str = "main",
+        forms: UserForms | None = None,
     ) -> None:
         self._workspace = workspace
         self._history = history
         self._effects = effects
         self._agent = agent
+        self._forms = forms
 
     def lend(
         self,
@@ -64,7 +82,7 @@ class Capabilities:
             raise ToolError(f"this agent may not use the effect {', '.join(refused)}", code="denied")
         journal = Journal(self._agent)
 
-        def make(effect: Effect) -> ReadFiles | RunPrograms | Notes:
+        def make(effect: Effect) -> ReadFiles | RunPrograms | AskUser | Notes:
             match effect:
                 case "read" | "write":
                     return self._workspace.files(call_id, journal, seen=self._history().seen, preview=preview)
@@ -76,7 +94,9 @@ class Capabilities:
                     return self._workspace.programs(call_id, box, agent=self._agent, report=report)
                 case "notes":
                     return TodoNotes(self._history().todos, journal)
-                case "network" | "ask" | "delegate":
+                case "ask":
+                    return CallForms(None if preview else self._forms, self._agent, call_id)
+                case "network" | "delegate":
                     raise ToolError(f"the effect {effect} is not available in this version")
                 case _:
                     assert_never(effect)

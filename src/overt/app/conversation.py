@@ -42,6 +42,7 @@ from overt.core.events import (
 from overt.core.history import History, Mark, heal, last_exchange
 from overt.core.messages import Image, Message, Text, own_message, said
 from overt.core.protocols import Answer, UnsavedEntry
+from overt.core.questions import FormAnswer
 from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
 from overt.core.spending.usage import Usage
@@ -184,6 +185,9 @@ class Conversation:
 
     def answer(self, question: str, answer: Answer) -> bool:
         return self.mailbox.answer(question, answer)
+
+    def answer_form(self, question: str, answer: FormAnswer) -> bool:
+        return self.mailbox.answer_form(question, answer)
 
     @property
     def mode(self) -> Mode:

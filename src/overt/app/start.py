@@ -13,7 +13,7 @@ from overt.app.context.prefix import Fragments
 from overt.app.conversation import Conversation
 from overt.app.models.session_models import SessionModels
 from overt.app.options import Options
-from overt.app.permission_answers import Mailbox
+from overt.app.permission_answers import Mailbox, UserForms
 from overt.app.redaction.secrets import make_redactor
 from overt.app.services import Services
 from overt.app.session import Session
@@ -53,7 +53,9 @@ async def open_conversation(
 
     shared = shared_services(setting)
     workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
-    hands = Capabilities(workspace, history=lambda: session.history, effects=effects)
+    mailbox = Mailbox()
+    forms = UserForms(mailbox if options.interactive else None, publish=session.publish, emit=session.emit)
+    hands = Capabilities(workspace, history=lambda: session.history, effects=effects, forms=forms)
     fragments = Fragments(options, setting, sandbox, redactor)
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
@@ -67,7 +69,6 @@ async def open_conversation(
     if is_new and options.interactive:
         updates.start_reading_git()
 
-    mailbox = Mailbox()
     permissions = _make_permissions(setting, resumed, notices.append)
     gate = Gate(
         permissions, sight=_make_sight(setting, hands), hands=hands, asker=mailbox if options.interactive else None

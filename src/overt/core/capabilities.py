@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from overt.core.questions import FormAnswer, QuestionForm
 from overt.core.views import FileDiff, Todo
 
 Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes"]
@@ -215,7 +216,19 @@ class Notes(Protocol):
     def set_todos(self, items: tuple[Todo, ...]) -> None: ...
 
 
-EFFECT_OF: dict[type, Effect] = {ReadFiles: "read", WriteFiles: "write", RunPrograms: "run", Notes: "notes"}
+class AskUser(Protocol):
+    async def ask(self, form: QuestionForm) -> FormAnswer:
+        """Put a form to the user and wait for the answer. A non-interactive run declines at once (`unattended`)."""
+        ...
+
+
+EFFECT_OF: dict[type, Effect] = {
+    ReadFiles: "read",
+    WriteFiles: "write",
+    RunPrograms: "run",
+    AskUser: "ask",
+    Notes: "notes",
+}
 
 AVAILABLE: frozenset[Effect] = frozenset(EFFECT_OF.values())
 """Effects that this version implements. The main agent of a session holds all of them."""

@@ -140,6 +140,8 @@ class _ToolRunner:
         assert then is not None
         if mended.tool is None:
             return self._compare(place, then, mended.error, opening)
+        if "ask" in mended.tool.effects:
+            return replace(place, why="it asks the user")
         if "run" in mended.tool.effects and not (await self._standing()).boxed:
             return replace(place, why="there is no sandbox here to run it in")
         try:
