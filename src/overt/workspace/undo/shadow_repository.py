@@ -48,7 +48,7 @@ CLOCK_STEP_NS = 20_000_000
 MANY = 200
 
 
-class Manifest(Struct, frozen=True, kw_only=True):
+class SnapshotManifest(Struct, frozen=True, kw_only=True):
     """`modes` of the files that have others than git gives them, and all `folders` with theirs.
 
     `joined` are files that were there before they were covered.
@@ -74,7 +74,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
         return (*names[:MOST_NAMED], f"{more} more") if more > 0 else tuple(names)
 
 
-_manifest = Decoder(Manifest)
+_manifest = Decoder(SnapshotManifest)
 
 
 class Shadow:
@@ -87,7 +87,7 @@ class Shadow:
         self._largest = largest
         self._folders = FolderModes(root)
         self._last = SnapshotState()
-        self._known = Manifest()
+        self._known = SnapshotManifest()
         self._first = FirstSnapshot(git, root)
         self.grown = 0
         """Bytes of the files that passes took in, before compression."""
@@ -204,7 +204,7 @@ class Shadow:
             if mode & 0o500 != 0o500 and not os.access(os.path.join(self.root, read_name(path)), os.R_OK | os.X_OK):
                 uncovered[f"{path}/"] = "not to be read"
         shown = tuple(dict.fromkeys(show_name(os.fsdecode(name)) for name in young))
-        manifest = Manifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
+        manifest = SnapshotManifest(modes=modes, folders=folders, joined=tuple(sorted(joined)))
         self._save_state(tree, manifest, SnapshotState(young=shown, unfit=tuple(sorted(uncovered))))
         uncovered |= dict.fromkeys(sorted(newly), "not covered until now")
         return Snapshot(name=self._last.name, began_ns=began_ns, unfit=uncovered, newly_covered=frozenset(newly))
@@ -228,7 +228,7 @@ class Shadow:
         """Another Overt may have taken a pass since."""
         state = read_state(self._git.folder)
         if not state.manifest:
-            self._last, self._known = SnapshotState(), Manifest()
+            self._last, self._known = SnapshotState(), SnapshotManifest()
         elif state != self._last:
             self._last, self._known = state, _manifest.decode(self._git.run("cat-file", "blob", state.manifest))
 
@@ -318,7 +318,7 @@ class Shadow:
                 modes[show_name(path)] = stat.S_IMODE(status.st_mode)
         return write_tree(self._git, keep, uncovered), modes
 
-    def _save_state(self, tree: str, manifest: Manifest, beside: SnapshotState) -> None:
+    def _save_state(self, tree: str, manifest: SnapshotManifest, beside: SnapshotState) -> None:
         same = self._last.tree == tree and self._known == manifest
         besides = (beside.young, beside.unfit)
         if same and (self._last.young, self._last.unfit) == besides and os.path.exists(f"{self._git.folder}/state"):
@@ -336,7 +336,7 @@ class Shadow:
 
     # ── reading states ───────────────────────────────────────────────────────────────────────────────────
 
-    def _manifest_of(self, name: str) -> Manifest:
+    def _manifest_of(self, name: str) -> SnapshotManifest:
         if name == self._last.name:
             return self._known
         try:
@@ -344,7 +344,9 @@ class Shadow:
         except ValueError as error:
             raise OvertError(f"the state {name} of the workspace is damaged") from error
 
-    def _only_modes(self, paths: set[str], after: str, old: Manifest, new: Manifest) -> dict[str, FileChange]:
+    def _only_modes(
+        self, paths: set[str], after: str, old: SnapshotManifest, new: SnapshotManifest
+    ) -> dict[str, FileChange]:
         """Files whose content and x bit stayed."""
         changes: dict[str, FileChange] = {}
         for line in self._git.run("ls-tree", "-r", "-z", f"{after}:files").split(b"\0")[:-1]:
@@ -361,7 +363,7 @@ def _usual(mode: int) -> int:
     return 0o755 if mode & 0o100 else 0o644
 
 
-def _as_state(mode: bytes, hash: bytes, path: str, manifest: Manifest) -> FileState | None:
+def _as_state(mode: bytes, hash: bytes, path: str, manifest: SnapshotManifest) -> FileState | None:
     number = int(mode, 8)
     if not number:
         return None
@@ -370,7 +372,7 @@ def _as_state(mode: bytes, hash: bytes, path: str, manifest: Manifest) -> FileSt
     return FileState(hash=hash.decode(), mode=manifest.modes.get(path, _usual(number)))
 
 
-def _folder(manifest: Manifest, path: str) -> FileState | None:
+def _folder(manifest: SnapshotManifest, path: str) -> FileState | None:
     mode = manifest.folders.get(path)
     return None if mode is None else FileState(mode=stat.S_IFDIR | mode)
 
