@@ -35,6 +35,8 @@ ANY_WHERE_JSON_ENTERS = {
     "context/reply_schema.py": "the JSON schema that a reply must fit",
     "repair/_loose_json.py": "reads JSON as models write it",
     "repair/arguments.py": "arguments of a call as the model wrote them",
+    "tools/toolcall.py": "the arguments of another tool",
+    "repair/json_arguments.py": "arguments of tools that come with a JSON schema",
     "repair/flatten_schema.py": "JSON schemas of tools, and arguments with dotted names",
     "sessions/entries.py": "lines of a session file",
 }
@@ -112,6 +114,8 @@ def test_the_tools_and_their_effects_are_exactly_these() -> None:
         "bash": ["run"],
         "jobs": ["run"],
         "todowrite": ["notes"],
+        "toolsearch": ["discover"],
+        "toolcall": [],
     }
 
 

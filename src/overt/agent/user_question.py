@@ -108,4 +108,5 @@ def _rules_to_store(request: CallRequest, *, network: bool) -> tuple[Rule, ...]:
     subject = request.subject
     if subject.is_command:
         return lasting(subject, network=network)
-    return (Rule(action="allow", tool=request.tool.family, origin=ALWAYS),)
+    tool = request.tool.name if "mcp" in request.tool.effects else request.tool.family
+    return (Rule(action="allow", tool=tool, origin=ALWAYS),)

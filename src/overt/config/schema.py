@@ -18,6 +18,7 @@ from overt.core.settings import (
     Recipe,
     Rule,
     Sandbox,
+    ServerEntry,
     Timeouts,
     UndoSettings,
 )
@@ -57,6 +58,7 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
 
     enabled: tuple[str, ...] | None = None
     disabled: tuple[str, ...] = ()
+    mcp_tokens: int = 2000
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -86,6 +88,7 @@ class Config(Struct, frozen=True, kw_only=True):
     cache: CacheSettings = CacheSettings()
     undo: UndoSettings = UndoSettings()
     logs: Logs = Logs()
+    mcp_servers: tuple[ServerEntry, ...] = ()
     warnings: tuple[str, ...] = ()
     settings: tuple[SettingValue, ...] = ()
     files: tuple[str, ...] = ()

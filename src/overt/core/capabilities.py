@@ -5,17 +5,19 @@ workspace root or absolute. Paths they return are relative to the root, with `/`
 accepted back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from overt.core.messages import Document, Image
 from overt.core.questions import FormAnswer, QuestionForm
+from overt.core.requests import ToolSpec
 from overt.core.views import FileDiff, Todo
 
-Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes"]
+Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes", "mcp", "discover"]
 
-WRITING: frozenset[Effect] = frozenset({"write", "run", "network", "delegate"})
+WRITING: frozenset[Effect] = frozenset({"write", "run", "network", "delegate", "mcp"})
 """Effects that change something outside the conversation; calls without any of them run in parallel."""
 
 
@@ -222,12 +224,42 @@ class AskUser(Protocol):
         ...
 
 
+class ServerResult(Struct, frozen=True, kw_only=True):
+    """What a tool of an MCP server returned. `error`: the server says that the tool failed."""
+
+    text: str
+    parts: tuple[Image | Document, ...] = ()
+    error: bool = False
+
+
+class CallServers(Protocol):
+    """Calls tools of MCP servers."""
+
+    async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> ServerResult: ...
+
+
+class ToolMatches(Struct, frozen=True, kw_only=True):
+    """The tools that fit a query, best first, of `total`. `problems` say which servers could not be searched."""
+
+    specs: tuple[ToolSpec, ...]
+    total: int
+    problems: tuple[str, ...] = ()
+
+
+class FindTools(Protocol):
+    """Looks up tools that the model has not been told of."""
+
+    async def search(self, query: str, limit: int) -> ToolMatches: ...
+
+
 EFFECT_OF: dict[type, Effect] = {
     ReadFiles: "read",
     WriteFiles: "write",
     RunPrograms: "run",
     AskUser: "ask",
     Notes: "notes",
+    CallServers: "mcp",
+    FindTools: "discover",
 }
 
 AVAILABLE: frozenset[Effect] = frozenset(EFFECT_OF.values())

@@ -52,6 +52,8 @@ def _of(hint: object) -> dict[str, object]:
     if origin in (Union, types.UnionType):
         (only,) = (option for option in inner if option is not type(None))
         return _of(only)
+    if origin is dict:
+        return {"type": "object"}
     if origin in (tuple, list):
         return {"type": "array", "items": _of(inner[0])}
     assert isinstance(hint, type) and issubclass(hint, Struct)

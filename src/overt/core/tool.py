@@ -7,10 +7,14 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from overt.core.capabilities import EFFECT_OF, Blocked, Effect
+from overt.core.codec import compact
 from overt.core.messages import Document, Image
 from overt.core.requests import ToolSpec
 from overt.core.schema import schema
 from overt.core.views import View
+
+LONGEST_VALUE = 200
+"""Characters of an argument that a person is shown in one line."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -35,6 +39,22 @@ class Arguments(Protocol):
     def subjects(self) -> tuple[str, ...]: ...
 
 
+class JsonArguments(Struct, frozen=True):
+    """The arguments of a tool that comes with a JSON schema instead of a struct."""
+
+    values: dict[str, object]
+
+    def subjects(self) -> tuple[str, ...]:
+        """Return a line for each argument, for a person."""
+        return tuple(f"{name}: {_in_one_line(value)}" for name, value in self.values.items())
+
+
+def _in_one_line(value: object) -> str:
+    text = value if isinstance(value, str) else compact(value)
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_VALUE else line[: LONGEST_VALUE - 1] + "…"
+
+
 A = TypeVar("A", bound=Arguments)
 P = ParamSpec("P")
 
@@ -51,7 +71,11 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     `permission` is the name by which rules know tools of this kind together: `bash` if the subject is a shell command,
     `edit` for every tool that writes files unless it says otherwise, else its own name. With a subject that is listed
-    in `harmless`, a call changes nothing although the tool could.
+    in `harmless`, a call changes nothing although the tool could; with `*` no call does.
+
+    A `rare` tool is not in the list that the model is sent: it is looked up with `toolsearch`. A tool that `forwards`
+    runs another one: its arguments are the `name` and the `arguments` of that. `remote`: what a call says leaves this
+    machine.
 
     `advice` tells the model what to do if a call was too long to arrive whole. `past` says what was done with the
     files that a call names: "edited".
@@ -70,6 +94,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     harmless: tuple[str, ...] = ()
     advice: str = "send it again in smaller pieces"
     past: str = ""
+    rare: bool = False
+    forwards: bool = False
+    remote: bool = False
 
     @property
     def effects(self) -> frozenset[Effect]:
@@ -101,6 +128,8 @@ class Facets(TypedDict, total=False):
     harmless: tuple[str, ...]
     advice: str
     past: str
+    rare: bool
+    forwards: bool
 
 
 @overload

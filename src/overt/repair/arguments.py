@@ -1,12 +1,13 @@
 """The argument text of a call becomes a checked struct, or a message that shows the expected shape."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import DecodeError, Struct, ValidationError, convert, json
 from msgspec.structs import FieldInfo, fields, replace
 
 from overt.core.codec import compact
-from overt.core.tool import Tool
+from overt.core.tool import JsonArguments, Tool
 from overt.repair.argument_names import OUR_ITEMS
 from overt.repair.foreign_names import argument_names, our_value
 
@@ -113,6 +114,8 @@ def _once(*notes: str) -> tuple[str, ...]:
 
 def check(tool: Tool, given: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
     """The typed arguments and what was put right. Raises ValueError with a message the model can act on."""
+    if tool.args is JsonArguments:
+        return _check_json(tool, given)
     wanted = _wanted(tool.args)
     given, notes = _unwrapped(given, wanted)
     given, renamed = argument_names(given, wanted)
@@ -135,6 +138,18 @@ def check(tool: Tool, given: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
         except ValidationError:
             why = "; ".join(_problems(fitted, wanted, extra)) or _words(str(strict))
             raise ValueError(f"{why}. Expected {shape(tool)}; got {_short(given)}") from None
+
+
+def _check_json(tool: Tool, given: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    from overt.repair.json_arguments import check_json  # late: 0.4 ms
+
+    schema = json.decode(tool.spec.schema)
+    given, notes = _unwrapped(given, schema.get("properties", {}))
+    try:
+        args, more = check_json(schema, given)
+    except ValueError as error:
+        raise ValueError(f"{error}. Expected {shape(tool)}; got {_short(given)}") from None
+    return args, (*notes, *more)
 
 
 def _wanted(args: type[Any]) -> dict[str, FieldInfo]:
@@ -169,7 +184,7 @@ def _shape(schema: dict[str, Any]) -> str:
             return "|".join(map(str, schema["enum"])) if "enum" in schema else str(schema.get("type", "any"))
 
 
-def _unwrapped(given: dict[str, Any], wanted: dict[str, FieldInfo]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _unwrapped(given: dict[str, Any], wanted: Mapping[str, object]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The arguments of a call that stand in an object of their own inside the arguments."""
     for name in WRAPPERS:
         inner = given.get(name)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from overt.core.capabilities import Effect
 from overt.core.codec import compact
 from overt.core.messages import Call
-from overt.core.tool import Tool
+from overt.core.tool import Tool, ToolLookup
 from overt.repair._scan_limit import ScannedTools
 from overt.repair.arguments import ParsedArguments, check, guess_broken, parse, shape
 from overt.repair.flatten_schema import unflatten
@@ -29,19 +29,33 @@ NO_APPLY_PATCH = (
 
 
 class MendedCall(Struct, frozen=True, kw_only=True):
-    """Either `tool` and `args` are set, or `error` is."""
+    """Either `tool` and `args` are set, or `error` is. `unknown` is the name of a tool that there is not."""
 
     call: Call
     tool: Tool | None = None
     args: Any = None
     notes: tuple[str, ...] = ()
     error: str = ""
+    unknown: str = ""
 
 
-def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False, flatten: bool = False) -> MendedCall:
-    """With `cut` the reply ended at its token limit; with `flatten` the model was shown dotted names."""
+def mend(
+    call: Call,
+    tools: Mapping[str, Tool],
+    *,
+    cut: bool = False,
+    flatten: bool = False,
+    find_unlisted: ToolLookup = lambda name: None,
+) -> MendedCall:
+    """With `cut` the reply ended at its token limit; with `flatten` the model was shown dotted names.
+
+    `find_unlisted` finds tools that the model has looked up; it may call them by their names or through a tool that
+    forwards calls.
+    """
     if "<arg_key>" in call.name:
         call = _spelled(call, tools, cut=cut)
+    if call.name not in tools and (unlisted := find_unlisted(call.name)):
+        tools = {**tools, unlisted.name: unlisted}
     parsed = parse(call.arguments)
     known = ScannedTools(tools)
     name, given = resolve_implied(call.name, parsed.value or {}, known)
@@ -50,18 +64,37 @@ def mend(call: Call, tools: Mapping[str, Tool], *, cut: bool = False, flatten: b
     call = replace(call, name=name)
     tool = tools.get(name)
     if tool is None:
-        return MendedCall(call=call, error=_no_such_tool(call.name, tools))
-    if tool.effects <= READING and parsed.broken:
+        return MendedCall(call=call, error=_no_such_tool(call.name, tools), unknown=call.name)
+    if _only_reads(tool) and parsed.broken:
         parsed = guess_broken(parsed)
         given = resolve_implied(call.name, parsed.value or {}, known)[1]
     if error := _unfit(tool, parsed, call.arguments, at_limit=cut):
         return MendedCall(call=call, error=error)
+    if tool.forwards and (inner := _forwarded_call(call, given)):
+        if inner.name not in tools and find_unlisted(inner.name) is None:
+            return MendedCall(call=call, error=_no_unlisted(inner.name, tools), unknown=inner.name)
+        return mend(inner, tools, cut=cut, flatten=flatten, find_unlisted=find_unlisted)
     try:
         args, more = check(tool, unflatten(given) if flatten else given)
     except ValueError as error:
         return MendedCall(call=call, error=f"Invalid arguments for {name}: {error}")
     mended = MendedCall(call=call, tool=tool, args=args, notes=(*notes, *parsed.notes, *more))
     return _out_of_shell(mended, tools) if name == "bash" and "patch" in tools else mended
+
+
+def _forwarded_call(call: Call, given: dict[str, object]) -> Call | None:
+    """Return the call inside a call that is to be forwarded. Arguments that stand beside the name count too."""
+    name, arguments = given.get("name"), given.get("arguments", {})
+    if not isinstance(name, str) or not name or name == call.name:
+        return None
+    beside = {key: value for key, value in given.items() if key not in ("name", "arguments")}
+    if isinstance(arguments, dict):
+        arguments = compact(beside | arguments)
+    return replace(call, name=name, arguments=arguments if isinstance(arguments, str) else compact(arguments))
+
+
+def _no_unlisted(name: str, tools: Mapping[str, Tool]) -> str:
+    return f"There is no tool called {_near(name)}. Find its exact name with toolsearch, or use: {', '.join(tools)}."
 
 
 def _out_of_shell(mended: MendedCall, tools: Mapping[str, Tool]) -> MendedCall:
@@ -92,9 +125,9 @@ def _unfit(tool: Tool, parsed: ParsedArguments, text: str, *, at_limit: bool) ->
     readable = parsed.value is not None
     if readable and not parsed.cut and not parsed.unsure:
         return ""
-    if readable and tool.effects <= READING:
+    if readable and _only_reads(tool):
         return ""
-    if at_limit or (parsed.cut and not tool.effects <= READING):
+    if at_limit or (parsed.cut and not _only_reads(tool)):
         where = "The reply was cut at its token limit" if at_limit else f"The call to {tool.name} was cut"
         why = f"{where}, so the arguments are incomplete and nothing was run."
         return f"{why} Send it again whole; if it is long, {tool.advice}."
@@ -105,6 +138,10 @@ def _unfit(tool: Tool, parsed: ParsedArguments, text: str, *, at_limit: bool) ->
             f"Expected {shape(tool)}"
         )
     return f"Arguments are not a JSON object, nothing was run: {_near(text)}. Expected {shape(tool)}"
+
+
+def _only_reads(tool: Tool) -> bool:
+    return tool.effects <= READING and not tool.forwards
 
 
 def _near(text: str) -> str:

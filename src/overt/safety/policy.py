@@ -34,12 +34,27 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 BY_MODE: dict[Mode, dict[str, Action]] = {
-    "review": {"edit": "ask", "command": "ask", "boxed": "ask", "other": "ask"},
-    "auto": {"edit": "allow", "command": "ask", "boxed": "allow", "other": "ask"},
-    "yolo": {"edit": "allow", "command": "allow", "boxed": "allow", "other": "allow"},
-    "plan": {"edit": "deny", "command": "deny", "boxed": "allow", "other": "deny"},
+    "review": {"edit": "ask", "command": "ask", "boxed": "ask", "server": "ask", "open server": "ask", "other": "ask"},
+    "auto": {
+        "edit": "allow",
+        "command": "ask",
+        "boxed": "allow",
+        "server": "allow",
+        "open server": "ask",
+        "other": "ask",
+    },
+    "yolo": dict.fromkeys(("edit", "command", "boxed", "server", "open server", "other"), "allow"),
+    "plan": {
+        "edit": "deny",
+        "command": "deny",
+        "boxed": "allow",
+        "server": "ask",
+        "open server": "ask",
+        "other": "deny",
+    },
 }
-"""`boxed` is a command while a sandbox stands; in `plan` its box cannot write to the workspace."""
+"""`boxed` is a command while a sandbox stands; in `plan` its box cannot write to the workspace. `server` is an MCP
+server that is remote or runs in a sandbox, `open server` one that runs without."""
 
 
 class PathFacts(Struct, frozen=True, kw_only=True):
@@ -73,9 +88,9 @@ def subject_of(tool: Tool, values: tuple[str, ...], sight: PathFacts) -> Subject
             reads=tuple(dict.fromkeys(normal(path, sight.root) for path in operands(text, reading))),
         )
     if not tool.effects & {"read", "write"}:
-        changes_nothing = bool(values) and values[0] in tool.harmless
+        changes_nothing = "*" in tool.harmless or (bool(values) and values[0] in tool.harmless)
         reading = CommandReading(hazard="harmless" if changes_nothing else "ordinary")
-        return Subject(tool=tool.name, family=tool.family, values=values, reading=reading)
+        return Subject(tool=tool.name, family=tool.family, values=values, reading=reading, remote=tool.remote)
     return subject_of_paths(values, sight, tool=tool.name, family=tool.family)
 
 
@@ -134,6 +149,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
         """The row of `BY_MODE` that the call belongs to."""
         if self.subject.is_command and self.world.boxed:
             return "boxed"
+        if "mcp" in self.effects:
+            return "server" if self.world.boxed or self.subject.remote else "open server"
         return "edit" if "write" in self.effects else "command" if "run" in self.effects else "other"
 
 
@@ -189,7 +206,25 @@ def judge_by_mode(facts: CallFacts) -> Verdict:
     if fallback is not None and (mode != "plan" or fallback != "allow"):
         return Verdict(action=fallback, rule="fallback", origin="permissions.fallback", by="rule", why="no rule speaks")
     reach = facts.world.reach if facts.dangerous else None
+    if facts.kind == "server" and BY_MODE[mode]["server"] == "ask" and (subject.remote or mode == "plan"):
+        return _ask_about_server(facts)
     return _by_mode(facts, BY_MODE[mode][facts.kind], _explain_recoverable(subject, reach) if reach else f"{mode} mode")
+
+
+def _ask_about_server(facts: CallFacts) -> Verdict:
+    """Ask about a call that no sandbox contains: the server is elsewhere, or may write although the mode is plan."""
+    name = facts.subject.tool
+    flag = f"--allowedTools {name}"
+    remedy = f"Allow it with `{flag}`" + (" or `--permission-mode auto`." if facts.mode == "review" else ".")
+    return Verdict(
+        action="ask",
+        rule=facts.mode,
+        origin="mode",
+        by="mode",
+        why=f"{facts.mode} mode",
+        remedy=remedy,
+        allowed_by=(flag,),
+    )
 
 
 def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:

@@ -4,6 +4,7 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +36,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     `family` is the name by which rules know tools of this kind together, by default the name of the tool. `values` of
     a file tool hold each path as it was spelled and, where a link leads elsewhere, where it really lies. `reads` are
     what the words of a command may name. `linked` are those with more than one name on the disk. `edit_rules` are the
-    names of the rules that speak of what a command writes.
+    names of the rules that speak of what a command writes. `remote`: what the call says leaves this machine.
     """
 
     tool: str
@@ -45,6 +46,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     linked: tuple[str, ...] = ()
     reading: CommandReading = CommandReading(hazard="ordinary")
     edit_rules: frozenset[str] = frozenset({"edit"})
+    remote: bool = False
 
     @property
     def is_command(self) -> bool:
@@ -96,12 +98,21 @@ def speaks_of(rule: Rule, subject: Subject) -> bool:
     if name == "external_directory":
         outside = tuple(path for path in subject.values if path.startswith("/")) if not subject.is_command else ()
         return rule.action != "allow" and bool(outside) and (not rule.pattern or _speaks_of_paths(rule, outside))
+    if subject.family == "mcp" and name != "*":
+        return _speaks_of_server(rule, subject.tool)
     same = name in (subject.tool, subject.family, "*")
     if not same or not rule.pattern:
         return same
     if subject.is_command:
         return _speaks_of_command(rule, subject)
     return _speaks_of_paths(rule, subject.values)
+
+
+def _speaks_of_server(rule: Rule, tool: str) -> bool:
+    """True if a rule names the tool of an MCP server: `mcp`, `mcp(github__*)`, `mcp__github`, `mcp__github__*`."""
+    if rule.tool == "mcp":
+        return not rule.pattern or fnmatchcase(tool.removeprefix("mcp__"), rule.pattern)
+    return not rule.pattern and (fnmatchcase(tool, rule.tool) or tool.startswith(f"{rule.tool}__"))
 
 
 def opens(rule: Rule, cause: Cause) -> bool:
