@@ -45,6 +45,16 @@ class AnswerCheck(Protocol):
         ...
 
 
+class UnlistedTools(Protocol):
+    """Tools that an agent can run although the model was not sent them with the first request."""
+
+    def find(self, name: str) -> Tool | None: ...
+
+    async def load(self, name: str) -> str:
+        """Find out whether there is such a tool, which may take a while. Return what is wrong, or an empty string."""
+        ...
+
+
 class SpendCheck(NamedTuple):
     """If there is a `refusal`, nothing more is sent. A `warning` is shown and the work goes on."""
 
@@ -113,7 +123,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
     turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` refuses a request once
     the session has cost too much. `find_tool` finds any tool, also one that the agent does not have, by the names that
-    a history has for it.
+    a history has for it. `unlisted` are the tools that the model looks up.
     """
 
     provider: Provider
@@ -130,6 +140,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     marks: Callable[[], Sequence[Mark]] = tuple
     printed: dict[str, str] = field(default_factory=dict)
     spend_limit: SpendLimit | None = None
+    unlisted: UnlistedTools | None = None
 
 
 class Agent(Struct, frozen=True):

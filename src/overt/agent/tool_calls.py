@@ -33,7 +33,7 @@ async def run_calls(
     """Run all calls of a reply. If the reply was `truncated` at its token limit, a call may be half."""
     together: list[CallRequest] = []
     for call in calls:
-        mended = mend(call, agent.spec.tools, cut=truncated, flatten=agent.spec.flatten)
+        mended = await _mend(agent, call, truncated=truncated)
         if mended.notes:
             emit(Repaired(agent=agent.spec.path, call_id=call.id, note="; ".join(mended.notes)))
         problem = mended.error or _hidden(mended)
@@ -51,6 +51,19 @@ async def run_calls(
         await _decide_and_run(agent, [request], repeats, emit)
         together = []
     await _decide_and_run(agent, together, repeats, emit)
+
+
+async def _mend(agent: Agent, call: Call, *, truncated: bool) -> MendedCall:
+    """Repair a call. A tool that is not known may belong to a server that has to be asked first."""
+    spec, unlisted = agent.spec, agent.runtime.unlisted
+    if unlisted is None:
+        return mend(call, spec.tools, cut=truncated, flatten=spec.flatten)
+    mended = mend(call, spec.tools, cut=truncated, flatten=spec.flatten, find_unlisted=unlisted.find)
+    if not mended.unknown:
+        return mended
+    if problem := await unlisted.load(mended.unknown):
+        return replace(mended, error=problem)
+    return mend(call, spec.tools, cut=truncated, flatten=spec.flatten, find_unlisted=unlisted.find)
 
 
 async def _decide_and_run(agent: Agent, batch: list[CallRequest], repeats: RepeatGuard, emit: Emit) -> None:

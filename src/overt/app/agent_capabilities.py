@@ -3,11 +3,20 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from overt.app.permission_answers import UserForms
 from overt.app.session_workspace import SessionWorkspace
-from overt.core.capabilities import AskUser, Effect, EndedJob, Notes, ReadFiles, RunPrograms
+from overt.core.capabilities import (
+    AskUser,
+    CallServers,
+    Effect,
+    EndedJob,
+    FindTools,
+    Notes,
+    ReadFiles,
+    RunPrograms,
+)
 from overt.core.errors import ToolError
 from overt.core.events import TodoSet
 from overt.core.history import History
@@ -15,6 +24,10 @@ from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, R
 from overt.core.questions import FormAnswer, QuestionForm
 from overt.core.views import Todo
 
+if TYPE_CHECKING:
+    from overt.app.tool_catalog import ToolCatalog
+
+Capability = ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools
 MOST_DESCRIBED = 8
 """Paths that a person is told about before a command changes them."""
 
@@ -62,12 +75,14 @@ class Capabilities:
         effects: frozenset[Effect],
         agent: str = "main",
         forms: UserForms | None = None,
+        catalog: "ToolCatalog | None" = None,
     ) -> None:
         self._workspace = workspace
         self._history = history
         self._effects = effects
         self._agent = agent
         self._forms = forms
+        self._catalog = catalog
 
     def lend(
         self,
@@ -82,7 +97,7 @@ class Capabilities:
             raise ToolError(f"this agent may not use the effect {', '.join(refused)}", code="denied")
         journal = Journal(self._agent)
 
-        def make(effect: Effect) -> ReadFiles | RunPrograms | AskUser | Notes:
+        def make(effect: Effect) -> Capability:
             match effect:
                 case "read" | "write":
                     return self._workspace.files(call_id, journal, seen=self._history().seen, preview=preview)
@@ -96,6 +111,15 @@ class Capabilities:
                     return TodoNotes(self._history().todos, journal)
                 case "ask":
                     return CallForms(None if preview else self._forms, self._agent, call_id)
+                case "mcp":
+                    from overt.app.server_calls import ServerCalls  # late: 1 ms
+
+                    forms = CallForms(None if preview else self._forms, self._agent, call_id)
+                    return ServerCalls(self._workspace.shared.servers(), forms=forms, report=report)
+                case "discover":
+                    if self._catalog is None:
+                        raise ToolError("there are no further tools", code="missing")
+                    return self._catalog
                 case "network" | "delegate":
                     raise ToolError(f"the effect {effect} is not available in this version")
                 case _:

@@ -13,6 +13,7 @@ from overt.app.services import Fallback
 from overt.app.session import Session
 from overt.app.setting import Setting
 from overt.app.spend_limit import SessionSpendLimit
+from overt.app.tool_catalog import ToolCatalog, with_catalog
 from overt.context.assemble import Assembler, fingerprint
 from overt.core.capabilities import Effect
 from overt.core.errors import ProviderError
@@ -40,6 +41,7 @@ class Agents(Struct, frozen=True, kw_only=True):
     updates: ContextUpdates
     redactor: Redactor
     spend_limit: SessionSpendLimit
+    catalog: ToolCatalog
     notices: list[str] = field(default_factory=list)
 
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
@@ -63,6 +65,7 @@ class Agents(Struct, frozen=True, kw_only=True):
         provider = self.models.provider(found)
         self.models.use(found, protocol)
         config, fragments, entry = self.setting.config, self.fragments, found.entry
+        self.catalog.flatten = protocol.flatten
         context = ScaffoldContext(hands=self.hands, limits=config.limits, may_read=self.gate.may_read)
         setup = set_up_protocol(protocol, self._tools(), fragments, wire=provider.wire, context=context)
         prefix = setup.prefix
@@ -100,7 +103,8 @@ class Agents(Struct, frozen=True, kw_only=True):
             lead=setup.lead,
             checks=setup.checks,
             updates=self.updates.collect,
-            find_tool=self.setting.tools.find,
+            find_tool=lambda name: self.setting.tools.find(name) or self.catalog.find(name),
+            unlisted=self.catalog,
             marks=lambda: self.session.marks,
             budget=self.models.window(found),
             spend_limit=self.spend_limit,
@@ -114,7 +118,13 @@ class Agents(Struct, frozen=True, kw_only=True):
         denied = {rule.tool for rule in config.permissions.rules if rule.action == "deny" and not rule.pattern}
         shared = {tool.family for tool in tools.values() if tool.family != tool.name}
         removed = {*config.tools.disabled, *denied - shared}
-        chosen = tools if config.tools.enabled is None else config.tools.enabled
+        usual = {name for name, tool in tools.items() if not tool.rare} | self.catalog.listed.keys()
+        chosen = usual if config.tools.enabled is None else config.tools.enabled
+        tools = {**tools, **self.catalog.listed}
+        if self.catalog.describe():
+            tools["toolsearch"] = with_catalog(tools["toolsearch"], self.catalog)
+        else:
+            removed |= {"toolsearch", "toolcall"}
         return {name: tool for name, tool in tools.items() if name in chosen and name not in removed}
 
     def _moved(self, resumed: ResumedSession) -> bool:

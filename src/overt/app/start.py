@@ -21,6 +21,7 @@ from overt.app.session_record import open_record
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
+from overt.app.tool_catalog import ToolCatalog
 from overt.app.workspace_services import shared_services
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
@@ -55,7 +56,14 @@ async def open_conversation(
     workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
     mailbox = Mailbox()
     forms = UserForms(mailbox if options.interactive else None, publish=session.publish, emit=session.emit)
-    hands = Capabilities(workspace, history=lambda: session.history, effects=effects, forms=forms)
+    catalog = ToolCatalog(
+        setting,
+        shared.known_servers,
+        shared.servers,
+        effects=effects,
+        recorded_tools=[spec.name for spec in resumed.prefix.prefix.tools] if resumed and resumed.prefix else None,
+    )
+    hands = Capabilities(workspace, history=lambda: session.history, effects=effects, forms=forms, catalog=catalog)
     fragments = Fragments(options, setting, sandbox, redactor)
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
@@ -85,6 +93,7 @@ async def open_conversation(
         fragments=fragments,
         updates=updates,
         redactor=redactor,
+        catalog=catalog,
         spend_limit=SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend),
     )
     agent, prefix = agents.make(found, models.protocol(found, resumed), resumed)

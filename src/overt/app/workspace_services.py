@@ -21,6 +21,8 @@ from overt.core.protocols import Profile, SandboxState
 from overt.lib.paths import lies_in
 
 if TYPE_CHECKING:
+    from overt.mcp.manifest_cache import KnownServers
+    from overt.mcp.servers import McpServers
     from overt.sandbox.profile import SandboxPlace
     from overt.workspace.programs import SupervisorSpawner
     from overt.workspace.undo.maintenance import LimitEnforcer
@@ -44,6 +46,7 @@ class WorkspaceServices:
         self._closed = False
         self._spawner: SupervisorSpawner | None = None
         self._keeper: SnapshotKeeper | None = None
+        self._servers: McpServers | None = None
 
     def serves(self, setting: Setting) -> bool:
         """True if a session with these settings can share them: same folders, sandbox, environment and undo."""
@@ -119,6 +122,25 @@ class WorkspaceServices:
             )
         return self._keeper
 
+    @cached_property
+    def known_servers(self) -> "KnownServers | None":
+        """The MCP servers of the configuration, with what is known of them without starting any; None without any."""
+        entries = self._setting.config.mcp_servers
+        if not entries:
+            return None
+        from overt.mcp.manifest_cache import KnownServers  # late: 2 ms
+
+        return KnownServers(entries, self._setting.environment.cache_dir)
+
+    def servers(self) -> "McpServers":
+        """Return the way to the MCP servers. Nothing is started before one of them is used."""
+        if self._servers is None:
+            from overt.app.server_calls import connect_servers  # late: 10 ms
+
+            assert self.known_servers is not None
+            self._servers = connect_servers(self._setting, self)
+        return self._servers
+
     def _make_limits(self) -> "LimitEnforcer":
         from overt.app.undo.usage import limits_of  # late: 12 ms
 
@@ -171,6 +193,8 @@ class WorkspaceServices:
         self._closed = True
         if self._idle_timer is not None:
             self._idle_timer.cancel()
+        if self._servers is not None:
+            await self._servers.close()
         if self._spawner is not None:
             await self._spawner.close()
         if self._keeper is not None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from overt.agent.permission_decision import CallRequest, Decision, read_request
 from overt.agent.permission_settings import PermissionState, Terms
 from overt.agent.queued_messages import Inbox
-from overt.app.records.recorded_steps import RecordedStep
+from overt.app.records.recorded_steps import RecordedStep, recorded_tool
 from overt.context.text_calls import as_written
 from overt.core.capabilities import Blocked, Effect, EndedJob
 from overt.core.errors import ProviderError, ToolError
@@ -16,7 +16,7 @@ from overt.core.events import Emit, PrefixSet, ToolFinished
 from overt.core.history import INTERRUPTED, History
 from overt.core.messages import Document, Image, Message, Reasoning, Text
 from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey, Wire
-from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta
+from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta, ToolSpec
 from overt.core.tool import Outcome, Tool
 from overt.repair.repair_call import MendedCall
 from overt.safety.policy import PathFacts
@@ -166,6 +166,22 @@ class RecordedGate:
         self, request: CallRequest, box: Profile, blocked: Blocked, agent: str, emit: Emit
     ) -> Decision | None:
         return None
+
+
+class RecordedUnlisted:
+    """Knows the tools that calls of the record were forwarded to; nothing is known of them but the name."""
+
+    def __init__(self, step: CurrentStep) -> None:
+        self._step = step
+
+    def find(self, name: str) -> Tool | None:
+        if all(started.call.name != name for started in self._step().started.values()):
+            return None
+        spec = ToolSpec(name=name, description="", schema=Raw(b'{"type":"object"}'))
+        return replace(recorded_tool(spec), run=_recorded_outcome)
+
+    async def load(self, name: str) -> str:
+        return ""
 
 
 class RecordedLead:

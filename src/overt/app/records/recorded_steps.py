@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from overt.core.errors import ToolError
 from overt.core.events import (
     Compacted,
     Event,
@@ -19,9 +20,10 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.messages import Message
+from overt.core.requests import ToolSpec
 from overt.core.spending.usage import Usage
 from overt.core.text_fragments import STEERED, own_origin
-from overt.core.tool import Tool
+from overt.core.tool import JsonArguments, Outcome, Tool
 from overt.sessions.entries import Entry
 from overt.tools.registry import BUILT_IN
 
@@ -129,14 +131,22 @@ def flattens_arguments(opening: PrefixSet) -> bool:
 
 
 def tools_of(opening: PrefixSet) -> dict[str, Tool]:
-    """Return the tools the model was told of, as far as this version has them."""
+    """Return the tools the model was told of. Those of MCP servers and of other packages cannot be run again."""
     known = BUILT_IN.by_name
     if opening.about is not None and opening.about.compact:
         from overt.app.small_model.scaffold import small_model_tools  # late: 26 ms
 
         known = small_model_tools()
     if opening.calls == "native":
-        names = [spec.name for spec in opening.prefix.tools]
-    else:
-        names = [name for name in known if name in opening.tool_names] or list(known)
-    return {name: known[name] for name in names if name in known}
+        return {spec.name: known.get(spec.name) or recorded_tool(spec) for spec in opening.prefix.tools}
+    names = [name for name in known if name in opening.tool_names] or list(known)
+    return {name: known[name] for name in names}
+
+
+def recorded_tool(spec: ToolSpec) -> Tool:
+    """Return a tool of which only the schema is known."""
+    return Tool(name=spec.name, args=JsonArguments, needs={}, run=_refuse_to_run, spec=spec)
+
+
+async def _refuse_to_run(_: JsonArguments) -> Outcome:
+    raise ToolError("this tool is not part of Overt, so it cannot be run again")

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from overt.agent.run_tool import attempt
 from overt.app.agent_capabilities import Capabilities
 from overt.app.options import Options
+from overt.app.records.recorded_services import RecordedUnlisted
 from overt.app.records.recorded_steps import RecordedStep, flattens_arguments, read_steps, tools_of
 from overt.app.redaction.secrets import make_redactor
 from overt.app.registries import Registries
@@ -32,6 +33,7 @@ from overt.core.events import Event, PrefixSet, RequestSent, TodoSet, ToolFinish
 from overt.core.history import History
 from overt.core.messages import Call
 from overt.core.protocols import Profile, SandboxState
+from overt.core.tool import JsonArguments
 from overt.core.views import Output
 from overt.lib.diff import file_diff
 from overt.lib.redaction.redact import HIDDEN
@@ -134,12 +136,17 @@ class _ToolRunner:
             state="skipped",
         )
         cut = step.reply is not None and step.reply.finish == "length"
-        mended = mend(call, tools_of(opening), cut=cut, flatten=flattens_arguments(opening))
+        unlisted = RecordedUnlisted(lambda: step)
+        mended = mend(
+            call, tools_of(opening), cut=cut, flatten=flattens_arguments(opening), find_unlisted=unlisted.find
+        )
         if why := self._skip_reason(step, mended.call, then):
             return replace(place, why=why)
         assert then is not None
         if mended.tool is None:
             return self._compare(place, then, mended.error, opening)
+        if mended.tool.args is JsonArguments:
+            return replace(place, why="it belongs to an MCP server or another package")
         if "ask" in mended.tool.effects:
             return replace(place, why="it asks the user")
         if "run" in mended.tool.effects and not (await self._standing()).boxed:

@@ -111,6 +111,8 @@ def _content(message: Message, conversation: Conversation) -> list[dict[str, obj
                 blocks.append({"type": "thinking", "thinking": text, "signature": signature})
             case Call(id=id, name=name):
                 tool, arguments = _tool_name(name, conversation), _input(part, conversation)
+                if _forwards(name, conversation) and isinstance(arguments, dict) and "name" in arguments:
+                    tool, arguments = arguments["name"], arguments.get("arguments", {})
                 blocks.append({"type": "tool_use", "id": id, "name": tool, "input": arguments})
             case _:
                 pass
@@ -122,6 +124,11 @@ def _result(finished: ToolFinished) -> dict[str, object]:
     result = finished.result
     text = "".join(part.text for part in result.parts if isinstance(part, Text))
     return {"type": "tool_result", "tool_use_id": result.call_id, "content": text, "is_error": failed(finished)}
+
+
+def _forwards(name: str, conversation: Conversation) -> bool:
+    tool = conversation.setting.tools.find(name)
+    return tool is not None and tool.forwards
 
 
 def _tool_name(name: str, conversation: Conversation) -> str:

@@ -1,0 +1,76 @@
+"""Calls to MCP servers for one call of an agent, and the way from this program to the servers."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from overt import __version__
+from overt.app.setting import Setting
+from overt.core.capabilities import AskUser, ServerResult
+from overt.core.codec import encode
+from overt.core.protocols import Profile, ServerChild
+from overt.core.settings import ServerEntry
+from overt.lib.tokens import estimate
+from overt.mcp.elicitation import make_form
+from overt.mcp.manifest import Manifest
+from overt.mcp.messages import QuestionAnswered, ServerAsks
+from overt.mcp.server_tools import read_contents, server_tools
+from overt.mcp.servers import HostSettings, McpServers
+
+if TYPE_CHECKING:
+    from overt.app.workspace_services import WorkspaceServices
+
+UNATTENDED = "The server asked the user something. The run is non-interactive, so the question was declined."
+
+
+class ServerCalls:
+    """CallServers for one call. Questions of the server go to the user through `forms`."""
+
+    def __init__(self, servers: McpServers, *, forms: AskUser, report: Callable[[str], None] | None) -> None:
+        self._servers = servers
+        self._forms = forms
+        self._report = report or (lambda text: None)
+        self._notes: list[str] = []
+
+    async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> ServerResult:
+        output = await self._servers.call(server, tool, arguments, report=self._report, ask=self._ask)
+        return read_contents(output.parts, (*output.notes, *self._notes), error=output.error)
+
+    async def _ask(self, question: ServerAsks) -> QuestionAnswered:
+        answer = await self._forms.ask(make_form(question))
+        if answer.unattended:
+            self._notes.append(UNATTENDED)
+        return QuestionAnswered(question=question.question, action=answer.action, content=answer.values)
+
+
+def connect_servers(setting: Setting, shared: "WorkspaceServices") -> McpServers:
+    async def start(entry: ServerEntry) -> ServerChild:
+        profile = Profile(write=True, network=entry.network)
+        environment = {**shared.environment, **entry.environment}
+        return await shared.spawner.spawn_server(
+            entry.command, cwd=setting.roots.workspace, env=environment, profile=profile
+        )
+
+    def settings() -> HostSettings:
+        return HostSettings(
+            roots=(setting.roots.workspace, *setting.config.allow_write),
+            token_folder=f"{setting.environment.data_dir}/mcp",
+            version=__version__,
+            interactive=True,
+            environment={**shared.environment, **_session_bus(setting)},
+            browser=setting.environment.variables.get("BROWSER", ""),
+        )
+
+    assert shared.known_servers is not None
+    return McpServers(shared.known_servers, settings=settings, start=start, measure=measure_tools)
+
+
+def measure_tools(entry: ServerEntry, manifest: Manifest) -> int:
+    """Return how many tokens the tools of a server take in a request."""
+    specs = [tool.spec for tool in server_tools(entry, manifest).values()]
+    return estimate(encode(specs).decode())
+
+
+def _session_bus(setting: Setting) -> dict[str, str]:
+    """Return the variables by which the keyring of the desktop is found."""
+    names = ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_CURRENT_DESKTOP")
+    return {name: value for name in names if (value := setting.environment.variables.get(name))}

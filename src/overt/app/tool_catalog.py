@@ -1,0 +1,196 @@
+"""Tools that the model is not sent in the first request: rare ones of ours, and those of MCP servers.
+
+The tool list of a session never changes, so that what a vendor has cached stays valid. At the start of a session, MCP
+servers whose tools are known and fit into `tools.mcp_tokens` are listed whole. All others are looked up with
+`toolsearch` and called with `toolcall`, also those that become known later.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import json
+from msgspec.structs import replace
+
+from overt.app.setting import Setting
+from overt.core.capabilities import Effect, ToolMatches
+from overt.core.errors import ToolError
+from overt.core.requests import ToolSpec
+from overt.core.settings import ServerEntry
+from overt.core.tool import Tool
+from overt.mcp.manifest import plain_name
+from overt.repair.flatten_schema import flatten_schema
+from overt.safety.rules import Subject, matching
+
+if TYPE_CHECKING:
+    from overt.mcp.manifest_cache import KnownServers
+    from overt.mcp.servers import McpServers
+
+SEARCH_WITHIN_S = 10.0
+"""A search waits this long for servers that have to be started or asked first."""
+MOST_NAMED = 30
+"""Servers that the description of `toolsearch` names."""
+
+
+class ToolCatalog:
+    """The unlisted tools of one agent, and which MCP servers are listed whole.
+
+    `recorded_tools` are the names of the tools that a resumed session was sent: the same servers are listed again. With
+    `flatten`, the model is shown arguments with dotted names.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        known: "KnownServers | None",
+        connect: "Callable[[], McpServers]",
+        *,
+        effects: frozenset[Effect],
+        recorded_tools: Iterable[str] | None = None,
+    ) -> None:
+        self.flatten = False
+        self._setting = setting
+        self._known = known if "mcp" in effects else None
+        self._connect = connect
+        self._effects = effects
+        self._recorded_tools = None if recorded_tools is None else tuple(recorded_tools)
+        self._version = -1
+        self._server_tools: dict[str, Tool] = {}
+
+    @property
+    def entries(self) -> tuple[ServerEntry, ...]:
+        return self._known.enabled if self._known else ()
+
+    @cached_property
+    def listed(self) -> dict[str, Tool]:
+        """Tools of MCP servers that are sent with the first request. It is decided once."""
+        if self._recorded_tools is not None:
+            chosen = {self._server_of(name) for name in self._recorded_tools}
+        else:
+            chosen = self._fitting()
+        tools = (self._tools_of(entry) for entry in self.entries if entry.name in chosen)
+        return {name: tool for each in tools for name, tool in each.items()}
+
+    def _fitting(self) -> set[str]:
+        """Return the servers that fit into the budget together, in the order of the configuration."""
+        chosen, left = set[str](), self._setting.config.tools.mcp_tokens
+        for entry in self.entries:
+            tokens = self._known.tokens(entry) if self._known else None
+            if tokens is not None and tokens <= left:
+                chosen.add(entry.name)
+                left -= tokens
+        return chosen
+
+    @cached_property
+    def _rare(self) -> dict[str, Tool]:
+        config, tools = self._setting.config, self._setting.tools.for_effects(self._effects)
+        return {
+            name: tool
+            for name, tool in tools.items()
+            if tool.rare and name not in config.tools.disabled and not self._is_denied(tool)
+        }
+
+    def _server_of(self, name: str) -> str:
+        """Return the server that the name of a tool begins with, or an empty string."""
+        matches = [entry.name for entry in self.entries if name.startswith(f"mcp__{plain_name(entry.name)}__")]
+        return max(matches, key=len, default="")
+
+    def describe(self) -> str:
+        """Return what can be looked up, for the description of `toolsearch`; empty if there is nothing.
+
+        It names the servers that are configured, whether or not they are running, so that it stays the same.
+        """
+        listed = {self._server_of(name) for name in self.listed}
+        servers = [entry.name for entry in self.entries if entry.name not in listed]
+        more = f" and {len(servers) - MOST_NAMED} more" if len(servers) > MOST_NAMED else ""
+        parts = [", ".join(self._rare)] if self._rare else []
+        parts += [f"the MCP servers {', '.join(servers[:MOST_NAMED])}{more}"] if servers else []
+        return "; ".join(parts)
+
+    def find(self, name: str) -> Tool | None:
+        """Return an unlisted tool that is known, by its name or an alias."""
+        found = self._known_server_tools().get(name) or self._rare.get(name)
+        if found is None and (tool := self._setting.tools.find(name)) and tool.name in self._rare:
+            return tool
+        return found
+
+    async def load(self, name: str) -> str:
+        """Ask the server of a tool what it offers. Return why that failed, or an empty string."""
+        server = self._server_of(name)
+        if not server:
+            return ""
+        try:
+            async with asyncio.timeout(SEARCH_WITHIN_S):
+                await self._connect().load(server)
+        except ToolError as error:
+            return f"MCP server {server} cannot be used: {error.message}"
+        except TimeoutError:
+            return f"MCP server {server} is still starting. Try again in a moment, or take another way."
+        return ""
+
+    async def search(self, query: str, limit: int) -> ToolMatches:
+        from overt.lib.text_search import rank  # late: 0.5 ms
+
+        problems = await self._load_missing()
+        tools = {**self._rare, **self._known_server_tools()}
+        texts = {
+            name: f"{name} {name} {tool.spec.description} {_argument_names(tool.spec)}" for name, tool in tools.items()
+        }
+        names = [query] if query in tools else rank(query, texts, limit)
+        specs = (tools[name].spec for name in names)
+        return ToolMatches(
+            specs=tuple(flatten_schema(spec) if self.flatten else spec for spec in specs),
+            total=len(tools),
+            problems=problems,
+        )
+
+    async def _load_missing(self) -> tuple[str, ...]:
+        """Ask all servers of which nothing is known. Return what is wrong with those that did not answer."""
+        known = self._known
+        missing = [entry.name for entry in self.entries if known and known.manifest(entry.name) is None]
+        if not missing:
+            return ()
+        servers = self._connect()
+        loading = {asyncio.ensure_future(servers.load(name)): name for name in missing}
+        done, waiting = await asyncio.wait(loading, timeout=SEARCH_WITHIN_S)
+        for task in waiting:
+            task.cancel()  # the question itself goes on: it is shared
+        problems = [f"MCP server {loading[task]} is still starting." for task in waiting]
+        for task in done:
+            if error := task.exception():
+                if not isinstance(error, ToolError):
+                    raise error
+                problems.append(f"MCP server {loading[task]} cannot be used: {error.message}")
+        return tuple(sorted(problems))
+
+    def _known_server_tools(self) -> dict[str, Tool]:
+        if self._known is not None and self._version != self._known.version:
+            tools = (self._tools_of(entry) for entry in self.entries)
+            self._server_tools = {name: tool for each in tools for name, tool in each.items()}
+            self._version = self._known.version
+        return self._server_tools
+
+    def _tools_of(self, entry: ServerEntry) -> dict[str, Tool]:
+        manifest = self._known.manifest(entry.name) if self._known else None
+        if manifest is None:
+            return {}
+        from overt.mcp.server_tools import server_tools  # late: 3 ms
+
+        tools = server_tools(entry, manifest)
+        return {name: tool for name, tool in tools.items() if not self._is_denied(tool)}
+
+    def _is_denied(self, tool: Tool) -> bool:
+        """True if a rule without a pattern denies the tool: the model is not told of it at all."""
+        rules = [rule for rule in self._setting.config.permissions.rules if not rule.pattern]
+        return matching(rules, Subject(tool=tool.name, family=tool.family), "deny") is not None
+
+
+def _argument_names(spec: ToolSpec) -> str:
+    return " ".join(json.decode(spec.schema).get("properties", {}))
+
+
+def with_catalog(tool: Tool, catalog: ToolCatalog) -> Tool:
+    """Return `toolsearch` with what can be looked up in its description."""
+    description = f"{tool.spec.description} Among them: {catalog.describe()}."
+    return replace(tool, spec=replace(tool.spec, description=description))

@@ -1,0 +1,125 @@
+"""What servers offered when they were last asked, so that a session knows their tools without starting any.
+
+    CACHE/mcp/index.json          fingerprint of an entry → number of tools, tokens of their schemas, era
+    CACHE/mcp/FINGERPRINT.json    the manifest
+
+Only the index is read at the start of a session, and those manifests whose tools are listed in the first request.
+"""
+
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+
+from msgspec import DecodeError, Struct, json
+from msgspec.structs import replace
+
+from overt.core.settings import ServerEntry
+from overt.lib.atomic import replace as replace_file
+from overt.lib.logs.log import LOG
+from overt.mcp.manifest import Era, Manifest
+
+MOST_ENTRIES = 200
+"""Servers that the index remembers; those that were stored first go first."""
+
+
+class ManifestSummary(Struct, frozen=True, kw_only=True):
+    """What the index says of a stored manifest."""
+
+    tools: int
+    tokens: int
+    era: Era = ""
+
+
+def fingerprint(entry: ServerEntry) -> str:
+    """Return a hash of everything that decides which server an entry reaches and what it is told."""
+    decisive = replace(entry, origin="", of_project=False, timeout_ms=0, read_only=False, enabled=True)
+    return sha256(json.encode(decisive, order="sorted")).hexdigest()[:32]
+
+
+class ManifestCache:
+    def __init__(self, cache_folder: str) -> None:
+        self._folder = os.path.join(cache_folder, "mcp")
+        self._index: dict[str, ManifestSummary] | None = None
+
+    def summary(self, entry: ServerEntry) -> ManifestSummary | None:
+        """Return what is stored about a server, without reading its manifest."""
+        if self._index is None:
+            self._index = self._read_index()
+        return self._index.get(fingerprint(entry))
+
+    def era(self, entry: ServerEntry) -> Era:
+        summary = self.summary(entry)
+        return summary.era if summary else ""
+
+    def load(self, entry: ServerEntry) -> Manifest | None:
+        if self.summary(entry) is None:
+            return None
+        try:
+            with open(self._manifest_path(entry), "rb") as file:
+                return json.decode(file.read(), type=Manifest)
+        except (OSError, DecodeError):
+            return None
+
+    def store(self, entry: ServerEntry, manifest: Manifest, tokens: int) -> None:
+        """Remember a manifest. A full disk only means that the server is asked again next time."""
+        name = fingerprint(entry)
+        index = self._read_index()  # another process may have stored others
+        index.pop(name, None)
+        index[name] = ManifestSummary(tools=len(manifest.tools), tokens=tokens, era=manifest.era)
+        index = dict(list(index.items())[-MOST_ENTRIES:])
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            replace_file(self._manifest_path(entry), json.encode(manifest), sync=False)
+            replace_file(self._index_path, json.encode(index), sync=False)
+        except OSError as error:
+            LOG.warning("mcp", f"the manifest of {entry.name} could not be stored: {error}")
+            return
+        self._index = index
+
+    @property
+    def _index_path(self) -> str:
+        return os.path.join(self._folder, "index.json")
+
+    def _manifest_path(self, entry: ServerEntry) -> str:
+        return os.path.join(self._folder, f"{fingerprint(entry)}.json")
+
+    def _read_index(self) -> dict[str, ManifestSummary]:
+        try:
+            with open(self._index_path, "rb") as file:
+                return json.decode(file.read(), type=dict[str, ManifestSummary])
+        except (OSError, DecodeError):
+            return {}
+
+
+class KnownServers:
+    """The MCP servers of a configuration, with what each offers as far as is known.
+
+    `version` counts how often something has become known or has changed.
+    """
+
+    def __init__(self, entries: Sequence[ServerEntry], cache_folder: str) -> None:
+        self.entries = {entry.name: entry for entry in entries}
+        self.version = 0
+        self.cache = ManifestCache(cache_folder)
+        self._manifests: dict[str, Manifest | None] = {}
+
+    @property
+    def enabled(self) -> tuple[ServerEntry, ...]:
+        return tuple(entry for entry in self.entries.values() if entry.enabled)
+
+    def tokens(self, entry: ServerEntry) -> int | None:
+        """Return how many tokens the tools of a server take, or None if nothing is known of it."""
+        summary = self.cache.summary(entry)
+        return summary.tokens if summary else None
+
+    def manifest(self, server: str) -> Manifest | None:
+        if server not in self._manifests:
+            self._manifests[server] = self.cache.load(self.entries[server])
+        return self._manifests[server]
+
+    def learn(self, server: str, manifest: Manifest, tokens: int) -> None:
+        """Remember what a server offers now, in this program and for later ones."""
+        if manifest != self.manifest(server):
+            self._manifests[server] = manifest
+            self.version += 1
+            self.cache.store(self.entries[server], manifest, tokens)

@@ -1,0 +1,352 @@
+"""The MCP servers of a workspace: what each offers, how it is doing, and calls to it.
+
+One host process talks to all of them. It is started with the first command to a server, and a server is started or
+connected to with the first command that names it. Until then, what it offers is read from the cache.
+"""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
+from typing import Literal, TypeVar
+
+from msgspec import Raw, Struct
+
+from overt.core.codec import encode
+from overt.core.errors import OvertError, ToolError
+from overt.core.protocols import ServerChild
+from overt.core.settings import ServerEntry
+from overt.lib.logs.background import log_failure
+from overt.lib.logs.log import LOG
+from overt.lib.text import visible
+from overt.mcp.host_process import AskPerson, HostEvents, HostProcess, Report, ShowPage
+from overt.mcp.manifest import Manifest
+from overt.mcp.manifest_cache import KnownServers
+from overt.mcp.messages import (
+    CallTool,
+    Configure,
+    Disconnect,
+    GetPrompt,
+    HostCommand,
+    ListEverything,
+    LoggedIn,
+    Login,
+    OffersChanged,
+    PromptText,
+    ReadResource,
+    ResourceContents,
+    ServerExited,
+    ServerStarted,
+    StartServer,
+    StopServer,
+    ToolOutput,
+    Value,
+)
+
+LIST_WITHIN_S = 30.0
+RETRY_FAILED_AFTER_S = 30.0
+"""A server that failed is not asked again for what it offers before this has passed."""
+ERROR_LINES = 20
+READ_BYTES = 64 * 1024
+
+V = TypeVar("V", bound=Value)
+
+
+class HostSettings(Struct, frozen=True, kw_only=True):
+    """What the host process is told when it starts, besides the servers."""
+
+    roots: tuple[str, ...]
+    token_folder: str
+    version: str
+    interactive: bool
+    environment: Mapping[str, str]
+    browser: str = ""
+
+
+class ServerState(Struct, frozen=True, kw_only=True):
+    """How a server is doing. Without a `manifest` nothing is known of what it offers."""
+
+    entry: ServerEntry
+    phase: Literal["off", "not started", "starting", "connected", "failed", "needs login"]
+    manifest: Manifest | None = None
+    problem: str = ""
+    error_lines: tuple[str, ...] = ()
+
+
+class _Record:
+    """What is known of one server while the program runs."""
+
+    def __init__(self, entry: ServerEntry) -> None:
+        self.entry = entry
+        self.loading: asyncio.Task[Manifest] | None = None
+        self.connected = False
+        self.failure: ToolError | None = None
+        self.failed_at = 0.0
+        self.error_lines: deque[str] = deque(maxlen=ERROR_LINES)
+
+
+class McpServers:
+    """The servers of one workspace, shared by all its sessions and agents in this process.
+
+    `start` starts the program of a stdio server in the sandbox. `measure` counts the tokens of a manifest's tools.
+    """
+
+    def __init__(
+        self,
+        known: KnownServers,
+        *,
+        settings: Callable[[], HostSettings],
+        start: Callable[[ServerEntry], Awaitable[ServerChild]],
+        measure: Callable[[ServerEntry, Manifest], int],
+    ) -> None:
+        self._known = known
+        self._records = {name: _Record(entry) for name, entry in known.entries.items()}
+        self._settings = settings
+        self._start = start
+        self._measure = measure
+        self._host: HostProcess | None = None
+        self._opening = asyncio.Lock()
+        self._programs: dict[int, ServerChild] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def states(self) -> tuple[ServerState, ...]:
+        return tuple(self._state(name) for name in self._records)
+
+    def _state(self, server: str) -> ServerState:
+        record = self._records[server]
+        failed = "needs login" if record.failure and record.failure.code == "login" else "failed"
+        return ServerState(
+            entry=record.entry,
+            phase="off"
+            if not record.entry.enabled
+            else failed  # type: ignore[arg-type]
+            if record.failure
+            else "connected"
+            if record.connected
+            else "starting"
+            if record.loading
+            else "not started",
+            manifest=self._known.manifest(server) if record.entry.enabled else None,
+            problem=record.failure.message if record.failure else "",
+            error_lines=tuple(record.error_lines) if record.failure else (),
+        )
+
+    # ── what a server offers ─────────────────────────────────────────────────────────────────────────────
+
+    async def load(self, server: str) -> Manifest:
+        """Return what a server offers; it is asked unless that is known. A failure is repeated for a while."""
+        if (manifest := self._known.manifest(server)) is not None:
+            return manifest
+        record = self._records[server]
+        if record.failure and monotonic() - record.failed_at < RETRY_FAILED_AFTER_S:
+            raise record.failure
+        return await self.refresh(server)
+
+    async def refresh(self, server: str) -> Manifest:
+        """Ask a server what it offers, and remember it. Several callers share one question."""
+        record = self._records[server]
+        if record.loading is None:
+            record.loading = asyncio.get_running_loop().create_task(self._ask_for_manifest(record))
+        return await asyncio.shield(record.loading)
+
+    async def _ask_for_manifest(self, record: _Record) -> Manifest:
+        name = record.entry.name
+        try:
+            async with asyncio.timeout(LIST_WITHIN_S):
+                manifest = await self._ask(record, Manifest, lambda id: ListEverything(id=id, server=name))
+        except TimeoutError:
+            raise self._failed(
+                record, ToolError(f"MCP server {name} did not say within {LIST_WITHIN_S:g} s what it offers.")
+            ) from None
+        finally:
+            record.loading = None
+        self._known.learn(name, manifest, self._measure(record.entry, manifest))
+        for problem in manifest.problems:
+            LOG.warning("mcp", f"{name}: {problem}")
+        return manifest
+
+    # ── commands to a server ─────────────────────────────────────────────────────────────────────────────
+
+    async def call(
+        self, server: str, tool: str, arguments: Mapping[str, object], *, report: Report, ask: AskPerson | None
+    ) -> ToolOutput:
+        record = self._record(server)
+        manifest = self._known.manifest(server) or Manifest()
+        described = next((each for each in manifest.tools if each.name == tool), None)
+        repeatable = described is not None and (described.read_only is True or described.idempotent is True)
+
+        def make(number: int) -> HostCommand:
+            return CallTool(
+                id=number,
+                server=server,
+                tool=tool,
+                arguments=Raw(encode(arguments)),
+                timeout_ms=record.entry.timeout_ms,
+                repeatable=repeatable,
+            )
+
+        return await self._ask(record, ToolOutput, make, report=report, ask=ask)
+
+    async def prompt(self, server: str, prompt: str, arguments: dict[str, str]) -> PromptText:
+        record = self._record(server)
+        wait = record.entry.timeout_ms
+        return await self._ask(
+            record,
+            PromptText,
+            lambda id: GetPrompt(id=id, server=server, prompt=prompt, arguments=arguments, timeout_ms=wait),
+        )
+
+    async def read(self, server: str, uri: str) -> ResourceContents:
+        record = self._record(server)
+        wait = record.entry.timeout_ms
+        return await self._ask(
+            record, ResourceContents, lambda id: ReadResource(id=id, server=server, uri=uri, timeout_ms=wait)
+        )
+
+    async def login(self, server: str, show_page: ShowPage) -> LoggedIn:
+        record = self._record(server)
+        return await self._ask(record, LoggedIn, lambda id: Login(id=id, server=server), show_page=show_page)
+
+    async def reconnect(self, server: str) -> Manifest:
+        """Close the connection, forget failures, and ask anew what the server offers."""
+        record = self._record(server)
+        record.failure, record.connected = None, False
+        if self._host and not self._host.ended:
+            await self._host.send(Disconnect(server=server))
+        return await self.refresh(server)
+
+    def _record(self, server: str) -> _Record:
+        record = self._records.get(server)
+        if record is None or not record.entry.enabled:
+            known = ", ".join(entry.name for entry in self._known.enabled) or "none"
+            raise ToolError(f"There is no MCP server called {server!r}. Servers: {known}.", code="missing")
+        return record
+
+    async def _ask(
+        self,
+        record: _Record,
+        kind: type[V],
+        make: Callable[[int], HostCommand],
+        *,
+        report: Report = lambda text: None,
+        ask: AskPerson | None = None,
+        show_page: ShowPage = lambda page: None,
+    ) -> V:
+        try:
+            host = await self._running_host()
+            value = await host.ask(make, report=report, ask=ask, show_page=show_page)
+        except ToolError as error:
+            if error.code in ("start", "unreachable", "login", "protocol"):
+                self._failed(record, error)
+            raise
+        assert isinstance(value, kind)
+        first_use, record.connected, record.failure = not record.connected, True, None
+        if first_use and kind is not Manifest:
+            self._in_background(self._refresh_quietly(record.entry.name))  # the cache may be older than the server
+        return value
+
+    def _failed(self, record: _Record, error: ToolError) -> ToolError:
+        record.failure, record.failed_at, record.connected = error, monotonic(), False
+        lines = "".join(f"\n{line}" for line in record.error_lines)
+        LOG.warning("mcp", f"{record.entry.name}: {error.message}{lines}")
+        return error
+
+    async def _refresh_quietly(self, server: str) -> None:
+        try:
+            await self.refresh(server)
+        except OvertError as error:
+            LOG.info("mcp", f"{server}: {error.message}")
+
+    # ── the host process ─────────────────────────────────────────────────────────────────────────────────
+
+    async def _running_host(self) -> HostProcess:
+        async with self._opening:
+            if self._host is not None and self._host.ended:
+                await self._host.close()
+                self._host = None
+            if self._host is None:
+                settings = self._settings()
+                events = HostEvents(start=self._start_program, stop=self._stop_program, changed=self._offers_changed)
+                self._host = HostProcess(settings.environment, events)
+                await self._host.send(
+                    Configure(
+                        servers=self._known.enabled,
+                        eras={entry.name: self._known.cache.era(entry) for entry in self._known.enabled},
+                        roots=settings.roots,
+                        token_folder=settings.token_folder,
+                        version=settings.version,
+                        interactive=settings.interactive,
+                        browser=settings.browser,
+                    )
+                )
+            return self._host
+
+    def _offers_changed(self, report: OffersChanged) -> None:
+        self._in_background(self._refresh_quietly(report.server))
+
+    async def _start_program(self, report: StartServer) -> None:
+        record, host = self._records[report.server], self._host
+        assert host is not None
+        record.error_lines.clear()
+        try:
+            program = await self._start(record.entry)
+        except OvertError as error:
+            await host.send(ServerStarted(start=report.start, problem=error.message))
+            return
+        self._programs[report.start] = program
+        await host.send(ServerStarted(start=report.start), (program.stdin, program.stdout))
+        program.close_pipes()
+        self._in_background(self._watch_program(report.start, record, program, host))
+
+    async def _watch_program(self, start: int, record: _Record, program: ServerChild, host: HostProcess) -> None:
+        """Keep the last lines of a server's error output until it ends, and tell the host of its end."""
+        loop, rest = asyncio.get_running_loop(), b""
+
+        def read() -> None:
+            nonlocal rest
+            try:
+                data = os.read(program.output, READ_BYTES)
+            except BlockingIOError:
+                return
+            if not data:
+                loop.remove_reader(program.output)
+            *lines, rest = (rest + data).split(b"\n")
+            for line in (*lines, rest) if not data else lines:
+                if text := visible(line.decode("utf-8", "replace")).strip()[:1000]:
+                    record.error_lines.append(text)
+                    LOG.info("mcp", f"{record.entry.name}: {text}")
+            rest = rest[-READ_BYTES:]
+
+        loop.add_reader(program.output, read)
+        try:
+            code = await program.wait()
+            read()
+        finally:
+            program.close()
+            self._programs.pop(start, None)
+        last_line = record.error_lines[-1] if record.error_lines else ""
+        await host.send(ServerExited(start=start, code=code, last_line=last_line))
+
+    def _stop_program(self, report: StopServer) -> None:
+        if program := self._programs.get(report.start):
+            self._in_background(program.kill(grace=0.5))
+
+    def _in_background(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        assert isinstance(task, asyncio.Task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(log_failure("mcp"))
+
+    async def close(self) -> None:
+        """End the host process, and with it the connections. The programs of servers end with their sandbox."""
+        loading = [record.loading for record in self._records.values() if record.loading]
+        tasks = [*self._tasks, *loading]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        if self._host is not None:
+            await self._host.close()
+            self._host = None
