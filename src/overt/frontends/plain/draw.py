@@ -1,6 +1,6 @@
 """Views as lines of text for any terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from overt.core.events import PermissionAsked
@@ -75,9 +75,15 @@ def _edged(view: View, ink: Ink, width: int) -> Iterator[str]:
             yield from (ink(_style(line), row) for row in _rows(line, width))
 
 
-def _rows(line: str, width: int) -> Iterator[str]:
+def edged(text: str, width: int, show: Callable[[str], str] = visible) -> Iterator[str]:
+    """Give words of others as rows behind an edge, so that none of them can pass for our own."""
+    for line in text.split("\n"):
+        yield from _rows(line, max(width - len(LINE), NARROWEST), show)
+
+
+def _rows(line: str, width: int, show: Callable[[str], str] = exact) -> Iterator[str]:
     """One line, broken where the terminal would break it, with a mark that says so."""
-    first, *rest = _broken(exact(line).expandtabs(4), width)
+    first, *rest = _broken(show(line).expandtabs(4), width)
     yield LINE + first
     yield from (WRAPPED + row for row in rest)
 

@@ -27,6 +27,7 @@ from overt.app.start import open_conversation
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.protocols import Answer
+from overt.core.questions import FormAnswer, FormAsked, QuestionForm
 from overt.frontends.describe_events import always_words, takes_session
 from overt.frontends.plain.draw import Ink, draw_question
 from overt.frontends.plain.screen import Screen
@@ -227,6 +228,8 @@ class PlainChat:
                 self._thread.call_soon(self._conversation.answer, event.id, self._ask(event))
             except KeyboardInterrupt:
                 self._thread.call_soon(self._conversation.interrupt)
+        elif isinstance(event, FormAsked):
+            self._thread.call_soon(self._conversation.answer_form, event.id, self._ask_form(event.form))
         elif isinstance(event, TurnEnded):
             self._settling = event.reason == "interrupted"
 
@@ -256,6 +259,17 @@ class PlainChat:
                     return Answer(choice="deny", reason=reason.strip())
                 case _:
                     continue
+
+    def _ask_form(self, form: QuestionForm) -> FormAnswer:
+        from overt.app.chat.browser import open_page  # late: 2 ms
+        from overt.frontends.plain.forms import FormDialog  # late: 1 ms
+
+        width, workspace = os.get_terminal_size(sys.stdout.fileno()).columns, self._conversation.workspace
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys pressed before the question are no answer to it
+        dialog = FormDialog(
+            self._answered, self._print, lambda url: open_page(url, workspace), ink=self._ink, width=width
+        )
+        return dialog.fill(form)
 
     def _answered(self, prompt: str) -> str | None:
         """A line that does not join the history of prompts; None where there is no more input."""
