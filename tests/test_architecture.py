@@ -30,6 +30,7 @@ PACKAGES = {
 
 ANY_WHERE_JSON_ENTERS = {
     "config/reading/files.py": "a configuration file as it was parsed",
+    "config/reading/server_keys.py": "an MCP server as a file writes it",
     "config/json_schema.py": "the JSON schema of the configuration",
     "config/load.py": "settings of files, variables and flags before they become a Config",
     "context/reply_schema.py": "the JSON schema that a reply must fit",

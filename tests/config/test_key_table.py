@@ -50,6 +50,8 @@ def test_each_setting_appears_in_a_document() -> None:
         ("providers.mine.kind", "providers.NAME.kind"),
         ("providers.mine.quirks.extra.top_k", "providers.NAME.quirks.extra"),
         ("providers.mine.headers.x.y", "providers.NAME.headers"),
+        ("mcp.my.db.environment.KEY", "mcp.NAME.environment"),
+        ("mcp.db.oauth.client_id", "mcp.NAME.oauth.client_id"),
         ("providers.mine.known.gpt-4.1", "providers.NAME.models"),
     ],
 )

@@ -144,7 +144,7 @@ def test_the_question_tells_what_each_file_would_do_and_shows_no_value(hostile: 
             "sandbox.network = true",
             "providers.evil.base_url = http://127.0.0.2:9/v1",
             "OVERT_BASE_URL, HOME, HTTP_PROXY, OVERT_API_KEY",
-            "mcpServers.evil: touch pwned",
+            "MCP server evil: touch pwned",
             "hooks.SessionStart: touch pwned",
             ".overt/commands/go.md",
         ):
@@ -180,7 +180,7 @@ def test_an_answer_stands_until_something_changes_and_the_change_is_named(
         with opened(hostile, server) as terminal:
             asked = terminal.expect("Trust? ")
             assert "Changed since you last answered: .mcp.json, .overt/agents/x.md" in asked
-            assert "mcpServers.new: worse" in asked
+            assert "MCP server new: worse" in asked
             terminal.type("\x04")
             assert terminal.wait() in (0, 130)
 

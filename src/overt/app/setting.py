@@ -11,6 +11,7 @@ from overt.config.load import FlagValue, load
 from overt.config.paths import Environment, Roots, read_environment, roots
 from overt.config.rules import split_rules
 from overt.config.schema import Config
+from overt.config.server_sources import ServerFlags
 from overt.config.trust import Trusted, trusted
 from overt.core.errors import ConfigError
 from overt.lib.logs.log import LOG
@@ -27,6 +28,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     roots: Roots
     trust: Trusted
     config: Config
+    server_flags: ServerFlags = ServerFlags()
     registries: Registries = Registries()
     tools: ToolRegistry = BUILT_IN
 
@@ -54,7 +56,13 @@ def read_setting(options: Options) -> Setting:
     logs = config.logs
     LOG.configure(environment.state_dir, level=logs.level, max_size=logs.max_size, keep=logs.keep)
     setting = Setting(
-        environment=environment, roots=places, trust=trust, config=config, registries=registries, tools=tools
+        environment=environment,
+        roots=places,
+        trust=trust,
+        config=config,
+        server_flags=ServerFlags(configs=options.mcp_configs, strict=options.strict_mcp_config),
+        registries=registries,
+        tools=tools,
     )
     LOG.learn_from(lambda: _known_secrets(setting))
     RECENT.setting = setting

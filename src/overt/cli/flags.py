@@ -34,6 +34,11 @@ def _is_rule(word: str) -> bool:
     return name.startswith("mcp__") or is_tool_name(name)
 
 
+def _is_server_config(word: str) -> bool:
+    """True if a word after `--mcp-config` is one more file and not the prompt."""
+    return word.endswith(".json") or word.lstrip().startswith("{")
+
+
 PROMPT = CommandLine(
     name="overt",
     about=about,
@@ -72,6 +77,8 @@ PROMPT = CommandLine(
         Flag("--system-prompt-file FILE", "replace it by a file's text"),
         Flag("--append-system-prompt TEXT", "add to the system prompt"),
         Flag("--max-turns N", "at most N requests for a prompt (default: no limit)"),
+        Flag("--mcp-config FILE", "MCP servers of a JSON file, or JSON itself", is_list=True, more=_is_server_config),
+        Flag("--strict-mcp-config", "only the MCP servers of --mcp-config"),
         Flag("--no-session-persistence", "write no session file"),
         Flag("--plain", "the chat line by line, for any terminal and for screen readers"),
         Flag("--frontend NAME", "how to show the session: headless, plain, tui"),
@@ -101,6 +108,8 @@ def options_of(args: ParsedCommandLine, *, interactive: bool) -> Options:
         system_prompt_origin=origin,
         append_system_prompt=args.text("append-system-prompt"),
         max_steps=args.number("max-turns"),
+        mcp_configs=args.texts("mcp-config"),
+        strict_mcp_config=args.switch("strict-mcp-config"),
         resume=args.text("resume"),
         continue_last=args.switch("continue"),
         fork=args.switch("fork-session"),

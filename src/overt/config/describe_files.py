@@ -4,26 +4,38 @@ The files may be anybody's: they are parsed, never obeyed; values of variables a
 """
 
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
 
+from overt.config.mcp_servers import project_servers
 from overt.config.origin import setting_rows
 from overt.config.project_files import CONFIGURATION
 from overt.config.reading.files import read_settings
+from overt.config.schema import SettingValue
+from overt.config.server_sources import MCP_FILE
 from overt.config.trust import assignments
 from overt.core.errors import ConfigError
+from overt.core.settings import ServerEntry
 from overt.lib import jsonc
 from overt.lib.read_file import read_regular
 from overt.lib.redaction.redact import Redactor
+from overt.lib.text import cut_line, exact
 
 LARGEST = 256 * 1024
 MOST_LINES = 12
 WIDEST = 100
+MOST_SERVERS = 20
+LONGEST_COMMAND = 2000
 
 
 def describe_file(project: str, name: str) -> tuple[str, ...]:
     path = os.path.join(project, name)
     if name in CONFIGURATION:
-        return _bounded(_settings(path, name))
+        return _settings(path, name)
+    if name == MCP_FILE:
+        servers = project_servers(project)
+        return (*_server_lines(servers.entries), *_bounded(iter(servers.warnings)))
     if name == ".env":
         return _bounded(iter([", ".join(dict.fromkeys(variable for variable, _ in assignments(path)))]))
     if name.endswith((".json", ".jsonc")):
@@ -31,12 +43,38 @@ def describe_file(project: str, name: str) -> tuple[str, ...]:
     return ()
 
 
-def _settings(path: str, name: str) -> Iterator[str]:
+def describe_server(entry: ServerEntry) -> str:
+    """Return the exact command or address of a server in one line, quoted as for a shell, variables not filled in."""
+    called = shlex.join(entry.command) if entry.kind == "stdio" else entry.url
+    if entry.headers_helper:
+        called += f" · headers from: {entry.headers_helper}"
+    if entry.environment:
+        called += f" · sets {', '.join(entry.environment)}"
+    return Redactor().clean(exact(called).replace("\n", "\\n").replace("\t", "\\t"))
+
+
+def _server_lines(entries: Iterable[ServerEntry]) -> Iterator[str]:
+    """What would run is never shortened as other lines are: the end of a command may be the part that matters."""
+    listed = [entry for entry in entries if entry.command or entry.url]
+    for entry in listed[:MOST_SERVERS]:
+        network = " (with the network)" if entry.network and entry.kind == "stdio" else ""
+        text = cut_line(f"MCP server {entry.name}{network}: {describe_server(entry)}", LONGEST_COMMAND)
+        yield from wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False)
+    if len(listed) > MOST_SERVERS:
+        yield f"… {len(listed) - MOST_SERVERS} more MCP servers; read the file before you trust it"
+
+
+def _settings(path: str, name: str) -> tuple[str, ...]:
     try:
         settings, warnings = read_settings(path, name)
     except ConfigError as error:
-        yield error.message
-        return
+        return _bounded(iter([error.message]))
+    servers = [setting.value for setting in settings if isinstance(setting.value, ServerEntry)]
+    others = [setting for setting in settings if not isinstance(setting.value, ServerEntry)]
+    return (*_server_lines(servers), *_bounded(_setting_lines(others, warnings)))
+
+
+def _setting_lines(settings: Iterable[SettingValue], warnings: Iterable[str]) -> Iterator[str]:
     grouped: dict[str, list[str]] = {}
     for setting in settings:
         if not (setting.key.startswith("providers.") and setting.key.endswith(".name")):

@@ -2,15 +2,17 @@
 
 from typing import Any
 
-from overt.config.key_table import ENTRY, MODEL, TABLES, SettingKey, keys_below, show_value
+from overt.config.key_table import ENTRY, MODEL, SERVER_ENTRY, TABLES, SettingKey, keys_below, show_value
 from overt.config.key_table import KEYS as TABLE
 from overt.config.reading.files import ALIASES, KEYS, LATER, MODEL_SAME, PRICE_SAME, PROVIDER_SAME, SAME
 from overt.config.reading.key_types import STRING, Schema
 from overt.config.reading.keys import IN_FILES
+from overt.config.reading.server_keys import OAUTH_SAME, SERVER_SAME
 from overt.config.rules import ACTIONS
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 KEY_NAME = "The variable that holds the key, as `{env:NAME}`; never the key itself."
+NOT_TABLES = ("providers.", "permissions.", "agent.permissions.", "mcp.")
 ACTION: Schema = {"enum": [*ACTIONS]}
 RULES: Schema = {
     "type": "array",
@@ -29,14 +31,16 @@ def build_schema() -> Schema:
     """The schema of a whole file. Unknown keys do not fit: Overt itself only warns about most of them."""
     properties: dict[str, Any] = {"$schema": {**STRING, "description": "The address of this schema, for editors."}}
     for key in TABLE.values():
-        if key.section != "" and not key.key.startswith(("providers.", "permissions.", "agent.permissions.")):
+        if key.section != "" and not key.key.startswith(NOT_TABLES):
             _put(properties, key.key, key)
         elif key.section == "" and key.key in IN_FILES:
             properties[key.key] = value_schema(key)
     properties["permissions"] = _permissions(own=False)
     properties["agent"]["properties"]["permissions"] = _permissions(own=True)
     properties["agent"]["properties"]["permission"] = {"$ref": "#/properties/agent/properties/permissions"}
-    properties["providers"] = _providers()
+    properties["providers"] = _entries("providers", "provider")
+    properties["mcp"] = _entries("mcp", "server")
+    properties["plugins"] = {**_entries("mcp", "server"), "description": TABLES["plugins"]}
     for written, meant in SAME.items():
         table, _, name = written.partition(".")
         if table != "permissions":
@@ -52,7 +56,7 @@ def build_schema() -> Schema:
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
-        "$defs": {"provider": _provider(), "model": _model(), "quirks": _quirks()},
+        "$defs": {"provider": _provider(), "server": _server(), "model": _model(), "quirks": _quirks()},
     }
 
 
@@ -103,10 +107,10 @@ def _permissions(*, own: bool) -> Schema:
     return {"description": TABLES["agent.permissions" if own else "permissions"], "anyOf": [ACTION, table]}
 
 
-def _providers() -> Schema:
-    entry = {"$ref": "#/$defs/provider"}
+def _entries(section: str, kind: str) -> Schema:
+    entry = {"$ref": f"#/$defs/{kind}"}
     return {
-        "description": TABLES["providers"],
+        "description": TABLES[section],
         "anyOf": [
             {"type": "array", "items": {**entry, "required": ["name"]}},
             {"type": "object", "additionalProperties": entry},
@@ -135,6 +139,17 @@ def _provider() -> Schema:
     inside = [name for name in properties if name not in ("name", "models", "quirks", "timeouts")]
     properties["options"] = _table("", {name: {"$ref": f"{same}{name}"} for name in inside})
     return _table("providers", properties)
+
+
+def _server() -> Schema:
+    properties: dict[str, Any] = {"name": STRING, "description": STRING, "disabled": {"type": "boolean"}}
+    for key in keys_below(SERVER_ENTRY):
+        _put(properties, key.key.removeprefix(f"{SERVER_ENTRY}."), key, SERVER_ENTRY)
+    oauth = properties["oauth"]
+    oauth["properties"] |= {written: oauth["properties"][meant] for written, meant in OAUTH_SAME.items()}
+    properties["oauth"] = {"anyOf": [oauth, {"const": False}]}
+    properties |= {written: properties[meant] for written, meant in SERVER_SAME.items()}
+    return _table("mcp", properties)
 
 
 def _quirks() -> Schema:

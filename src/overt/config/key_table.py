@@ -10,12 +10,14 @@ from msgspec import Struct
 
 from overt.config.reading.key_types import OBJECT, KeyType
 from overt.config.reading.keys import FACTS, PRICES, PROVIDER, SETTINGS
+from overt.config.reading.server_keys import SERVER
 from overt.config.rules import nearest
 from overt.config.schema import default_of
-from overt.core.settings import ModelFacts, ProviderEntry
+from overt.core.settings import ModelFacts, ProviderEntry, ServerEntry
 from overt.lib.package_data import read_text
 
 ENTRY, MODEL = "providers.NAME", "providers.NAME.models.MODEL"
+SERVER_ENTRY = "mcp.NAME"
 QUIRKS_TABLE = KeyType("a table", dict, OBJECT, secret=True)
 MODELS = KeyType("a list of names or tables, or a table for each name", PROVIDER["models"].read)
 SHOWN_IN_PARTS = ("headers", "quirks.extra", "known", "models")
@@ -51,8 +53,18 @@ def _provider_default(field: str) -> object:
     return None if field == "context_window" else value
 
 
+def _server_default(field: str) -> object:
+    if field in ("type", "args"):
+        return None
+    value: object = ServerEntry(name="")
+    for name in field.split("."):
+        value = getattr(value, name)
+    return None if value in ("", ()) else value
+
+
 _TYPES = {
     **SETTINGS,
+    **{f"{SERVER_ENTRY}.{field}": key_type for field, key_type in SERVER.items()},
     **{f"{ENTRY}.{field}": key_type for field, key_type in (PROVIDER | {"models": MODELS}).items()},
     **{f"{MODEL}.{field}": key_type for field, key_type in FACTS.items()},
     f"{MODEL}.quirks": QUIRKS_TABLE,
@@ -60,6 +72,7 @@ _TYPES = {
 }
 _DEFAULTS = {
     **{key: default_of(key) for key in SETTINGS},
+    **{f"{SERVER_ENTRY}.{field}": _server_default(field) for field in SERVER},
     **{f"{ENTRY}.{field}": _provider_default(field) for field in PROVIDER},
     **{f"{MODEL}.{field}": getattr(ModelFacts(name=""), field) or None for field in FACTS},
 }
@@ -74,6 +87,8 @@ def find_key(name: str) -> SettingKey | None:
     """The setting behind a dotted name; `providers.deepseek.kind` is `providers.NAME.kind`."""
     head, _, rest = name.partition(".")
     field = rest.partition(".")[2]
+    if head == "mcp" and name not in KEYS:
+        return next((KEYS[f"{SERVER_ENTRY}.{each}"] for each in SERVER if f".{each}." in f"{name}."), None)
     if name in KEYS or head != "providers":
         return KEYS.get(name)
     for table in SHOWN_IN_PARTS:
@@ -89,8 +104,8 @@ def keys_below(prefix: str) -> tuple[SettingKey, ...]:
 
 def nearest_key(name: str, more: tuple[str, ...] = ()) -> str:
     """The setting, the table or one of `more` with the most similar name; empty if none is similar."""
-    tables = dict.fromkeys(key.section for key in KEYS.values() if key.section and key.section != ENTRY)
-    names = (*KEYS, "providers", *tables, *more)
+    tables = dict.fromkeys(key.section for key in KEYS.values() if key.section not in ("", ENTRY, SERVER_ENTRY))
+    names = (*KEYS, "providers", "mcp", *tables, *more)
     last = name.rpartition(".")[2]
     same_end = [each for each in names if each.rpartition(".")[2] == last]
     return nearest(name, names) or (same_end[0] if len(same_end) == 1 else "")

@@ -66,6 +66,7 @@ ALWAYS_LOOSE = frozenset(
         # They name files, anywhere, whose text goes to the model.
         *("context.sources", "context.instructions", *(f"context.caps.{name}" for name in CAPS)),
         "ui.editor",  # a program that would be run
+        "tools.mcp_tokens",  # they are paid for with every request
         "redact.allow",  # what it covers is sent to the model
         *("cache.max_age", "cache.models_max_age"),  # files of the user are deleted
         # A folder that is not trusted neither switches the safety net off nor decides how much disk it takes.
@@ -82,6 +83,8 @@ LOWER_ONLY = frozenset(
 WINDOW_DECIDES = {"limits.result_tokens": 8_000, "limits.result_bytes": 32 * 1024}
 """Where 0 lets the context window decide: most windows allow at least this much."""
 
+ENTRIES = ("providers.", "mcp.")
+"""Settings of which there is one for each name that a file chooses."""
 RULE_KEYS = ("permissions.allow", "permissions.ask", "permissions.deny")
 FILES = (".ca_file", ".client_cert", ".client_key")
 
@@ -179,7 +182,7 @@ class _Merged:
             elif of_project and setting.key in USER_ONLY and self.loosens(setting):
                 self.warnings.append(f"{setting.origin}: `{setting.key}` ignored; a project can only make it stricter")
             else:
-                self.put(_resolved(_mark_rules(setting) if of_project else setting, base, home))
+                self.put(_resolved(_mark_project(setting) if of_project else setting, base, home))
         if ignored:
             keys = ", ".join(f"`{key}`" for key in dict.fromkeys(_family(each.key) for each in ignored))
             self.warnings.append(
@@ -239,7 +242,8 @@ class _Merged:
     def put(self, setting: SettingValue) -> None:
         self.dont_ask |= setting.key == "permissions.mode" and setting.value == "dontAsk"
         before = self.settings.get(setting.key, [])
-        self.settings[setting.key] = [*before, setting] if setting.key in JOINED else [setting]
+        joined = setting.key in JOINED or setting.key.startswith("mcp.")
+        self.settings[setting.key] = [*before, setting] if joined else [setting]
 
     def value(self, key: str, default: Any = None) -> Any:
         layers = self.settings.get(key)
@@ -252,7 +256,7 @@ class _Merged:
     def loosens(self, setting: SettingValue) -> bool:
         """True if a value of an untrusted folder would allow more than what is set already."""
         key, value = setting.key, setting.value
-        if key in ALWAYS_LOOSE or key.startswith("providers."):
+        if key in ALWAYS_LOOSE or key.startswith(ENTRIES):
             return True
         if order := STRICTNESS.get(key):
             before = self.value(key, default_of(key))
@@ -263,8 +267,10 @@ class _Merged:
         return False
 
 
-def _mark_rules(setting: SettingValue) -> SettingValue:
-    """Say of the rules of a project's file where they are from."""
+def _mark_project(setting: SettingValue) -> SettingValue:
+    """Say of the rules and the servers of a project's file where they are from."""
+    if setting.key.startswith("mcp."):
+        return replace(setting, value=replace(setting.value, of_project=True))
     if not setting.key.endswith("permissions.allow"):
         return setting
     return replace(setting, value=tuple(replace(rule, of_project=True) for rule in setting.value))
@@ -297,7 +303,7 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
     tables: dict[str, dict[str, Any]] = {"permissions": {}, "timeouts": {}}
     for key in merged.settings:
         table, _, name = FIELDS.get(key, key).rpartition(".")
-        if not key.startswith("providers.") and (name not in ACTIONS or "permissions" not in table):
+        if not key.startswith(ENTRIES) and (name not in ACTIONS or "permissions" not in table):
             tables.setdefault(table, {})[name] = merged.value(key)
     if caps := tables.pop("recipe.caps", None):
         tables.setdefault("recipe", {})["caps"] = caps
@@ -309,6 +315,9 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
         **tables.pop("", {}),
         **{table: replace(getattr(usual, table), **fields) for table, fields in tables.items()},
         providers=_providers(merged, tables["timeouts"]),
+        mcp_servers=tuple(
+            each.value for key in merged.settings if key.startswith("mcp.") for each in merged.settings[key]
+        ),
         warnings=tuple(merged.warnings),
         settings=tuple(each for layers in merged.settings.values() for each in layers),
         files=files,

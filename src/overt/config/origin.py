@@ -3,7 +3,8 @@
 from msgspec import to_builtins
 
 from overt.config.schema import Config, SettingValue, default_of
-from overt.core.settings import ModelFacts, Rule
+from overt.core.settings import ModelFacts, Rule, ServerEntry
+from overt.lib.redaction.redact import Redactor
 
 
 def explain(config: Config) -> tuple[SettingValue, ...]:
@@ -15,7 +16,7 @@ def explain(config: Config) -> tuple[SettingValue, ...]:
         set_here = [row for each in config.settings if each.key == key for row in setting_rows(each)]
         explained.extend(set_here or [SettingValue(key=key, value=default_of(key), origin="default")])
     for each in config.settings:
-        if each.key.startswith("providers.") and not each.key.endswith(".name"):
+        if each.key.startswith(("providers.", "mcp.")) and not each.key.endswith(".name"):
             explained.extend(setting_rows(each))
     return tuple(explained)
 
@@ -23,6 +24,8 @@ def explain(config: Config) -> tuple[SettingValue, ...]:
 def setting_rows(setting: SettingValue) -> list[SettingValue]:
     """One row for each item of a list; what a header or a proxy's address carries is not shown."""
     value: object = setting.value
+    if isinstance(value, ServerEntry):
+        return _server_rows(setting.key, value)
     if setting.key.endswith(".proxy") and "@" in str(value):
         return [SettingValue(key=setting.key, value="[hidden]", origin=setting.origin)]
     if isinstance(value, dict):
@@ -30,6 +33,24 @@ def setting_rows(setting: SettingValue) -> list[SettingValue]:
     if not isinstance(value, tuple) or not value:
         return [setting]
     return [_item(setting, item) for item in value]
+
+
+def _server_rows(key: str, entry: ServerEntry) -> list[SettingValue]:
+    """One row for each field that is set; values of variables and headers are not shown."""
+    redactor = Redactor()
+    rows: list[SettingValue] = []
+    for name, value in {"type": entry.kind, **to_builtins(entry)}.items():
+        if name in ("environment", "headers", "oauth"):
+            rows += [SettingValue(key=f"{key}.{name}.{each}", value="[hidden]", origin=entry.origin) for each in value]
+        elif name not in ("name", "kind", "origin", "of_project"):
+            rows.append(SettingValue(key=f"{key}.{name}", value=_without_secrets(value, redactor), origin=entry.origin))
+    return rows
+
+
+def _without_secrets(value: object, redactor: Redactor) -> object:
+    if isinstance(value, list | tuple):
+        return tuple(redactor.clean(str(word)) for word in value)
+    return redactor.clean(value) if isinstance(value, str) else value
 
 
 def _item(setting: SettingValue, item: object) -> SettingValue:

@@ -54,7 +54,10 @@ class Permissions(Struct, frozen=True, kw_only=True):
 
 
 class ToolSettings(Struct, frozen=True, kw_only=True):
-    """`enabled` None means all tools; `disabled` is taken away from either."""
+    """`enabled` None means all tools; `disabled` is taken away from either.
+
+    `mcp_tokens` is how many tokens the schemas of MCP tools may take that are sent with every request.
+    """
 
     enabled: tuple[str, ...] | None = None
     disabled: tuple[str, ...] = ()
@@ -89,6 +92,7 @@ class Config(Struct, frozen=True, kw_only=True):
     undo: UndoSettings = UndoSettings()
     logs: Logs = Logs()
     mcp_servers: tuple[ServerEntry, ...] = ()
+    """Servers of configuration files as they are written, all of one name; `load_servers` chooses among them."""
     warnings: tuple[str, ...] = ()
     settings: tuple[SettingValue, ...] = ()
     files: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from overt.app.inspect.queries import list_settings
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.config.json_schema import build_schema
-from overt.config.key_table import ENTRY, KEYS, SettingKey, find_key, keys_below, nearest_key, show_value
+from overt.config.key_table import ENTRY, KEYS, SERVER_ENTRY, SettingKey, find_key, keys_below, nearest_key, show_value
 from overt.config.schema import SettingValue
 from overt.core.errors import UsageError
 from overt.lib.translations import say
@@ -44,8 +44,10 @@ def explain_setting(setting: Setting, name: str) -> tuple[tuple[SettingRow, ...]
         if each not in keys_set
     ]
     if not set_rows and not unset:
-        own = dict.fromkeys(".".join(row.key.split(".")[:2]) for row in rows if row.key.startswith("providers."))
-        fields = [each for provider in own for each, _ in _unset(provider, rows)]
+        own = dict.fromkeys(
+            ".".join(row.key.split(".")[:2]) for row in rows if row.key.startswith(("providers.", "mcp."))
+        )
+        fields = [each for entry in own for each, _ in _unset(entry, rows)]
         near = nearest_key(name, (*own, *fields))
         hint = say("config.near", name=near) if near else say("config.list")
         raise UsageError(f"{say('config.unknown', name=name)} {hint}")
@@ -53,19 +55,20 @@ def explain_setting(setting: Setting, name: str) -> tuple[tuple[SettingRow, ...]
 
 
 def _unset(name: str, rows: tuple[SettingValue, ...]) -> list[tuple[str, SettingKey]]:
-    """Return the settings of providers that are not set, with their full names: they are not among the rows."""
+    """Return the settings of providers and servers that are not set, with their full names: rows lack them."""
     head, _, rest = name.partition(".")
-    if head != "providers":
+    entry = {"providers": ENTRY, "mcp": SERVER_ENTRY}.get(head)
+    if not entry:
         return []
     if not rest:
-        return [(key.key, key) for key in keys_below("providers")]
-    provider, _, field = rest.partition(".")
-    if provider != "NAME" and not any(row.key.startswith(f"providers.{provider}.") for row in rows):
+        return [(key.key, key) for key in keys_below(head)]
+    chosen, _, field = rest.partition(".")
+    own = f"{head}.{chosen}"
+    if chosen != "NAME" and not any(row.key.startswith(f"{own}.") for row in rows):
         return []
-    own = f"providers.{provider}"
-    general = f"{ENTRY}.{field}" if field else ENTRY
+    general = f"{entry}.{field}" if field else entry
     keys = [key for key in KEYS.values() if key.key == general or key.key.startswith(f"{general}.")]
-    return [(own + key.key.removeprefix(ENTRY), key) for key in keys if provider == "NAME" or "MODEL" not in key.key]
+    return [(own + key.key.removeprefix(entry), key) for key in keys if chosen == "NAME" or "MODEL" not in key.key]
 
 
 def _setting_row(row: SettingValue) -> SettingRow:

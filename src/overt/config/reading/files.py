@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from overt.config.reading.key_types import KeyType, read_value
 from overt.config.reading.keys import FACTS, IN_FILES, PRICES, PROVIDER, QUIRKS
+from overt.config.reading.server_keys import read_name, read_server
 from overt.config.reading.toml_lines import parse as parse_toml
 from overt.config.rules import ACTIONS, OWN_NAMES, described, did_you_mean, nearest, printable, read_rule
 from overt.config.schema import SettingValue
@@ -16,16 +19,21 @@ from overt.lib.read_file import read_regular
 LARGEST_FILE = 1024 * 1024
 MOST_WARNINGS = 20
 
-LATER = frozenset("skills mcp hooks plugins mcpServers".split())
+LATER = frozenset({"skills", "hooks"})
 """Keys of the whole tree that this version does not use yet."""
 
-ALIASES = {"permission": "permissions", "provider": "providers", "instructions": "context.instructions"}
+ALIASES = {
+    "permission": "permissions",
+    "provider": "providers",
+    "instructions": "context.instructions",
+    "mcpServers": "mcp",
+}
 BASELINE, OWN = "permissions", "agent.permissions"
 SAME = {"limits.max_steps": "agent.max_steps", "permissions.defaultMode": "permissions.mode"}
 PROVIDER_SAME = {"baseURL": "base_url", "baseUrl": "base_url", "apiKeyEnv": "api_key_env"}
 KEYS = frozenset({"api_key", "apiKey", "apikey", "key", "token", "secret", "password"})
 SECTIONS = tuple(dict.fromkeys(key.partition(".")[0] for key in IN_FILES if "." in key))
-TOP = (*(key for key in IN_FILES if "." not in key), *SECTIONS, "providers", *ALIASES, *sorted(LATER))
+TOP = (*(key for key in IN_FILES if "." not in key), *SECTIONS, "providers", "mcp", "plugins", *ALIASES, *sorted(LATER))
 NESTED: dict[str, tuple[str, ...]] = {"timeouts": Timeouts.__struct_fields__, "quirks": tuple(QUIRKS)}
 PERMISSION_KEYS = (*ACTIONS, "mode", "fallback", "dangerous")
 MODEL_SAME = {"reasoning": "reasons", "attachment": "images", "cost": "price"}
@@ -99,6 +107,8 @@ class _Walk:
                 self.permissions((key,), value)
             elif name == "providers":
                 self.providers((key,), value)
+            elif name in ("mcp", "plugins"):
+                self.servers((key,), value, plugins=name == "plugins")
             elif name in SECTIONS:
                 self.section((key,), value)
             elif name in IN_FILES:
@@ -202,7 +212,11 @@ class _Walk:
     # ── providers ────────────────────────────────────────────────────────────────────────────────────────
 
     def providers(self, path: Path, value: object) -> None:
-        """A list of tables with a `name` each, or a map from name to table."""
+        for here, name, entry in self.entries(path, value):
+            self.provider(here, self.provider_name(here, name), entry)
+
+    def entries(self, path: Path, value: object) -> list[tuple[Path, object, dict[str, object]]]:
+        """Return the entries of a list of tables with a `name` each, or of a map from name to table."""
         entries: list[tuple[Path, object, dict[str, object]]] = []
         if isinstance(value, list):
             for index, item in enumerate(value):
@@ -211,8 +225,7 @@ class _Walk:
         else:
             for key, item in self.table(path, value).items():
                 entries.append(((*path, key), key, self.table((*path, key), item)))
-        for here, name, entry in entries:
-            self.provider(here, self.provider_name(here, name), entry)
+        return entries
 
     def provider_name(self, path: Path, name: object) -> str:
         if isinstance(name, str) and len(name) <= 64 and name.isascii() and _letters(name).isalnum():
@@ -288,6 +301,22 @@ class _Walk:
             else:
                 self.unknown(here, item, tuple(keys))
         return fields
+
+    # ── MCP servers ──────────────────────────────────────────────────────────────────────────────────────
+
+    def servers(self, path: Path, value: object, *, plugins: bool) -> None:
+        """A server for each name. An entry of `plugins` is one if it has a `command` or a `url`."""
+        for here, written, entry in self.entries(path, value):
+            if plugins and not {"command", "url"} & entry.keys():
+                self.warnings.append(f"{self.place(here)}: `plugins` without a `command` are not used by this version")
+                continue
+
+            def place(*keys: str, start: Path = here) -> str:
+                return self.place((*start, *keys))
+
+            name = read_name(written, place=place(), warn=self.warnings.append)
+            server = read_server(name, entry, place=place, warn=self.warnings.append)
+            self.put(f"mcp.{name}", here, replace(server, origin=place()))
 
     def variable(self, path: Path, value: object) -> str:
         """`{env:NAME}` is opencode's way to name a variable; a key itself is refused without showing it."""

@@ -207,6 +207,7 @@ SETTINGS: dict[str, KeyType] = {
     **_below("sandbox", _fields(Sandbox)),
     "tools.enabled": TOOLS,
     "tools.disabled": TOOLS,
+    "tools.mcp_tokens": whole_number("a whole number of tokens, 0 or more", 0),
     **_below("limits", _fields(Limits, ("max_steps",), result_bytes=RESULTS, result_tokens=RESULTS, budget_usd=BUDGET)),
     **_below("compaction", _fields(Compaction, threshold=SHARE)),
     **_below("timeouts", _fields(Timeouts)),

@@ -1,0 +1,27 @@
+"""The MCP servers of a session, and the rows of `overt mcp list`."""
+
+import os
+from typing import Literal
+
+from overt.app.setting import Setting
+from overt.config.server_sources import MCP_FILE, Servers, local_servers_file
+
+Scope = Literal["user", "local", "project", "flag"]
+NONE = Servers()
+
+
+def load_servers(setting: Setting) -> Servers:
+    """Collect the MCP servers that this session may use. Servers of a folder that is not trusted are left out."""
+    environment, project = setting.environment, setting.roots.project
+    files = (os.path.join(project, MCP_FILE), local_servers_file(environment, project))
+    if not (setting.config.mcp_servers or setting.server_flags.configs or any(map(os.path.lexists, files))):
+        return NONE
+    from overt.config.mcp_servers import load_servers  # late: 2 ms
+
+    return load_servers(
+        environment,
+        setting.config,
+        project=project,
+        trusted=setting.trust.has(project),
+        flags=setting.server_flags,
+    )

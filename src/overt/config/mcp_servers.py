@@ -1,0 +1,225 @@
+"""The MCP servers of a session: collected from every file and flag that names some, the later one winning."""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from overt.config._private_json import read as read_private
+from overt.config.paths import Environment
+from overt.config.reading.server_keys import VARIABLE, is_address, is_header, read_name, read_server
+from overt.config.schema import Config
+from overt.config.server_sources import MCP_FILE, ServerFlags, Servers, local_servers_file
+from overt.core.codec import decode
+from overt.core.errors import ConfigError
+from overt.core.settings import OAuthClient, ServerEntry
+from overt.lib.paths import display_path
+from overt.lib.read_file import read_regular
+
+KEY = "mcpServers"
+LARGEST_FILE = 1024 * 1024
+FLAG = "--mcp-config"
+
+
+def load_servers(
+    environment: Environment, config: Config, *, project: str, trusted: bool, flags: ServerFlags
+) -> Servers:
+    """Collect the servers. Only a file of `--mcp-config` that cannot be read is a ConfigError."""
+    collected = _Collection()
+    if not flags.strict:
+        collected.add_all(entry for entry in config.mcp_servers if not entry.of_project)
+        collected.add_local(local_servers_file(environment, project), environment.home)
+        if trusted and config.recipe.foreign and not config.recipe.strict:
+            collected.add_project_file(project)
+        collected.add_all(entry for entry in config.mcp_servers if entry.of_project)
+    for text in flags.configs:
+        collected.add_flag(text, environment.cwd)
+    return collected.expanded(environment)
+
+
+def project_servers(project: str) -> Servers:
+    """Read what `.mcp.json` says, trusted or not; variables are not filled in, and nothing is started."""
+    collected = _Collection()
+    collected.add_project_file(project)
+    return Servers(entries=tuple(collected.entries.values()), warnings=tuple(collected.warnings))
+
+
+class _Collection:
+    """Servers by name. The entry that is added last stands."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, ServerEntry] = {}
+        self.warnings: list[str] = []
+
+    def add_all(self, entries: Iterable[ServerEntry]) -> None:
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: ServerEntry) -> None:
+        if entry.command or entry.url:
+            self.entries[entry.name] = entry
+        elif before := self.entries.get(entry.name):
+            # It only switches a server on or off; a project cannot switch on what its user switched off.
+            enabled = entry.enabled and (before.enabled or not entry.of_project)
+            self.entries[entry.name] = replace(before, enabled=enabled)
+
+    def add_local(self, path: str, home: str) -> None:
+        content, reason = read_private(path)
+        shown = display_path(path, home=home)
+        if reason:
+            self.warnings.append(f"{shown}: {reason}, so none of its MCP servers is used")
+        elif content is not None:
+            self.add_tree(content, _Lines(shown))
+
+    def add_project_file(self, project: str) -> None:
+        path = os.path.join(project, MCP_FILE)
+        try:
+            lines = _Lines(MCP_FILE, _read(path, MCP_FILE))
+            self.add_tree(lines.tree(), lines, of_project=True)
+        except FileNotFoundError:
+            return
+        except ConfigError as error:
+            self.warnings.append(f"{error.message}; none of its MCP servers is used")
+
+    def add_flag(self, text: str, cwd: str) -> None:
+        if text.lstrip().startswith("{"):
+            lines = _Lines(FLAG, text)
+        else:
+            try:
+                lines = _Lines(text, _read(os.path.join(cwd, os.path.expanduser(text)), f"{FLAG}: {text}"))
+            except FileNotFoundError:
+                raise ConfigError(f"{FLAG}: {text} does not exist; name a file or write JSON") from None
+        self.add_tree(lines.tree(), lines)
+
+    def add_tree(self, tree: object, lines: "_Lines", *, of_project: bool = False) -> None:
+        """Add what a file in Claude Code's schema says. A server with a mistake is left out, with a warning."""
+        table = tree.get(KEY, tree) if isinstance(tree, dict) else None
+        if not isinstance(table, dict):
+            self.warnings.append(f"{lines.place()}: must be an object with `{KEY}`; none of its MCP servers is used")
+            return
+        path = (KEY,) if isinstance(tree, dict) and KEY in tree else ()
+        for written, item in table.items():
+            if not path and not isinstance(item, dict):
+                continue  # a flat file may have other keys too
+
+            def place(*keys: str, start: tuple[str, ...] = (*path, written)) -> str:
+                return lines.place(*start, *keys)
+
+            try:
+                if not isinstance(item, dict):
+                    raise ConfigError(f"{place()}: an MCP server must be an object")
+                name = read_name(written, place=lines.shown, warn=self.warnings.append)
+                entry = read_server(name, item, place=place, warn=self.warnings.append, claude=True)
+                self.add(replace(entry, origin=lines.shown, of_project=of_project))
+            except ConfigError as error:
+                self.warnings.append(f"{error.message}; this server is not used")
+
+    def expanded(self, environment: Environment) -> Servers:
+        entries: list[ServerEntry] = []
+        problems: dict[str, str] = {}
+        for entry in self.entries.values():
+            try:
+                entries.append(_expand(entry, environment) if entry.enabled else entry)
+            except ConfigError as error:
+                problems[entry.name] = error.message
+                self.warnings.append(f"{entry.origin}: the MCP server `{entry.name}` is disabled: {error.message}")
+                entries.append(replace(entry, enabled=False))
+        return Servers(entries=tuple(entries), warnings=tuple(self.warnings), problems=problems)
+
+
+class _Lines:
+    """A JSON text, and the line of each of its keys: found only when a message needs one."""
+
+    def __init__(self, shown: str, text: str = "") -> None:
+        self.shown = shown
+        self.text = text
+
+    def tree(self) -> object:
+        try:
+            return decode(self.text.removeprefix("\ufeff").encode())
+        except (ValueError, RecursionError):
+            from overt.lib.jsonc import Malformed, parse  # late: 2 ms
+
+            try:
+                return parse(self.text).value
+            except Malformed as error:
+                what = "".join(character if character.isprintable() else "?" for character in error.what)
+                raise ConfigError(f"{self.shown}:{error.line}: {what}") from None
+
+    def place(self, *path: str) -> str:
+        from overt.lib.jsonc import Malformed, parse  # late: 2 ms
+
+        try:
+            lines = parse(self.text).lines
+        except Malformed:
+            return self.shown  # it is valid JSON with a key that occurs twice, or no text at all
+        keys: tuple[str | int, ...] = path
+        while keys and keys not in lines:
+            keys = keys[:-1]
+        return f"{self.shown}:{lines.get(keys, 1)}"
+
+
+def _read(path: str, shown: str) -> str:
+    try:
+        data, _ = read_regular(path, LARGEST_FILE)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ConfigError(f"{shown}: cannot be read: {error.strerror}") from None
+    if len(data) > LARGEST_FILE:
+        raise ConfigError(f"{shown}: is larger than 1 MB")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{shown}: is not valid UTF-8") from None
+
+
+# ── variables ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _expand(entry: ServerEntry, environment: Environment) -> ServerEntry:
+    """Fill in the variables; a ConfigError says what cannot be used. No value of a variable is in its message."""
+
+    def fill(text: str) -> str:
+        return _fill(text, environment.variables) if "{" in text else text
+
+    command = tuple(map(fill, entry.command))
+    if command and command[0].startswith("~/"):
+        command = (environment.home + command[0][1:], *command[1:])
+    url = fill(entry.url)
+    headers = _fill_table(entry.headers, environment.variables)
+    if entry.kind == "stdio" and not command[0]:
+        raise ConfigError("its command is empty")
+    if entry.kind != "stdio" and not is_address(url):
+        raise ConfigError("its `url` is not an http address once its variables are filled in")
+    if not all(is_header(name, text) for name, text in headers.items()):
+        raise ConfigError("a header holds a character that no header can hold once its variables are filled in")
+    oauth = entry.oauth
+    if oauth != OAuthClient():
+        oauth = replace(oauth, client_id=fill(oauth.client_id), client_secret=fill(oauth.client_secret))
+    return replace(
+        entry,
+        command=command,
+        environment=_fill_table(entry.environment, environment.variables),
+        url=url,
+        headers=headers,
+        oauth=oauth,
+    )
+
+
+def _fill_table(table: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: _fill(text, variables) if "{" in text else text for name, text in table.items()}
+
+
+def _fill(text: str, variables: Mapping[str, str]) -> str:
+    filled, at = "", 0
+    for match in VARIABLE.finditer(text):
+        name, default = match[1] or match[3], match[2]
+        value = variables.get(name)
+        if default is not None:
+            value = value or default
+        if value is None:
+            raise ConfigError(f"the variable `{name}` is not set; set it, or write `${{{name}:-default}}`")
+        filled += text[at : match.start()] + value
+        at = match.end()
+    return filled + text[at:]

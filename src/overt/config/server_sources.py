@@ -1,0 +1,34 @@
+"""Where MCP servers are configured, and what was read from there. Cheap to import: every session begins with it."""
+
+import os
+
+from msgspec import Struct
+
+from overt.config.paths import Environment
+from overt.core.settings import ServerEntry
+from overt.lib.paths import slug
+
+MCP_FILE = ".mcp.json"
+
+
+class ServerFlags(Struct, frozen=True, kw_only=True):
+    """`configs` are the values of `--mcp-config`, files or JSON. With `strict`, only these are used."""
+
+    configs: tuple[str, ...] = ()
+    strict: bool = False
+
+
+class Servers(Struct, frozen=True, kw_only=True):
+    """The servers with their variables filled in, those that are disabled included.
+
+    `problems` says by name why a server was disabled although its entry does not say so.
+    """
+
+    entries: tuple[ServerEntry, ...] = ()
+    warnings: tuple[str, ...] = ()
+    problems: dict[str, str] = {}
+
+
+def local_servers_file(environment: Environment, project: str) -> str:
+    """The private file with the servers that the user added for one project."""
+    return os.path.join(environment.data_dir, "projects", slug(os.path.realpath(project)), "mcp.json")
