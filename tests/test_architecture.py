@@ -250,15 +250,21 @@ def test_no_code_reads_a_text_of_our_own_back() -> None:
     assert {name: found for name, found in reads.items() if found} == READS_OWN_TEXTS
 
 
-def test_there_are_four_blanket_catches_in_all() -> None:
-    """Around main, a tool, a turn (decision 0011) and a subscriber (decision 0014)."""
+def test_there_are_five_blanket_catches_in_all() -> None:
+    """Around main, a tool, a turn (decision 0011), a subscriber (decision 0014) and a command of the MCP host."""
     where = [
         str(path.relative_to(ROOT / "src" / "overt"))
         for path in SOURCE
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ExceptHandler) and _is_blanket(node)
     ]
-    assert where == ["agent/run_tool.py", "app/diagnostics/turn_failure.py", "app/session.py", "cli/main.py"]
+    assert where == [
+        "agent/run_tool.py",
+        "app/diagnostics/turn_failure.py",
+        "app/session.py",
+        "cli/main.py",
+        "mcp/host/commands.py",
+    ]
 
 
 def test_only_config_reads_the_environment() -> None:
