@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
 from overt.core.settings import ServerEntry
-from overt.mcp.host.failures import CommandFailed
+from overt.mcp.host.failures import CommandFailed, root_cause
 from overt.mcp.host.http_transport import HttpStatus
 from overt.mcp.host.message_tap import MessageTap, TappedReader, TappedWriter
 from overt.mcp.host.questions import Questions
@@ -78,7 +78,7 @@ class Connection:
             if not ready.done():
                 await self.close()
         if not ready.done():
-            raise await self.cause() or ProbeFailed("the connection was closed")
+            raise root_cause(await self.cause() or ProbeFailed("the connection was closed"))
 
     async def cause(self) -> BaseException | None:
         """Return the exception that ended the connection, or None if it was closed."""

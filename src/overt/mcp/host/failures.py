@@ -31,12 +31,10 @@ def login_needed(server: ServerEntry, reason: str = "it asks for a login") -> Co
 
 def explain_failure(server: ServerEntry, error: BaseException) -> CommandFailed:
     """Return the failure that an exception of the SDK, of HTTP or of a server stands for."""
-    causes = list(_flatten(error))
-    for cause in causes:
-        if isinstance(cause, CommandFailed):
-            return cause
-    cause = causes[0]
+    cause = root_cause(error)
     match cause:
+        case CommandFailed():
+            return cause
         case MCPError():
             return _explain_answer(server, cause)
         case ValidationError():
@@ -53,6 +51,12 @@ def explain_failure(server: ServerEntry, error: BaseException) -> CommandFailed:
             return CommandFailed("unreachable", f"{server.name}: cannot reach {shown_url(server.url)}: {reason}")
         case _:
             return CommandFailed("protocol", f"{server.name}: {type(cause).__name__}: {cause}")
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """Return the exception that says most in a group of exceptions."""
+    causes = list(_flatten(error))
+    return next((cause for cause in causes if isinstance(cause, CommandFailed)), causes[0])
 
 
 def was_sent(error: BaseException) -> bool:

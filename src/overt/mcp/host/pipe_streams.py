@@ -192,5 +192,7 @@ async def open_pipes(
     try:
         yield PipeReader(reader, pending=pending, log=log), PipeWriter(writer)
     finally:
-        write_transport.abort()
+        if write_transport.get_write_buffer_size():
+            write_transport.abort()  # the server does not read; waiting until it does could take forever
+        write_transport.close()
         read_transport.close()

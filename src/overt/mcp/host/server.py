@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import httpx2
+from mcp.client.auth import OAuthFlowError
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
@@ -26,7 +27,16 @@ MAX_CRASHES = 3
 FAILURE_KEPT_S = 30.0
 CHANGE_DELAY_S = 0.2
 
-CONNECT_ERRORS = (MCPError, ValidationError, RuntimeError, OSError, httpx2.HTTPError, BaseExceptionGroup, ProbeFailed)
+CONNECT_ERRORS = (
+    MCPError,
+    ValidationError,
+    RuntimeError,
+    OSError,
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    OAuthFlowError,
+    ProbeFailed,
+)
 
 Value = TypeVar("Value")
 
