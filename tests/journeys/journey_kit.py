@@ -259,7 +259,7 @@ def calls(*made: FakeCall, text: str = "") -> Turn:
     return Turn(text=text, calls=made)
 
 
-def call(name: str, id: str = "", **arguments: Any) -> FakeCall:
+def call(name: str, /, id: str = "", **arguments: Any) -> FakeCall:
     return FakeCall(name=name, arguments=arguments, id=id)
 
 

@@ -112,7 +112,7 @@ class Capabilities:
                 case "ask":
                     return CallForms(None if preview else self._forms, self._agent, call_id)
                 case "mcp":
-                    from overt.app.server_calls import ServerCalls  # late: 1 ms
+                    from overt.app.mcp.server_calls import ServerCalls  # late: 1 ms
 
                     forms = CallForms(None if preview else self._forms, self._agent, call_id)
                     return ServerCalls(self._workspace.shared.servers(), forms=forms, report=report)

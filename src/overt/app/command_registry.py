@@ -55,7 +55,7 @@ class CommandRegistry:
         name, argument = self.parse(line)
         command = self.get(name)
         if command is None:
-            raise OvertError(say("chat.unknown", name=f"/{name}") + self._suggest(name))
+            raise OvertError(say("chat.unknown", name=f"/{name}") + self.suggest(name))
         if argument and not command.usage:
             raise command.usage_error()
         if not panels and command.only_terminal:
@@ -65,7 +65,8 @@ class CommandRegistry:
         done = await command.run(conversation, argument)
         return replace(done, paged=True) if command.panel == "lines" else done
 
-    def _suggest(self, name: str) -> str:
+    def suggest(self, name: str) -> str:
+        """Return a similar name in brackets, or an empty string."""
         import difflib  # late: 0.9 ms
 
         near = difflib.get_close_matches(name, (*self._by_name, *self.aliases), n=1)

@@ -7,7 +7,6 @@ answered, and the end is recorded.
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from overt.app.diagnostics.turn_failure import failed_end, failure_of
 from overt.app.services import Services
 from overt.app.session import Session
 from overt.app.session_title import Titling
-from overt.core.errors import OvertError, ProviderError
+from overt.core.errors import OvertError, ProviderError, UsageError
 from overt.core.events import (
     CallStreamed,
     EndReason,
@@ -46,7 +45,7 @@ from overt.core.questions import FormAnswer
 from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
 from overt.core.spending.usage import Usage
-from overt.core.text_fragments import MODEL, USER
+from overt.core.text_fragments import MODEL, USER, Origin
 from overt.lib.translations import say
 from overt.sessions.resume import ResumedSession
 from overt.tools.bash import bash
@@ -84,6 +83,7 @@ class Conversation:
         self._end, self._ended_turn = TurnEnded(reason="error"), 0
         self._begun = self._stopped = False
         self._notes_for_model: list[Message] = []
+        self._commands: tuple[int, CommandRegistry] | None = None
         self._titling = Titling(services.models, session.emit)
         session.subscribe(self._titling.see, name="title")
         session.subscribe(self.cache.feed, name="cache meter")
@@ -105,11 +105,21 @@ class Conversation:
     def marks(self) -> list[Mark]:
         return self.session.marks
 
-    @cached_property
+    @property
     def commands(self) -> "CommandRegistry":
-        from overt.app.command_registry import CommandRegistry  # late: 1.4 ms
+        """The commands, with a command for each prompt of MCP servers as far as their offers are known."""
+        known = self.session_workspace.shared.known_servers
+        version = known.version if known else 0
+        if self._commands is None or self._commands[0] != version:
+            from overt.app.command_registry import CommandRegistry  # late: 1.4 ms
 
-        return CommandRegistry(self._services.commands)
+            extra = self._services.commands
+            if known:
+                from overt.app.mcp.prompts import prompt_commands  # late: 1 ms
+
+                extra = (*prompt_commands(known), *extra)
+            self._commands = version, CommandRegistry(extra)
+        return self._commands[1]
 
     @property
     def offline(self) -> str:
@@ -123,10 +133,29 @@ class Conversation:
 
     # ── what frontends call ──────────────────────────────────────────────────────────────────────────────
 
-    def prompt(self, text: str, images: tuple[Image, ...] = ()) -> Turn:
-        """Start a turn with a prompt and return its task. Cancelling the task interrupts the turn."""
-        message = Message(role="user", parts=(*images, Text(text=text)), origin=USER)
+    def prompt(self, text: str, images: tuple[Image, ...] = (), *, origin: Origin = USER) -> Turn:
+        """Start a turn with a prompt and return its task. Cancelling the task interrupts the turn.
+
+        The `origin` is another one if the words are not the user's own, as those of a command's prompt.
+        """
+        message = Message(role="user", parts=(*images, Text(text=text)), origin=origin)
         return self._start_turn(message, self._run_loop)
+
+    async def run_prompt_command(self, line: str) -> Turn:
+        """Start a turn with the prompt of a command, as an MCP server has them. The server is asked if it is not known.
+
+        Raise a UsageError if there is no such command.
+        """
+        name, _ = self.commands.parse(line)
+        unlisted, problem = self.agent.runtime.unlisted, ""
+        if self.commands.get(name) is None and unlisted:
+            problem = await unlisted.load(name)
+        command = self.commands.get(name)
+        if command is None or not command.is_prompt:
+            raise UsageError(problem or say("chat.unknown", name=f"/{name}") + self.commands.suggest(name))
+        outcome = await self.commands.run(self, line)
+        assert outcome.play is not None
+        return outcome.play()
 
     def command(self, text: str) -> Turn:
         """Run a command that the user typed. Its output joins the history."""

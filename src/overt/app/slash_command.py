@@ -1,5 +1,6 @@
 """What a slash command is: how it is written, what runs it, what completes it, and the value it returns."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,7 +37,7 @@ class CommandOutcome(Struct, frozen=True, kw_only=True):
 
     lines: tuple[str, ...] = ()
     action: Action = Action.NOTHING
-    play: Callable[[], Awaitable[TurnEnded]] | None = None
+    play: Callable[[], asyncio.Task[TurnEnded]] | None = None
     resume: str = ""
     value: str = ""
     panel: str = ""
@@ -69,7 +70,8 @@ class Command(Struct, frozen=True, kw_only=True):
     command may run during a turn. `panel` is the inspector that a frontend opens for the command without an argument,
     or `lines` to show its lines in one. `queries` are what inspectors of this command look up or do, by kind. A
     command that `needs_argument`, or `asks_for_argument` because it says little without one, does not run on Enter in
-    the menu: the menu offers arguments first.
+    the menu: the menu offers arguments first. If it `is_prompt`, it starts a turn with a prompt of its own, also in a
+    non-interactive run.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Command(Struct, frozen=True, kw_only=True):
     needs_argument: bool = False
     asks_for_argument: bool = False
     queries: Mapping[str, Query] = {}
+    is_prompt: bool = False
 
     def describe(self) -> str:
         """Return the line about this command in `/help`."""

@@ -11,6 +11,7 @@ from overt.app.agents import Agents
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
 from overt.app.conversation import Conversation
+from overt.app.mcp.servers import server_secrets
 from overt.app.models.session_models import SessionModels
 from overt.app.options import Options
 from overt.app.permission_answers import Mailbox, UserForms
@@ -26,6 +27,7 @@ from overt.app.workspace_services import shared_services
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TurnEnded
+from overt.lib.logs.log import LOG
 from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
 from overt.safety.policy import PathFacts
@@ -53,6 +55,10 @@ async def open_conversation(
     notices += recorded.notices
 
     shared = shared_services(setting)
+    notices += shared.configured_servers.warnings
+    if secrets := server_secrets(shared.configured_servers):
+        redactor.learn(*secrets)
+        LOG.learn(*secrets)
     workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
     mailbox = Mailbox()
     forms = UserForms(mailbox if options.interactive else None, publish=session.publish, emit=session.emit)
@@ -67,9 +73,9 @@ async def open_conversation(
     fragments = Fragments(options, setting, sandbox, redactor)
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
-        setting,
         fragments,
         hands,
+        shared=shared,
         notify=session.publish,
         recorded=resumed.prefix.prefix if resumed and resumed.prefix else None,
         reads_git_later=is_new and not options.interactive,

@@ -15,8 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
+from overt.app.mcp.servers import load_servers
 from overt.app.redaction.secrets import known_secrets
 from overt.app.setting import Setting
+from overt.config.server_sources import Servers
 from overt.core.protocols import Profile, SandboxState
 from overt.lib.paths import lies_in
 
@@ -123,19 +125,22 @@ class WorkspaceServices:
         return self._keeper
 
     @cached_property
+    def configured_servers(self) -> Servers:
+        return load_servers(self._setting)
+
+    @cached_property
     def known_servers(self) -> "KnownServers | None":
         """The MCP servers of the configuration, with what is known of them without starting any; None without any."""
-        entries = self._setting.config.mcp_servers
-        if not entries:
+        if not self.configured_servers.entries:
             return None
         from overt.mcp.manifest_cache import KnownServers  # late: 2 ms
 
-        return KnownServers(entries, self._setting.environment.cache_dir)
+        return KnownServers(self.configured_servers.entries, self._setting.environment.cache_dir)
 
     def servers(self) -> "McpServers":
         """Return the way to the MCP servers. Nothing is started before one of them is used."""
         if self._servers is None:
-            from overt.app.server_calls import connect_servers  # late: 10 ms
+            from overt.app.mcp.server_calls import connect_servers  # late: 10 ms
 
             assert self.known_servers is not None
             self._servers = connect_servers(self._setting, self)
@@ -219,7 +224,8 @@ def _identity(setting: Setting) -> tuple[object, ...]:
     """Every setting that the services depend on."""
     config, trusted = setting.config, setting.trust.has(setting.roots.project)
     folders = (setting.roots, config.allow_write, config.allow_read)
-    return (*folders, setting.environment, trusted, config.env_pass, config.sandbox.mode, config.undo)
+    servers = (config.mcp_servers, setting.server_flags)
+    return (*folders, setting.environment, trusted, config.env_pass, config.sandbox.mode, config.undo, *servers)
 
 
 def _leave_out_of_imports(folders: Sequence[str], own_code: Sequence[str]) -> None:

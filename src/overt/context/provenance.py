@@ -261,7 +261,7 @@ def key_of(message: Message) -> str:
             return "command" if message.role == "assistant" else "tool"
         case "user" | "flag":
             return "user"
-        case "file" | "environment" | "summary" | "harness" as kind:
+        case "file" | "environment" | "outside" | "summary" | "harness" as kind:
             return kind
 
 

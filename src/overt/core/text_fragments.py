@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from overt.core.redaction import Exact
 
-OriginKind = Literal["file", "flag", "environment", "user", "model", "tool", "summary", "harness"]
+OriginKind = Literal["file", "flag", "environment", "user", "model", "tool", "outside", "summary", "harness"]
 
 
 LABEL = "[overt] "

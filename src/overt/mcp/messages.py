@@ -16,7 +16,12 @@ from typing import Literal
 from msgspec import Raw, Struct
 
 from overt.core.settings import ServerEntry
-from overt.mcp.manifest import Era, Manifest
+from overt.mcp.manifest import Described as Described
+from overt.mcp.manifest import Era as Era
+from overt.mcp.manifest import Manifest as Manifest
+from overt.mcp.manifest import PromptArgument as PromptArgument
+from overt.mcp.manifest import ServerPrompt as ServerPrompt
+from overt.mcp.manifest import ServerResource as ServerResource
 
 
 class Content(Struct, frozen=True, kw_only=True, omit_defaults=True):

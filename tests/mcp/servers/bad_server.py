@@ -28,7 +28,7 @@ def raw(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def answer_discover(id: object) -> None:
+def answer_discover(id: int) -> None:
     if FAULT == "dies at discover":
         os._exit(1)
     if FAULT in ("silent at discover", "hangs"):
@@ -41,7 +41,7 @@ def big_schema() -> dict[str, object]:
     return {"type": "object", "properties": fields}
 
 
-def list_tools(id: object, params: dict[str, object]) -> None:
+def list_tools(id: int, params: dict[str, object]) -> None:
     tools: list[object] = list(RING)
     result: dict[str, object] = {"tools": tools}
     if FAULT == "sloppy":
@@ -57,7 +57,7 @@ def list_tools(id: object, params: dict[str, object]) -> None:
     send({"jsonrpc": "2.0", "id": id, "result": result})
 
 
-def huge(id: object, *, id_first: bool) -> None:
+def huge(id: int, *, id_first: bool) -> None:
     """100 MB of text in one line, with the id before or after it."""
     head = b'{"jsonrpc":"2.0","id":%d,"result":' % id if id_first else b'{"result":'
     tail = b"}" if id_first else b',"jsonrpc":"2.0","id":%d}' % id
@@ -67,7 +67,7 @@ def huge(id: object, *, id_first: bool) -> None:
     raw(b'"}]}' + tail + b"\n")
 
 
-def call(id: object, name: str) -> None:
+def call(id: int, name: str) -> None:
     text = "pong"
     if FAULT == "garbage":
         raw(b"this is not JSON\n\n{broken\n[1,2]\n\x00\xff\xfe\n")

@@ -134,6 +134,11 @@ class Completer:
             matches = []  # it is typed already
         point = self._reference if question.kind == "file" else _shell_name
         choices = tuple(point(each, wanted.folder, quoted=question.quoted) for each in matches)
+        known = self._conversation.session_workspace.shared.known_servers
+        if known and question.kind == "file" and not question.quoted:
+            from overt.app.mcp.resources import offer_resources  # late: 6 ms
+
+            choices += tuple(offer_resources(known, question.word))
         return Completion(question.kind, question.start, question.end, choices=choices, more=more)
 
     async def _alone(self, work: Callable[[], T]) -> T:

@@ -5,6 +5,7 @@ They stand after the prefix, which therefore stays the same for a whole session 
 
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,8 @@ from msgspec.structs import replace
 
 from overt.agent.agent import Agent
 from overt.app.context.prefix import Fragments, nested_names, reads_foreign, sources_of
-from overt.app.setting import Setting
 from overt.app.spend_limit import spend_limit
+from overt.app.workspace_services import WorkspaceServices
 from overt.core.capabilities import WRITING
 from overt.core.events import Event, Noticed, RequestSent
 from overt.core.history import History
@@ -44,17 +45,18 @@ class ContextUpdates:
 
     def __init__(
         self,
-        setting: Setting,
         fragments: Fragments,
         hands: Hands,
         *,
+        shared: WorkspaceServices,
         notify: Callable[[Noticed], None],
         recorded: Prefix | None = None,
         reads_git_later: bool = False,
     ) -> None:
-        self._setting = setting
+        self._setting = fragments.setting
         self._fragments = fragments
         self._hands = hands
+        self._shared = shared
         self._notify = notify
         self._recorded = recorded
         self._settled: tuple[object, ...] = ()
@@ -107,10 +109,19 @@ class ContextUpdates:
     async def refer(self, prompt: str, agent: Agent, history: History) -> tuple[Message, ...]:
         """What a prompt points at, and the rules that hold for it."""
         files: tuple[Message, ...] = ()
+        if "@" in prompt and (known := self._shared.known_servers):
+            from overt.app.mcp.resources import read_resources, resource_pattern  # late: 6 ms
+
+            if re.search(pattern := resource_pattern(known), prompt):
+                limit = agent.result_limit()
+                files, notices = await read_resources(prompt, known, self._shared.servers(), limit)
+                for notice in notices:
+                    self._notify(notice)
+                prompt = re.sub(pattern, "", prompt)
         if "@" in prompt:
             from overt.app.context.references import references  # late: 1.0 ms
 
-            files, notices = await references(
+            found, notices = await references(
                 prompt,
                 self._hands,
                 agent.runtime.gate.may_read,
@@ -118,6 +129,7 @@ class ContextUpdates:
                 limit=agent.result_limit(),
                 led=agent.spec.is_small,
             )
+            files += found
             for notice in notices:
                 self._notify(notice)
         hashes = {message.origin.where: message.origin.hash for message in files}

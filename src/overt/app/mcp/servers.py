@@ -5,6 +5,7 @@ from typing import Literal
 
 from overt.app.setting import Setting
 from overt.config.server_sources import MCP_FILE, Servers, local_servers_file
+from overt.lib.redaction.secret_values import secret_values
 
 Scope = Literal["user", "local", "project", "flag"]
 NONE = Servers()
@@ -25,3 +26,13 @@ def load_servers(setting: Setting) -> Servers:
         trusted=setting.trust.has(project),
         flags=setting.server_flags,
     )
+
+
+def server_secrets(servers: Servers) -> tuple[str, ...]:
+    """Return the values of variables and headers of servers that must never be shown."""
+    secrets: list[str] = []
+    for entry in servers.entries:
+        headers = {name: value.rpartition(" ")[2] for name, value in entry.headers.items()}  # without `Bearer`
+        secrets += [*secret_values(entry.environment), *secret_values(headers), entry.oauth.client_secret]
+        secrets += [value for name, value in headers.items() if name.lower() == "authorization"]
+    return tuple(filter(None, secrets))

@@ -69,7 +69,7 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, summa
         _line(init(conversation))
     api_ms, narrator = 0, _make_narrator() if options.verbose else None
     end = TurnEnded(reason="error")
-    async with aclosing(follow(conversation.session, conversation.prompt(prompt))) as events:
+    async with aclosing(follow(conversation.session, await _start_turn(conversation, prompt))) as events:
         async for event in events:
             if options.output == "stream-json" and (line := claude_event(event, conversation)):
                 _line(line)
@@ -82,6 +82,13 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, summa
                 end = event
     _finish(end, conversation, options, api_ms)
     return end
+
+
+async def _start_turn(conversation: Conversation, prompt: str) -> "asyncio.Task[TurnEnded]":
+    """Start a turn with a prompt, or with that of a command such as `/mcp__server__prompt`."""
+    if not prompt.startswith("/mcp__"):
+        return conversation.prompt(prompt)
+    return await conversation.run_prompt_command(prompt)
 
 
 def _close(run: RunSummary, conversation: Conversation, end: TurnEnded) -> None:
