@@ -4,10 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from msgspec import json
 from tests.fakes import asking_tool
 from tests.fakes.model_server import ModelServer, Turn
 from tests.journeys.journey_kit import PATIENCE, Place, Terminal, call, calls, checked, results
+from tests.journeys.tty_kit import tty
 
 from overt.core.questions import FormAnswer
 
@@ -65,3 +67,32 @@ def test_a_headless_run_declines_a_form_and_says_so(place: Place) -> None:
         assert (ran.code, ran.out) == (0, "All done.\n")
         assert "MCP server github asked a question. It was declined: the run is non-interactive." in ran.err
         assert answers(server) == [FormAnswer(action="decline", unattended=True)]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+def test_in_the_terminal_a_form_is_filled_with_keys(place: Place, size: tuple[int, int]) -> None:
+    with (
+        ModelServer(turns("contact", "colour")) as server,
+        tty(place, env=place.environment(server), argv=PROGRAM, size=size) as terminal,
+    ):
+        terminal.expect("fake-model")
+        terminal.type("go\r")
+        terminal.expect("As on your card")
+        terminal.idle(0.7)
+        terminal.type("Ada\t")
+        terminal.expect("› Age")
+        terminal.type("\r")
+        terminal.expect("(*) Pro")
+        terminal.type("\x1b[B\r")
+        terminal.expect("[ ] no")
+        terminal.type(" ")
+        terminal.expect("[x] yes")
+        terminal.type("\r")
+        terminal.expect("Which plan?")
+        terminal.idle(0.7)
+        terminal.type("\x1b")
+        terminal.expect("All done.")
+        assert answers(server) == [ADA, FormAnswer(action="decline")]
+        terminal.type("/exit\r")
+        assert terminal.wait() == 0
+        terminal.assert_as_found()

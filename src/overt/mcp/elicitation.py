@@ -9,6 +9,7 @@ from msgspec import DecodeError, Raw, json
 
 from overt.core.questions import FieldKind, FieldOption, FieldValue, FormField, QuestionForm, TextFormat
 from overt.lib.text import shorten
+from overt.lib.translations import say
 from overt.mcp.messages import ServerAsks
 
 MAX_FIELDS, MAX_OPTIONS = 30, 100
@@ -20,7 +21,7 @@ FORMATS = {name: name for name in get_args(TextFormat)}
 
 def make_form(asks: ServerAsks) -> QuestionForm:
     """Make the form that a server asks for. At most 30 fields of it are shown."""
-    who, message = f"MCP server {asks.server}", shorten(asks.message.strip(), LONGEST_MESSAGE)
+    who, message = say("form.mcp_server", server=asks.server), shorten(asks.message.strip(), LONGEST_MESSAGE)
     if asks.url:
         return QuestionForm(who=who, message=message, url=asks.url)
     return QuestionForm(who=who, message=message, fields=read_fields(asks.schema))

@@ -261,8 +261,8 @@ class PlainChat:
                     continue
 
     def _ask_form(self, form: QuestionForm) -> FormAnswer:
-        from overt.app.chat.browser import open_page  # late: 2 ms
-        from overt.frontends.plain.forms import FormDialog  # late: 1 ms
+        from overt.app.chat.browser import open_page  # late: 0.3 ms
+        from overt.frontends.plain.forms import FormDialog  # late: 0.2 ms
 
         width, workspace = os.get_terminal_size(sys.stdout.fileno()).columns, self._conversation.workspace
         termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys pressed before the question are no answer to it
@@ -276,14 +276,14 @@ class PlainChat:
         import readline  # late: 0.8 ms
 
         readline.set_auto_history(False)
+        in_turn, self._in_turn = self._in_turn, False
         try:
-            self._in_turn = False
             with self._thread.nudging():
                 return input(prompt)
         except EOFError:
             return None
         finally:
-            self._in_turn = True
+            self._in_turn = in_turn
             readline.set_auto_history(True)
 
     def _print(self, text: str) -> None:

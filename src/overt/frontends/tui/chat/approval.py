@@ -8,10 +8,11 @@ of typing something else.
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
 from overt.core.protocols import Answer
+from overt.core.questions import FormAnswer, FormAsked, FormClosed
 from overt.core.views import Diffs, Plain, View
 from overt.frontends.describe_events import (
     EDITS,
@@ -26,12 +27,16 @@ from overt.frontends.tui.chat.view_rows import file_head, view_rows
 from overt.frontends.tui.composer import emacs
 from overt.frontends.tui.composer.buffer import Buffer
 from overt.frontends.tui.composer.editor import EditText
+from overt.frontends.tui.composer.line_view import line_view
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import BLANK, Row, Span, columns, cut, row, wrap
 from overt.frontends.tui.terminal.verbatim_text import chop, harmless, one_line
 from overt.lib.display_width import fitting_length, has_certain_width, width
 from overt.lib.text import exact, visible
 from overt.lib.translations import say
+
+if TYPE_CHECKING:
+    from overt.frontends.tui.chat.form_panel import FormPanel
 
 LINE, WRAPPED, INDENT = Span("  │ ", "border"), Span("  ┆ ", "border"), Span("    ")
 NARROWEST = 2
@@ -42,6 +47,8 @@ LONG = 16
 CALM, PAUSE = 0.5, 0.3
 """Seconds before a key answers: without a key typed into a draft, and after the answer to another question or
 something pasted."""
+Request = Literal["interrupt", "open", "copy"]
+"""Stop the turn, or do something with the page of a form."""
 ONCE, SESSION, ALWAYS, NO = ("y", "1"), ("s",), ("a", "2"), ("n", "3")
 
 
@@ -55,7 +62,7 @@ class Approval:
         self.in_sight: bool | None = None
         """Whether all of its rows are on the screen; None before that was measured."""
         self._reason: Buffer | None = None
-        self._hint = ""
+        self.hint = ""
         self._size = 0
         self._widths: list[int] = []
 
@@ -97,7 +104,7 @@ class Approval:
             *label(asked.agent),
             *cut((Span(words, "bold accent"),), room),
             Span(f"  {place}", "dim") if place else "",
-            Span(f"  {self._hint}", "warn") if self._hint else "",
+            Span(f"  {self.hint}", "warn") if self.hint else "",
         )
         rows = [*wrap(head, room, rest=(INDENT,)), *self._again(room), *self._keys(room)]
         return rows[-most:] if len(rows) > most else rows, None
@@ -136,19 +143,15 @@ class Approval:
         """One line that scrolls sideways, its keys below."""
         prompt = Span(say("tui.ask.reason"), "bold accent")
         space = max(room - columns((prompt,)) - 1, 4)
-        before, after = harmless(reason.text[: reason.cursor]), harmless(reason.text[reason.cursor :])
-        while width(before) > space:
-            before = before[1:]
-        after = after[: fitting_length(after, space - width(before))]
-        empty = row(prompt._replace(text=prompt.text.rstrip()))
-        rows = [row(prompt, before + after) if (before + after).strip() else empty]
+        text, column = line_view(reason, space)
+        rows = [row(prompt, text) if text.strip() else row(prompt._replace(text=prompt.text.rstrip()))]
         rows += wrap((Span(say("tui.ask.reason_keys"), "dim"),), room)
-        return rows[:most], (0, columns((prompt,)) + width(before))
+        return rows[:most], (0, columns((prompt,)) + column)
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def press(self, key: Key) -> "Answer | Literal['interrupt'] | None":
-        self._hint = ""
+        self.hint = ""
         if key.name == "ctrl-c":
             return "interrupt"
         if self._reason is not None:
@@ -171,7 +174,7 @@ class Approval:
         if letter in NO:
             self._reason = Buffer()
             return None
-        self._hint = say("tui.ask.no_always" if letter in ALWAYS else "tui.ask.hint")
+        self.hint = say("tui.ask.no_always" if letter in ALWAYS else "tui.ask.hint")
         return None
 
     def _press_reason(self, key: Key, reason: Buffer) -> Answer | None:
@@ -189,18 +192,18 @@ class Approval:
 
 
 class Approvals:
-    """The questions that wait, in the order they were asked, whoever asks."""
+    """The questions that wait, for permission or with a form, in the order they were asked, whoever asks."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Approval] = deque()
-        self._opened: Approval | None = None
+        self._waiting: deque[Approval | FormPanel] = deque()
+        self._opened: Approval | FormPanel | None = None
         self._painted: float | None = None
         self._armed = False
         self._answered = self._pasted = float("-inf")
         self._done = 0
 
     @property
-    def current(self) -> Approval | None:
+    def current(self) -> "Approval | FormPanel | None":
         return self._waiting[0] if self._waiting else None
 
     def feed(self, event: Event) -> None:
@@ -208,12 +211,18 @@ class Approvals:
         match event:
             case PermissionAsked():
                 self._waiting.append(Approval(event))
+            case FormAsked():
+                from overt.frontends.tui.chat.form_panel import FormPanel  # late: 0.8 ms
+
+                self._waiting.append(FormPanel(event))
             case PermissionDecided(agent=agent, call_id=call_id):
-                self._keep(lambda asked: (asked.agent, asked.call.id) != (agent, call_id))
-            case TurnEnded(agent="main"):
-                self._keep(lambda _asked: False)
-            case TurnEnded(agent=agent):
-                self._keep(lambda asked: asked.agent != agent)
+                self._keep(
+                    lambda asked: isinstance(asked, FormAsked) or (asked.agent, asked.call.id) != (agent, call_id)
+                )
+            case FormClosed(id=id):
+                self._keep(lambda asked: asked.id != id)
+            case TurnEnded(agent=agent):  # every form is closed by an event of its own
+                self._keep(lambda asked: isinstance(asked, FormAsked) or agent not in ("main", asked.agent))
             case ToolFinished() | Noticed() | UserSpoke() if self.current is not None:
                 self.current.covered = self.current is self._opened
             case _:
@@ -248,7 +257,7 @@ class Approvals:
         place = say("tui.ask.place", number=self._done + 1, count=count) if count > 1 else ""
         return current.draw(room, most, place=place)
 
-    def press(self, key: Key, now: float) -> "tuple[str, Answer] | Literal['interrupt'] | None":
+    def press(self, key: Key, now: float) -> "tuple[str, Answer | FormAnswer] | Request | None":
         """A key for the question at the front. Ask `armed` before. The answer comes with the id of its question, which
         makes way for the next."""
         current = self.current
@@ -259,14 +268,20 @@ class Approvals:
         elif now - self._pasted < PAUSE and not current.explaining:
             return None  # a paste may hold its own end mark, and then goes on as keys
         answer = current.press(key)
-        if answer is None or answer == "interrupt":
+        if answer is None or isinstance(answer, str):
             return answer
         self._waiting.popleft()
         self._answered = now
         self._done = self._done + 1 if self._waiting else 0
         return current.question.id, answer
 
-    def _keep(self, wanted: Callable[[PermissionAsked], bool]) -> None:
+    def tell(self, id: str, hint: str) -> None:
+        """Say something about a form that is still open."""
+        for each in self._waiting:
+            if isinstance(each.question, FormAsked) and each.question.id == id:
+                each.hint = hint
+
+    def _keep(self, wanted: Callable[[PermissionAsked | FormAsked], bool]) -> None:
         self._waiting = deque(each for each in self._waiting if wanted(each.question))
         self._done = self._done if self._waiting else 0
 

@@ -212,7 +212,7 @@ class Chat:
     def _anywhere(self, key: Key) -> bool:
         """Keys that mean the same in the middle of a text and of a question."""
         match key.name:
-            case "shift-tab":
+            case "shift-tab" if not self.modal_panel.is_form:
                 self._cycle_mode()
             case "ctrl-l":
                 self.terminal.clear()
@@ -349,7 +349,7 @@ class Chat:
     def _frame(self, modal: Modal | None, now: float) -> Frame:
         columns, room = self.terminal.columns, max(self.terminal.lines - 1, 1)
         status = [self._status(columns, now)] if room > 3 else []
-        most = max(min(room // 2, 10), 1)
+        most = self.modal_panel.max_rows(modal, room)
         inputs, cursor = modal.draw(columns, most) if modal else self.composer.draw(columns, most)
         suggests = not modal and not self.composer.searching
         menu = self.completion.draw(columns, min(8, room - len(inputs) - 1)) if suggests else []

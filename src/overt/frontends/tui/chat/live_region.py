@@ -16,6 +16,7 @@ from overt.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from overt.core.questions import FormAsked, FormClosed
 from overt.frontends.tui.terminal.formats import clock, size
 from overt.frontends.tui.terminal.rows import Row, Span, cut, row
 from overt.frontends.tui.terminal.verbatim_text import one_line
@@ -91,6 +92,9 @@ class Live:
             case PermissionAsked(call=call):
                 if tool := self._running.get((agent, call.id)):
                     tool.asking = True
+            case FormAsked(call_id=call_id) | FormClosed(call_id=call_id):
+                if tool := self._running.get((agent, call_id)):
+                    tool.asking, tool.since = isinstance(event, FormAsked), now
             case PermissionDecided(call_id=call_id, verdict=verdict):
                 if tool := self._running.get((agent, call_id)):
                     tool.asking, tool.since = tool.asking and verdict == "deny", now
