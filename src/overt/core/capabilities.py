@@ -252,6 +252,45 @@ class FindTools(Protocol):
     async def search(self, query: str, limit: int) -> ToolMatches: ...
 
 
+class FetchedPage(Struct, frozen=True, kw_only=True):
+    """The text of a web page, or the answer to the question about it (`answered`). `url` is where it came from last.
+
+    `redirect` is a URL on another host that the page leads to; then there is no text. `note` says why a question was
+    not answered.
+    """
+
+    url: str
+    title: str = ""
+    media: str = ""
+    text: str = ""
+    status: int = 0
+    answered: bool = False
+    cached: bool = False
+    truncated: bool = False
+    redirect: str = ""
+    note: str = ""
+
+
+class SearchHit(Struct, frozen=True, kw_only=True):
+    title: str
+    url: str
+    snippet: str = ""
+
+
+class Network(Protocol):
+    """Web pages at public addresses, and the search service that the user has configured."""
+
+    async def fetch(self, url: str, question: str) -> FetchedPage:
+        """Fetch a page and answer a question about it; without a question, return its text."""
+        ...
+
+    async def search(
+        self, query: str, *, allowed: tuple[str, ...], blocked: tuple[str, ...], limit: int
+    ) -> tuple[SearchHit, ...]:
+        """Search the web. If domains are `allowed`, only hits on them and their subdomains are returned."""
+        ...
+
+
 EFFECT_OF: dict[type, Effect] = {
     ReadFiles: "read",
     WriteFiles: "write",
@@ -260,6 +299,7 @@ EFFECT_OF: dict[type, Effect] = {
     Notes: "notes",
     CallServers: "mcp",
     FindTools: "discover",
+    Network: "network",
 }
 
 AVAILABLE: frozenset[Effect] = frozenset(EFFECT_OF.values())

@@ -6,13 +6,14 @@ another implementation (a proxy, HTTP/2); nothing above this file knows what is 
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from overt.core.errors import ProviderError
 from overt.providers.transport.address import Address
-from overt.providers.transport.connection import Pipe, connect
+from overt.providers.transport.connection import Pipe, Resolved, connect
 from overt.providers.transport.errors import not_http, stalled, unreachable
 from overt.providers.transport.framing import Framing, framing_of, persistent
 from overt.providers.transport.tls import SYSTEM, Tls
@@ -63,11 +64,15 @@ class Transport(Protocol):
 
 
 class Client:
-    """One server, one connection at most that waits for its next use."""
+    """One server, one connection at most that waits for its next use.
 
-    def __init__(self, address: Address, tls: Tls = SYSTEM) -> None:
+    If `places` are given, only these addresses of the host are connected to.
+    """
+
+    def __init__(self, address: Address, tls: Tls = SYSTEM, places: Sequence[Resolved] = ()) -> None:
         self._address = address
         self._tls = tls
+        self._places = places
         self._idle: Response | None = None
         self.resent = 0
 
@@ -107,7 +112,7 @@ class Client:
 
     async def _connect(self, within: float) -> Pipe:
         try:
-            pipe = await connect(self._address, asyncio.get_running_loop().time() + within, self._tls)
+            pipe = await connect(self._address, asyncio.get_running_loop().time() + within, self._tls, self._places)
         except (OSError, UnicodeError) as error:
             raise unreachable(self._address, error) from None
         if pipe is None:

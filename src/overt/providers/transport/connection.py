@@ -219,10 +219,13 @@ class SecurePipe:
         return data
 
 
-async def connect(address: Address, until: float, tls: Tls = SYSTEM) -> Pipe | None:
-    """A pipe to the first address of the host that answers; None when time ran out; OSError when all refuse."""
+async def connect(address: Address, until: float, tls: Tls = SYSTEM, places: Sequence[Resolved] = ()) -> Pipe | None:
+    """A pipe to the first address of the host that answers; None when time ran out; OSError when all refuse.
+
+    If `places` are given, only they are tried, and the name is not looked up again.
+    """
     loop = asyncio.get_running_loop()
-    places = await resolve(address, until)
+    places = places or await resolve(address, until)
     failure: OSError | None = None
     for left, place in zip(range(len(places), 0, -1), places, strict=True):
         # A silent first address (IPv6 without a route, mostly) must leave time for the others.

@@ -1,0 +1,1 @@
+"""The web beside the model path: pages come from public addresses only, searches go to one configured service."""
